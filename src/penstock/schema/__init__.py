@@ -1,0 +1,1 @@
+"""Tables, columns, types, names and how they change: pure values."""
