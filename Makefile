@@ -1,0 +1,48 @@
+.DEFAULT_GOAL := help
+RUN := uv run --no-sync
+
+.PHONY: help setup check lint types walls unit test test-spark test-all up down status docs map jars
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## install everything a developer needs
+	uv sync --group dev --extra cli
+
+check: lint types walls unit ## everything that needs no JVM: style, types, walls, unit and architecture tests
+
+lint:
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+
+types:
+	$(RUN) mypy
+
+walls:
+	$(RUN) lint-imports
+
+unit:
+	$(RUN) pytest -q tests/unit tests/architecture --doctest-modules src
+
+test: check test-spark ## check, then the tests on a local Spark
+
+test-spark: ## the tests on a local Spark session
+	$(RUN) dev/with-jars pytest -q tests/spark tests/flow
+
+test-all: test ## everything; needs the parts of `make up`
+	$(RUN) dev/with-parts pytest -q tests/service
+
+up: ## start Postgres, the S3 gateway, Spark standalone and Spark Connect
+	python3 -m dev.parts up
+
+down: ## stop what `make up` started
+	python3 -m dev.parts down
+
+status: ## show what `make up` started
+	python3 -m dev.parts status
+
+docs: ## build the documentation
+	uv run --group docs mkdocs build --strict
+
+map: ## print the rooms in floor order
+	@python3 dev/map.py

@@ -1,0 +1,132 @@
+"""Jars that Spark lacks, resolved once with Maven and checked against `dev/jars.lock`."""
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from dev.parts.places import REPOSITORY, PartError, Places
+from dev.parts.tools import find_tool, run_tool
+
+LOCK: Final = REPOSITORY / "dev" / "jars.lock"
+COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+
+GROUPS: Final = {
+    "delta": "io.delta:delta-spark_4.1_2.13:4.4.0",
+    "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
+    "postgres": "org.postgresql:postgresql:42.7.14",
+    "s3": "org.apache.hadoop:hadoop-aws:3.4.2",
+}
+DEFAULT_GROUPS: Final = ("delta", "iceberg", "postgres")  # s3 brings half a gigabyte
+
+# Spark has its own copy of these; a second one on the class path is a second version of the same classes.
+SPARK_BRINGS: Final = (
+    "com.fasterxml.jackson.core",
+    "com.fasterxml.jackson.datatype",
+    "com.github.luben",
+    "com.google.code.findbugs",
+    "commons-logging",
+    "commons-pool",
+    "io.airlift",
+    "javax.annotation",
+    "org.apache.logging.log4j",
+    "org.apache.parquet",
+    "org.checkerframework",
+    "org.locationtech.jts",
+    "org.roaringbitmap",
+    "org.scala-lang",
+    "org.slf4j",
+    "org.xerial.snappy",
+)
+SPARK_BRINGS_FROM_HADOOP: Final = ("hadoop-client-api", "hadoop-client-runtime", "hadoop-common")
+
+Digests = dict[str, str]
+"""Hash by `group/file name`."""
+
+
+def ensure_jars(places: Places, groups: Sequence[str]) -> dict[str, str]:
+    """Resolve the groups that the cache lacks, compare every file with the lock, and give the class paths."""
+    locked = _read_lock()
+    for group in groups:
+        wanted = _of_group(locked, group)
+        if not wanted:
+            raise PartError(f"{LOCK.name} has no {group}: run `python3 -m dev.parts jars --lock {group}`")
+        found = _hash_group(places, group)
+        if found.keys() != wanted.keys():
+            _resolve(places, group)
+            found = _hash_group(places, group)
+        if found != wanted:
+            raise PartError(f"the jars in {_folder(places, group)} are not those of {LOCK.name}: remove them")
+    return {f"PENSTOCK_TEST_JARS_{group.upper()}": _class_path(places, group) for group in groups}
+
+
+def lock_jars(places: Places, groups: Sequence[str]) -> None:
+    """Resolve groups anew and write their hashes; other groups keep theirs."""
+    locked = _read_lock()
+    for group in groups:
+        _resolve(places, group)
+        others = {name: digest for name, digest in locked.items() if name not in _of_group(locked, group)}
+        locked = {**others, **_hash_group(places, group)}
+    LOCK.write_text("".join(f"{locked[name]}  {name}\n" for name in sorted(locked)))
+
+
+def _folder(places: Places, group: str) -> Path:
+    return places.cache / "jars" / group
+
+
+def _jars(places: Places, group: str) -> list[Path]:
+    return sorted(_folder(places, group).glob("*.jar"))
+
+
+def _class_path(places: Places, group: str) -> str:
+    return ":".join(str(path) for path in _jars(places, group))
+
+
+def _hash_group(places: Places, group: str) -> Digests:
+    return {f"{group}/{path.name}": _hash_file(path) for path in _jars(places, group)}
+
+
+def _hash_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read_lock() -> Digests:
+    lines = LOCK.read_text().splitlines() if LOCK.exists() else []
+    pairs = (line.split(maxsplit=1) for line in lines)
+    return {name: digest for digest, name in pairs}
+
+
+def _of_group(locked: Digests, group: str) -> Digests:
+    return {name: digest for name, digest in locked.items() if name.startswith(f"{group}/")}
+
+
+def _resolve(places: Places, group: str) -> None:
+    find_tool("java")
+    folder = _folder(places, group)
+    with tempfile.TemporaryDirectory() as scratch:
+        pom = Path(scratch) / "pom.xml"
+        pom.write_text(_pom(GROUPS[group]))
+        arriving = Path(scratch) / "jars"
+        maven = [str(find_tool("mvn")), "-B", "-q", "-C", "-f", str(pom)]
+        run_tool([*maven, COPY, "-DincludeScope=runtime", f"-DoutputDirectory={arriving}"])
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(arriving, folder)
+
+
+def _pom(coordinate: str) -> str:
+    excluded = [(name, "*") for name in SPARK_BRINGS]
+    excluded += [("org.apache.hadoop", name) for name in SPARK_BRINGS_FROM_HADOOP]
+    exclusions = "".join(f"<exclusion>{_ids(*pair)}</exclusion>" for pair in excluded)
+    group, artifact, version = coordinate.split(":")
+    return (
+        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+        f"{_ids('penstock.dev', 'jars')}<version>1</version><dependencies><dependency>{_ids(group, artifact)}"
+        f"<version>{version}</version><exclusions>{exclusions}</exclusions></dependency></dependencies></project>"
+    )
+
+
+def _ids(group: str, artifact: str) -> str:
+    return f"<groupId>{group}</groupId><artifactId>{artifact}</artifactId>"

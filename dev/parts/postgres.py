@@ -1,0 +1,84 @@
+"""A Postgres server with an empty data folder."""
+
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from dev.parts.places import PartError, Places
+from dev.parts.processes import LOOPBACK, Launch, Part, Started, ensure_user, free_port, own_folder
+from dev.parts.tools import apt_install, run_tool
+
+ROLE: Final = "penstock"
+SETTINGS: Final = {
+    "listen_addresses": LOOPBACK,
+    "unix_socket_directories": "",
+    "fsync": "off",
+    "max_connections": "50",
+    "shared_buffers": "64MB",
+}
+
+
+def _launch(places: Places, _: Mapping[str, Started]) -> Launch:
+    programs = find_programs()
+    user = ensure_user("postgres")  # the server refuses to run as root
+    home = own_folder(places.run / "postgres", user, mode=0o700)
+    password = secrets.token_hex(8)
+    shutil.rmtree(home / "data", ignore_errors=True)  # left by a server that died
+    _make_data_folder(programs, home, user=user, password=password)
+    port = free_port()
+    settings = [word for key, value in SETTINGS.items() for word in ("-c", f"{key}={value}")]
+    return Launch(
+        command=(str(programs / "postgres"), "-D", str(home / "data"), "-p", str(port), *settings),
+        cwd=home,
+        user=user,
+        address=f"{LOOPBACK}:{port}",
+        stop_signal=signal.SIGINT,  # ends open connections instead of waiting for them
+        exports={"PENSTOCK_TEST_POSTGRES": f"postgresql://{ROLE}:{password}@{LOOPBACK}:{port}/postgres"},
+    )
+
+
+def _healthy(_: Places, started: Started) -> bool:
+    question = [str(find_programs() / "psql"), started.exports["PENSTOCK_TEST_POSTGRES"], "-qAtc", "select 1"]
+    answer = subprocess.run(question, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    return answer.stdout.strip() == "1"
+
+
+def find_programs() -> Path:
+    """Give the folder of the server's programs, after installing them when the machine lacks them."""
+    found = _find_installed()
+    if found is None:
+        apt_install("postgresql")
+        found = _find_installed()
+    if found is None:
+        raise PartError("initdb is still missing after the installation of postgresql")
+    return found
+
+
+def _find_installed() -> Path | None:
+    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    path = [Path(folder) for folder in os.environ.get("PATH", "").split(":")]
+    return next((folder for folder in (*debian, *path) if (folder / "initdb").exists()), None)
+
+
+def _make_data_folder(programs: Path, home: Path, *, user: str | None, password: str) -> None:
+    secret = home / "password"
+    secret.write_text(password)
+    secret.chmod(0o644)  # its folder is private
+    as_user = ["runuser", "-u", user, "--"] if user else []
+    choices = [
+        "--no-sync",
+        "--encoding=UTF8",
+        "--locale=C.UTF-8",
+        "--auth=scram-sha-256",
+        f"--pwfile={secret}",
+    ]
+    command = [str(programs / "initdb"), "-D", str(home / "data"), f"--username={ROLE}", *choices]
+    run_tool([*as_user, *command], cwd=home)
+
+
+PARTS: Final = (Part(name="postgres", group="postgres", launch=_launch, healthy=_healthy),)

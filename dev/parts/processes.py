@@ -1,0 +1,194 @@
+"""Processes that outlive the command that starts them: begun, remembered, found again and ended."""
+
+import contextlib
+import json
+import os
+import pwd
+import random
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Final
+
+from dev.parts.places import Places
+from dev.parts.tools import run_tool
+
+LOOPBACK: Final = "127.0.0.1"
+GRACE_SECONDS: Final = 15.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """How to start a process, and what the world may know about it."""
+
+    command: tuple[str, ...]
+    cwd: Path
+    address: str
+    env: Mapping[str, str] | None = None
+    """The whole environment; None hands on the caller's."""
+    user: str | None = None
+    """None means the caller's own user."""
+    umask: int = 0o022
+    stop_signal: int = signal.SIGTERM
+    exports: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+    """What the health check needs to know later."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """A process that was started: the leader of a session of its own."""
+
+    part: str
+    pid: int
+    born: int
+    """Start of the process in clock ticks since boot: a recycled pid has another one."""
+    address: str
+    stop_signal: int
+    exports: dict[str, str]
+    facts: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One thing that `up` can start."""
+
+    name: str
+    group: str
+    """The name by which a caller asks for it."""
+    launch: Callable[[Places, Mapping[str, Started]], Launch]
+    """Prepare the part and say how to start it; gets the parts that it needs."""
+    healthy: Callable[[Places, Started], bool]
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Process:
+    pid: int
+    state: str
+    session: int
+    born: int
+
+
+def start(part: str, launch: Launch, places: Places) -> Started:
+    """Start a process with its log, and write down how to find it again."""
+    entry = pwd.getpwnam(launch.user) if launch.user else None
+    with places.log(part).open("wb") as log:
+        process = subprocess.Popen(
+            launch.command,
+            cwd=launch.cwd,
+            env=launch.env,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            user=entry.pw_uid if entry else None,
+            group=entry.pw_gid if entry else None,
+            extra_groups=[] if entry else None,
+            umask=launch.umask,
+        )
+    leader = _read_process(process.pid)
+    started = Started(
+        part=part,
+        pid=process.pid,
+        born=leader.born if leader else 0,
+        address=launch.address,
+        stop_signal=launch.stop_signal,
+        exports=launch.exports,
+        facts=launch.facts,
+    )
+    (places.records / f"{part}.json").write_text(json.dumps(asdict(started), indent=2))
+    return started
+
+
+def read_started(places: Places) -> dict[str, Started]:
+    """Give every process that was written down, alive or not."""
+    records = (json.loads(path.read_text()) for path in sorted(places.records.glob("*.json")))
+    return {record["part"]: Started(**record) for record in records}
+
+
+def is_alive(started: Started) -> bool:
+    """Whether the very process that was started still runs."""
+    leader = _read_process(started.pid)
+    return leader is not None and leader.born == started.born and leader.state != "Z"
+
+
+def stop(all_started: Iterable[Started], places: Places) -> None:
+    """End processes and all that they started, gently first, and forget them."""
+    ending = tuple(all_started)
+    for started in ending:
+        _signal_session(started, started.stop_signal)
+    deadline = time.monotonic() + GRACE_SECONDS
+    while any(_session(started) for started in ending) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    for started in ending:
+        _signal_session(started, signal.SIGKILL)
+        (places.records / f"{started.part}.json").unlink(missing_ok=True)
+
+
+def ensure_user(name: str) -> str | None:
+    """Give a system user that exists, or None when only root could run something as it."""
+    if os.getuid() != 0:
+        return None
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        run_tool(["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", name])
+    return name
+
+
+def own_folder(folder: Path, user: str | None, *, mode: int = 0o755) -> Path:
+    """Make a folder that belongs to the user of a part."""
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(mode)
+    if user is not None:
+        os.chown(folder, pwd.getpwnam(user).pw_uid, pwd.getpwnam(user).pw_gid)
+    return folder
+
+
+def free_port() -> int:
+    """Choose a port below the range from which the kernel serves outgoing connections."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind((LOOPBACK, port))
+            return port
+
+
+def port_answers(address: str) -> bool:
+    """Whether something accepts connections at `host:port`."""
+    host, port = address.rsplit(":", 1)
+    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=2):
+        return True
+    return False
+
+
+def _signal_session(started: Started, number: int) -> None:
+    for process in _session(started):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, number)
+
+
+def _session(started: Started) -> list[_Process]:
+    leader = _read_process(started.pid)
+    if leader is not None and leader.born != started.born:
+        return []
+    return [each for each in _processes() if each.session == started.pid and each.state != "Z"]
+
+
+def _processes() -> Iterator[_Process]:
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and (process := _read_process(int(entry.name))):
+            yield process
+
+
+def _read_process(pid: int) -> _Process | None:
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return _Process(pid=pid, state=words[0], session=int(words[3]), born=int(words[19]))

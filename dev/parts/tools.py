@@ -1,0 +1,48 @@
+"""Programs that the parts need: found, or installed with apt-get."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from dev.parts.places import PartError
+
+APT_PACKAGES: Final = {"java": "openjdk-17-jre-headless", "mvn": "maven"}
+
+
+def find_tool(name: str) -> Path:
+    """Give the path of a program, after installing it when the machine lacks it."""
+    if shutil.which(name) is None and name in APT_PACKAGES:
+        apt_install(APT_PACKAGES[name])
+    found = shutil.which(name)
+    if found is None:
+        raise PartError(f"{name} is not on the PATH: install it")
+    return Path(found)
+
+
+def apt_install(package: str) -> None:
+    """Install a Debian package without questions."""
+    if shutil.which("apt-get") is None or os.getuid() != 0:
+        raise PartError(f"{package} is missing: install it, as root with apt-get or as your system does")
+    quiet = {"DEBIAN_FRONTEND": "noninteractive"}
+    run_tool(["apt-get", "update", "-qq"], env=quiet)
+    run_tool(["apt-get", "install", "-y", "-qq", "--no-install-recommends", package], env=quiet)
+
+
+def run_tool(command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:
+    """Run a program to its end and give what it printed; its last words become the error."""
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        words = (done.stdout + done.stderr).splitlines()[-20:]
+        raise PartError("\n".join([f"{' '.join(command)} ended with {done.returncode}", *words]))
+    return done.stdout

@@ -1,0 +1,29 @@
+"""penstock: declarative data ingestion on Spark.
+
+You write Python generators; penstock infers the schema, flattens nested data into tables, and loads them,
+exactly once.
+"""
+
+import penstock.dataset  # the rooms first, so that the public names below are bound last
+import penstock.pipeline  # noqa: F401 - see above
+from penstock import destinations
+from penstock.config import ConfigAccessor
+from penstock.errors import PenstockError
+from penstock.pipeline.factory import dataset, pipeline
+from penstock.pipeline.pipeline import Pipeline
+from penstock.schema import Schema
+
+config = ConfigAccessor()
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "PenstockError",
+    "Pipeline",
+    "Schema",
+    "__version__",
+    "config",
+    "dataset",
+    "destinations",
+    "pipeline",
+]

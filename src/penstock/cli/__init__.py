@@ -1,0 +1,10 @@
+"""The same doors, from a shell.
+
+Takes:   command lines.
+Gives:   text for people, and exit codes for scripts.
+Touches: pipeline, config, errors.
+"""
+
+from penstock.cli.main import main
+
+__all__ = ["main"]

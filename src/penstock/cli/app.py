@@ -1,0 +1,51 @@
+"""The commands and their options."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from penstock.cli.doctor import Finding, examine
+from penstock.config import read_settings
+
+app = typer.Typer(help="Declarative data ingestion on Spark.", no_args_is_help=True, add_completion=False)
+
+_MARKS = {"ok": "[green]ok  [/green]", "warning": "[yellow]note[/yellow]", "failure": "[red]FAIL[/red]"}
+
+
+@app.callback()
+def penstock() -> None:
+    """Declarative data ingestion on Spark."""
+
+
+@app.command()
+def doctor(
+    location: Annotated[
+        str | None, typer.Option(help="Where tables will be; by default what the settings say.")
+    ] = None,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each finding.")] = False,
+) -> None:
+    """Check Java, Spark, the jars, a Delta table and the storage, and say what mends each failure."""
+    console = Console(highlight=False)
+    failed = False
+    for finding in examine(read_settings(), location=location):
+        failed |= finding.verdict == "failure"
+        if as_json:
+            typer.echo(json.dumps(asdict(finding)))
+        else:
+            _show(console, finding)
+    if not as_json:
+        console.print("\nNot ready: mend the failures above." if failed else "\nReady.")
+    raise typer.Exit(code=1 if failed else 0)
+
+
+def _show(console: Console, finding: Finding) -> None:
+    console.print(f"{_MARKS[finding.verdict]} {finding.check:<12}", end=" ")
+    console.print(finding.fact, markup=False, soft_wrap=True)
+    for line in finding.fix.splitlines():
+        console.print(f"     mend it:     {line}", markup=False, soft_wrap=True)

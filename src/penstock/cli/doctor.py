@@ -1,0 +1,138 @@
+"""What `penstock doctor` looks at. Spark is examined in a process of its own, so that its end is not ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from penstock.spark.jars import cache_folder
+from penstock.spark.presets import PRESETS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from penstock.config import Settings
+
+Verdict = Literal["ok", "warning", "failure"]
+_JAVA_VERSIONS = (17, 21)
+_OLDEST_PYTHON = (3, 11)
+_SECONDS = 300
+_INSTALL_JAVA = """install a JDK 17, such as: apt-get install openjdk-17-jre-headless
+or set JAVA_HOME to one you have"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing looked at: the fact, and the command that mends it where it is wrong."""
+
+    check: str
+    verdict: Verdict
+    fact: str
+    fix: str = ""
+
+
+def examine(settings: Settings, *, location: str | None) -> Iterator[Finding]:
+    """Look at everything, cheap things first; what depends on a failed thing is not tried."""
+    yield _python()
+    remote = settings.get("spark", key="remote")
+    java = _java()
+    if not remote:
+        yield java
+    installed = _spark_version()
+    yield _spark(installed)
+    if installed is None or (java.verdict == "failure" and not remote):
+        return
+    if not remote:
+        yield _jars(installed, settings)
+    yield from _examine_spark(location)
+
+
+def _python() -> Finding:
+    found = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info >= _OLDEST_PYTHON:
+        return Finding(check="Python", verdict="ok", fact=found)
+    fix = "use Python 3.11 or newer"
+    return Finding(check="Python", verdict="failure", fact=f"{found} is too old", fix=fix)
+
+
+def _java() -> Finding:
+    home = os.environ.get("JAVA_HOME")
+    command = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if command is None or not Path(command).exists():
+        return Finding(
+            check="Java", verdict="failure", fact="there is no java on the PATH", fix=_INSTALL_JAVA
+        )
+    said = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(?:1\.)?(\d+)([^"]*)"', said)
+    if found is None:
+        fact = f"{command} does not tell its version"
+        return Finding(check="Java", verdict="failure", fact=fact, fix=_INSTALL_JAVA)
+    if int(found[1]) not in _JAVA_VERSIONS:
+        fact = f"Java {found[1]} does not run Spark 4"
+        return Finding(check="Java", verdict="failure", fact=fact, fix=_INSTALL_JAVA)
+    return Finding(check="Java", verdict="ok", fact=f"{found[1]}{found[2]} at {command}")
+
+
+def _spark_version() -> str | None:
+    for name in ("pyspark", "pyspark-client"):
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return None
+
+
+def _spark(installed: str | None) -> Finding:
+    if installed is None:
+        fix = "pip install 'penstock[spark]'"
+        return Finding(check="Spark", verdict="failure", fact="pyspark is not installed", fix=fix)
+    line = ".".join(installed.split(".")[:2])
+    if line in PRESETS:
+        return Finding(check="Spark", verdict="ok", fact=f"pyspark {installed}")
+    fact = f"pyspark {installed} is not supported, only {' and '.join(sorted(PRESETS))}"
+    return Finding(
+        check="Spark", verdict="failure", fact=fact, fix=f"pip install 'pyspark~={max(PRESETS)}.0'"
+    )
+
+
+def _jars(installed: str, settings: Settings) -> Finding:
+    given = settings.get("spark", key="jars")
+    if given:
+        missing = [jar for jar in str(given).split(":") if not Path(jar).is_file()]
+        if missing:
+            fix = "correct [spark] jars, or remove it to let Spark resolve them"
+            return Finding(check="Jars", verdict="failure", fact=f"not there: {', '.join(missing)}", fix=fix)
+        count = len(str(given).split(":"))
+        return Finding(check="Jars", verdict="ok", fact=f"{count} from the [spark] settings")
+    cached = cache_folder(installed, ("delta",))
+    if cached.is_dir():
+        return Finding(check="Jars", verdict="ok", fact=f"kept in {cached}")
+    fact = "not here yet: the first start fetches them, which takes a while"
+    return Finding(check="Jars", verdict="warning", fact=fact)
+
+
+def _examine_spark(location: str | None) -> Iterator[Finding]:
+    """Run the rest in a child and pass its findings on as they come."""
+    command = [sys.executable, "-m", "penstock.cli.sparkcheck", *([location] if location else [])]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        output, errors = child.communicate(timeout=_SECONDS)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        output, errors = child.communicate()
+        errors += f"\nno answer within {_SECONDS} s"
+    for line in output.splitlines():
+        if line.startswith("{"):
+            yield Finding(**json.loads(line))
+    if child.returncode:
+        last = errors.strip().splitlines()[-1:] or ["it ended without a word"]
+        fix = f"run it by hand to see all it says: {' '.join(command)}"
+        yield Finding(check="Spark runs", verdict="failure", fact=last[0], fix=fix)

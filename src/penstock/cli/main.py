@@ -1,0 +1,30 @@
+"""The `penstock` command."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from penstock.errors import MissingExtra, PenstockError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+app: Callable[[], None] | None
+try:
+    from penstock.cli.app import app
+except ModuleNotFoundError as _error:
+    if _error.name not in {"typer", "rich"}:
+        raise
+    app = None
+
+
+def main() -> None:
+    """Run the command line; what goes wrong on purpose is one message, not a traceback."""
+    try:
+        if app is None:
+            raise MissingExtra(extra="cli", needed_for="the command line")
+        app()
+    except PenstockError as error:
+        print(f"penstock: {error}", file=sys.stderr)
+        raise SystemExit(1) from error

@@ -1,0 +1,108 @@
+"""The part of `penstock doctor` that needs a session; run as a process of its own, prints JSON lines."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import uuid
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from penstock.cli.doctor import Finding
+from penstock.config import read_settings
+from penstock.errors import PenstockError
+from penstock.interfaces import LoadMark, TableJob, find_destination
+from penstock.spark.own import SessionPool
+from penstock.spark.probe import probe_executors, probe_sessions, probe_storage
+from penstock.spark.session import check_session, find_session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.config import Settings
+
+_NEEDS = ("delta",)
+_ROWS = 3
+
+
+def main(arguments: list[str]) -> int:
+    """Print one finding a line; an error of ours is a finding too."""
+    try:
+        for finding in findings(read_settings(), location=arguments[0] if arguments else None):
+            print(json.dumps(asdict(finding)), flush=True)
+    except PenstockError as error:
+        found = Finding(check="Spark runs", verdict="failure", fact=error.message, fix=error.hint)
+        print(json.dumps(asdict(found)), flush=True)
+    return 0
+
+
+def findings(settings: Settings, *, location: str | None) -> Iterator[Finding]:
+    """Start a session as a pipeline would, then try everything a pipeline does."""
+    user = find_session(None, settings, _NEEDS)
+    yield Finding(check="Session", verdict="ok", fact=f"Spark {user.spark.version} on {user.master}")
+    check_session(user, _NEEDS)
+    pool = SessionPool(user, _NEEDS)
+    try:
+        with pool.session() as spark:
+            for check, fact in probe_sessions(user, pool):
+                yield Finding(
+                    check=check, verdict="warning" if fact.startswith("!") else "ok", fact=fact.lstrip("!")
+                )
+            yield _executors(spark)
+            given = location or settings.get("destination", "delta", key="bucket_url")
+            if given is None and not user.is_local:
+                fix = "set DESTINATION__DELTA__BUCKET_URL, or pass --location"
+                fact = "no location is set, so no table was tried"
+                yield Finding(check="Storage", verdict="failure", fact=fact, fix=fix)
+                return
+            with tempfile.TemporaryDirectory(prefix="penstock-doctor-") as folder:
+                root = f"{given or folder}/_penstock_doctor_{uuid.uuid4().hex[:8]}"
+                yield _storage(root, spark)
+                yield _delta_table(root, spark)
+    finally:
+        pool.close()
+
+
+def _executors(spark: SparkSession) -> Finding:
+    fact = probe_executors(spark)
+    if fact.startswith("!"):
+        fix = "install pyarrow in the executors' Python; Python rows and native tables work without it"
+        return Finding(check="Executors", verdict="warning", fact=fact[1:], fix=fix)
+    return Finding(check="Executors", verdict="ok", fact=fact)
+
+
+def _storage(root: str, spark: SparkSession) -> Finding:
+    try:
+        return Finding(check="Storage", verdict="ok", fact=probe_storage(root, spark))
+    except PenstockError as error:
+        return Finding(check="Storage", verdict="failure", fact=error.message, fix=error.hint)
+
+
+def _delta_table(root: str, spark: SparkSession) -> Finding:
+    spec = find_destination("delta")
+    settings = spec.configure(
+        {"bucket_url": root}, settings=read_settings(), pipeline_name="doctor", master=""
+    )
+    client = spec.open(settings, dataset_name="doctor")
+    mark = LoadMark(pipeline_name="doctor", sequence=1, load_id="1", manifest_hash="doctor")
+    job = TableJob(table="probe", write_disposition="append", frame=_three_rows)
+    client.apply(job, mark, spark=spark)
+    again = client.apply(job, mark, spark=spark)
+    rows = client.read("probe", spark=spark).count()
+    client.remove()
+    if rows != _ROWS or not again.skipped:
+        fact = f"{_ROWS} rows were written twice under one transaction, and {rows} are there"
+        return Finding(check="Delta", verdict="failure", fact=fact, fix="report this with the versions above")
+    fact = "a table was written and read, and a repeated write was skipped"
+    return Finding(check="Delta", verdict="ok", fact=fact)
+
+
+def _three_rows(spark: SparkSession) -> DataFrame:
+    return spark.range(_ROWS).toDF("id")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

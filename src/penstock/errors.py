@@ -1,0 +1,401 @@
+"""Every error a caller may see, sorted by what the caller does next.
+
+A message states a fact, `hint` the next move, and the facts are attributes. `code` is a heading in
+`docs/errors.md`.
+
+PenstockError
+├── UsageError: change the call or the settings
+│   ├── InvalidIdentifier
+│   ├── InvalidPipelineName
+│   ├── InvalidSchemaName
+│   ├── MissingExtra
+│   ├── MissingLocation
+│   ├── MissingTableName
+│   ├── SchemaEngineNoUpgradePath
+│   ├── SessionLacksConf
+│   ├── SparkNotAvailable
+│   ├── StorageNotShared
+│   ├── TableNotFound
+│   ├── UnknownDestination
+│   ├── UnsupportedData
+│   └── UnsupportedVersion
+├── DataError: look at the data
+│   ├── ResourceFailed
+│   ├── RowNotEncodable
+│   └── RowsNotReadable
+├── RetryableError: run again
+│   ├── CommitLost
+│   └── SlotTaken
+└── InternalError: report it to us
+    ├── DestinationAhead
+    └── PackageDamaged
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class PenstockError(Exception):
+    """The root: catch this to catch everything that penstock raises on purpose."""
+
+    code: ClassVar[str] = "penstock"
+
+    def __init__(self, message: str, *, hint: str = "", **facts: Any) -> None:
+        super().__init__(message)
+        self.message, self.hint = message, hint
+        self.stage: str | None = None
+        self.load_id: str | None = None
+        self.__dict__.update(facts)
+
+    def __str__(self) -> str:
+        where = f" (while in {self.stage}, package {self.load_id})" if self.stage else ""
+        move = f"\n  what to do: {self.hint}" if self.hint else ""
+        return f"{self.message}{where}{move}\n  code: {self.code}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Rebuild without calling `__init__`, whose arguments are keyword-only in most classes."""
+        return (_rebuild, (type(self), self.args, self.__dict__))
+
+
+def _rebuild(cls: type[PenstockError], args: tuple[Any, ...], facts: dict[str, Any]) -> PenstockError:
+    error = cls.__new__(cls)
+    Exception.__init__(error, *args)
+    error.__dict__.update(facts)
+    return error
+
+
+@contextmanager
+def in_stage(stage: str, *, load_id: str) -> Iterator[None]:
+    """Say where an error happened, once, at the door of the room."""
+    try:
+        yield
+    except PenstockError as error:
+        if error.stage is None:
+            error.stage, error.load_id = stage, load_id
+        raise
+
+
+class UsageError(PenstockError):
+    """The call or the settings cannot work as they are."""
+
+    code = "usage"
+
+
+class InvalidIdentifier(UsageError):
+    """A name has nothing left to be an identifier of."""
+
+    code = "invalid-identifier"
+
+    def __init__(self, *, identifier: str, reason: str) -> None:
+        super().__init__(
+            f"{identifier!r} cannot be a name: {reason}",
+            hint="give the table or column another name",
+            identifier=identifier,
+            reason=reason,
+        )
+
+
+class InvalidPipelineName(UsageError):
+    """A pipeline's name must be a legal folder name everywhere."""
+
+    code = "invalid-pipeline-name"
+
+    def __init__(self, *, name: str, reason: str) -> None:
+        super().__init__(
+            f"{name!r} cannot be a pipeline name: {reason}",
+            hint="use letters, digits, '_' and '-' only, such as 'github_events'",
+            name=name,
+            reason=reason,
+        )
+
+
+class InvalidSchemaName(UsageError):
+    """A schema's name must be an identifier of at most 64 characters."""
+
+    code = "invalid-schema-name"
+
+    def __init__(self, *, name: str) -> None:
+        super().__init__(
+            f"{name!r} cannot be a schema name",
+            hint="use a Python identifier of at most 64 characters",
+            name=name,
+        )
+
+
+class MissingExtra(UsageError):
+    """Something is asked for whose packages are not installed."""
+
+    code = "missing-extra"
+
+    def __init__(self, *, extra: str, needed_for: str) -> None:
+        super().__init__(
+            f"{needed_for} needs packages that are not installed",
+            hint=f"pip install 'penstock[{extra}]'",
+            extra=extra,
+            needed_for=needed_for,
+        )
+
+
+class MissingLocation(UsageError):
+    """A lake on a cluster must say where it is."""
+
+    code = "missing-location"
+
+    def __init__(self, *, destination: str, master: str) -> None:
+        super().__init__(
+            f"the {destination} destination has no location, and Spark runs on {master}, "
+            "where a local folder is not seen by all",
+            hint=f"pass penstock.destinations.{destination}(bucket_url=...) or set "
+            f"DESTINATION__{destination.upper()}__BUCKET_URL",
+            destination=destination,
+            master=master,
+        )
+
+
+class MissingTableName(UsageError):
+    """Data without a name of its own needs `table_name`."""
+
+    code = "missing-table-name"
+
+    def __init__(self, *, data_type: str) -> None:
+        super().__init__(
+            f"a {data_type} has no name to call its table by",
+            hint="pass table_name=... to run()",
+            data_type=data_type,
+        )
+
+
+class SchemaEngineNoUpgradePath(UsageError):
+    """A stored schema has a version this release cannot read."""
+
+    code = "schema-engine"
+
+    def __init__(self, *, schema: str, has: int, supports: int) -> None:
+        super().__init__(
+            f"schema {schema} has engine version {has}, this release reads up to {supports}",
+            hint="upgrade penstock, or export the schema with the tool that wrote it",
+            schema=schema,
+            has=has,
+            supports=supports,
+        )
+
+
+class SessionLacksConf(UsageError):
+    """A session was given that lacks settings which only count at its start."""
+
+    code = "session-lacks-conf"
+
+    def __init__(self, *, destination: str, conf: dict[str, str]) -> None:
+        lines = "\n    ".join(f'.config("{key}", "{value}")' for key, value in conf.items())
+        super().__init__(
+            f"the given Spark session cannot write {destination} tables",
+            hint=f"build the session with these lines (they count only before it starts):\n    {lines}",
+            destination=destination,
+            conf=conf,
+        )
+
+
+class SparkNotAvailable(UsageError):
+    """No Spark session could be had."""
+
+    code = "spark-not-available"
+
+    def __init__(self, *, reason: str, hint: str) -> None:
+        super().__init__(f"no Spark session: {reason}", hint=hint, reason=reason)
+
+
+class StorageNotShared(UsageError):
+    """Driver and executors do not see the same package storage."""
+
+    code = "storage-not-shared"
+
+    def __init__(self, *, path: str, seen_by: str, missing_for: str) -> None:
+        super().__init__(
+            f"{path} is seen by {seen_by} but not by {missing_for}",
+            hint="set bucket_url to storage that both reach: an object store or a mounted folder",
+            path=path,
+            seen_by=seen_by,
+            missing_for=missing_for,
+        )
+
+
+class TableNotFound(UsageError):
+    """A table was asked for that the schema does not have."""
+
+    code = "table-not-found"
+
+    def __init__(self, *, table: str, schema: str) -> None:
+        super().__init__(
+            f"there is no table {table!r} in {schema!r}",
+            hint="look at the names in `.tables`; names are normalized (CamelCase is camel_case)",
+            table=table,
+            schema=schema,
+        )
+
+
+class UnknownDestination(UsageError):
+    """No destination of that name is installed."""
+
+    code = "unknown-destination"
+
+    def __init__(self, *, name: str, known: tuple[str, ...]) -> None:
+        super().__init__(
+            f"there is no destination called {name!r}",
+            hint=f"use one of: {', '.join(known) or 'none installed'}; "
+            "others register an entry point in the group 'penstock.destinations'",
+            name=name,
+            known=known,
+        )
+
+
+class UnsupportedData(UsageError):
+    """What was handed to `run` is not data that can be loaded."""
+
+    code = "unsupported-data"
+
+    def __init__(self, *, data_type: str, reason: str) -> None:
+        super().__init__(
+            f"cannot load a {data_type}: {reason}",
+            hint="pass a list, a generator or a generator function of dicts or values",
+            data_type=data_type,
+            reason=reason,
+        )
+
+
+class UnsupportedVersion(UsageError):
+    """A file or an engine has a version this release was not made for."""
+
+    code = "unsupported-version"
+
+    def __init__(self, *, what: str, has: str, supports: str) -> None:
+        super().__init__(
+            f"{what} has version {has}, this release supports {supports}",
+            hint="upgrade penstock, or use a supported version",
+            what=what,
+            has=has,
+            supports=supports,
+        )
+
+
+class DataError(PenstockError):
+    """The data cannot go where it was sent."""
+
+    code = "data"
+
+
+class ResourceFailed(DataError):
+    """The user's generator raised; the cause is chained."""
+
+    code = "resource-failed"
+
+    def __init__(self, *, resource: str, item: int, cause: str) -> None:
+        super().__init__(
+            f"{resource} raised {cause} after {item} rows",
+            hint="the traceback above is your code's; nothing of this run was loaded",
+            resource=resource,
+            item=item,
+            cause=cause,
+        )
+
+
+class RowNotEncodable(DataError):
+    """A row holds a value that has no JSON form here."""
+
+    code = "row-not-encodable"
+
+    def __init__(self, *, resource: str, item: int, cause: str) -> None:
+        super().__init__(
+            f"row {item} of {resource} cannot be written: {cause}",
+            hint="convert the value to text, a number, a date, bytes, a list or a dict before yielding it",
+            resource=resource,
+            item=item,
+            cause=cause,
+        )
+
+
+class RowsNotReadable(DataError):
+    """Spark refused the text of some rows."""
+
+    code = "rows-not-readable"
+
+    def __init__(self, *, table: str, rows: int, example: str) -> None:
+        super().__init__(
+            f"{rows} rows of {table} cannot be parsed by Spark, such as {example}",
+            hint="look for nesting past 1,000 levels or documents past 128 MB; nothing was loaded",
+            table=table,
+            rows=rows,
+            example=example,
+        )
+
+
+class RetryableError(PenstockError):
+    """The same call may work when run again."""
+
+    code = "retryable"
+
+
+class CommitLost(RetryableError):
+    """A table commit was sent and no trace of it is found."""
+
+    code = "commit-lost"
+
+    def __init__(self, *, table: str, sequence: int) -> None:
+        super().__init__(
+            f"{table} shows no commit of sequence {sequence}",
+            hint="run again: the package is sealed and will be applied from where it stopped",
+            table=table,
+            sequence=sequence,
+        )
+
+
+class SlotTaken(RetryableError):
+    """Another run of this pipeline decided the next load first."""
+
+    code = "slot-taken"
+
+    def __init__(self, *, pipeline: str, sequence: int) -> None:
+        super().__init__(
+            f"another run of {pipeline} has sealed load {sequence}",
+            hint="let the other run finish, then run again: this run's rows were not loaded",
+            pipeline=pipeline,
+            sequence=sequence,
+        )
+
+
+class InternalError(PenstockError):
+    """Something that should not happen."""
+
+    code = "internal"
+
+
+class DestinationAhead(InternalError):
+    """A table holds a later load than the ledger knows."""
+
+    code = "destination-ahead"
+
+    def __init__(self, *, table: str, sequence: int) -> None:
+        super().__init__(
+            f"{table} skipped sequence {sequence} as already applied, but its history has no such load",
+            hint="the ledger was restored, or two pipelines share a name here: use another pipeline name",
+            table=table,
+            sequence=sequence,
+        )
+
+
+class PackageDamaged(InternalError):
+    """A control file of a package cannot be read."""
+
+    code = "package-damaged"
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        super().__init__(
+            f"{path} cannot be read: {reason}",
+            hint="restore the file, or remove the package's folder to give its rows up",
+            path=path,
+            reason=reason,
+        )

@@ -1,0 +1,97 @@
+"""A Python row becomes one line of JSON text. Types that JSON lacks carry a one-character tag."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+import orjson
+
+# Private-use characters in dlt's order; ours for numbers that JSON cannot hold come after its eight.
+DECIMAL, DATETIME, DATE, UUID_, HEX, BYTES, WEI, TIME = (chr(0xF026 + offset) for offset in range(8))
+NUMBER, TEXT = chr(0xF02E), chr(0xF02F)
+
+_FAST = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS
+_TAGS = frozenset((DECIMAL, DATETIME, DATE, UUID_, HEX, BYTES, WEI, TIME, NUMBER, TEXT))
+# The first two UTF-8 bytes that all tags share: a cheap look before a careful one.
+_TAG_BYTES = DECIMAL.encode()[:2]
+# What the encoder takes; past it a number travels as tagged text.
+_BIGGEST, _SMALLEST = 2**64 - 1, -(2**63)
+
+
+def encode(row: Any) -> bytes:
+    """The JSON text of a row; a row that is no object becomes `{"value": row}`.
+
+    >>> encode({"a": 1}), encode(7)
+    (b'{"a":1}', b'{"value":7}')
+    """
+    shaped = row if isinstance(row, Mapping) or _has_fields(row) else {"value": row}
+    try:
+        text = orjson.dumps(shaped, _tagged, _FAST)
+    except orjson.JSONEncodeError:
+        return orjson.dumps(_careful(shaped), _tagged, _FAST)
+    # The encoder writes NaN and Infinity as null, and lets a user's text begin like one of our tags.
+    if _TAG_BYTES in text or (b"null" in text and _has_infinite(shaped)):
+        return orjson.dumps(_careful(shaped), _tagged, _FAST)
+    return text
+
+
+def _has_fields(row: Any) -> bool:
+    return hasattr(row, "__dataclass_fields__") or hasattr(row, "model_dump")
+
+
+def _has_infinite(value: Any) -> bool:
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    if isinstance(value, Mapping):
+        return any(map(_has_infinite, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_infinite, value))
+    return _has_fields(value)
+
+
+def _tagged(value: Any) -> Any:
+    """The encoder asks here for every type it does not know."""
+    if isinstance(value, datetime):
+        moment = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        return DATETIME + moment.isoformat()
+    if isinstance(value, Decimal):
+        return (DECIMAL + format(value, "f")) if value.is_finite() else (NUMBER + str(float(value)))
+    if isinstance(value, date):
+        return DATE + value.isoformat()
+    if isinstance(value, time):
+        return TIME + value.isoformat()
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return BYTES + base64.b64encode(bytes(value)).decode()
+    if isinstance(value, (set, frozenset, tuple)):
+        return list(value)
+    if hasattr(value, "model_dump"):
+        return value.model_dump()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def _careful(value: Any) -> Any:
+    """The same row with every number and text that needs it tagged."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else NUMBER + str(value)
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int):
+        return value if _SMALLEST <= value <= _BIGGEST else DECIMAL + str(value)
+    if isinstance(value, str):
+        return TEXT + value if value[:1] in _TAGS and value else value
+    if isinstance(value, Mapping):
+        return {key: _careful(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_careful(item) for item in value]
+    if hasattr(value, "model_dump"):
+        return _careful(value.model_dump())
+    if hasattr(value, "__dataclass_fields__"):
+        return _careful({name: getattr(value, name) for name in value.__dataclass_fields__})
+    return value

@@ -1,0 +1,80 @@
+"""Writes JSON texts into Parquet part files as they come, holding one row group at most."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from penstock.extract.plan import Rotation, part_name
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from penstock.package import Store
+
+COLUMN = "row"
+_SCHEMA = pa.schema([pa.field(COLUMN, pa.string(), nullable=False)])
+
+
+class PartWriter:
+    """One resource's part files. Use as a context manager: a file is complete when it is closed."""
+
+    def __init__(self, store: Store, folder: str, rotation: Rotation) -> None:
+        self._store, self._folder, self._rotation = store, folder, rotation
+        self._texts: list[bytes] = []
+        self._held = 0
+        self._in_file = 0
+        self._file: pq.ParquetWriter | None = None
+        self.rows = self.bytes = self.files = 0
+
+    def write(self, text: bytes) -> None:
+        """Take one row; it is on storage when its row group is full or the writer is closed."""
+        self._texts.append(text)
+        self._held += len(text)
+        if self._rotation.group_is_full(rows=len(self._texts), size=self._held):
+            self._flush()
+
+    def close(self) -> None:
+        """Write what is held and finish the last file."""
+        self._flush()
+        self._close_file()
+
+    def _flush(self) -> None:
+        if not self._texts:
+            return
+        if self._file is None:
+            path = part_name(self._folder, self.files)
+            self._file = pq.ParquetWriter(
+                self._store.open_new(path), _SCHEMA, compression="zstd", use_dictionary=False
+            )
+            self.files += 1
+        # The encoder gives UTF-8, so the bytes are taken as text without a second check.
+        texts = pa.array(self._texts, pa.binary()).cast(pa.string())
+        self._file.write_table(pa.table([texts], schema=_SCHEMA), row_group_size=len(self._texts))
+        self.rows += len(self._texts)
+        self.bytes += self._held
+        self._in_file += self._held
+        self._texts, self._held = [], 0
+        if self._rotation.file_is_full(self._in_file):
+            self._close_file()
+
+    def _close_file(self) -> None:
+        if self._file is not None:
+            sink = self._file.where
+            self._file.close()
+            sink.close()
+            self._file, self._in_file = None, 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._texts = []
+            self._close_file()

@@ -1,0 +1,38 @@
+"""What a source and a destination must be able to do.
+
+Takes:   schemas and settings.
+Gives:   the records and protocols by which the stages meet: resources, destinations, jobs, the ledger.
+Touches: schema, config, errors.
+"""
+
+from penstock.interfaces.capabilities import Capabilities
+from penstock.interfaces.destination import (
+    AppliedJob,
+    Destination,
+    DestinationClient,
+    DestinationSettings,
+    DestinationSpec,
+    LoadMark,
+    TableJob,
+)
+from penstock.interfaces.ledger import CommitRecord, Ledger, StoredSchemaRow, StoredState
+from penstock.interfaces.registry import destination_names, find_destination
+from penstock.interfaces.source import Resource
+
+__all__ = [
+    "AppliedJob",
+    "Capabilities",
+    "CommitRecord",
+    "Destination",
+    "DestinationClient",
+    "DestinationSettings",
+    "DestinationSpec",
+    "Ledger",
+    "LoadMark",
+    "Resource",
+    "StoredSchemaRow",
+    "StoredState",
+    "TableJob",
+    "destination_names",
+    "find_destination",
+]

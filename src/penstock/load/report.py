@@ -1,0 +1,91 @@
+"""What a load came to, fit to be printed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableReport:
+    """One table of a load. `rows` is None when the destination did not say."""
+
+    table: str
+    rows: int | None
+    version: int
+    skipped: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackageReport:
+    """One package that was loaded."""
+
+    load_id: str
+    sequence: int
+    tables: tuple[TableReport, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadInfo:
+    """What `run` and `load` give back.
+
+    `print` it: it says which tables got how many rows, where they are, and how long it took.
+    """
+
+    pipeline_name: str
+    destination_name: str
+    dataset_name: str
+    location: str
+    packages: tuple[PackageReport, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def loads_ids(self) -> list[str]:
+        """The ids of the packages, oldest first; empty when there was nothing to load."""
+        return [package.load_id for package in self.packages]
+
+    def asdict(self) -> dict[str, Any]:
+        """Plain data that can itself be loaded as a table."""
+        return {
+            "pipeline_name": self.pipeline_name,
+            "destination_name": self.destination_name,
+            "dataset_name": self.dataset_name,
+            "location": self.location,
+            "loads_ids": self.loads_ids,
+            "tables": [
+                {"load_id": package.load_id, "table": table.table, "rows": table.rows}
+                for package in self.packages
+                for table in package.tables
+            ],
+            "seconds": dict(self.seconds),
+        }
+
+    def __str__(self) -> str:
+        where = f"{self.destination_name} dataset {self.dataset_name!r} at {self.location}"
+        if not self.packages:
+            return f"Pipeline {self.pipeline_name!r} had nothing to load into {where}"
+        steps = ", ".join(f"{step} {seconds:.1f}" for step, seconds in self.seconds.items())
+        total = sum(self.seconds.values())
+        packages = f"{len(self.packages)} package" + ("s" if len(self.packages) > 1 else "")
+        lines = [
+            f"Pipeline {self.pipeline_name!r} loaded {packages} in {total:.1f} s ({steps})",
+            f"into {where}",
+        ]
+        for package in self.packages:
+            lines.append(f"Package {package.load_id} is loaded:")
+            lines += _table_lines(package.tables)
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+def _table_lines(tables: tuple[TableReport, ...]) -> list[str]:
+    ordered = sorted(tables, key=lambda table: table.table)
+    counts = ["?" if table.rows is None else f"{table.rows:,}" for table in ordered]
+    width = max(len(table.table) for table in ordered)
+    digits = max(len(count) for count in counts)
+    return [
+        f"  {table.table:<{width}}  {count:>{digits}} row{'' if count == '1' else 's'}"
+        + ("  (was committed before)" if table.skipped else "")
+        for table, count in zip(ordered, counts, strict=True)
+    ]

@@ -1,0 +1,6 @@
+"""Raw rows become typed, named tables.
+
+Takes:   the part files of a package and the stored schema.
+Gives:   one nested typed dataset for each root table, tables as projections of it, and the schema after.
+Touches: package, spark, schema, interfaces, errors.
+"""

@@ -1,0 +1,184 @@
+"""Learns the shape of raw rows, writes them typed, and leaves job files that point to them."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from pyspark.sql import functions as F
+
+from penstock.errors import InternalError, RowsNotReadable
+from penstock.normalize.kinds import Question, Seen, questions
+from penstock.normalize.plan import RootHints, TablePlan, plan_tables
+from penstock.normalize.report import NormalizeInfo, RootReport
+from penstock.normalize.shape import group_of
+from penstock.normalize.steps import parse_rows, stamp_rows
+from penstock.normalize.tree import Node, Object, ordered_like, parse_tree, pruned
+from penstock.package import JobFile, Package, ParsedLoadJobFileName, TableEntry
+from penstock.package.ids import file_id
+from penstock.schema import unique_names
+from penstock.spark.observe import observed
+from penstock.spark.paths import spark_path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.schema import Schema
+
+# An example row tells the order of keys; a longer one is not worth sending to the driver.
+_LONGEST_EXAMPLE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Normalized:
+    """A package ready to be sealed: its tables, children before their root, and the schema after it."""
+
+    tables: tuple[TableEntry, ...]
+    schema: Schema
+    info: NormalizeInfo
+
+
+def normalize(
+    package: Package, schema: Schema, *, spark: SparkSession, table_extras: Mapping[str, Any]
+) -> Normalized:
+    """Give every extracted resource its tables.
+
+    Safe to run again: each attempt writes to a folder of its own.
+    """
+    started = time.monotonic()
+    attempt = uuid.uuid4().hex[:12]
+    after = schema.clone()
+    entries: list[TableEntry] = []
+    reports: list[RootReport] = []
+    for index, resource in enumerate(package.extracted()["resources"]):
+        if not resource["rows"]:
+            continue
+        folder = f"data/normalized/{attempt}/{index:05d}"
+        plans, report = _normalize_root(
+            package, resource, folder, after, spark=spark, table_extras=table_extras
+        )
+        for plan in plans:
+            after.update_table(plan.table)
+        reports.append(report)
+        entries += [_add_job(package, plan, folder, attempt) for plan in reversed(plans)]
+    package.save_schema(dict(after.to_dict()))
+    seconds = time.monotonic() - started
+    info = NormalizeInfo(load_id=package.load_id, roots=tuple(reports), seconds=seconds)
+    return Normalized(tables=tuple(entries), schema=after, info=info)
+
+
+def _normalize_root(
+    package: Package,
+    resource: Mapping[str, Any],
+    folder: str,
+    schema: Schema,
+    *,
+    spark: SparkSession,
+    table_extras: Mapping[str, Any],
+) -> tuple[list[TablePlan], RootReport]:
+    naming = schema.naming
+    raw = _raw_rows(package, resource["folder"], spark)
+    tree = _learn(raw, resource)
+
+    def name_keys(keys: Sequence[str]) -> Mapping[str, str]:
+        return unique_names(keys, naming, fold_case=True)
+
+    data = spark_path(f"{package.path}/{folder}")
+    rows_out = _shape(raw, tree, name_keys, data, load_id=package.load_id)
+    if rows_out is not None and rows_out != resource["rows"]:
+        raise InternalError(
+            f"{resource['rows']} rows of {resource['table']} went in and {rows_out} came out",
+            hint="keep the package folder and report this",
+        )
+    root = group_of(tree, name_keys)
+    seen = _ask(questions(root), spark.read.parquet(data))
+    hints = RootHints(
+        table=naming.normalize_tables_path(resource["table"]),
+        resource=resource["resource"],
+        write_disposition=resource.get("write_disposition", "append"),
+        extras=table_extras,
+    )
+    plans = plan_tables(root, hints, seen, stored=schema.tables, naming=naming)
+    return plans, _report(plans, resource, rows_out, schema)
+
+
+def _raw_rows(package: Package, folder: str, spark: SparkSession) -> DataFrame:
+    files = spark.read.parquet(spark_path(f"{package.path}/{folder}"))
+    return files.select(
+        "row", F.col("_metadata.file_path").alias("file"), F.col("_metadata.row_index").alias("position")
+    )
+
+
+def _learn(raw: DataFrame, resource: Mapping[str, Any]) -> Node:
+    """One aggregate over all rows: their common type, and the first row for the order of its keys."""
+    parsed = raw.withColumn("value", F.try_parse_json("row"))
+    unreadable = F.col("value").isNull()
+    short = F.when(F.length("row") <= _LONGEST_EXAMPLE, F.col("row"))
+    found = parsed.agg(
+        F.schema_of_variant_agg("value").alias("type"),
+        F.min_by(short, F.struct("file", "position")).alias("first"),
+        F.count_if(unreadable).alias("unreadable"),
+        F.min(F.when(unreadable, F.substring("row", 1, 200))).alias("example"),
+    ).collect()[0]
+    if found["unreadable"]:
+        raise RowsNotReadable(table=resource["table"], rows=found["unreadable"], example=found["example"])
+    first = orjson.loads(found["first"]) if found["first"] else None
+    return ordered_like(pruned(parse_tree(found["type"])) or Object(()), first)
+
+
+def _shape(raw: DataFrame, tree: Node, name_keys: Any, data: str, *, load_id: str) -> int | None:
+    """Write the nested dataset in one job; gives the number of rows, or None when Spark did not say."""
+    shaped, count = observed(stamp_rows(parse_rows(raw, tree, name_keys), load_id=load_id))
+    shaped.write.mode("overwrite").parquet(data)
+    return count.rows()
+
+
+def _ask(asked: Sequence[Question], nested: DataFrame) -> dict[tuple[tuple[str, ...], ...], Seen]:
+    """One aggregate for all values whose type is in doubt."""
+    if not asked:
+        return {}
+    columns = [F.expr(question.sql()).alias(f"q{index}") for index, question in enumerate(asked)]
+    answers = nested.agg(*columns).collect()[0]
+    return {question.key: Seen(answers[index] or 0) for index, question in enumerate(asked)}
+
+
+def _add_job(package: Package, plan: TablePlan, folder: str, attempt: str) -> TableEntry:
+    table = plan.table.name
+    name = ParsedLoadJobFileName(table, file_id(package.load_id, attempt, table), 0, "reference")
+    package.add_job(
+        JobFile(
+            name=name,
+            load_id=package.load_id,
+            package_path=package.path,
+            data=folder,
+            projection=plan.projection,
+        )
+    )
+    return TableEntry(
+        table=table, job=name.file_name(), write_disposition=plan.table.write_disposition or "append"
+    )
+
+
+def _report(
+    plans: Sequence[TablePlan], resource: Mapping[str, Any], rows_out: int | None, schema: Schema
+) -> RootReport:
+    before = schema.tables
+    known = [plan.table for plan in plans if plan.table.name in before]
+    return RootReport(
+        table=plans[0].table.name,
+        rows_in=resource["rows"],
+        rows_out=rows_out,
+        tables=tuple(plan.table.name for plan in plans),
+        new_tables=tuple(plan.table.name for plan in plans if plan.table.name not in before),
+        new_columns=tuple(
+            (table.name, column)
+            for table in known
+            for column in table.columns
+            if column not in before[table.name].columns
+        ),
+    )

@@ -1,0 +1,85 @@
+"""From what was seen to a column's type, and from a type to the way its values are brought into it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, assert_never
+
+from penstock.normalize.kinds import Seen
+
+if TYPE_CHECKING:
+    from penstock.normalize.tree import Leaf
+    from penstock.package.projection import Conversion
+    from penstock.schema import DataType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """The type in which a path arrives in this package, and how to get there from the nested dataset."""
+
+    data_type: DataType
+    conversion: Conversion = "as_is"
+    tagged: bool = False
+    precision: int | None = None
+    scale: int | None = None
+
+
+def arrival(leaf: Leaf, seen: Seen) -> Arrival:
+    """Decide one type for all values of a path in this package; text or JSON keeps what does not agree."""
+    match leaf.kind:
+        case "bool":
+            return Arrival(data_type="bool")
+        case "bigint" | "void":
+            return Arrival(data_type="bigint")
+        case "double":
+            return Arrival(data_type="double")
+        case "wide" if seen & Seen.LARGE:
+            return Arrival(data_type="decimal", precision=38, scale=0)
+        case "wide":
+            return Arrival(data_type="bigint")
+        case "mixed" if seen == Seen.NUMBER:
+            return Arrival(data_type="double", conversion="number")
+        case "mixed":
+            return Arrival(data_type="json", conversion="json")
+        case "text":
+            return _text_arrival(seen)
+        case _:
+            assert_never(leaf.kind)
+
+
+def _text_arrival(seen: Seen) -> Arrival:
+    tagged = bool(seen & Seen.TAGGED)
+    match seen & ~Seen.TAGGED:
+        case Seen.TIMESTAMP:
+            return Arrival(data_type="timestamp", conversion="parse", tagged=tagged)
+        case Seen.DECIMAL:
+            return Arrival(data_type="decimal", conversion="parse", tagged=tagged)
+        case Seen.DATE:
+            return Arrival(data_type="date", conversion="parse", tagged=tagged)
+        case Seen.NUMBER:
+            return Arrival(data_type="double", conversion="parse", tagged=tagged)
+        case Seen.BINARY:
+            return Arrival(data_type="binary", conversion="binary", tagged=tagged)
+        case Seen.TIME:
+            return Arrival(data_type="time", conversion="text", tagged=tagged)
+        case _:
+            return Arrival(data_type="text", conversion="text", tagged=tagged)
+
+
+# Values that a column of another type takes without loss.
+_ACCEPTS: dict[tuple[DataType, DataType], Conversion] = {
+    ("text", "timestamp"): "text",
+    ("text", "date"): "text",
+    ("text", "decimal"): "text",
+    ("text", "time"): "text",
+    ("text", "bigint"): "as_is",
+    ("double", "bigint"): "as_is",
+    ("decimal", "bigint"): "as_is",
+}
+
+
+def into(column_type: DataType, arriving: Arrival) -> Conversion | None:
+    """How arriving values enter a column that exists; None when they need a column of their own."""
+    if column_type == arriving.data_type:
+        return arriving.conversion
+    return _ACCEPTS.get((column_type, arriving.data_type))

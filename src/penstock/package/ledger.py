@@ -1,0 +1,111 @@
+"""A ledger in small files, in the layout of dlt's file destinations: either tool reads the other's."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from penstock.interfaces.ledger import CommitRecord, StoredSchemaRow, StoredState
+from penstock.package.store import Store, as_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+LOADS, VERSIONS, STATES = "_dlt_loads", "_dlt_version", "_dlt_pipeline_state"
+SYSTEM_TABLES = (LOADS, VERSIONS, STATES)
+_INIT = "init"
+_LAYOUT_VERSION = {"initial_version": 2, "current_version": 2}
+
+
+class FileLedger:
+    """The ledger of a dataset that is a folder.
+
+    A load counts from the moment its `_dlt_loads` file exists.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def initialize(self) -> None:
+        """Make the dataset if it is not there."""
+        self._store.put_if_absent(_INIT, as_json(_LAYOUT_VERSION))
+
+    def is_initialized(self) -> bool:
+        """Whether anything was ever loaded here."""
+        return self._store.exists(_INIT)
+
+    def find_commit(self, *, schema_name: str, load_id: str) -> CommitRecord | None:
+        """The commit of one load, or None while it is not complete."""
+        document = self._store.read_json(_load_file(schema_name, load_id))
+        return _commit_record(document) if document is not None else None
+
+    def store_schema(self, row: StoredSchemaRow) -> None:
+        """Keep a schema version; keeping the same one twice changes nothing."""
+        digest = _hex(row.version_hash)
+        if any(name.endswith(f"__{digest}.jsonl") for name in self._names(VERSIONS, row.schema_name)):
+            return
+        stamp = datetime.fromisoformat(row.inserted_at).timestamp()
+        self._store.put(f"{VERSIONS}/{row.schema_name}__{stamp:.6f}__{digest}.jsonl", as_json(asdict(row)))
+
+    def store_state(self, row: StoredState, *, schema_hash: str) -> None:
+        """Keep a pipeline state; it counts only once its load is committed."""
+        name = f"{STATES}/{row.pipeline_name}__{row.load_id}__{_hex(schema_hash)}.jsonl"
+        document = asdict(row)
+        document["_dlt_load_id"] = document.pop("load_id")
+        self._store.put(name, as_json(document))
+
+    def commit(self, record: CommitRecord) -> bool:
+        """Complete a load. False when somebody else had completed it."""
+        return self._store.put_if_absent(
+            _load_file(record.schema_name, record.load_id), as_json(asdict(record))
+        )
+
+    def last_schema(self, schema_name: str | None = None) -> StoredSchemaRow | None:
+        """The newest stored version of one schema, or of any."""
+        names = self._names(VERSIONS, schema_name)
+        if not names:
+            return None
+        newest = max(names, key=lambda name: float(name.split("__")[-2]))
+        document = self._store.read_json(f"{VERSIONS}/{newest}") or {}
+        return StoredSchemaRow(**{key: document[key] for key in StoredSchemaRow.__dataclass_fields__})
+
+    def last_state(self, pipeline_name: str) -> StoredState | None:
+        """The newest state of a pipeline that belongs to a complete load."""
+        complete = {name.removesuffix(".jsonl").rsplit("__", 1)[-1] for name in self._names(LOADS)}
+        for name in sorted(self._names(STATES, pipeline_name), key=_load_of_state, reverse=True):
+            if _load_of_state(name) in complete:
+                document = self._store.read_json(f"{STATES}/{name}") or {}
+                document["load_id"] = document["_dlt_load_id"]
+                return StoredState(**{key: document[key] for key in StoredState.__dataclass_fields__})
+        return None
+
+    def rows(self, table: str) -> Sequence[Mapping[str, Any]]:
+        """All rows of a system table, oldest first."""
+        contents = (self._store.read(f"{table}/{name}") for name in self._names(table))
+        return [json.loads(line) for content in contents if content for line in content.splitlines()]
+
+    def _names(self, table: str, owner: str | None = None) -> list[str]:
+        names = [name for name in self._store.names(table) if name.endswith(".jsonl")]
+        return [name for name in names if owner is None or name.startswith(f"{owner}__")]
+
+
+def _load_file(schema_name: str, load_id: str) -> str:
+    return f"{LOADS}/{schema_name}__{load_id}.jsonl"
+
+
+def _load_of_state(name: str) -> str:
+    return name.split("__")[-2]
+
+
+def _commit_record(document: Mapping[str, Any]) -> CommitRecord:
+    # dlt's own rows lack our columns, and later releases of either may add some.
+    return CommitRecord(
+        **{key: document[key] for key in CommitRecord.__dataclass_fields__ if key in document}
+    )
+
+
+def _hex(version_hash: str) -> str:
+    return base64.b64decode(version_hash).hex()

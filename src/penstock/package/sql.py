@@ -1,0 +1,25 @@
+"""Names and texts in Spark SQL, quoted by sqlglot and nobody else."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+_DIALECT = "spark"
+
+
+def quoted(*parts: str) -> str:
+    """A name, or a path of names, as Spark SQL wants it.
+
+    >>> quoted("row", "odd `key`.x")
+    '`row`.`odd ``key``.x`'
+    """
+    return ".".join(exp.to_identifier(part, quoted=True).sql(dialect=_DIALECT) for part in parts)
+
+
+def literal(text: str) -> str:
+    r"""A text value.
+
+    >>> literal("it's")
+    "'it\\'s'"
+    """
+    return exp.Literal.string(text).sql(dialect=_DIALECT)

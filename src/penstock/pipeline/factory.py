@@ -1,0 +1,61 @@
+"""The functions by which users come in: `penstock.pipeline` and `penstock.dataset`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.config import pipelines_folder, read_settings
+from penstock.interfaces import Destination
+from penstock.pipeline import stages
+from penstock.pipeline.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from penstock.dataset.dataset import Dataset
+
+
+def pipeline(
+    pipeline_name: str | None = None,
+    pipelines_dir: str | Path | None = None,
+    destination: str | Destination | None = None,
+    dataset_name: str | None = None,
+    *,
+    spark: SparkSession | None = None,
+) -> Pipeline:
+    """Make a pipeline: a name, a destination, a dataset, and a Spark session to work with.
+
+    The dataset is called like the pipeline unless it is named. Without `spark` the active session is used,
+    and without one a session is built from the `[spark]` settings: on this machine by default.
+
+    >>> pipeline("quick", destination="delta").dataset_name
+    'quick'
+    """
+    folder = Path(pipelines_dir).absolute() if pipelines_dir is not None else pipelines_folder()
+    return Pipeline(pipeline_name or _default_name(), folder, destination, dataset_name, spark=spark)
+
+
+def dataset(
+    destination: str | Destination, dataset_name: str, *, spark: SparkSession | None = None
+) -> Dataset:
+    """Read a dataset without a pipeline.
+
+    >>> from penstock.destinations import delta
+    >>> lake = dataset(delta(bucket_url="/nowhere"), "demo")  # doctest: +SKIP
+    >>> lake["items"].df()  # doctest: +SKIP
+    """
+    found = Destination.from_reference(destination)
+    settings = read_settings()
+    client = stages.open_client(
+        found, dataset_name=dataset_name, pipeline_name=dataset_name, spark=spark, settings=settings
+    )
+    return stages.open_dataset(
+        client, name=dataset_name, spark=spark, settings=settings, needs=found.spec.capabilities.spark_needs
+    )
+
+
+def _default_name() -> str:
+    script = Path(sys.argv[0]).stem if sys.argv and sys.argv[0] else ""
+    return f"penstock_{script}" if script.isidentifier() else "penstock"

@@ -1,0 +1,131 @@
+"""The `Pipeline`: a façade over the stages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from penstock.config import read_settings
+from penstock.errors import UsageError
+from penstock.interfaces import Destination, Resource
+from penstock.pipeline import stages
+from penstock.pipeline.target import Target
+from penstock.pipeline.workdir import WorkDir, check_name
+from penstock.sources import as_resource
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from penstock.dataset.dataset import Dataset
+    from penstock.interfaces import DestinationClient
+    from penstock.load.report import LoadInfo
+
+
+class Pipeline:
+    """Moves data to one dataset of one destination, load by load.
+
+    Make one with `penstock.pipeline`.
+
+    >>> from penstock.pipeline.factory import pipeline
+    >>> pipeline("quick", destination="delta", dataset_name="demo")
+    <penstock.Pipeline 'quick' to delta dataset 'demo'>
+    """
+
+    def __init__(
+        self,
+        pipeline_name: str,
+        pipelines_dir: Path,
+        destination: str | Destination | None,
+        dataset_name: str | None,
+        *,
+        spark: SparkSession | None = None,
+    ) -> None:
+        self.pipeline_name = check_name(pipeline_name)
+        self.pipelines_dir = pipelines_dir
+        self.destination = Destination.from_reference(destination) if destination is not None else None
+        self.dataset_name = dataset_name or pipeline_name
+        self._spark = spark
+
+    @property
+    def working_dir(self) -> Path:
+        """The local folder of this pipeline: caches only."""
+        return self.pipelines_dir / self.pipeline_name
+
+    def run(
+        self,
+        data: Any = None,
+        *,
+        destination: str | Destination | None = None,
+        dataset_name: str | None = None,
+        table_name: str | None = None,
+        write_disposition: str | None = None,
+    ) -> LoadInfo:
+        """Extract, normalize and load `data`; packages left by an earlier run are finished first.
+
+        `data` is a list, an iterator, a generator or a generator function of rows; a row is a dict, or a
+        value that becomes the column `value`. Nested dicts are flattened into columns, nested lists become
+        tables of their own. `table_name` is needed where the data has no name. Without data only what is
+        pending is finished.
+        """
+        if destination is not None:
+            self.destination = Destination.from_reference(destination)
+        self.dataset_name = dataset_name or self.dataset_name
+        resources = self._resources(data, table_name=table_name, write_disposition=write_disposition)
+        return stages.run(self._target(), resources, spark=self._spark)
+
+    def dataset(self) -> Dataset:
+        """Read what was loaded: `pipeline.dataset()["items"].df()`."""
+        destination = self._destination()
+        return stages.open_dataset(
+            self._client(),
+            name=self.dataset_name,
+            spark=self._spark,
+            settings=read_settings(),
+            needs=destination.spec.capabilities.spark_needs,
+        )
+
+    def _resources(
+        self, data: Any, *, table_name: str | None, write_disposition: str | None
+    ) -> tuple[Resource, ...]:
+        if data is None:
+            return ()
+        allowed = self._destination().spec.capabilities.write_dispositions
+        if write_disposition is not None and write_disposition not in allowed:
+            raise UsageError(
+                f"{self._destination().destination_name} cannot write with {write_disposition!r} yet",
+                hint=f"use one of: {', '.join(sorted(allowed))}",
+                write_disposition=write_disposition,
+            )
+        return (as_resource(data, table_name=table_name),)
+
+    def _destination(self) -> Destination:
+        if self.destination is None:
+            raise UsageError(
+                f"pipeline {self.pipeline_name!r} has no destination",
+                hint="pass destination='delta' to penstock.pipeline() or to run()",
+            )
+        return self.destination
+
+    def _client(self) -> DestinationClient:
+        return stages.open_client(
+            self._destination(),
+            dataset_name=self.dataset_name,
+            pipeline_name=self.pipeline_name,
+            spark=self._spark,
+            settings=read_settings(),
+        )
+
+    def _target(self) -> Target:
+        return Target(
+            pipeline_name=self.pipeline_name,
+            dataset_name=self.dataset_name,
+            destination=self._destination(),
+            client=self._client(),
+            settings=read_settings(),
+            workdir=WorkDir(self.working_dir),
+        )
+
+    def __repr__(self) -> str:
+        to = self.destination.destination_name if self.destination else "no destination,"
+        return f"<penstock.Pipeline {self.pipeline_name!r} to {to} dataset {self.dataset_name!r}>"

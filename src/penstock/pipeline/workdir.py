@@ -1,0 +1,61 @@
+"""The local folder of a pipeline: copies of what the destination knows. Losing it loses no data."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import InvalidPipelineName
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_RESERVED = frozenset(
+    ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)))
+)
+_LONGEST = 128
+
+
+def check_name(name: str) -> str:
+    """Refuse a name that cannot be a folder on every system, or that leads out of one."""
+    if not _NAME.fullmatch(name) or name.endswith("."):
+        raise InvalidPipelineName(name=name, reason="it is not a plain folder name")
+    if name.split(".", maxsplit=1)[0].lower() in _RESERVED:
+        raise InvalidPipelineName(name=name, reason="some systems keep this name for a device")
+    if len(name) > _LONGEST:
+        raise InvalidPipelineName(name=name, reason=f"it is longer than {_LONGEST} characters")
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class WorkDir:
+    """State and schemas as they were after the last load."""
+
+    path: Path
+
+    def save(self, *, state: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
+        """Replace the copies; each file is written whole."""
+        _write(self.path / "schemas" / f"{schema['name']}.schema.json", schema)
+        _write(self.path / "state.json", state)
+
+    def state(self) -> dict[str, Any] | None:
+        """The state as it was after the last load from this machine."""
+        return _read(self.path / "state.json")
+
+
+def _write(path: Path, document: Mapping[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_suffix(".new")
+    beside.write_text(json.dumps(document, indent=2, ensure_ascii=False), encoding="utf-8")
+    beside.replace(path)
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    if not path.is_file():
+        return None
+    document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return document

@@ -1,0 +1,81 @@
+"""Schema documents of older engine versions, brought up to the one that we read and write."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.errors import SchemaEngineNoUpgradePath
+from penstock.schema.defaults import ID_COLUMN, PARENT_ID_COLUMN, SYSTEM_PREFIX
+from penstock.schema.types import ALIASES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+ENGINE_VERSION: Final = 11
+OLDEST_ENGINE_VERSION: Final = 7
+
+
+def migrate(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Give the document as engine 11 would have written it; one that is there already is not touched.
+
+    The version hash is left as it was, so that the reader sees a changed schema and counts a version.
+    """
+    has = document.get("engine_version")
+    if has == ENGINE_VERSION:
+        return document
+    if not isinstance(has, int) or not OLDEST_ENGINE_VERSION <= has < ENGINE_VERSION:
+        raise SchemaEngineNoUpgradePath(
+            schema=str(document.get("name")), has=has or 0, supports=ENGINE_VERSION
+        )
+    migrated = deepcopy(dict(document))
+    for step in _STEPS[has - OLDEST_ENGINE_VERSION :]:
+        step(migrated)
+    migrated["engine_version"] = ENGINE_VERSION
+    return migrated
+
+
+def _add_history(document: dict[str, Any]) -> None:
+    document["previous_hashes"] = []
+
+
+def _mark_seen_data(document: dict[str, Any]) -> None:
+    for table in document["tables"].values():
+        if any(name.startswith(SYSTEM_PREFIX) for name in table["columns"]):
+            table.setdefault("x-normalizer", {})["seen-data"] = True
+
+
+def _name_keys_and_json(document: dict[str, Any]) -> None:
+    for name, column in _columns(document):
+        foreign = column.pop("foreign_key", False)
+        if name == PARENT_ID_COLUMN:
+            column["parent_key"] = foreign
+        if name == ID_COLUMN:
+            column["row_key"] = column.get("unique", False)
+        if "data_type" in column:
+            column["data_type"] = ALIASES.get(column["data_type"], column["data_type"])
+    settings = document.get("settings", {})
+    preferred = settings.get("preferred_types", {})
+    preferred.update({pattern: ALIASES.get(kind, kind) for pattern, kind in preferred.items()})
+    hints = settings.get("default_hints")
+    if hints is not None:
+        hints.pop("foreign_key", None)
+        hints.update({"row_key": [ID_COLUMN], "parent_key": [PARENT_ID_COLUMN]})
+
+
+def _keep_old_names(document: dict[str, Any]) -> None:
+    document["normalizers"]["use_break_path_on_normalize"] = False
+
+
+def _columns(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for table in document["tables"].values():
+        yield from table["columns"].items()
+
+
+_STEPS: Final[tuple[Callable[[dict[str, Any]], None], ...]] = (
+    _add_history,
+    _mark_seen_data,
+    _name_keys_and_json,
+    _keep_old_names,
+)
+"""The step at index i leads from engine `OLDEST_ENGINE_VERSION + i` to the next."""

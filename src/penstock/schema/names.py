@@ -1,0 +1,181 @@
+"""Naming conventions: what a source calls a thing becomes what a table may call it."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from importlib import import_module
+from inspect import isabstract
+from typing import Any, ClassVar, Final
+
+from penstock.errors import InvalidIdentifier, UsageError
+from penstock.schema.shorten import shorten
+
+_NOT_WORD: Final = re.compile(r"[^A-Za-z\d_]+")
+_UNDERSCORES: Final = re.compile(r"__+")
+_LEADING_DIGIT: Final = re.compile(r"^\d")
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+_WORD_AFTER_ANYTHING: Final = re.compile(r"([^_])([A-Z][a-z]+)")
+_CAPITAL_AFTER_SMALL: Final = re.compile(r"([a-z0-9])([A-Z])")
+_SPELLED_OUT: Final = str.maketrans("+*-@|", "xx_al")
+_NOT_DIRECT: Final = str.maketrans("▶\n\r'\"", "_____")
+_NOT_DUCK: Final = str.maketrans('\n\r"', "___")
+_DLT_HOME: Final = "dlt.common.normalizers.naming."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamingConvention(ABC):
+    """Rules for names, with the length that a destination allows.
+
+    An *identifier* is one name. A *path* is identifiers joined by `path_separator`, as in `orders__items`:
+    each part is normalised alone, and parts with nothing in them are left out. A convention of your own is a
+    subclass with `clean`, and is configured by the path of its module or of the class.
+    """
+
+    name: ClassVar[str] = "custom"
+    path_separator: ClassVar[str] = "__"
+    is_case_sensitive: ClassVar[bool] = False
+
+    max_length: int | None = None
+
+    @abstractmethod
+    def clean(self, identifier: str) -> str:
+        """Apply the rules to one identifier, which is stripped and not empty, whatever its length."""
+
+    def normalize_identifier(self, identifier: str) -> str:
+        """Give the one name that `identifier` has under these rules, cut to `max_length`."""
+        stripped = identifier.strip()
+        if not stripped:
+            raise InvalidIdentifier(identifier=identifier, reason="it is blank")
+        return shorten(self.clean(stripped), original=stripped, max_length=self.max_length)
+
+    def normalize_path(self, path: str) -> str:
+        """Normalise each part of `path`; empty when no part has anything in it."""
+        parts = filter(None, map(self.normalize_identifier, self.break_path(path)))
+        return shorten(self.path_separator.join(parts), original=path, max_length=self.max_length)
+
+    def normalize_table_identifier(self, identifier: str) -> str:
+        """As `normalize_identifier`, for conventions that treat tables in another way than columns."""
+        return self.normalize_identifier(identifier)
+
+    def normalize_tables_path(self, path: str) -> str:
+        """As `normalize_path`, for conventions that treat tables in another way than columns."""
+        return self.normalize_path(path)
+
+    def make_path(self, *fragments: str) -> str:
+        """Join fragments as they are, without the blank ones."""
+        return self.path_separator.join(fragment for fragment in fragments if fragment.strip())
+
+    def break_path(self, path: str) -> list[str]:
+        """Split at the separator, without the blank fragments."""
+        return [fragment for fragment in path.split(self.path_separator) if fragment.strip()]
+
+    def with_max_length(self, max_length: int | None) -> NamingConvention:
+        """Copy for a destination that allows names of this length."""
+        return replace(self, max_length=max_length)
+
+    def shorten_fragments(self, *fragments: str) -> str:
+        """Join fragments that are normalised already, and cut the whole to `max_length`."""
+        path = self.make_path(*fragments)
+        return shorten(path, original=path, max_length=self.max_length)
+
+
+class SnakeCase(NamingConvention):
+    """`HTTPResponse Code` becomes `http_response_code`: ASCII, lower case, words apart."""
+
+    __slots__ = ()
+    name = "snake_case"
+
+    def clean(self, identifier: str) -> str:
+        """Spell out some signs, break words, and keep the count of underscores at the end as `x`."""
+        ascii_only = _NOT_WORD.sub("_", identifier.translate(_SPELLED_OUT))
+        broken = _WORD_AFTER_ANYTHING.sub(r"\1_\2", ascii_only)
+        lower = _CAPITAL_AFTER_SMALL.sub(r"\1_\2", broken).lower()
+        started = _not_a_digit_first(lower)
+        ended = started.rstrip("_")
+        return _UNDERSCORES.sub("_", ended + "x" * (len(started) - len(ended)))
+
+
+class SqlCs(NamingConvention):
+    """ASCII letters, digits and single underscores; case is kept."""
+
+    __slots__ = ()
+    name = "sql_cs_v1"
+    is_case_sensitive = True
+
+    def clean(self, identifier: str) -> str:
+        """Replace what SQL would want quoted; a name of nothing but underscores may end up empty."""
+        started = _not_a_digit_first(_NOT_WORD.sub("_", identifier))
+        return started if started == "_" else _UNDERSCORES.sub("_", started.rstrip("_"))
+
+
+class SqlCi(SqlCs):
+    """As `sql_cs_v1`, in lower case."""
+
+    __slots__ = ()
+    name = "sql_ci_v1"
+    is_case_sensitive = False
+
+    def clean(self, identifier: str) -> str:
+        """Replace what SQL would want quoted, in lower case."""
+        return SqlCs.clean(self, identifier).lower()
+
+
+class Direct(NamingConvention):
+    """Keeps names as they are, but for line breaks, quotes and its own separator."""
+
+    __slots__ = ()
+    name = "direct"
+    path_separator = "▶"
+    is_case_sensitive = True
+
+    def clean(self, identifier: str) -> str:
+        """Replace the few characters that no destination can quote."""
+        return _SURROGATES.sub("_", identifier.translate(_NOT_DIRECT))
+
+
+class DuckCase(NamingConvention):
+    """Keeps case, Unicode and blanks; line breaks, double quotes and repeated underscores go."""
+
+    __slots__ = ()
+    name = "duck_case"
+    is_case_sensitive = True
+
+    def clean(self, identifier: str) -> str:
+        """Replace the few characters that cannot stand between double quotes."""
+        return _UNDERSCORES.sub("_", _SURROGATES.sub("_", identifier.translate(_NOT_DUCK)))
+
+
+_CONVENTIONS: Final[dict[str, type[NamingConvention]]] = {
+    convention.name: convention for convention in (SnakeCase, SqlCi, SqlCs, Direct, DuckCase)
+}
+
+
+def naming(name_or_import_path: str = "snake_case", max_length: int | None = None) -> NamingConvention:
+    """Find a convention by its name, by a module that holds a `NamingConvention`, or by `module.Class`."""
+    short = name_or_import_path.removeprefix(_DLT_HOME)
+    found = _CONVENTIONS.get(short) or _imported(short)
+    return found(max_length=max_length)
+
+
+def _not_a_digit_first(name: str) -> str:
+    return f"_{name}" if _LEADING_DIGIT.match(name) else name
+
+
+def _imported(path: str) -> type[NamingConvention]:
+    module, _, attribute = path.rpartition(".")
+    found: Any = _attribute(path, "NamingConvention") or (module and _attribute(module, attribute))
+    if isinstance(found, type) and issubclass(found, NamingConvention) and not isabstract(found):
+        return found
+    raise UsageError(
+        f"there is no naming convention {path!r}",
+        hint=f"use one of {', '.join(_CONVENTIONS)}, or the import path of a NamingConvention of your own",
+    )
+
+
+def _attribute(module: str, attribute: str) -> Any:
+    try:
+        return getattr(import_module(module), attribute, None)
+    except ImportError:
+        return None

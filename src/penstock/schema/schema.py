@@ -1,0 +1,174 @@
+"""The schema that callers hold: it changes, while the values behind it do not."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import TableNotFound
+from penstock.schema.defaults import SYSTEM_PREFIX
+from penstock.schema.hashes import versioned
+from penstock.schema.names import NamingConvention, naming
+from penstock.schema.stored import StoredSchema, TStoredSchema
+from penstock.schema.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from penstock.schema.table import TTableSchema
+
+
+class Schema:
+    """A named set of tables.
+
+    A handle over a frozen `StoredSchema`, which it replaces at every change: who took `stored` before still
+    has what it was then. `version` counts what was stored, not what was called: it grows by one at the first
+    change after the schema was read or saved. Not meant to be changed from two threads at once.
+
+    Example:
+        >>> schema = Schema("shop")
+        >>> orders = schema.update_table({"name": "orders", "columns": {"id": {"data_type": "bigint"}}})
+        >>> [table.name for table in schema.data_tables()]
+        ['orders']
+        >>> schema.version
+        1
+    """
+
+    def __init__(self, name: str) -> None:
+        self._since: StoredSchema | None = None
+        self._value = StoredSchema(name=name)
+        self._stamped: StoredSchema | None = None
+
+    @classmethod
+    def from_stored(cls, stored: StoredSchema) -> Schema:
+        """Make a handle for a schema that was stored (`restore` has the rules)."""
+        schema = cls(stored.name)
+        schema.restore(stored)
+        return schema
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Schema:
+        """Read a schema document, of dlt or of penstock."""
+        return cls.from_stored(StoredSchema.from_dict(document))
+
+    def to_dict(self) -> TStoredSchema:
+        """Write the schema document, with version and hash of this moment."""
+        return self.stored.to_dict()
+
+    def clone(self, *, with_name: str | None = None) -> Schema:
+        """Copy the handle; under another name it is a new schema without history."""
+        if with_name is None or with_name == self.name:
+            return copy(self)
+        renamed = Schema(with_name)
+        renamed.update(replace(self._value, imported_version_hash=None))
+        return renamed
+
+    @property
+    def stored(self) -> StoredSchema:
+        """The value of this moment, stamped with its version."""
+        if self._stamped is None:
+            # Not at each change: a thousand new tables would hash the whole schema a thousand times.
+            self._stamped = versioned(self._value, since=self._since)
+        return self._stamped
+
+    @property
+    def name(self) -> str:
+        """The name, which also names the state and the entries in `_dlt_version`."""
+        return self._value.name
+
+    @property
+    def version(self) -> int:
+        """How many times a changed schema was stored."""
+        return self.stored.version
+
+    @property
+    def version_hash(self) -> str:
+        """The fingerprint of the content."""
+        return self.stored.version_hash
+
+    @property
+    def previous_hashes(self) -> tuple[str, ...]:
+        """Fingerprints of earlier versions, the latest first, at most ten."""
+        return self.stored.previous_hashes
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the schema was never stored."""
+        return self._since is None
+
+    @property
+    def is_modified(self) -> bool:
+        """Whether there is something to store."""
+        return self._since is None or self._since.version_hash != self.version_hash
+
+    @property
+    def naming(self) -> NamingConvention:
+        """The convention for names, without the limit that a destination may add."""
+        return naming(self._value.normalizers.get("names") or "snake_case")
+
+    @property
+    def normalizes_paths(self) -> bool:
+        """Whether `__` in a name from data is a separator; false in schemas that older engines began."""
+        return self._value.normalizers.get("use_break_path_on_normalize") is not False
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """All tables by name, system tables too."""
+        return self._value.tables
+
+    def data_tables(
+        self, *, seen_data_only: bool = False, include_incomplete: bool = False
+    ) -> tuple[Table, ...]:
+        """Give the tables that hold users' rows; those without any typed column only when asked for."""
+        return tuple(
+            table
+            for table in self.tables.values()
+            if not table.name.startswith(SYSTEM_PREFIX)
+            and (include_incomplete or table.complete_columns())
+            and (table.has_seen_data or not seen_data_only)
+        )
+
+    def get_table(self, name: str) -> Table:
+        """Give the table, or raise `TableNotFound`."""
+        try:
+            return self.tables[name]
+        except KeyError:
+            raise TableNotFound(table=name, schema=self.name) from None
+
+    def update_table(self, table: Table | TTableSchema) -> Table:
+        """Merge a table into the schema, and give the result (`Table.merged` has the rules)."""
+        incoming = table if isinstance(table, Table) else Table.from_dict(table)
+        if incoming.parent is not None:
+            self.get_table(incoming.parent)
+        known = self.tables.get(incoming.name)
+        merged = known.merged(incoming) if known else incoming.with_root_defaults()
+        self._replace(self._value.with_tables([merged]))
+        return merged
+
+    def drop_tables(self, names: Iterable[str]) -> tuple[Table, ...]:
+        """Forget tables, and give what they were; an unknown name raises `TableNotFound`."""
+        dropped = tuple(self.get_table(name) for name in names)
+        self._replace(self._value.without_tables(*(table.name for table in dropped)))
+        return dropped
+
+    def update(self, stored: StoredSchema) -> None:
+        """Replace the whole content; name and history stay."""
+        self._replace(replace(stored, name=self.name))
+
+    def restore(self, stored: StoredSchema) -> None:
+        """Take up a stored schema, history and all, as the last one that was saved.
+
+        If its content is not what its hash says, that counts as a new version.
+        """
+        self._value = self._since = self._stamped = versioned(stored, since=stored)
+
+    def mark_saved(self) -> None:
+        """Say that the value of this moment was stored, so that the next change counts as a new version."""
+        self._since = self.stored
+
+    def _replace(self, stored: StoredSchema) -> None:
+        self._value, self._stamped = stored, None
+
+    def __repr__(self) -> str:
+        return f"Schema({self.name!r}, version={self.version}, tables={len(self.tables)})"

@@ -1,0 +1,114 @@
+"""Sessions of our own, so that the user's conf, views and catalog stay as they were."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+
+from penstock.spark.presets import LOCAL_CONF, OWN_CONF, preset
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+    from penstock.spark.session import UserSession
+
+# Idempotent-write markers of the user's own jobs must not mark ours.
+_NOT_COPIED = ("spark.databricks.delta.write.",)
+
+
+class SessionPool:
+    """Hands a session to one worker at a time, makes more as they are needed, and releases all at the end."""
+
+    def __init__(self, user: UserSession, needs: tuple[str, ...]) -> None:
+        self._user, self._needs = user, needs
+        self._free: list[SparkSession] = []
+        self._lock = threading.Lock()
+        self.notes: list[str] = []
+
+    @contextmanager
+    def session(self) -> Iterator[SparkSession]:
+        """A session for the length of the block; conf set in it stays in it."""
+        with self._lock:
+            spark = self._free.pop() if self._free else self._make()
+        try:
+            yield spark
+        finally:
+            with self._lock:
+                self._free.append(spark)
+
+    def close(self) -> None:
+        """Release what was made.
+
+        A classic session costs nothing; a clone on a server is held until released.
+        """
+        with self._lock:
+            if self._user.is_connect:
+                for spark in self._free:
+                    if spark is not self._user.spark:
+                        _release(spark)
+            self._free.clear()
+
+    def _make(self) -> SparkSession:
+        spark = self._clone() if self._user.is_connect else self._new()
+        for key, value in self._conf().items():
+            if not _set(spark, key, value):
+                self._note(f"the session refuses {key}={value}")
+        return spark
+
+    def _new(self) -> SparkSession:
+        user = self._user.spark
+        spark = user.newSession()
+        # A new session starts from the defaults: what the user set at run time (catalogs, fs.* keys) is
+        # copied.
+        theirs, fresh = user.conf.getAll, spark.conf.getAll
+        for key, value in theirs.items():
+            if fresh.get(key) != value and not key.startswith(_NOT_COPIED):
+                _set(spark, key, value)
+        return spark
+
+    def _clone(self) -> SparkSession:
+        user = self._user.spark
+        if not hasattr(user, "cloneSession"):
+            self._note("this Spark Connect client cannot clone sessions: penstock works in the given one")
+            return user
+        # A session that has run nothing does not exist on the server yet, and cannot be cloned.
+        user.conf.get("spark.sql.session.timeZone")
+        spark: SparkSession = user.cloneSession()
+        for key in spark.conf.getAll:
+            if key.startswith(_NOT_COPIED):
+                spark.conf.unset(key)
+        return spark
+
+    def _conf(self) -> dict[str, str]:
+        conf = dict(OWN_CONF)
+        if self._user.is_local:
+            conf |= LOCAL_CONF
+        for need in self._needs:
+            conf |= preset(self._user.spark.version, need).session_conf
+        return conf
+
+    def _note(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
+
+
+def settings_of(spark: SparkSession) -> Mapping[str, str]:
+    """All conf of a session, to be compared before and after."""
+    return dict(spark.conf.getAll)
+
+
+def _set(spark: SparkSession, key: str, value: str) -> bool:
+    try:
+        spark.conf.set(key, value)
+    except PySparkException:
+        return False
+    return True
+
+
+def _release(spark: SparkSession) -> None:
+    spark.stop()

@@ -1,0 +1,102 @@
+"""What a session needs for each table format, by Spark version: the one place where versions stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from penstock.errors import UnsupportedVersion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """Jars by coordinates, and the settings that go with them."""
+
+    coordinates: tuple[str, ...]
+    extension: str | None = None
+    session_conf: Mapping[str, str] = field(default_factory=dict)
+    """Settings that a running session takes; penstock sets them in sessions of its own."""
+
+
+_DELTA_CATALOG = {"spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog"}
+_DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+
+PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType(
+    {
+        "4.1": {
+            "delta": Preset(
+                coordinates=("io.delta:delta-spark_4.1_2.13:4.4.0",),
+                extension=_DELTA_EXTENSION,
+                session_conf=_DELTA_CATALOG,
+            ),
+        },
+        "4.0": {
+            "delta": Preset(
+                coordinates=("io.delta:delta-spark_4.0_2.13:4.4.0",),
+                extension=_DELTA_EXTENSION,
+                session_conf=_DELTA_CATALOG,
+            ),
+        },
+    }
+)
+
+# Settings of the sessions that penstock works in. Each is set by trial: a refused one degrades with a note.
+OWN_CONF: Mapping[str, str] = MappingProxyType(
+    {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.caseSensitive": "true",
+        "spark.sql.adaptive.enabled": "true",
+        "spark.sql.ansi.enabled": "true",
+        "spark.databricks.delta.schema.autoMerge.enabled": "false",
+    }
+)
+
+# On one machine every partition is overhead: a small pipeline must not pay for 200 of them.
+LOCAL_CONF: Mapping[str, str] = MappingProxyType(
+    {
+        "spark.sql.shuffle.partitions": "4",
+        "spark.databricks.delta.snapshotPartitions": "1",
+    }
+)
+
+# For a session that penstock starts on this machine; what the user configures wins.
+LOCAL_START: Mapping[str, str] = MappingProxyType(
+    {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "2g",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.redaction.regex": "(?i)secret|password|passwd|pwd|pgpass|passphrase|token|credential|"
+        "access[._-]?key|api[._-]?key|private[._-]?key|account[._-]?key|sas|authorization|conn.*str",
+    }
+)
+
+
+def preset(spark_version: str, need: str) -> Preset:
+    """The preset for a Spark version such as `4.1.4`.
+
+    >>> preset("4.1.4", "delta").coordinates
+    ('io.delta:delta-spark_4.1_2.13:4.4.0',)
+    """
+    line = ".".join(spark_version.split(".")[:2])
+    if line not in PRESETS:
+        raise UnsupportedVersion(what="Spark", has=spark_version, supports=" and ".join(sorted(PRESETS)))
+    return PRESETS[line][need]
+
+
+def start_conf(spark_version: str, needs: Iterable[str]) -> dict[str, str]:
+    """Settings that count only at the start of a session: extensions and catalogs, without the jars."""
+    presets = [preset(spark_version, need) for need in needs]
+    conf: dict[str, str] = {}
+    extensions = [found.extension for found in presets if found.extension]
+    if extensions:
+        conf["spark.sql.extensions"] = ",".join(extensions)
+    for found in presets:
+        conf.update(found.session_conf)
+    return conf

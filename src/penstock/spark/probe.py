@@ -1,0 +1,80 @@
+"""What the cluster at hand can do, found out by trying. `penstock doctor` prints it."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from typing import TYPE_CHECKING
+
+import fsspec
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as F
+
+from penstock.errors import StorageNotShared
+from penstock.spark.paths import spark_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pyspark.sql import SparkSession
+
+    from penstock.spark.own import SessionPool
+    from penstock.spark.session import UserSession
+
+_FROM_DRIVER, _FROM_EXECUTORS = "from_driver", "from_executors"
+
+
+def probe_sessions(user: UserSession, pool: SessionPool) -> Iterator[tuple[str, str]]:
+    """How penstock keeps its settings apart from the user's; a fact that begins with `!` is a limit."""
+    way = "a clone on the server" if user.is_connect else "a new session beside yours"
+    yield "Isolation", f"penstock works in {way}"
+    for note in pool.notes:
+        yield "Isolation", f"!{note}"
+
+
+def probe_executors(spark: SparkSession) -> str:
+    """The Python of the executors, by a function that travels by value; `!` and a reason where it fails."""
+
+    # Travels by value: nothing of penstock may be referred to in here, for executors need not have it.
+    def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            told = [f"Python {platform.python_version()}, pyarrow {pa.__version__}"] * batch.num_rows
+            yield pa.RecordBatch.from_arrays([pa.array(told)], names=["told"])
+
+    frame = spark.range(4, numPartitions=2).mapInArrow(tell, "told string").distinct()
+    try:
+        told = sorted(row["told"] for row in frame.collect())
+    except PySparkException as error:
+        return f"!a Python function does not run there: {str(error).splitlines()[0]}"
+    mine = ".".join(map(str, sys.version_info[:2]))
+    differs = [text for text in told if not text.startswith(f"Python {mine}.")]
+    return f"!{differs[0]}, but the driver has Python {mine}" if differs else " and ".join(told)
+
+
+def probe_storage(root: str, spark: SparkSession) -> str:
+    """Write from either side and read from the other."""
+    files, base = fsspec.core.url_to_fs(root)
+    try:
+        files.makedirs(base, exist_ok=True)
+        files.pipe_file(f"{base}/{_FROM_DRIVER}.txt", b"seen")
+        _executors_read(root, spark)
+        spark.range(8, numPartitions=2).write.mode("overwrite").parquet(
+            spark_path(f"{root}/{_FROM_EXECUTORS}")
+        )
+        found = files.glob(f"{base}/{_FROM_EXECUTORS}/*.parquet")
+        if not found:
+            raise StorageNotShared(path=root, seen_by="executors", missing_for="the driver")
+    finally:
+        if files.exists(base):
+            files.rm(base, recursive=True)
+    return f"driver and executors both read and write {root.rsplit('/', 1)[0]}"
+
+
+def _executors_read(root: str, spark: SparkSession) -> None:
+    try:
+        lines = spark.read.text(spark_path(f"{root}/{_FROM_DRIVER}.txt")).select(F.col("value")).collect()
+    except PySparkException as error:
+        raise StorageNotShared(path=root, seen_by="the driver", missing_for="Spark") from error
+    if [line["value"] for line in lines] != ["seen"]:
+        raise StorageNotShared(path=root, seen_by="the driver", missing_for="the executors")

@@ -1,0 +1,132 @@
+"""How a pipeline gets its session: the one given, the active one, or one built from settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from penstock.errors import SessionLacksConf, SparkNotAvailable
+from penstock.spark.jars import jar_conf, keep_jars
+from penstock.spark.presets import LOCAL_START, preset, start_conf
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from penstock.config import Settings
+
+LOCAL_MASTER = "local[*]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserSession:
+    """The session that stands for the user, and what is known of it."""
+
+    spark: SparkSession
+    is_connect: bool
+    master: str
+    origin: str
+    """`given`, `active` or `built`."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether driver and executors are this one machine."""
+        return not self.is_connect and self.master.startswith("local")
+
+
+def find_session(given: SparkSession | None, settings: Settings, needs: Iterable[str]) -> UserSession:
+    """The session to work for; it is built only when none is given and none is active."""
+    if given is not None:
+        return _described(given, "given")
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return _described(active, "active")
+    return _described(_build(settings, tuple(needs)), "built")
+
+
+def check_session(session: UserSession, needs: Iterable[str]) -> None:
+    """Refuse a session that lacks what only counts at its start, with the lines that mend it."""
+    for need in needs:
+        extension = preset(session.spark.version, need).extension
+        has = session.spark.conf.get("spark.sql.extensions", "") or ""
+        if extension and extension not in has.split(","):
+            conf = start_conf(session.spark.version, [need])
+            if has:
+                conf["spark.sql.extensions"] = f"{has},{extension}"
+            if session.origin != "built" and not session.is_connect:
+                conf = {
+                    "spark.jars.packages": ",".join(preset(session.spark.version, need).coordinates),
+                    **conf,
+                }
+            raise SessionLacksConf(destination=need, conf=conf)
+
+
+def target_master(given: SparkSession | None, settings: Settings) -> str:
+    """Where Spark will run, without starting it."""
+    session = given or SparkSession.getActiveSession()
+    if session is not None:
+        return _described(session, "given").master
+    return str(settings.get("spark", key="remote") or settings.get("spark", key="master") or LOCAL_MASTER)
+
+
+def is_connect(spark: SparkSession) -> bool:
+    """Whether a session is a client of a Spark Connect server."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def _described(spark: SparkSession, origin: str) -> UserSession:
+    connect = is_connect(spark)
+    # A Connect client sees the server's master, which says nothing about what this machine shares with it.
+    master = "a Spark Connect server" if connect else str(spark.conf.get("spark.master"))
+    return UserSession(spark=spark, is_connect=connect, master=master, origin=origin)
+
+
+def _build(settings: Settings, needs: tuple[str, ...]) -> SparkSession:
+    remote = settings.get("spark", key="remote")
+    own = {str(key): str(value) for key, value in settings.section("spark", "conf").items()}
+    if remote:
+        builder = SparkSession.builder.remote(str(remote))
+        for key, value in own.items():
+            builder = builder.config(key, value)
+        return _started(builder)
+    spark_version = _installed_version()
+    master = str(settings.get("spark", key="master") or LOCAL_MASTER)
+    conf = {**start_conf(spark_version, needs), **jar_conf(spark_version, needs, settings)}
+    if master.startswith("local"):
+        conf = {**LOCAL_START, **_quiet(), **conf}
+    builder = SparkSession.builder.master(master).appName("penstock")
+    for key, value in {**conf, **own}.items():
+        builder = builder.config(key, value)
+    spark = _started(builder)
+    if "spark.jars.packages" in conf:
+        keep_jars(spark_version, needs, spark.conf.get("spark.jars", "") or "")
+    return spark
+
+
+def _started(builder: SparkSession.Builder) -> SparkSession:
+    try:
+        return builder.getOrCreate()
+    except (PySparkException, OSError, RuntimeError) as error:
+        raise SparkNotAvailable(
+            reason=str(error).splitlines()[0] if str(error) else type(error).__name__,
+            hint="run `penstock doctor`: it checks Java, Spark and the jars one by one",
+        ) from error
+
+
+def _installed_version() -> str:
+    for name in ("pyspark", "pyspark-client"):
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    raise SparkNotAvailable(reason="pyspark is not installed", hint="pip install 'penstock[spark]'")
+
+
+def _quiet() -> dict[str, str]:
+    """Spark's greeting is fourteen lines of warnings; errors still show."""
+    settings = files("penstock.spark").joinpath("log4j2.properties")
+    return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{settings}"}

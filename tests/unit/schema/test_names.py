@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.errors import InvalidIdentifier, UsageError
+from penstock.schema.names import NamingConvention, SnakeCase, naming
+from penstock.schema.shorten import TAG_LENGTH, shorten, tag_of, tagged
+
+CONVENTIONS = ("snake_case", "sql_ci_v1", "sql_cs_v1", "direct", "duck_case")
+CASES: list[dict[str, Any]] = json.loads((Path(__file__).parent / "vectors/names.json").read_text())["cases"]
+
+any_text = st.text(max_size=60)
+limits = st.one_of(st.none(), st.integers(TAG_LENGTH, 80))
+
+
+class Shouting(SnakeCase):
+    def clean(self, identifier: str) -> str:
+        return SnakeCase.clean(self, identifier).upper()
+
+
+def _case_id(case: dict[str, Any]) -> str:
+    return f"{case['convention']}-{case['max_length']}-{case['raw']!a}"
+
+
+@pytest.mark.parametrize("case", CASES, ids=_case_id)
+def test_names_are_those_that_dlt_gives(case: dict[str, Any]) -> None:
+    convention = naming(case["convention"], case["max_length"])
+
+    assert convention.normalize_identifier(case["raw"]) == case["identifier"]
+    assert convention.normalize_path(case["raw"]) == case["path"]
+
+
+def test_the_vectors_cover_every_convention() -> None:
+    assert {case["convention"] for case in CASES} == set(CONVENTIONS)
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+@given(raw=any_text, limit=limits)
+def test_a_name_fits_and_has_no_separator_in_it(name: str, raw: str, limit: int | None) -> None:
+    convention = naming(name, limit)
+
+    path = convention.normalize_path(raw)
+
+    assert limit is None or len(path) <= limit
+    if raw.strip():
+        identifier = convention.normalize_identifier(raw)
+        assert limit is None or len(identifier) <= limit
+
+
+@pytest.mark.parametrize("name", ["snake_case", "sql_ci_v1", "sql_cs_v1"])
+@given(raw=any_text)
+def test_sql_names_need_no_quotes(name: str, raw: str) -> None:
+    path = naming(name).normalize_path(raw)
+
+    assert path == "" or path.replace("_", "a").isalnum()
+    assert not path[:1].isdigit()
+
+
+@given(raw=any_text)
+def test_normalising_an_identifier_twice_changes_nothing(raw: str) -> None:
+    convention = naming("snake_case")
+    if not raw.strip():
+        return
+
+    once = convention.normalize_identifier(raw)
+
+    assert convention.normalize_identifier(once) == once
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+@pytest.mark.parametrize("blank", ["", " ", "\n\t"])
+def test_a_blank_identifier_is_refused_and_a_blank_path_is_empty(name: str, blank: str) -> None:
+    convention = naming(name)
+
+    with pytest.raises(InvalidIdentifier):
+        convention.normalize_identifier(blank)
+    assert convention.normalize_path(blank) == ""
+
+
+@pytest.mark.parametrize("name", ["direct", "duck_case"])
+def test_half_a_surrogate_pair_does_not_get_into_a_name(name: str) -> None:
+    assert naming(name).normalize_path("a\ud800b") == "a_b"
+    assert len(naming(name, 8).normalize_path("a\ud800b" * 9)) == 8
+
+
+def test_paths_are_made_and_broken_without_blank_fragments() -> None:
+    snake, direct = naming("snake_case"), naming("direct")
+
+    assert snake.make_path("a", " ", "b") == "a__b"
+    assert snake.break_path("a____b__") == ["a", "b"]
+    assert direct.make_path("a", "b__c") == "a▶b__c"
+    assert direct.break_path("▶a▶▶b__c") == ["a", "b__c"]
+
+
+def test_tables_follow_the_same_rules_as_columns() -> None:
+    snake = naming("snake_case")
+
+    assert snake.normalize_table_identifier("MyTable__X") == "my_table_x"
+    assert snake.normalize_tables_path("MyTable__X") == "my_table__x"
+
+
+def test_tags_and_cuts_are_those_that_dlt_makes() -> None:
+    assert tag_of("abc") == "wiejlq"
+    assert naming("snake_case", 20).normalize_identifier("a" * 21) == "aaaaaaaklmhvaaaaaaaa"
+    shortened = naming("snake_case", 20).shorten_fragments("parent_table", "child_list", "grandchild")
+    assert shortened == "parent_vmhregndchild"
+
+
+def test_a_limit_without_room_for_the_tag_is_refused_only_when_it_matters() -> None:
+    assert shorten("abc", original="abc", max_length=5) == "abc"
+    with pytest.raises(InvalidIdentifier):
+        shorten("abcdef", original="abcdef", max_length=5)
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [(None, "a_b_wiejlq"), (10, "a_b_wiejlq"), (9, "a_wiejlq"), (7, "wiejlq"), (6, "wiejlq")],
+)
+def test_a_tagged_name_gives_up_its_end_and_never_doubles_the_underscore(
+    limit: int | None, expected: str
+) -> None:
+    assert tagged("a_b", original="abc", max_length=limit) == expected
+
+
+def test_a_convention_is_found_by_name_and_by_import_path() -> None:
+    assert naming().name == "snake_case"
+    assert naming("dlt.common.normalizers.naming.sql_cs_v1").name == "sql_cs_v1"
+    assert naming("penstock.schema.names.SnakeCase", 30) == SnakeCase(max_length=30)
+    assert naming("snake_case").with_max_length(30) == SnakeCase(max_length=30)
+
+
+def test_a_module_may_hold_its_convention_under_the_agreed_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+    from types import ModuleType
+
+    module = ModuleType("loud_names")
+    module.__dict__["NamingConvention"] = Shouting
+    monkeypatch.setitem(sys.modules, "loud_names", module)
+
+    assert naming("loud_names").normalize_path("loudName__x") == "LOUD_NAME__X"
+
+
+@pytest.mark.parametrize("unknown", ["nonsense", "no.such.module", "penstock.schema.names", "json.dumps"])
+def test_an_unknown_convention_is_refused_with_the_list_of_known_ones(unknown: str) -> None:
+    with pytest.raises(UsageError, match=r"no naming convention") as caught:
+        naming(unknown)
+
+    assert "snake_case" in caught.value.hint
+
+
+def test_only_conventions_that_keep_case_are_case_sensitive() -> None:
+    sensitive = {name for name in CONVENTIONS if naming(name).is_case_sensitive}
+
+    assert sensitive == {"sql_cs_v1", "direct", "duck_case"}
+    assert issubclass(SnakeCase, NamingConvention)

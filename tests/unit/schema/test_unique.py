@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.schema.names import naming
+from penstock.schema.shorten import tag_of
+from penstock.schema.unique import NameCollision, collisions, unique_names
+
+# Few letters and many ways to write the same name, so that most draws collide.
+colliding_keys = st.lists(st.text(alphabet="aA_ -b", max_size=5), max_size=12)
+CONVENTIONS = st.sampled_from(("snake_case", "sql_ci_v1", "sql_cs_v1", "direct", "duck_case"))
+
+
+@given(
+    raw=st.one_of(colliding_keys, st.lists(st.text(max_size=30), max_size=12)),
+    name=CONVENTIONS,
+    limit=st.one_of(st.none(), st.integers(6, 30)),
+    fold_case=st.booleans(),
+)
+def test_every_key_keeps_a_name_of_its_own_that_fits(
+    raw: list[str], name: str, limit: int | None, fold_case: bool
+) -> None:
+    names = unique_names(raw, naming(name, limit), fold_case=fold_case)
+
+    given_names = [given.lower() if fold_case else given for given in names.values()]
+    assert list(names) == list(dict.fromkeys(raw))
+    assert len(set(given_names)) == len(names)
+    assert all(0 < len(given) <= (limit or 1000) for given in names.values())
+
+
+@given(raw=colliding_keys, more=colliding_keys)
+def test_known_keys_keep_their_names(raw: list[str], more: list[str]) -> None:
+    snake = naming("snake_case")
+    known = unique_names(raw, snake)
+
+    names = unique_names([*more, *raw], snake, known=known)
+
+    assert {key: names[key] for key in known} == known
+    assert len(set(names.values())) == len(names)
+
+
+@given(raw=colliding_keys, name=CONVENTIONS)
+def test_exactly_the_keys_without_their_plain_name_are_reported(raw: list[str], name: str) -> None:
+    convention = naming(name)
+    names = unique_names(raw, convention)
+
+    reported = collisions(names, convention)
+
+    plain = {names[collision.kept_by] for collision in reported}
+    assert plain == {collision.plain_name for collision in reported}
+    assert len(names) - len(reported) == len({convention.normalize_path(key) or "_empty" for key in names})
+
+
+def test_the_first_key_has_the_name_and_the_second_has_a_tag_of_itself() -> None:
+    snake = naming("snake_case")
+
+    names = unique_names(["A B", "a_b", "c"], snake)
+
+    assert names == {"A B": "a_b", "a_b": f"a_b_{tag_of('a_b')}", "c": "c"}
+    assert collisions(names, snake) == (
+        NameCollision(key="a_b", plain_name="a_b", given_name=names["a_b"], kept_by="A B"),
+    )
+
+
+def test_the_tag_does_not_depend_on_what_came_between() -> None:
+    snake = naming("snake_case")
+
+    assert unique_names(["a-b", "a b"], snake)["a b"] == unique_names(["a-b", "a.b", "a b"], snake)["a b"]
+
+
+def test_a_key_that_is_literally_the_tagged_name_of_another_is_kept_too() -> None:
+    snake = naming("snake_case")
+    trap = f"a_b_{tag_of('a_b')}"
+
+    names = unique_names([trap, "A B", "a_b"], snake)
+
+    assert len(set(names.values())) == 3
+
+
+@pytest.mark.parametrize("nameless", ["", " ", "__"])
+def test_a_key_with_nothing_in_it_is_called_empty(nameless: str) -> None:
+    assert unique_names([nameless], naming("snake_case")) == {nameless: "_empty"}
+
+
+def test_case_counts_only_where_the_destination_can_tell() -> None:
+    cased = naming("sql_cs_v1")
+
+    assert unique_names(["ID", "id"], cased) == {"ID": "ID", "id": "id"}
+    folded = unique_names(["ID", "id"], cased, fold_case=True)
+    assert folded == {"ID": "ID", "id": f"id_{tag_of('id')}"}
+    assert [collision.kept_by for collision in collisions(folded, cased)] == ["ID"]
