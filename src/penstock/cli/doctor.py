@@ -133,6 +133,12 @@ def _examine_spark(location: str | None) -> Iterator[Finding]:
         if line.startswith("{"):
             yield Finding(**json.loads(line))
     if child.returncode:
-        last = errors.strip().splitlines()[-1:] or ["it ended without a word"]
         fix = f"run it by hand to see all it says: {' '.join(command)}"
-        yield Finding(check="Spark runs", verdict="failure", fact=last[0], fix=fix)
+        yield Finding(check="Spark runs", verdict="failure", fact=_reason(errors), fix=fix)
+
+
+def _reason(errors: str) -> str:
+    """The line that says most in what a process printed at its end."""
+    lines = [line.strip() for line in errors.splitlines() if line.strip()]
+    telling = [line for line in lines if "Exception" in line or "Error" in line or "no answer" in line]
+    return (telling or lines or ["it ended without a word"])[-1]

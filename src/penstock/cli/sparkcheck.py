@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from penstock.cli.doctor import Finding
 from penstock.config import read_settings
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, SparkNotAvailable
 from penstock.interfaces import LoadMark, TableJob, find_destination
 from penstock.spark.own import SessionPool
 from penstock.spark.probe import probe_executors, probe_sessions, probe_storage
@@ -33,6 +33,10 @@ def main(arguments: list[str]) -> int:
     try:
         for finding in findings(read_settings(), location=arguments[0] if arguments else None):
             print(json.dumps(asdict(finding)), flush=True)
+    except SparkNotAvailable as error:
+        # What Spark printed before it gave up says more than our error.
+        print(error.message, file=sys.stderr)
+        return 1
     except PenstockError as error:
         found = Finding(check="Spark runs", verdict="failure", fact=error.message, fix=error.hint)
         print(json.dumps(asdict(found)), flush=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from penstock.config.places import jars_folder
-from penstock.spark.presets import preset
+from penstock.spark.presets import SPARK_BRINGS, preset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +31,9 @@ def jar_conf(spark_version: str, needs: Iterable[str], settings: Settings) -> di
     if (cached / _COMPLETE).exists():
         return _on_class_path(sorted(cached.glob("*.jar")))
     coordinates = [item for need in wanted for item in preset(spark_version, need).coordinates]
-    return {"spark.jars.packages": ",".join(coordinates)} if coordinates else {}
+    if not coordinates:
+        return {}
+    return {"spark.jars.packages": ",".join(coordinates), "spark.jars.excludes": ",".join(SPARK_BRINGS)}
 
 
 def keep_jars(spark_version: str, needs: Iterable[str], resolved: str) -> None:

@@ -44,6 +44,26 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType(
     }
 )
 
+# What Spark has itself, in newer versions than some of the jars ask for: one of each on the class path.
+SPARK_BRINGS = (
+    "com.fasterxml.jackson.*:*",
+    "com.github.luben:*",
+    "com.google.code.findbugs:*",
+    "commons-logging:*",
+    "commons-pool:*",
+    "io.airlift:*",
+    "javax.annotation:*",
+    "org.apache.hadoop:hadoop-client-*",
+    "org.apache.logging.log4j:*",
+    "org.apache.parquet:*",
+    "org.checkerframework:*",
+    "org.locationtech.jts:*",
+    "org.roaringbitmap:*",
+    "org.scala-lang:*",
+    "org.slf4j:*",
+    "org.xerial.snappy:*",
+)
+
 # Settings of the sessions that penstock works in. Each is set by trial: a refused one degrades with a note.
 OWN_CONF: Mapping[str, str] = MappingProxyType(
     {

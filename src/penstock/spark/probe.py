@@ -46,7 +46,8 @@ def probe_executors(spark: SparkSession) -> str:
     try:
         told = sorted(row["told"] for row in frame.collect())
     except PySparkException as error:
-        return f"!a Python function does not run there: {str(error).splitlines()[0]}"
+        said = [line.strip() for line in str(error).splitlines() if "Error" in line]
+        return f"!a Python function does not run there: {said[-1] if said else type(error).__name__}"
     mine = ".".join(map(str, sys.version_info[:2]))
     differs = [text for text in told if not text.startswith(f"Python {mine}.")]
     return f"!{differs[0]}, but the driver has Python {mine}" if differs else " and ".join(told)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
@@ -98,6 +100,8 @@ def _build(settings: Settings, needs: tuple[str, ...]) -> SparkSession:
     conf = {**start_conf(spark_version, needs), **jar_conf(spark_version, needs, settings)}
     if master.startswith("local"):
         conf = {**LOCAL_START, **_quiet(), **conf}
+        # Workers of a local Spark are this Python, whatever `python3` is on the PATH. There is no conf for it.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("penstock")
     for key, value in {**conf, **own}.items():
         builder = builder.config(key, value)
@@ -113,7 +117,7 @@ def _started(builder: SparkSession.Builder) -> SparkSession:
     except (PySparkException, OSError, RuntimeError) as error:
         raise SparkNotAvailable(
             reason=str(error).splitlines()[0] if str(error) else type(error).__name__,
-            hint="run `penstock doctor`: it checks Java, Spark and the jars one by one",
+            hint="read what Spark printed above; `penstock doctor` checks Java, Spark and jars one by one",
         ) from error
 
 
