@@ -31,8 +31,8 @@ class Dataset:
         if name not in self.tables:
             raise TableNotFound(table=name, schema=self.name)
         if name in SYSTEM_TABLES:
-            return SystemRelation(name, self._client, self._user)
-        return TableRelation(name, self._client, self._user)
+            return SystemRelation(name, self._client, self._user, self._pool)
+        return TableRelation(name, self._client, self._user, self._pool)
 
     def row_counts(self) -> dict[str, int]:
         """Rows of every data table."""

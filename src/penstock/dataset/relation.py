@@ -12,9 +12,10 @@ from penstock.errors import MissingExtra
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from penstock.interfaces import DestinationClient
+    from penstock.spark.own import SessionPool
     from penstock.spark.session import UserSession
 
 
@@ -25,29 +26,37 @@ class Relation(ABC):
     name: str
     client: DestinationClient
     user: UserSession
+    pool: SessionPool
+
+    def spark(self) -> DataFrame:
+        """A Spark frame in the user's session, to go on with."""
+        return self._frame(self.user.spark)
 
     @abstractmethod
-    def spark(self) -> DataFrame:
-        """A Spark frame in the user's session."""
+    def _frame(self, spark: SparkSession) -> DataFrame: ...
 
     def df(self) -> pd.DataFrame:
         """A pandas frame; the whole table comes to this machine."""
         try:
-            return self.spark().toPandas()
+            frame: pd.DataFrame = self.arrow().to_pandas()
         except ImportError as error:
             raise MissingExtra(extra="spark", needed_for="a pandas frame") from error
+        return frame
 
     def arrow(self) -> pa.Table:
         """An Arrow table; the whole table comes to this machine."""
-        return self.spark().toArrow()
+        with self.pool.session() as spark:
+            return self._frame(spark).toArrow()
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         """All rows as tuples."""
-        return [tuple(row) for row in self.spark().collect()]
+        with self.pool.session() as spark:
+            return [tuple(row) for row in self._frame(spark).collect()]
 
     def count(self) -> int:
         """The number of rows."""
-        return self.spark().count()
+        with self.pool.session() as spark:
+            return self._frame(spark).count()
 
 
 class TableRelation(Relation):
@@ -55,9 +64,8 @@ class TableRelation(Relation):
 
     __slots__ = ()
 
-    def spark(self) -> DataFrame:
-        """A Spark frame in the user's session."""
-        return self.client.read(self.name, spark=self.user.spark)
+    def _frame(self, spark: SparkSession) -> DataFrame:
+        return self.client.read(self.name, spark=spark)
 
 
 class SystemRelation(Relation):
@@ -65,7 +73,6 @@ class SystemRelation(Relation):
 
     __slots__ = ()
 
-    def spark(self) -> DataFrame:
-        """A Spark frame in the user's session."""
+    def _frame(self, spark: SparkSession) -> DataFrame:
         rows = [system_row(self.name, row) for row in self.client.ledger().rows(self.name)]
-        return self.user.spark.createDataFrame(rows, SYSTEM_SCHEMAS[self.name])
+        return spark.createDataFrame(rows, SYSTEM_SCHEMAS[self.name])

@@ -7,6 +7,7 @@ Touches: package, spark, interfaces, schema, errors.
 
 from typing import Any
 
+import penstock.destinations.delta  # noqa: F401 - the folder first, so that the function below keeps its name
 from penstock.interfaces import Destination, find_destination
 
 __all__ = ["delta"]

@@ -14,7 +14,7 @@ from penstock.errors import InternalError, RowsNotReadable
 from penstock.normalize.kinds import Question, Seen, questions
 from penstock.normalize.plan import RootHints, TablePlan, plan_tables
 from penstock.normalize.report import NormalizeInfo, RootReport
-from penstock.normalize.shape import group_of
+from penstock.normalize.shape import group_of, nested_schema
 from penstock.normalize.steps import parse_rows, stamp_rows
 from penstock.normalize.tree import Node, Object, ordered_like, parse_tree, pruned
 from penstock.package import JobFile, Package, ParsedLoadJobFileName, TableEntry
@@ -43,6 +43,15 @@ class Normalized:
     info: NormalizeInfo
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Root:
+    """One root table: its plans, root first, and the columns of the nested dataset they project from."""
+
+    plans: list[TablePlan]
+    columns: str
+    report: RootReport
+
+
 def normalize(
     package: Package, schema: Schema, *, spark: SparkSession, table_extras: Mapping[str, Any]
 ) -> Normalized:
@@ -59,13 +68,11 @@ def normalize(
         if not resource["rows"]:
             continue
         folder = f"data/normalized/{attempt}/{index:05d}"
-        plans, report = _normalize_root(
-            package, resource, folder, after, spark=spark, table_extras=table_extras
-        )
-        for plan in plans:
+        root = _normalize_root(package, resource, folder, after, spark=spark, table_extras=table_extras)
+        for plan in root.plans:
             after.update_table(plan.table)
-        reports.append(report)
-        entries += [_add_job(package, plan, folder, attempt) for plan in reversed(plans)]
+        reports.append(root.report)
+        entries += [_add_job(package, plan, folder, attempt, root.columns) for plan in reversed(root.plans)]
     package.save_schema(dict(after.to_dict()))
     seconds = time.monotonic() - started
     info = NormalizeInfo(load_id=package.load_id, roots=tuple(reports), seconds=seconds)
@@ -80,7 +87,7 @@ def _normalize_root(
     *,
     spark: SparkSession,
     table_extras: Mapping[str, Any],
-) -> tuple[list[TablePlan], RootReport]:
+) -> _Root:
     naming = schema.naming
     raw = _raw_rows(package, resource["folder"], spark)
     tree = _learn(raw, resource)
@@ -96,7 +103,8 @@ def _normalize_root(
             hint="keep the package folder and report this",
         )
     root = group_of(tree, name_keys)
-    seen = _ask(questions(root), spark.read.parquet(data))
+    columns = nested_schema(tree, name_keys)
+    seen = _ask(questions(root), spark.read.schema(columns).parquet(data))
     hints = RootHints(
         table=naming.normalize_tables_path(resource["table"]),
         resource=resource["resource"],
@@ -104,11 +112,12 @@ def _normalize_root(
         extras=table_extras,
     )
     plans = plan_tables(root, hints, seen, stored=schema.tables, naming=naming)
-    return plans, _report(plans, resource, rows_out, schema)
+    return _Root(plans=plans, columns=columns, report=_report(plans, resource, rows_out, schema))
 
 
 def _raw_rows(package: Package, folder: str, spark: SparkSession) -> DataFrame:
-    files = spark.read.parquet(spark_path(f"{package.path}/{folder}"))
+    # Reads with a given schema: otherwise Spark runs a job to find it in the files.
+    files = spark.read.schema("row STRING").parquet(spark_path(f"{package.path}/{folder}"))
     return files.select(
         "row", F.col("_metadata.file_path").alias("file"), F.col("_metadata.row_index").alias("position")
     )
@@ -147,7 +156,7 @@ def _ask(asked: Sequence[Question], nested: DataFrame) -> dict[tuple[tuple[str, 
     return {question.key: Seen(answers[index] or 0) for index, question in enumerate(asked)}
 
 
-def _add_job(package: Package, plan: TablePlan, folder: str, attempt: str) -> TableEntry:
+def _add_job(package: Package, plan: TablePlan, folder: str, attempt: str, columns: str) -> TableEntry:
     table = plan.table.name
     name = ParsedLoadJobFileName(table, file_id(package.load_id, attempt, table), 0, "reference")
     package.add_job(
@@ -156,6 +165,7 @@ def _add_job(package: Package, plan: TablePlan, folder: str, attempt: str) -> Ta
             load_id=package.load_id,
             package_path=package.path,
             data=folder,
+            columns=columns,
             projection=plan.projection,
         )
     )

@@ -5,12 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from penstock.normalize.tree import Leaf, ListOf, Node, Object
+from penstock.normalize.tree import Kind, Leaf, ListOf, Node, Object
+from penstock.package.sql import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     NameKeys = Callable[[Sequence[str]], Mapping[str, str]]
+
+_SQL_TYPES: dict[Kind, str] = {
+    "bool": "BOOLEAN",
+    "bigint": "BIGINT",
+    "wide": "DECIMAL(38,0)",
+    "double": "DOUBLE",
+    "text": "STRING",
+    "mixed": "VARIANT",
+    "void": "STRING",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +50,28 @@ class Group:
         yield way
         for child in self.children:
             yield from child.walk(way)
+
+
+def sql_type(node: Node, name_keys: NameKeys) -> str:
+    """The Spark SQL type of a node in the nested dataset, under the names it has there."""
+    match node:
+        case Leaf(kind):
+            return _SQL_TYPES[kind]
+        case ListOf(element):
+            return f"ARRAY<{sql_type(element, name_keys)}>"
+        case Object(fields):
+            names = name_keys([key for key, _ in fields])
+            inner = (f"{quoted(names[key])}: {sql_type(child, name_keys)}" for key, child in fields)
+            return f"STRUCT<{', '.join(inner)}>"
+
+
+def nested_schema(tree: Node, name_keys: NameKeys) -> str:
+    """The columns of the nested dataset, so that nobody has to open its files to know them.
+
+    Rows without a single value have no struct: Parquet knows none without fields.
+    """
+    row = "BOOLEAN" if tree == Object(()) else sql_type(tree, name_keys)
+    return f"id STRING, row {row}"
 
 
 def group_of(

@@ -28,6 +28,8 @@ class JobFile:
     load_id: str
     package_path: str
     data: str
+    columns: str
+    """The columns of the data files as Spark SQL writes them, so that no job runs to find them."""
     projection: Projection
     data_format: str = "parquet"
     rows: int | None = None
@@ -39,7 +41,7 @@ class JobFile:
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """The table as a lazy frame in the given session."""
-        frame = spark.read.format(self.data_format).load(spark_path(self.data_path))
+        frame = spark.read.schema(self.columns).format(self.data_format).load(spark_path(self.data_path))
         for select in self.projection.selects(load_id=self.load_id):
             frame = frame.selectExpr(*select)
         return frame
@@ -51,6 +53,7 @@ class JobFile:
             "load_id": self.load_id,
             "table": self.name.table_name,
             "data": self.data,
+            "columns": self.columns,
             "data_format": self.data_format,
             "rows": self.rows,
             "projection": self.projection.to_dict(),
@@ -78,6 +81,7 @@ def parse_job(store: Store, name: str) -> JobFile:
         load_id=document["load_id"],
         package_path=store.root,
         data=document["data"],
+        columns=document["columns"],
         data_format=document["data_format"],
         rows=document["rows"],
         projection=Projection.from_dict(document["projection"]),

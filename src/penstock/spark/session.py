@@ -100,7 +100,7 @@ def _build(settings: Settings, needs: tuple[str, ...]) -> SparkSession:
     conf = {**start_conf(spark_version, needs), **jar_conf(spark_version, needs, settings)}
     if master.startswith("local"):
         conf = {**LOCAL_START, **_quiet(), **conf}
-        # Workers of a local Spark are this Python, whatever `python3` is on the PATH. There is no conf for it.
+        # Workers of a local Spark are this Python, whatever `python3` is on the PATH; no conf says so.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("penstock")
     for key, value in {**conf, **own}.items():

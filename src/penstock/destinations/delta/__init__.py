@@ -1,19 +1,1 @@
 """Delta tables by path: `<bucket_url>/<dataset>/<table>`, with the ledger beside them."""
-
-from penstock.destinations.delta.adapter import DeltaClient
-from penstock.destinations.delta.settings import configure
-from penstock.interfaces import Capabilities, DestinationSpec
-
-SPEC = DestinationSpec(
-    name="delta",
-    state_type="dlt.destinations.filesystem",
-    capabilities=Capabilities(
-        write_dispositions=frozenset({"append"}),
-        naming_convention="snake_case",
-        max_identifier_length=255,
-        supports_nested_types=True,
-        spark_needs=("delta",),
-    ),
-    configure=configure,
-    open=DeltaClient,
-)
