@@ -5,6 +5,7 @@ A message states a fact, `hint` the next move, and the facts are attributes. `co
 
 PenstockError
 ├── UsageError: change the call or the settings
+│   ├── InvalidDatasetName
 │   ├── InvalidIdentifier
 │   ├── InvalidPipelineName
 │   ├── InvalidSchemaName
@@ -41,7 +42,14 @@ if TYPE_CHECKING:
 
 
 class PenstockError(Exception):
-    """The root: catch this to catch everything that penstock raises on purpose."""
+    """The root: catch this to catch everything that penstock raises on purpose.
+
+    >>> try:
+    ...     raise MissingTableName(data_type="list")
+    ... except PenstockError as error:
+    ...     error.code, error.hint
+    ('missing-table-name', 'pass table_name=... to run()')
+    """
 
     code: ClassVar[str] = "penstock"
 
@@ -84,6 +92,20 @@ class UsageError(PenstockError):
     """The call or the settings cannot work as they are."""
 
     code = "usage"
+
+
+class InvalidDatasetName(UsageError):
+    """A dataset's name must be a legal folder name everywhere."""
+
+    code = "invalid-dataset-name"
+
+    def __init__(self, *, name: str, reason: str) -> None:
+        super().__init__(
+            f"{name!r} cannot be a dataset name: {reason}",
+            hint="use letters, digits, '_' and '-' only, such as 'github_raw'",
+            name=name,
+            reason=reason,
+        )
 
 
 class InvalidIdentifier(UsageError):
@@ -323,13 +345,15 @@ class RowsNotReadable(DataError):
 
     code = "rows-not-readable"
 
-    def __init__(self, *, table: str, rows: int, example: str) -> None:
+    def __init__(self, *, table: str, rows: int, example: str, package: str) -> None:
         super().__init__(
             f"{rows} rows of {table} cannot be parsed by Spark, such as {example}",
-            hint="look for nesting past 1,000 levels or documents past 128 MB; nothing was loaded",
+            hint="look for nesting past 1,000 levels or documents past 128 MB; nothing was loaded. "
+            f"To give these rows up, remove {package}",
             table=table,
             rows=rows,
             example=example,
+            package=package,
         )
 
 
@@ -361,7 +385,7 @@ class SlotTaken(RetryableError):
     def __init__(self, *, pipeline: str, sequence: int) -> None:
         super().__init__(
             f"another run of {pipeline} has sealed load {sequence}",
-            hint="let the other run finish, then run again: this run's rows were not loaded",
+            hint="let the other run finish, then call run() without data: the rows are kept in their package",
             pipeline=pipeline,
             sequence=sequence,
         )

@@ -47,8 +47,9 @@ def examine(settings: Settings, *, location: str | None) -> Iterator[Finding]:
     if not remote:
         yield java
     installed = _spark_version()
-    yield _spark(installed)
-    if installed is None or (java.verdict == "failure" and not remote):
+    spark = _spark(installed)
+    yield spark
+    if installed is None or "failure" in (spark.verdict, "" if remote else java.verdict):
         return
     if not remote:
         yield _jars(installed, settings)
@@ -67,9 +68,8 @@ def _java() -> Finding:
     home = os.environ.get("JAVA_HOME")
     command = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if command is None or not Path(command).exists():
-        return Finding(
-            check="Java", verdict="failure", fact="there is no java on the PATH", fix=_INSTALL_JAVA
-        )
+        fact = f"JAVA_HOME is {home}, where there is no bin/java" if home else "there is no java on the PATH"
+        return Finding(check="Java", verdict="failure", fact=fact, fix=_INSTALL_JAVA)
     said = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
     found = re.search(r'version "(?:1\.)?(\d+)([^"]*)"', said)
     if found is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -15,7 +16,7 @@ import orjson
 DECIMAL, DATETIME, DATE, UUID_, HEX, BYTES, WEI, TIME = (chr(0xF026 + offset) for offset in range(8))
 NUMBER, TEXT = chr(0xF02E), chr(0xF02F)
 
-_FAST = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS
+_FAST = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_NON_STR_KEYS
 _TAGS = frozenset((DECIMAL, DATETIME, DATE, UUID_, HEX, BYTES, WEI, TIME, NUMBER, TEXT))
 # The first two UTF-8 bytes that all tags share: a cheap look before a careful one.
 _TAG_BYTES = DECIMAL.encode()[:2]
@@ -41,7 +42,7 @@ def encode(row: Any) -> bytes:
 
 
 def _has_fields(row: Any) -> bool:
-    return hasattr(row, "__dataclass_fields__") or hasattr(row, "model_dump")
+    return (is_dataclass(row) and not isinstance(row, type)) or hasattr(row, "model_dump")
 
 
 def _has_infinite(value: Any) -> bool:
@@ -49,7 +50,7 @@ def _has_infinite(value: Any) -> bool:
         return not math.isfinite(value)
     if isinstance(value, Mapping):
         return any(map(_has_infinite, value.values()))
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, set, frozenset)):
         return any(map(_has_infinite, value))
     return _has_fields(value)
 
@@ -73,6 +74,8 @@ def _tagged(value: Any) -> Any:
         return value.model_dump()
     if isinstance(value, Mapping):
         return dict(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return _shown(value)
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
@@ -92,6 +95,12 @@ def _careful(value: Any) -> Any:
         return [_careful(item) for item in value]
     if hasattr(value, "model_dump"):
         return _careful(value.model_dump())
-    if hasattr(value, "__dataclass_fields__"):
-        return _careful({name: getattr(value, name) for name in value.__dataclass_fields__})
+    if is_dataclass(value) and not isinstance(value, type):
+        return _careful(_shown(value))
     return value
+
+
+def _shown(value: Any) -> dict[str, Any]:
+    """The declared fields: not what else is kept on the object, and not a field that has no value yet."""
+    names = (field.name for field in fields(value) if not field.name.startswith("_"))
+    return {name: getattr(value, name) for name in names if hasattr(value, name)}

@@ -26,14 +26,17 @@ def extract(
 ) -> ExtractInfo:
     """Write every row of every resource, then mark the package as extracted.
 
-    A crash before the mark leaves files that nobody will read.
+    A crash before the mark leaves files that nobody will read. Without a single row there is no mark.
     """
     started = time.monotonic()
     limits = rotation or Rotation()
     reports = tuple(
         _extract_one(resource, package, index, limits) for index, resource in enumerate(resources)
     )
-    package.mark_extracted({"schema_name": schema_name, "resources": [asdict(report) for report in reports]})
+    if any(report.rows for report in reports):
+        package.mark_extracted(
+            {"schema_name": schema_name, "resources": [asdict(report) for report in reports]}
+        )
     return ExtractInfo(load_id=package.load_id, resources=reports, seconds=time.monotonic() - started)
 
 

@@ -82,8 +82,8 @@ class LoadInfo:
 def _table_lines(tables: tuple[TableReport, ...]) -> list[str]:
     ordered = sorted(tables, key=lambda table: table.table)
     counts = ["?" if table.rows is None else f"{table.rows:,}" for table in ordered]
-    width = max(len(table.table) for table in ordered)
-    digits = max(len(count) for count in counts)
+    width = max((len(table.table) for table in ordered), default=0)
+    digits = max((len(count) for count in counts), default=0)
     return [
         f"  {table.table:<{width}}  {count:>{digits}} row{'' if count == '1' else 's'}"
         + ("  (was committed before)" if table.skipped else "")

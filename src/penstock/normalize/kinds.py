@@ -33,6 +33,7 @@ class Seen(IntFlag):
     LARGE = 128
     OTHER = 256
     TAGGED = 512
+    WHOLE = 1024
 
 
 DECIMAL_TAG, DATETIME_TAG, DATE_TAG, _, _, BYTES_TAG, _, TIME_TAG, NUMBER_TAG, TEXT_TAG = (
@@ -123,9 +124,12 @@ def _bits_of_text(source: str) -> str:
 
 def _bits_of_mixed(source: str) -> str:
     kind, text = f"schema_of_variant({source})", f"try_variant_get({source}, '$', 'string')"
-    number = f"{kind} IN ('BIGINT', 'DOUBLE', 'FLOAT') OR {kind} LIKE 'DECIMAL%'"
-    tagged = f"{kind} = 'STRING' AND substring({text}, 1, 1) = {literal(NUMBER_TAG)}"
+    tag, rest = f"substring({text}, 1, 1)", f"substring({text}, 2)"
+    number = f"{kind} IN ('DOUBLE', 'FLOAT') OR {kind} LIKE 'DECIMAL%'"
+    decimal = f"{tag} = {literal(DECIMAL_TAG)} AND {rest} RLIKE {literal(_FITS_DECIMAL)}"
     return (
         f"CASE WHEN {source} IS NULL OR {kind} = 'VOID' THEN 0L"
-        f" WHEN {number} OR {tagged} THEN {Seen.NUMBER:d}L ELSE {Seen.OTHER:d}L END"
+        f" WHEN {kind} = 'BIGINT' THEN {Seen.WHOLE:d}L"
+        f" WHEN {number} OR ({kind} = 'STRING' AND {tag} = {literal(NUMBER_TAG)}) THEN {Seen.NUMBER:d}L"
+        f" WHEN {kind} = 'STRING' AND {decimal} THEN {Seen.DECIMAL:d}L ELSE {Seen.OTHER:d}L END"
     )

@@ -5,8 +5,9 @@ Names, types, new columns, and the projection that brings each one's rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from penstock.normalize.kinds import Seen
@@ -16,7 +17,8 @@ from penstock.schema import Column, Table, plain_name, spark_type
 from penstock.schema.shorten import tagged
 
 if TYPE_CHECKING:
-    from penstock.normalize.shape import Group, Value
+    from penstock.normalize.shape import Group
+    from penstock.package.projection import Conversion
     from penstock.schema import NamingConvention
 
 SCALAR = "value"
@@ -63,7 +65,7 @@ def plan_tables(
     names: dict[int, str] = {}
     for way in root.walk():
         group, parent = way[-1], names[id(way[-2])] if len(way) > 1 else None
-        name = hints.table if parent is None else _child_name(parent, group, naming)
+        name = hints.table if parent is None else _child_name(parent, group, set(names.values()), naming)
         names[id(group)] = name
         fresh = _new_table(name, parent, hints)
         before = stored.get(name, fresh)
@@ -82,9 +84,19 @@ def plan_tables(
     return plans
 
 
-def _child_name(parent: str, group: Group, naming: NamingConvention) -> str:
+def _child_name(parent: str, group: Group, taken: Set[str], naming: NamingConvention) -> str:
     keys = [plain_name(key, naming) for key in group.keys] or [INNER_LIST]
-    return naming.shorten_fragments(parent, *keys)
+    return _free(naming.shorten_fragments(parent, *keys), group.keys, taken, naming)
+
+
+def _free(plain: str, keys: tuple[str, ...], taken: Set[str], naming: NamingConvention) -> str:
+    """The plain name, or one with a tag of the raw keys where another has it."""
+    original = "\x1f".join(keys)
+    candidates = (
+        tagged(plain, original=f"{original}{attempt or ''}", max_length=naming.max_length)
+        for attempt in count()
+    )
+    return plain if plain not in taken else next(name for name in candidates if name not in taken)
 
 
 def _new_table(name: str, parent: str | None, hints: RootHints) -> Table:
@@ -109,11 +121,16 @@ def _columns(
     taken = set(_SYSTEM)
     columns: list[Column] = []
     outputs: list[OutputColumn] = []
+    plains: list[str] = []
     for value in group.values:
-        plain = _free_name(value, taken, naming)
+        joined = naming.shorten_fragments(*(plain_name(key, naming) for key in value.keys)) or SCALAR
+        plains.append(_free(joined, value.keys, taken, naming))
+        taken.add(plains[-1])
+    # Every key has its name before the first variant looks for one.
+    for value, plain in zip(group.values, plains, strict=True):
         arriving = arrival(value.leaf, seen.get((*paths, value.keys), Seen.NOTHING))
-        column, conversion = _placed(plain, arriving, before, naming)
-        taken |= {plain, column.name}
+        column, conversion = _placed(plain, arriving, before, taken, naming)
+        taken.add(column.name)
         columns.append(column)
         outputs.append(
             OutputColumn(
@@ -127,26 +144,23 @@ def _columns(
     return columns, outputs
 
 
-def _free_name(value: Value, taken: set[str], naming: NamingConvention) -> str:
-    """The plain name, or one with a tag of the raw keys where another key of this table has it."""
-    plain = naming.shorten_fragments(*(plain_name(key, naming) for key in value.keys)) or SCALAR
-    if plain not in taken:
-        return plain
-    return tagged(plain, original=naming.path_separator.join(value.keys), max_length=naming.max_length)
-
-
-def _placed(plain: str, arriving: Arrival, before: Table, naming: NamingConvention) -> tuple[Column, Any]:
+def _placed(
+    plain: str, arriving: Arrival, before: Table, taken: Set[str], naming: NamingConvention
+) -> tuple[Column, Conversion]:
     """The column that takes the arriving values: a new one, the stored one, or a variant beside it."""
     known = before.columns.get(plain)
-    if known is None or known.data_type is None:
+    if known is None:
         return _column(plain, arriving), arriving.conversion
-    conversion = into(known.data_type, arriving)
+    if known.data_type is None:
+        known = known.merged(replace(_column(plain, arriving), nullable=known.nullable))
+    conversion = into(known, arriving)
     if conversion is not None:
         return known, conversion
+    refusing = {name for name, column in before.columns.items() if into(column, arriving) is None}
     variant = naming.shorten_fragments(plain, f"v_{arriving.data_type}")
-    return before.columns.get(
-        variant, _column(variant, arriving).with_hints(variant=True)
-    ), arriving.conversion
+    name = _free(variant, (plain, arriving.data_type), taken | refusing, naming)
+    column = before.columns.get(name, _column(name, arriving).with_hints(variant=True))
+    return column, into(column, arriving) or arriving.conversion
 
 
 def _column(name: str, arriving: Arrival) -> Column:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from penstock.schema import Schema
+    from penstock.schema import NamingConvention, Schema
 
 # An example row tells the order of keys; a longer one is not worth sending to the driver.
 _LONGEST_EXAMPLE = 1_000_000
@@ -53,7 +53,12 @@ class _Root:
 
 
 def normalize(
-    package: Package, schema: Schema, *, spark: SparkSession, table_extras: Mapping[str, Any]
+    package: Package,
+    schema: Schema,
+    *,
+    spark: SparkSession,
+    naming: NamingConvention,
+    table_extras: Mapping[str, Any],
 ) -> Normalized:
     """Give every extracted resource its tables.
 
@@ -68,7 +73,9 @@ def normalize(
         if not resource["rows"]:
             continue
         folder = f"data/normalized/{attempt}/{index:05d}"
-        root = _normalize_root(package, resource, folder, after, spark=spark, table_extras=table_extras)
+        root = _normalize_root(
+            package, resource, folder, after, spark=spark, naming=naming, table_extras=table_extras
+        )
         for plan in root.plans:
             after.update_table(plan.table)
         reports.append(root.report)
@@ -86,11 +93,11 @@ def _normalize_root(
     schema: Schema,
     *,
     spark: SparkSession,
+    naming: NamingConvention,
     table_extras: Mapping[str, Any],
 ) -> _Root:
-    naming = schema.naming
     raw = _raw_rows(package, resource["folder"], spark)
-    tree = _learn(raw, resource)
+    tree = _learn(raw, resource, package)
 
     def name_keys(keys: Sequence[str]) -> Mapping[str, str]:
         return unique_names(keys, naming, fold_case=True)
@@ -123,7 +130,7 @@ def _raw_rows(package: Package, folder: str, spark: SparkSession) -> DataFrame:
     )
 
 
-def _learn(raw: DataFrame, resource: Mapping[str, Any]) -> Node:
+def _learn(raw: DataFrame, resource: Mapping[str, Any], package: Package) -> Node:
     """One aggregate over all rows: their common type, and the first row for the order of its keys."""
     parsed = raw.withColumn("value", F.try_parse_json("row"))
     unreadable = F.col("value").isNull()
@@ -135,7 +142,12 @@ def _learn(raw: DataFrame, resource: Mapping[str, Any]) -> Node:
         F.min(F.when(unreadable, F.substring("row", 1, 200))).alias("example"),
     ).collect()[0]
     if found["unreadable"]:
-        raise RowsNotReadable(table=resource["table"], rows=found["unreadable"], example=found["example"])
+        raise RowsNotReadable(
+            table=resource["table"],
+            rows=found["unreadable"],
+            example=found["example"],
+            package=package.path,
+        )
     first = orjson.loads(found["first"]) if found["first"] else None
     return ordered_like(pruned(parse_tree(found["type"])) or Object(()), first)
 

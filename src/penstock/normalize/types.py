@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, assert_never
 
 from penstock.normalize.kinds import Seen
+from penstock.schema.types import DEFAULT_DECIMAL_SCALE, MAX_DECIMAL_PRECISION, spark_type
 
 if TYPE_CHECKING:
     from penstock.normalize.tree import Leaf
     from penstock.package.projection import Conversion
-    from penstock.schema import DataType
+    from penstock.schema import Column, DataType
+
+_DIGITS_OF_BIGINT = 19
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +40,10 @@ def arrival(leaf: Leaf, seen: Seen) -> Arrival:
             return Arrival(data_type="decimal", precision=38, scale=0)
         case "wide":
             return Arrival(data_type="bigint")
-        case "mixed" if seen == Seen.NUMBER:
+        case "mixed" if seen and not seen & ~(Seen.WHOLE | Seen.NUMBER):
             return Arrival(data_type="double", conversion="number")
+        case "mixed" if seen and not seen & ~(Seen.WHOLE | Seen.DECIMAL):
+            return Arrival(data_type="decimal", conversion="number")
         case "mixed":
             return Arrival(data_type="json", conversion="json")
         case "text":
@@ -78,8 +83,25 @@ _ACCEPTS: dict[tuple[DataType, DataType], Conversion] = {
 }
 
 
-def into(column_type: DataType, arriving: Arrival) -> Conversion | None:
+def into(column: Column, arriving: Arrival) -> Conversion | None:
     """How arriving values enter a column that exists; None when they need a column of their own."""
-    if column_type == arriving.data_type:
+    if column.data_type is None or not _fits(column, arriving):
+        return None
+    if column.data_type == arriving.data_type:
         return arriving.conversion
-    return _ACCEPTS.get((column_type, arriving.data_type))
+    accepted = _ACCEPTS.get((column.data_type, arriving.data_type))
+    # A mixed value is read as text on its way, and only there its tag is taken off.
+    return "number" if accepted and arriving.conversion == "number" else accepted
+
+
+def _fits(column: Column, arriving: Arrival) -> bool:
+    """Whether no digit is lost: other digits are rounded silently, or refused when they are loaded."""
+    if column.data_type == "bigint":
+        return spark_type(column) == "BIGINT"
+    if column.data_type != "decimal":
+        return True
+    if arriving.data_type == "decimal":
+        arrived = replace(column, precision=arriving.precision, scale=arriving.scale)
+        return spark_type(column) == spark_type(arrived)
+    scale = DEFAULT_DECIMAL_SCALE if column.scale is None else column.scale
+    return (column.precision or MAX_DECIMAL_PRECISION) - scale >= _DIGITS_OF_BIGINT

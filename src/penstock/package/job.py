@@ -12,6 +12,8 @@ from penstock.package.store import Store
 from penstock.spark.paths import spark_path
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import DataFrame, SparkSession
 
 FORMAT_VERSION = 1
@@ -72,10 +74,16 @@ def parse_job(store: Store, name: str) -> JobFile:
     document = store.read_json(name)
     if document is None:
         raise PackageDamaged(path=store.path(name), reason="there is no such job file")
+    try:
+        return _job(store, name, document)
+    except (KeyError, TypeError) as error:
+        raise PackageDamaged(path=store.path(name), reason=f"{error} is missing or wrong in it") from error
+
+
+def _job(store: Store, name: str, document: Mapping[str, Any]) -> JobFile:
     if document["format_version"] > FORMAT_VERSION:
-        raise UnsupportedVersion(
-            what=store.path(name), has=document["format_version"], supports=str(FORMAT_VERSION)
-        )
+        has = str(document["format_version"])
+        raise UnsupportedVersion(what=store.path(name), has=has, supports=str(FORMAT_VERSION))
     return JobFile(
         name=ParsedLoadJobFileName.parse(name),
         load_id=document["load_id"],

@@ -74,9 +74,10 @@ class FileLedger:
 
     def last_state(self, pipeline_name: str) -> StoredState | None:
         """The newest state of a pipeline that belongs to a complete load."""
-        complete = {name.removesuffix(".jsonl").rsplit("__", 1)[-1] for name in self._names(LOADS)}
+        loads = {name.removesuffix(".jsonl").rsplit("__", 1)[-1]: name for name in self._names(LOADS)}
         for name in sorted(self._names(STATES, pipeline_name), key=_load_of_state, reverse=True):
-            if _load_of_state(name) in complete:
+            load = loads.get(_load_of_state(name))
+            if load is not None and (self._store.read_json(f"{LOADS}/{load}") or {}).get("status") == 0:
                 document = self._store.read_json(f"{STATES}/{name}") or {}
                 document["load_id"] = document["_dlt_load_id"]
                 return StoredState(**{key: document[key] for key in StoredState.__dataclass_fields__})
@@ -89,7 +90,8 @@ class FileLedger:
 
     def _names(self, table: str, owner: str | None = None) -> list[str]:
         names = [name for name in self._store.names(table) if name.endswith(".jsonl")]
-        return [name for name in names if owner is None or name.startswith(f"{owner}__")]
+        # An owner's name may hold the separator itself, so the parts are counted from the right.
+        return [name for name in names if owner is None or name.rsplit("__", 2)[0] == owner]
 
 
 def _load_file(schema_name: str, load_id: str) -> str:

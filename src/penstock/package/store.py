@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import uuid
 from pathlib import Path
 from typing import IO, Any
 
@@ -100,13 +100,13 @@ class Store:
     def _write_beside(self, name: str, content: bytes) -> Path:
         folder = Path(self._at(name)).parent
         folder.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=folder)
+        path = folder / f".tmp-{uuid.uuid4().hex}"
+        # With the permissions that any new file gets: on a shared folder others must read it.
+        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        path = Path(temporary)
-        path.chmod(0o666 & ~_umask())
         return path
 
     def _link_if_absent(self, name: str, content: bytes) -> bool:
@@ -130,12 +130,6 @@ def absolute(location: str) -> str:
     """A local path made absolute; an address with a scheme stays as it is."""
     path = local_path(location)
     return location if path is None else str(path.absolute())
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _sync_folder(folder: Path) -> None:

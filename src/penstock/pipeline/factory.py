@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.config import pipelines_folder, read_settings
+from penstock.errors import InvalidDatasetName
 from penstock.interfaces import Destination
 from penstock.pipeline import stages
 from penstock.pipeline.pipeline import Pipeline
+from penstock.pipeline.workdir import check_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,6 +49,7 @@ def dataset(
     >>> lake["items"].df()  # doctest: +SKIP
     """
     found = Destination.from_reference(destination)
+    check_name(dataset_name, InvalidDatasetName)
     settings = read_settings()
     client = stages.open_client(
         found, dataset_name=dataset_name, pipeline_name=dataset_name, spark=spark, settings=settings

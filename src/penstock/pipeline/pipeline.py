@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.config import read_settings
-from penstock.errors import UsageError
+from penstock.errors import InvalidDatasetName, UsageError
 from penstock.interfaces import Destination, Resource
 from penstock.pipeline import stages
 from penstock.pipeline.target import Target
@@ -44,7 +44,7 @@ class Pipeline:
         self.pipeline_name = check_name(pipeline_name)
         self.pipelines_dir = pipelines_dir
         self.destination = Destination.from_reference(destination) if destination is not None else None
-        self.dataset_name = dataset_name or pipeline_name
+        self.dataset_name = check_name(dataset_name or pipeline_name, InvalidDatasetName)
         self._spark = spark
 
     @property
@@ -70,7 +70,7 @@ class Pipeline:
         """
         if destination is not None:
             self.destination = Destination.from_reference(destination)
-        self.dataset_name = dataset_name or self.dataset_name
+        self.dataset_name = check_name(dataset_name or self.dataset_name, InvalidDatasetName)
         resources = self._resources(data, table_name=table_name, write_disposition=write_disposition)
         return stages.run(self._target(), resources, spark=self._spark)
 

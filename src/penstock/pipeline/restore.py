@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from penstock.pipeline.state import State, decode_state, new_state
 from penstock.schema import Schema, naming
+from penstock.schema.stored import MAX_NAME_LENGTH
 
 if TYPE_CHECKING:
     from penstock.interfaces import Ledger
@@ -25,7 +26,7 @@ def restore(ledger: Ledger, *, pipeline_name: str, dataset_name: str, destinatio
     """The last complete load's schema and state; new ones where there is none."""
     stored = ledger.last_state(pipeline_name) if ledger.is_initialized() else None
     if stored is None:
-        name = naming("snake_case").normalize_identifier(pipeline_name)
+        name = naming("snake_case", MAX_NAME_LENGTH).normalize_identifier(pipeline_name)
         state = new_state(
             pipeline_name=pipeline_name,
             dataset_name=dataset_name,

@@ -87,8 +87,10 @@ class Runner:
         known = self._known()
         started = time.monotonic()
         extras = {"table_format": self._target.destination.destination_name}
+        longest = self._target.destination.spec.capabilities.max_identifier_length
+        naming = known.schema.naming.with_max_length(longest)
         with in_stage("normalize", load_id=package.load_id), self._pool.session() as spark:
-            normalized = normalize(package, known.schema, spark=spark, table_extras=extras)
+            normalized = normalize(package, known.schema, spark=spark, naming=naming, table_extras=extras)
         self._took("normalize", started)
         last = self._packages.last_sealed()
         manifest = Manifest(

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import InvalidPipelineName
+from penstock.errors import InvalidDatasetName, InvalidPipelineName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,14 +20,14 @@ _RESERVED = frozenset(
 _LONGEST = 128
 
 
-def check_name(name: str) -> str:
+def check_name(name: str, error: type[InvalidPipelineName | InvalidDatasetName] = InvalidPipelineName) -> str:
     """Refuse a name that cannot be a folder on every system, or that leads out of one."""
     if not _NAME.fullmatch(name) or name.endswith("."):
-        raise InvalidPipelineName(name=name, reason="it is not a plain folder name")
+        raise error(name=name, reason="it is not a plain folder name")
     if name.split(".", maxsplit=1)[0].lower() in _RESERVED:
-        raise InvalidPipelineName(name=name, reason="some systems keep this name for a device")
+        raise error(name=name, reason="some systems keep this name for a device")
     if len(name) > _LONGEST:
-        raise InvalidPipelineName(name=name, reason=f"it is longer than {_LONGEST} characters")
+        raise error(name=name, reason=f"it is longer than {_LONGEST} characters")
     return name
 
 

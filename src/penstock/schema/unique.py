@@ -60,14 +60,15 @@ def unique_names(
 
 def collisions(names: Mapping[str, str], naming: NamingConvention) -> tuple[NameCollision, ...]:
     """Tell from the result of `unique_names` which keys had to give way, and to which other key."""
-    owners: dict[str, str] = {}
+    owners = {name: key for key, name in names.items()}
+    folded: dict[str, str] = {}
     for key, name in names.items():
-        owners.setdefault(name.lower(), key)
+        folded.setdefault(name.lower(), key)
     found = []
     for key, name in names.items():
         plain = plain_name(key, naming)
         if name != plain:
-            kept_by = owners.get(plain.lower(), "")
+            kept_by = owners.get(plain) or folded.get(plain.lower(), "")
             found.append(NameCollision(key=key, plain_name=plain, given_name=name, kept_by=kept_by))
     return tuple(found)
 

@@ -22,6 +22,7 @@ def as_resource(data: Any, *, table_name: str | None = None) -> Resource:
         raise UnsupportedData(data_type=type(data).__name__, reason="it is one value, not rows")
     if inspect.isasyncgen(data) or inspect.isasyncgenfunction(data) or inspect.iscoroutinefunction(data):
         raise UnsupportedData(data_type="async generator", reason="async sources are not supported yet")
+    _refuse_frame(data)
     name = table_name or _name_of(data)
     if callable(data):
         return Resource(name=name, table_name=name, rows=lambda: _checked(data()))
@@ -37,7 +38,13 @@ def _name_of(data: Any) -> str:
     raise MissingTableName(data_type=type(data).__name__)
 
 
+def _refuse_frame(data: Any) -> None:
+    if hasattr(data, "__dataframe__") or hasattr(data, "__arrow_c_stream__") or hasattr(data, "sparkSession"):
+        raise UnsupportedData(data_type=type(data).__name__, reason="frames as data are not supported yet")
+
+
 def _checked(rows: Any) -> Iterable[Any]:
+    _refuse_frame(rows)
     if isinstance(rows, (str, bytes, dict)) or not isinstance(rows, Iterable):
         raise UnsupportedData(data_type=type(rows).__name__, reason="the function must give rows")
     return rows

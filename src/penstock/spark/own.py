@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 
@@ -111,4 +111,6 @@ def _set(spark: SparkSession, key: str, value: str) -> bool:
 
 
 def _release(spark: SparkSession) -> None:
-    spark.stop()
+    # Not `stop`: it would close what all clients of this process share, and a local server with it.
+    connected: Any = spark
+    connected.client.release_session()

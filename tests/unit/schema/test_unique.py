@@ -79,6 +79,15 @@ def test_a_key_that_is_literally_the_tagged_name_of_another_is_kept_too() -> Non
     assert len(set(names.values())) == 3
 
 
+def test_a_key_is_said_to_give_way_to_the_one_that_has_its_very_name() -> None:
+    cased = naming("sql_cs_v1")
+
+    names = unique_names(["ID", "id", "id "], cased)
+
+    found = collisions(names, cased)
+    assert [(collision.key, collision.kept_by) for collision in found] == [("id ", "id")]
+
+
 @pytest.mark.parametrize("nameless", ["", " ", "__"])
 def test_a_key_with_nothing_in_it_is_called_empty(nameless: str) -> None:
     assert unique_names([nameless], naming("snake_case")) == {nameless: "_empty"}

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import inspect
+import pickle
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock import errors
+from penstock.errors import PenstockError
+
+PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
+
+# One true-to-life example of each class; the page shows its text.
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "PenstockError": {"message": "something is wrong"},
+    "UsageError": {
+        "message": "pipeline 'shop' has no destination",
+        "hint": "pass destination='delta' to penstock.pipeline() or to run()",
+    },
+    "InvalidDatasetName": {"name": "../lake", "reason": "it is not a plain folder name"},
+    "InvalidIdentifier": {"identifier": "  ", "reason": "it is blank"},
+    "InvalidPipelineName": {"name": "shop/eu", "reason": "it is not a plain folder name"},
+    "InvalidSchemaName": {"name": "my schema"},
+    "MissingExtra": {"extra": "spark", "needed_for": "running a pipeline"},
+    "MissingLocation": {"destination": "delta", "master": "spark://cluster:7077"},
+    "MissingTableName": {"data_type": "list"},
+    "SchemaEngineNoUpgradePath": {"schema": "shop", "has": 12, "supports": 11},
+    "SessionLacksConf": {
+        "destination": "delta",
+        "conf": {"spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension"},
+    },
+    "SparkNotAvailable": {"reason": "pyspark is not installed", "hint": "pip install 'penstock[spark]'"},
+    "StorageNotShared": {"path": "s3://lake", "seen_by": "the driver", "missing_for": "the executors"},
+    "TableNotFound": {"table": "Orders", "schema": "shop"},
+    "UnknownDestination": {"name": "detla", "known": ("delta",)},
+    "UnsupportedData": {"data_type": "str", "reason": "it is one value, not rows"},
+    "UnsupportedVersion": {"what": "Spark", "has": "3.5.6", "supports": "4.0 and 4.1"},
+    "DataError": {"message": "the data cannot go where it was sent"},
+    "ResourceFailed": {"resource": "orders", "item": 120, "cause": "KeyError('id')"},
+    "RowNotEncodable": {"resource": "orders", "item": 7, "cause": "complex has no JSON form"},
+    "RowsNotReadable": {
+        "table": "orders",
+        "rows": 2,
+        "example": '{"id":1,"id":2}',
+        "package": "s3://lake/demo/_dlt_pkg/shop/packages/1794709965.511098",
+    },
+    "RetryableError": {"message": "the storage did not answer", "hint": "run again"},
+    "CommitLost": {"table": "orders", "sequence": 12},
+    "SlotTaken": {"pipeline": "shop", "sequence": 13},
+    "InternalError": {
+        "message": "10 rows of orders went in and 9 came out",
+        "hint": "keep the package folder and report this",
+    },
+    "DestinationAhead": {"table": "orders", "sequence": 12},
+    "PackageDamaged": {"path": "s3://lake/shop/slots/0000000012.json", "reason": "Expecting value"},
+}
+
+CLASSES: dict[str, type[PenstockError]] = {
+    name: found
+    for name, found in vars(errors).items()
+    if inspect.isclass(found) and issubclass(found, PenstockError)
+}
+
+
+def example(name: str) -> PenstockError:
+    given = dict(EXAMPLES[name])
+    message = [given.pop("message")] if "message" in given else []
+    return CLASSES[name](*message, **given)
+
+
+def drawn_tree() -> dict[str, str | None]:
+    """Each class of the drawing with the class it hangs from, in the order of the drawing."""
+    tree: dict[str, str | None] = {}
+    above: list[str] = []
+    for line in (errors.__doc__ or "").splitlines():
+        found = re.fullmatch(r"([│├└─ ]*)([A-Z]\w+)(: .+)?", line)
+        if found is None or (not found[1] and found[2] != "PenstockError"):
+            continue
+        depth = len(found[1]) // 4
+        above[depth:] = [found[2]]
+        tree[found[2]] = above[depth - 1] if depth else None
+    return tree
+
+
+def sections() -> dict[str, tuple[int, str]]:
+    """Each heading of the page below the title, with its level and the text under it."""
+    parts = re.split(r"^(#{2,6}) (.+)$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {parts[at + 1]: (len(parts[at]), parts[at + 2]) for at in range(1, len(parts), 3)}
+
+
+def test_the_drawn_tree_is_the_tree_of_classes() -> None:
+    real = {
+        name: found.__base__.__name__ if found is not PenstockError and found.__base__ else None
+        for name, found in CLASSES.items()
+    }
+
+    assert drawn_tree() == real
+
+
+def test_the_drawing_keeps_the_order_of_the_file() -> None:
+    assert list(drawn_tree()) == list(CLASSES)
+
+
+def test_every_class_has_an_example() -> None:
+    assert list(EXAMPLES) == list(CLASSES)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_error_survives_pickling_with_its_facts(name: str) -> None:
+    error = example(name)
+    error.stage, error.load_id = "load", "1794709965.511098"
+
+    copy = pickle.loads(pickle.dumps(error))
+
+    assert type(copy) is CLASSES[name]
+    assert vars(copy) == vars(error)
+    assert str(copy) == str(error)
+    assert copy.args == error.args
+
+
+@pytest.mark.parametrize("name", [name for name, given in EXAMPLES.items() if "message" not in given])
+def test_every_argument_of_an_error_is_a_fact_on_it(name: str) -> None:
+    error = example(name)
+
+    assert {key: vars(error).get(key) for key in EXAMPLES[name]} == EXAMPLES[name]
+
+
+def test_an_error_tells_where_it_happened_what_to_do_and_its_code() -> None:
+    with pytest.raises(PenstockError) as caught, errors.in_stage("load", load_id="17.5"):
+        raise errors.CommitLost(table="orders", sequence=3)
+
+    assert str(caught.value) == (
+        "orders shows no commit of sequence 3 (while in load, package 17.5)\n"
+        "  what to do: run again: the package is sealed and will be applied from where it stopped\n"
+        "  code: commit-lost"
+    )
+
+
+def test_the_first_stage_to_see_an_error_names_it() -> None:
+    with (
+        pytest.raises(PenstockError) as caught,
+        errors.in_stage("run", load_id="2"),
+        errors.in_stage("extract", load_id="1"),
+    ):
+        raise errors.DataError("bad")
+
+    assert (caught.value.stage, caught.value.load_id) == ("extract", "1")
+
+
+def test_every_code_is_its_own() -> None:
+    codes = [found.code for found in CLASSES.values()]
+
+    assert len(set(codes)) == len(codes)
+    assert all("code" in vars(found) for found in CLASSES.values())
+
+
+def test_the_headings_of_the_page_are_the_codes() -> None:
+    levels = {
+        found.code: 3 if found.__base__ not in (PenstockError, Exception) else 2 for found in CLASSES.values()
+    }
+
+    assert {code: level for code, (level, _) in sections().items()} == levels
+
+
+def test_the_page_keeps_the_order_of_the_file() -> None:
+    assert list(sections()) == [found.code for found in CLASSES.values()]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_page_shows_the_message_as_it_is(name: str) -> None:
+    error = example(name)
+
+    _, text = sections()[error.code]
+
+    assert f"```text\n{error}\n```" in text
+
+
+@pytest.mark.parametrize("name", [name for name, given in EXAMPLES.items() if "message" not in given])
+def test_the_page_names_every_fact(name: str) -> None:
+    facts = inspect.signature(CLASSES[name]).parameters
+
+    _, text = sections()[CLASSES[name].code]
+
+    assert [fact for fact in facts if f"`{fact}`" not in text] == []

@@ -1,0 +1,88 @@
+"""Sessions that users bring: without Delta's catalog, with another one, without Delta's extension."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import penstock
+from penstock.testing import nested_rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+WITHOUT_EXTENSION = """
+import os, sys
+from pyspark.sql import SparkSession
+import penstock
+
+spark = (
+    SparkSession.builder.master("local[1]")
+    .config("spark.ui.enabled", "false")
+    .config("spark.log.level", "ERROR")
+    .config("spark.driver.extraClassPath", os.environ["PENSTOCK_TEST_JARS_DELTA"]).getOrCreate()
+)
+lake = penstock.destinations.delta(sys.argv[1])
+try:
+    penstock.pipeline("quick", destination=lake, spark=spark).run([1], table_name="t")
+except penstock.PenstockError as error:
+    print(error)
+"""
+
+ICEBERG = "org.apache.iceberg.spark.SparkSessionCatalog"
+
+
+def run_on(session: SparkSession, location: str, tmp_path: Path) -> dict[str, int]:
+    pipeline = penstock.pipeline(
+        "quick",
+        pipelines_dir=tmp_path / "pipelines",
+        destination=penstock.destinations.delta(bucket_url=location),
+        spark=session,
+    )
+    pipeline.run(nested_rows(4), table_name="items")
+    dataset = pipeline.dataset()
+    assert dataset["items"].spark().count() == 4
+    return dataset.row_counts()
+
+
+def test_a_session_without_deltas_catalog_works(spark: SparkSession, location: str, tmp_path: Path) -> None:
+    session = spark.newSession()
+    assert session.conf.get("spark.sql.catalog.spark_catalog", None) is None
+
+    counts = run_on(session, location, tmp_path)
+
+    assert counts == {"items": 4, "items__parts": 4, "items__tags": 8}
+    assert session.conf.get("spark.sql.catalog.spark_catalog", None) is None
+
+
+def test_a_session_with_icebergs_session_catalog_works(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.sql.catalog.spark_catalog", ICEBERG)
+    session.conf.set("spark.sql.catalog.spark_catalog.type", "hadoop")
+    session.conf.set("spark.sql.catalog.spark_catalog.warehouse", f"file://{tmp_path}/warehouse")
+    session.sql("CREATE TABLE theirs (id BIGINT) USING iceberg")
+
+    counts = run_on(session, location, tmp_path)
+
+    assert counts == {"items": 4, "items__parts": 4, "items__tags": 8}
+    assert (
+        session.conf.get("spark.sql.catalog.spark_catalog") == "org.apache.iceberg.spark.SparkSessionCatalog"
+    )
+    session.sql("INSERT INTO theirs VALUES (1)")
+    assert session.table("theirs").count() == 1
+
+
+def test_a_session_without_deltas_extension_gets_the_lines_that_mend_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WITHOUT_EXTENSION, str(tmp_path / "lake")]
+    told = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
+
+    assert "the given Spark session cannot write delta tables" in told.stdout, told.stderr
+    assert '.config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")' in told.stdout
+    assert '.config("spark.jars.packages", "io.delta:delta-spark_4.1_2.13:4.4.0")' in told.stdout
+    assert not (tmp_path / "lake").exists()

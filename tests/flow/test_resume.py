@@ -1,0 +1,126 @@
+"""A run that died goes on from where it was, and nothing lands twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import penstock
+from penstock.destinations.delta.adapter import DeltaClient
+from penstock.extract.run import extract
+from penstock.interfaces import CommitRecord, Destination, Resource, find_destination
+from penstock.package import Packages, PackageStatus, Store, create_load_id
+from penstock.package.ledger import FileLedger
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+KILLED = """
+import os, signal, sys
+import penstock
+
+def rows():
+    for number in range(2_000):
+        yield {"id": number, "tags": ["a", "b"]}
+        if number == 1_000:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+lake = penstock.destinations.delta(sys.argv[1])
+penstock.pipeline("quick", pipelines_dir=sys.argv[2], destination=lake, dataset_name="demo").run(rows)
+"""
+
+
+def make(location: str, tmp_path: Path, spark: SparkSession | None) -> penstock.Pipeline:
+    return penstock.pipeline(
+        "quick",
+        pipelines_dir=tmp_path / "pipelines",
+        destination=penstock.destinations.delta(bucket_url=location),
+        dataset_name="demo",
+        spark=spark,
+    )
+
+
+def packages_of(location: str) -> Packages:
+    return Packages.at(f"{location}/demo/_dlt_pkg/quick")
+
+
+def test_an_extracted_package_is_loaded_by_the_next_run_before_its_own_data(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    left = packages_of(location).package(create_load_id())
+    old = Resource(name="items", table_name="items", rows=lambda: [{"id": 1}, {"id": 2}])
+    extract([old], left, schema_name="quick")
+
+    info = make(location, tmp_path, spark).run([{"id": 3}], table_name="items")
+
+    assert [package.sequence for package in info.packages] == [1, 2]
+    assert info.loads_ids[0] == left.load_id
+    rows = make(location, tmp_path, spark).dataset()["items"].fetchall()
+    assert sorted(row[0] for row in rows) == [1, 2, 3]
+
+
+class DeadBeforeCommit(FileLedger):
+    """The process ends when every table is committed and the ledger's row is not."""
+
+    def commit(self, record: CommitRecord) -> bool:
+        raise SystemExit(record.load_id)
+
+
+class DyingClient(DeltaClient):
+    def ledger(self) -> FileLedger:
+        return DeadBeforeCommit(Store(self.location()))
+
+
+def test_a_sealed_package_that_was_not_committed_is_rolled_forward_without_doubling(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    dying = Destination(replace(find_destination("delta"), open=DyingClient), {"bucket_url": location})
+    with pytest.raises(SystemExit) as end:
+        make(location, tmp_path, spark).run([{"id": 1, "tags": ["x"]}], table_name="items", destination=dying)
+
+    again = make(location, tmp_path / "another machine", spark).run()
+
+    assert again.loads_ids == [end.value.code]
+    assert all(table.skipped for table in again.packages[0].tables)
+    assert "was committed before" in str(again)
+    assert make(location, tmp_path, spark).dataset().row_counts() == {"items": 1, "items__tags": 1}
+    assert packages_of(location).package(again.loads_ids[0]).status is PackageStatus.LOADED
+
+
+def test_a_committed_package_that_was_not_tidied_up_is_not_loaded_again(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    pipeline = make(location, tmp_path, spark)
+    info = pipeline.run([{"id": 1}], table_name="items")
+    package = packages_of(location).package(info.loads_ids[0])
+    (Path(package.path) / "package_completed.json").unlink()
+
+    again = pipeline.run()
+
+    assert again.loads_ids == []
+    assert package.status is PackageStatus.LOADED
+    assert pipeline.dataset().row_counts() == {"items": 1}
+
+
+def test_a_process_killed_while_it_extracts_leaves_nothing_behind_that_is_loaded(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    environment = {**os.environ, "SPARK__JARS": os.environ["PENSTOCK_TEST_JARS_DELTA"]}
+    command = [sys.executable, "-c", KILLED, location, str(tmp_path / "pipelines")]
+    killed = subprocess.run(command, check=False, capture_output=True, env=environment, cwd=tmp_path)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
+
+    def rows() -> Any:
+        yield from ({"id": number} for number in range(3))
+
+    info = make(location, tmp_path, spark).run(rows)
+
+    assert len(info.packages) == 1
+    assert make(location, tmp_path, spark).dataset().row_counts() == {"rows": 3}

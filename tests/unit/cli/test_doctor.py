@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner
+
+from penstock.cli import doctor
+from penstock.cli.app import app
+from penstock.config import Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without Java."""
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    for name in ("SPARK__REMOTE", "REMOTE", "SPARK__JARS", "JARS"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def install_java(folder: Path, says: str) -> None:
+    """A program that answers like `java -version`."""
+    (folder / "bin").mkdir(parents=True)
+    java = folder / "bin" / "java"
+    java.write_text(f"#!/bin/sh\necho '{says}' >&2\n")
+    java.chmod(0o755)
+
+
+def install_pyspark(folder: Path, version: str) -> None:
+    """What a package manager leaves behind, for a version that is not there."""
+    info = folder / f"pyspark-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: pyspark\nVersion: {version}\n")
+
+
+def test_a_machine_without_java_is_told_how_to_get_one_and_spark_is_not_tried(no_java: None) -> None:
+    found = list(doctor.examine(Settings(), location=None))
+
+    assert [(finding.check, finding.verdict) for finding in found] == [
+        ("Python", "ok"),
+        ("Java", "failure"),
+        ("Spark", "ok"),
+    ]
+    assert found[1].fact == "there is no java on the PATH"
+    assert "openjdk-17" in found[1].fix
+
+
+def test_a_java_home_without_java_is_a_failure(
+    no_java: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+
+    found = doctor._java()
+
+    assert found.verdict == "failure"
+    assert found.fact == f"JAVA_HOME is {tmp_path / 'nowhere'}, where there is no bin/java"
+    assert "openjdk-17" in found.fix
+
+
+def test_a_java_home_without_java_is_not_made_good_by_the_path(
+    no_java: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    install_java(tmp_path / "jdk", 'openjdk version "17.0.14" 2025-01-21')
+    monkeypatch.setenv("PATH", str(tmp_path / "jdk" / "bin"))
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+
+    assert doctor._java().verdict == "failure"
+
+
+@pytest.mark.parametrize(
+    ("says", "verdict", "fact"),
+    [
+        ('openjdk version "17.0.14" 2025-01-21', "ok", "17.0.14 at "),
+        ('openjdk version "21" 2023-09-19', "ok", "21 at "),
+        ('java version "1.8.0_402"', "failure", "Java 8 does not run Spark 4"),
+        ('openjdk version "11.0.2" 2019-01-15', "failure", "Java 11 does not run Spark 4"),
+        ("Error: could not find libjvm", "failure", "does not tell its version"),
+    ],
+)
+def test_java_is_known_by_what_it_says(
+    no_java: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, says: str, verdict: str, fact: str
+) -> None:
+    install_java(tmp_path / "jdk", says)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
+
+    found = doctor._java()
+
+    assert found.verdict == verdict
+    assert fact in found.fact
+
+
+def test_java_is_found_on_the_path_too(
+    no_java: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    install_java(tmp_path / "jdk", 'openjdk version "17.0.14" 2025-01-21')
+    monkeypatch.setenv("PATH", str(tmp_path / "jdk" / "bin"))
+
+    assert doctor._java().fact == f"17.0.14 at {tmp_path / 'jdk' / 'bin' / 'java'}"
+
+
+@pytest.mark.parametrize("version", ["4.0.0", "4.1.4"])
+def test_a_supported_spark_is_fine(version: str) -> None:
+    assert doctor._spark(version).verdict == "ok"
+
+
+@pytest.mark.parametrize("version", ["3.5.6", "4.2.0", "5.0.0.dev1"])
+def test_another_spark_is_refused_with_the_line_that_installs_ours(version: str) -> None:
+    found = doctor._spark(version)
+
+    assert found.verdict == "failure"
+    assert found.fact == f"pyspark {version} is not supported, only 4.0 and 4.1"
+    assert found.fix == "pip install 'pyspark~=4.1.0'"
+
+
+def test_a_machine_without_spark_is_told_how_to_get_it() -> None:
+    found = doctor._spark(None)
+
+    assert (found.verdict, found.fix) == ("failure", "pip install 'penstock[spark]'")
+
+
+def test_nothing_more_is_tried_with_a_spark_that_is_not_supported(
+    no_java: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    install_java(tmp_path / "jdk", 'openjdk version "17.0.14" 2025-01-21')
+    install_pyspark(tmp_path, "3.5.6")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
+    monkeypatch.syspath_prepend(tmp_path)
+
+    found = list(doctor.examine(Settings(), location=None))
+
+    assert [finding.check for finding in found] == ["Python", "Java", "Spark"]
+    assert found[-1].verdict == "failure"
+
+
+def test_a_spark_that_is_not_supported_is_not_tried_on_a_server_either(
+    no_java: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    install_pyspark(tmp_path, "3.5.6")
+    monkeypatch.syspath_prepend(tmp_path)
+    settings = Settings(environment={"SPARK__REMOTE": "sc://nowhere"})
+
+    found = list(doctor.examine(settings, location=None))
+
+    assert [(finding.check, finding.verdict) for finding in found] == [("Python", "ok"), ("Spark", "failure")]
+
+
+def test_jars_that_are_configured_must_be_there(tmp_path: Path) -> None:
+    jar, missing = tmp_path / "delta.jar", tmp_path / "gone.jar"
+    jar.touch()
+
+    fine = doctor._jars("4.1.4", Settings(environment={"SPARK__JARS": str(jar)}))
+    bad = doctor._jars("4.1.4", Settings(environment={"SPARK__JARS": f"{jar}:{missing}"}))
+
+    assert (fine.verdict, fine.fact) == ("ok", "1 from the [spark] settings")
+    assert (bad.verdict, bad.fact) == ("failure", f"not there: {missing}")
+
+
+def test_jars_that_are_not_here_yet_are_only_a_note(no_java: None) -> None:
+    assert doctor._jars("4.1.4", Settings()).verdict == "warning"
+
+
+def test_the_command_prints_one_object_a_line_and_fails_where_something_is_wrong(no_java: None) -> None:
+    done = CliRunner().invoke(app, ["doctor", "--json"])
+
+    findings = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.exit_code == 1
+    assert [finding["verdict"] for finding in findings] == ["ok", "failure", "ok"]
+
+
+def test_the_command_prints_for_people_what_mends_a_failure(no_java: None) -> None:
+    done = CliRunner().invoke(app, ["doctor"])
+
+    assert done.exit_code == 1
+    assert "FAIL Java" in done.stdout
+    assert "mend it:     install a JDK 17" in done.stdout
+    assert "Not ready: mend the failures above." in done.stdout

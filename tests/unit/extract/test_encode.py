@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+import base64
+import json
+import math
+import uuid
+from collections import UserDict
+from dataclasses import InitVar, dataclass
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, ClassVar
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.extract.encode import BYTES, DATE, DATETIME, DECIMAL, NUMBER, TEXT, TIME, encode
+
+TAGS = [chr(code) for code in range(0xF026, 0xF030)]
+texts = st.text(alphabet=st.characters(codec="utf-8"), max_size=12)
+plain = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | texts.filter(lambda text: text[:1] not in TAGS),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=12,
+)
+tagged_texts = st.builds(lambda tag, rest: tag + rest, st.sampled_from(TAGS), texts)
+
+
+@dataclass
+class Point:
+    x: float
+    y: int = 2
+
+
+class Model:
+    """What pydantic's models have in common."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.fields = fields
+
+    def model_dump(self) -> dict[str, Any]:
+        return self.fields
+
+
+def decoded(row: Any) -> Any:
+    return orjson.loads(encode(row))
+
+
+def value(thing: Any) -> Any:
+    return decoded({"v": thing})["v"]
+
+
+@given(row=st.dictionaries(texts, plain, max_size=5))
+def test_plain_json_reads_back_equal(row: dict[str, Any]) -> None:
+    assert json.loads(encode(row)) == row
+
+
+@given(thing=plain.filter(lambda thing: not isinstance(thing, dict)))
+def test_a_row_that_is_no_object_stands_under_value(thing: Any) -> None:
+    assert json.loads(encode(thing)) == {"value": thing}
+
+
+@pytest.mark.parametrize(
+    ("thing", "text"),
+    [
+        (Decimal("1.50"), DECIMAL + "1.50"),
+        (Decimal("1E+3"), DECIMAL + "1000"),
+        (Decimal("-0.000000001"), DECIMAL + "-0.000000001"),
+        (datetime(2026, 1, 2, 3, 4, 5, 6, UTC), DATETIME + "2026-01-02T03:04:05.000006+00:00"),
+        (datetime(2026, 1, 2, 3, 4, 5), DATETIME + "2026-01-02T03:04:05+00:00"),
+        (
+            datetime(2026, 1, 2, 3, tzinfo=timezone(timedelta(hours=5))),
+            DATETIME + "2026-01-01T22:00:00+00:00",
+        ),
+        (date(2026, 1, 2), DATE + "2026-01-02"),
+        (time(3, 4, 5), TIME + "03:04:05"),
+        (b"\x00\xff", BYTES + base64.b64encode(b"\x00\xff").decode()),
+        (bytearray(b"ab"), BYTES + "YWI="),
+        (memoryview(b"ab"), BYTES + "YWI="),
+        (uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+        ((1, 2), [1, 2]),
+        ({7}, [7]),
+        (frozenset(("a",)), ["a"]),
+        (UserDict({"a": 1}), {"a": 1}),
+        (Point(1.5), {"x": 1.5, "y": 2}),
+        (Model(a=date(2026, 1, 2)), {"a": DATE + "2026-01-02"}),
+    ],
+)
+def test_what_json_lacks_carries_a_tag(thing: Any, text: Any) -> None:
+    assert value(thing) == text
+
+
+@pytest.mark.parametrize("hidden", [1, "x", float("nan"), 2**70], ids=["plain", "text", "nan", "large"])
+def test_tagged_values_are_the_same_beside_whatever_else_is_in_the_row(hidden: Any) -> None:
+    row = {"when": date(2026, 1, 2), "inner": [{"price": Decimal("1.5")}], "other": hidden}
+
+    found = decoded(row)
+
+    assert (found["when"], found["inner"]) == (DATE + "2026-01-02", [{"price": DECIMAL + "1.5"}])
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda inner: inner,
+        lambda inner: [inner],
+        lambda inner: (1, inner),
+        lambda inner: {"deep": [{"er": inner}]},
+        lambda inner: UserDict({"a": inner}),
+        lambda inner: Point(x=inner),
+        lambda inner: Model(a=inner),
+        lambda inner: {inner},
+        lambda inner: [frozenset((1, inner))],
+    ],
+)
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_no_number_becomes_null_wherever_it_hides(wrap: Any, number: float) -> None:
+    text = encode({"v": wrap(number)}).decode()
+
+    assert f'"{NUMBER}{number}"' in text
+    assert "null" not in text
+
+
+def test_null_stays_null_beside_a_number_that_json_lacks() -> None:
+    assert decoded({"a": None, "b": math.nan}) == {"a": None, "b": NUMBER + "nan"}
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_a_decimal_that_is_no_number_is_tagged_like_a_float(number: str) -> None:
+    assert value(Decimal(number)) == NUMBER + str(float(number))
+
+
+@given(number=st.integers())
+def test_integers_of_any_size_are_kept_to_the_last_digit(number: int) -> None:
+    found = value(number)
+
+    fits = -(2**63) <= number < 2**64
+    assert found == (number if fits else f"{DECIMAL}{number}")
+
+
+@given(number=st.integers(2**64, 2**200))
+def test_large_integers_are_found_wherever_they_hide(number: int) -> None:
+    assert value([{"a": (number,)}]) == [{"a": [f"{DECIMAL}{number}"]}]
+
+
+@given(text=tagged_texts)
+def test_a_users_text_that_begins_like_a_tag_is_marked_as_text(text: str) -> None:
+    assert value(text) == TEXT + text
+    assert value([text, {"k": text}]) == [TEXT + text, {"k": TEXT + text}]
+
+
+@given(text=texts.filter(lambda text: text[:1] not in TAGS), tag=st.sampled_from(TAGS))
+def test_a_text_with_such_a_character_further_on_is_left_alone(text: str, tag: str) -> None:
+    assert value(f"a{tag}{text}") == f"a{tag}{text}"
+
+
+def test_keys_may_be_other_things_than_texts() -> None:
+    assert decoded({1: "a", None: "b", False: "c", 2.5: "d"}) == {
+        "1": "a",
+        "null": "b",
+        "false": "c",
+        "2.5": "d",
+    }
+
+
+def test_a_dataclass_and_a_model_are_rows() -> None:
+    assert decoded(Point(1.0)) == {"x": 1.0, "y": 2}
+    assert decoded(Model(a=1)) == {"a": 1}
+
+
+def test_a_dataclass_has_the_same_fields_whatever_its_values() -> None:
+    @dataclass
+    class Row:
+        x: float
+        shared: ClassVar[int] = 1
+        _private: int = 2
+
+    assert list(decoded(Row(math.nan))) == list(decoded(Row(1.0))) == ["x"]
+
+
+def test_a_dataclass_has_the_same_fields_whatever_else_is_kept_on_it() -> None:
+    @dataclass
+    class Row:
+        x: float
+
+        @cached_property
+        def double(self) -> float:
+            return self.x * 2
+
+    rows = [Row(1.0), Row(math.nan)]
+    doubled = [row.double for row in rows]
+
+    assert len(doubled) == 2
+    assert [list(decoded(row)) for row in rows] == [["x"], ["x"]]
+
+
+def test_the_class_of_a_dataclass_is_no_row() -> None:
+    with pytest.raises((orjson.JSONEncodeError, TypeError)):
+        encode(Point)
+
+
+def test_a_dataclass_with_an_argument_for_its_constructor_only_is_a_row() -> None:
+    @dataclass
+    class Row:
+        x: float
+        seed: InitVar[int]
+
+        def __post_init__(self, seed: int) -> None:
+            self.x += seed
+
+    assert decoded(Row(math.nan, 1)) == {"x": NUMBER + "nan"}
+
+
+@pytest.mark.parametrize("thing", [object(), 1j, "\ud800", Decimal("sNaN"), lambda: 1])
+def test_what_has_no_json_form_is_an_error_that_extract_knows(thing: Any) -> None:
+    with pytest.raises((orjson.JSONEncodeError, TypeError, ValueError)):
+        encode({"v": thing})
+
+
+def test_a_row_that_holds_itself_is_an_error_that_extract_knows() -> None:
+    row: dict[str, Any] = {}
+    row["self"] = row
+
+    with pytest.raises((orjson.JSONEncodeError, RecursionError)):
+        encode(row)

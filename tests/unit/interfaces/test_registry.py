@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+
+import penstock
+from penstock.errors import UnknownDestination
+from penstock.interfaces import Destination, destination_names, find_destination
+
+
+def test_our_own_destination_is_found_by_name() -> None:
+    spec = find_destination("delta")
+
+    assert spec.name == "delta"
+    assert "append" in spec.capabilities.write_dispositions
+
+
+def test_an_unknown_name_is_answered_with_the_names_that_work() -> None:
+    with pytest.raises(UnknownDestination) as caught:
+        find_destination("detla")
+
+    assert vars(caught.value)["known"] == destination_names()
+    assert "delta" in destination_names()
+    assert "delta" in caught.value.hint
+
+
+def test_a_name_means_the_destination_without_arguments() -> None:
+    made = Destination.from_reference("delta")
+
+    assert made == Destination(find_destination("delta"), {})
+    assert Destination.from_reference(made) is made
+
+
+def test_a_destination_made_by_hand_keeps_its_arguments() -> None:
+    made = penstock.destinations.delta(bucket_url="s3://lake")
+
+    assert (made.destination_name, made.arguments) == ("delta", {"bucket_url": "s3://lake"})

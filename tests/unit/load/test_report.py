@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import orjson
+
+from penstock.load.report import LoadInfo, PackageReport, TableReport
+
+NOTHING = LoadInfo(
+    pipeline_name="shop", destination_name="delta", dataset_name="lake", location="s3://bucket/lake"
+)
+PACKAGE = PackageReport(
+    load_id="1794709965.511098",
+    sequence=1,
+    seconds=2.0,
+    tables=(
+        TableReport(table="items__tags", rows=1, version=0, skipped=False),
+        TableReport(table="items", rows=12_345, version=0, skipped=True),
+        TableReport(table="sellers", rows=None, version=3, skipped=False),
+    ),
+)
+LOADED = replace(
+    NOTHING, packages=(PACKAGE,), seconds={"extract": 0.25, "normalize": 1.0, "load": 2.0}, notes=("a limit",)
+)
+
+
+def test_a_load_tells_tables_rows_place_and_time() -> None:
+    assert str(LOADED).splitlines() == [
+        "Pipeline 'shop' loaded 1 package in 3.2 s (extract 0.2, normalize 1.0, load 2.0)",
+        "into delta dataset 'lake' at s3://bucket/lake",
+        "Package 1794709965.511098 is loaded:",
+        "  items        12,345 rows  (was committed before)",
+        "  items__tags       1 row",
+        "  sellers           ? rows",
+        "note: a limit",
+    ]
+
+
+def test_nothing_to_load_is_said_in_one_line() -> None:
+    assert str(NOTHING) == "Pipeline 'shop' had nothing to load into delta dataset 'lake' at s3://bucket/lake"
+
+
+def test_several_packages_are_told_one_after_another() -> None:
+    other = replace(PACKAGE, load_id="1794709999.000000")
+
+    text = str(replace(LOADED, packages=(PACKAGE, other)))
+
+    assert "loaded 2 packages in" in text
+    assert text.index(PACKAGE.load_id) < text.index(other.load_id)
+
+
+def test_a_package_without_tables_can_be_printed() -> None:
+    text = str(replace(LOADED, packages=(replace(PACKAGE, tables=()),)))
+
+    assert "Package 1794709965.511098 is loaded:" in text
+
+
+def test_ids_of_packages_come_oldest_first() -> None:
+    assert NOTHING.loads_ids == []
+    assert LOADED.loads_ids == ["1794709965.511098"]
+
+
+def test_the_plain_form_can_be_written_as_json() -> None:
+    document = orjson.loads(orjson.dumps(LOADED.asdict()))
+
+    assert document["tables"][2] == {"load_id": "1794709965.511098", "table": "sellers", "rows": None}
+    assert document["loads_ids"] == ["1794709965.511098"]
+    assert document["seconds"] == {"extract": 0.25, "normalize": 1.0, "load": 2.0}

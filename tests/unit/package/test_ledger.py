@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from penstock.interfaces import CommitRecord, StoredSchemaRow, StoredState
+from penstock.package.ledger import LOADS, STATES, VERSIONS, FileLedger
+from penstock.package.store import Store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HASH = "e8IhSkvTxIRdIvdYvLzwkPkLkpxuKFZJlKdKzFRM2sY="
+HEX = "7bc2214a4bd3c4845d22f758bcbcf090f90b929c6e28564994a74acc544cdac6"
+
+COMMIT = CommitRecord(
+    load_id="1794709965.511098",
+    schema_name="shop",
+    schema_version_hash=HASH,
+    inserted_at="2026-11-15T02:32:47.448741+00:00",
+    pipeline_name="shop",
+    sequence=1,
+    manifest_hash="ab",
+    tables={"items": {"before": None, "after": 0, "rows": 3}},
+)
+SCHEMA = StoredSchemaRow(
+    version=2,
+    engine_version=11,
+    inserted_at="2026-11-15T02:32:47.448741+00:00",
+    schema_name="shop",
+    version_hash=HASH,
+    schema='{"name":"shop"}',
+)
+STATE = StoredState(
+    version=1,
+    engine_version=4,
+    pipeline_name="shop",
+    state="eNo=",
+    created_at="2026-11-15T02:32:45+00:00",
+    version_hash="statehash",
+    load_id=COMMIT.load_id,
+)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> FileLedger:
+    made = FileLedger(Store(str(tmp_path)))
+    made.initialize()
+    return made
+
+
+def write(folder: Path, name: str, *rows: dict[str, Any]) -> None:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+@pytest.fixture
+def dlt_dataset(tmp_path: Path) -> FileLedger:
+    """The files that dlt leaves beside its tables, `init` markers and all."""
+    (tmp_path / "init").write_text('{"initial_version":2,"current_version":2}')
+    for table in (LOADS, VERSIONS, STATES):
+        (tmp_path / table).mkdir()
+        (tmp_path / table / "init").write_text('{"initial_version":2,"current_version":2}')
+    write(
+        tmp_path,
+        "_dlt_loads/dltpipe__1794709965.5110981.jsonl",
+        {
+            "load_id": "1794709965.5110981",
+            "schema_name": "dltpipe",
+            "status": 0,
+            "inserted_at": "2026-11-15T02:32:47.448741+00:00",
+            "schema_version_hash": HASH,
+        },
+    )
+    write(
+        tmp_path,
+        f"_dlt_version/dltpipe__1794709966.123__{HEX}.jsonl",
+        {
+            "version_hash": HASH,
+            "schema_name": "dltpipe",
+            "version": 2,
+            "engine_version": 11,
+            "inserted_at": "2026-11-15T02:32:46.123+00:00",
+            "schema": '{"version":2,"name":"dltpipe"}',
+        },
+    )
+    write(
+        tmp_path,
+        f"_dlt_pipeline_state/dltpipe__1794709965.5110981__{HEX}.jsonl",
+        {
+            "version": 1,
+            "engine_version": 4,
+            "pipeline_name": "dltpipe",
+            "state": "eNqrVkpUsjKsBQAIKgIJ",
+            "created_at": "2026-11-15T02:32:45.9+00:00",
+            "version_hash": "statehash",
+            "_dlt_load_id": "1794709965.5110981",
+            "_dlt_id": "R2wkWkAgkvOQBw",
+        },
+    )
+    return FileLedger(Store(str(tmp_path)))
+
+
+def test_a_dataset_is_initialized_once_and_in_dlts_form(tmp_path: Path) -> None:
+    ledger = FileLedger(Store(str(tmp_path)))
+    before = ledger.is_initialized()
+
+    ledger.initialize()
+    (tmp_path / "init").write_text('{"initial_version":2,"current_version":2}')
+    ledger.initialize()
+
+    assert (before, ledger.is_initialized()) == (False, True)
+    assert json.loads((tmp_path / "init").read_text()) == {"initial_version": 2, "current_version": 2}
+
+
+def test_a_load_counts_once_whoever_commits_it(ledger: FileLedger) -> None:
+    counted = [ledger.commit(COMMIT), ledger.commit(replace(COMMIT, manifest_hash="other"))]
+
+    assert counted == [True, False]
+    assert ledger.find_commit(schema_name="shop", load_id=COMMIT.load_id) == COMMIT
+    assert len(ledger.rows(LOADS)) == 1
+
+
+def test_a_load_that_was_not_committed_is_not_found(ledger: FileLedger) -> None:
+    ledger.commit(COMMIT)
+
+    assert ledger.find_commit(schema_name="shop", load_id="1") is None
+    assert ledger.find_commit(schema_name="other", load_id=COMMIT.load_id) is None
+
+
+def test_names_of_files_are_those_that_dlt_looks_for(ledger: FileLedger, tmp_path: Path) -> None:
+    ledger.commit(COMMIT)
+    ledger.store_schema(SCHEMA)
+    ledger.store_state(STATE, schema_hash=HASH)
+
+    assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.jsonl")) == [
+        "_dlt_loads/shop__1794709965.511098.jsonl",
+        f"_dlt_pipeline_state/shop__1794709965.511098__{HEX}.jsonl",
+        f"_dlt_version/shop__1794709967.448741__{HEX}.jsonl",
+    ]
+
+
+def test_a_schema_version_is_kept_once(ledger: FileLedger) -> None:
+    ledger.store_schema(SCHEMA)
+    ledger.store_schema(replace(SCHEMA, inserted_at="2026-11-16T00:00:00+00:00"))
+
+    assert ledger.rows(VERSIONS) == [
+        {name: getattr(SCHEMA, name) for name in StoredSchemaRow.__dataclass_fields__}
+    ]
+
+
+def test_the_last_schema_is_the_one_stored_last_however_long_its_stamp(ledger: FileLedger) -> None:
+    early = replace(SCHEMA, inserted_at="1999-01-01T00:00:00+00:00", version_hash="AAAA", version=9)
+    other = replace(SCHEMA, inserted_at="2027-01-01T00:00:00+00:00", version_hash="BBBB", schema_name="crm")
+    for row in (SCHEMA, early, other):
+        ledger.store_schema(row)
+
+    assert ledger.last_schema("shop") == SCHEMA
+    assert ledger.last_schema() == other
+    assert ledger.last_schema("nobody") is None
+
+
+def test_a_state_counts_only_when_its_load_does(ledger: FileLedger) -> None:
+    ledger.store_state(STATE, schema_hash=HASH)
+    before = ledger.last_state("shop")
+    ledger.commit(COMMIT)
+    ledger.store_state(replace(STATE, version=2, load_id="1794709999.000000"), schema_hash=HASH)
+
+    assert before is None
+    assert ledger.last_state("shop") == STATE
+
+
+def test_the_newest_state_of_a_complete_load_is_the_last(ledger: FileLedger) -> None:
+    newer = replace(STATE, version=2, load_id="1794709999.000000")
+    for state in (newer, STATE):
+        ledger.store_state(state, schema_hash=HASH)
+        ledger.commit(replace(COMMIT, load_id=state.load_id))
+
+    assert ledger.last_state("shop") == newer
+
+
+def test_pipelines_whose_names_begin_alike_keep_their_own_states(ledger: FileLedger) -> None:
+    longer = replace(STATE, pipeline_name="shop__eu", load_id="1794709999.000000")
+    for state in (STATE, longer):
+        ledger.store_state(state, schema_hash=HASH)
+        ledger.commit(replace(COMMIT, load_id=state.load_id))
+
+    assert ledger.last_state("shop") == STATE
+    assert ledger.last_state("shop__eu") == longer
+
+
+def test_schemas_whose_names_begin_alike_keep_their_own_versions(ledger: FileLedger) -> None:
+    ledger.store_schema(replace(SCHEMA, schema_name="shop__eu"))
+
+    assert ledger.last_schema("shop") is None
+
+
+def test_the_state_of_a_load_that_is_marked_as_bad_does_not_count(ledger: FileLedger) -> None:
+    ledger.store_state(STATE, schema_hash=HASH)
+    ledger.commit(replace(COMMIT, status=1))
+
+    assert ledger.last_state("shop") is None
+
+
+def test_rows_come_oldest_first(ledger: FileLedger) -> None:
+    for load_id in ("1794709966.000000", "1794709965.000000"):
+        ledger.commit(replace(COMMIT, load_id=load_id))
+
+    assert [row["load_id"] for row in ledger.rows(LOADS)] == ["1794709965.000000", "1794709966.000000"]
+
+
+def test_a_commit_of_dlt_is_read_without_our_columns(dlt_dataset: FileLedger) -> None:
+    found = dlt_dataset.find_commit(schema_name="dltpipe", load_id="1794709965.5110981")
+
+    assert found is not None
+    assert (found.status, found.schema_version_hash) == (0, HASH)
+    assert (found.sequence, found.manifest_hash, found.tables) == (None, None, {})
+
+
+def test_schema_and_state_of_dlt_are_read(dlt_dataset: FileLedger) -> None:
+    schema, state = dlt_dataset.last_schema("dltpipe"), dlt_dataset.last_state("dltpipe")
+
+    assert schema is not None
+    assert (schema.version, json.loads(schema.schema)["name"]) == (2, "dltpipe")
+    assert state is not None
+    assert (state.load_id, state.state) == ("1794709965.5110981", "eNqrVkpUsjKsBQAIKgIJ")
+
+
+def test_all_system_rows_of_dlt_are_listed_without_its_markers(dlt_dataset: FileLedger) -> None:
+    assert dlt_dataset.is_initialized()
+    assert [len(dlt_dataset.rows(table)) for table in (LOADS, VERSIONS, STATES)] == [1, 1, 1]
+
+
+def test_a_schema_that_dlt_has_stored_is_not_stored_again(dlt_dataset: FileLedger) -> None:
+    dlt_dataset.store_schema(replace(SCHEMA, schema_name="dltpipe"))
+
+    assert len(dlt_dataset.rows(VERSIONS)) == 1

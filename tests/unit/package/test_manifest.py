@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.errors import UnsupportedVersion
+from penstock.package import Manifest, TableEntry
+
+words = st.text(alphabet=st.characters(codec="utf-8"), max_size=8)
+documents = st.dictionaries(
+    words,
+    st.recursive(
+        st.none() | st.integers() | words,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+        max_leaves=6,
+    ),
+    max_size=4,
+)
+manifests = st.builds(
+    Manifest,
+    load_id=words,
+    sequence=st.integers(1),
+    pipeline_name=words,
+    dataset_name=words,
+    schema_name=words,
+    tables=st.lists(
+        st.builds(TableEntry, table=words, job=words, write_disposition=st.just("append")), max_size=3
+    ).map(tuple),
+    schema_before=st.none() | words,
+    schema=documents,
+    state=documents,
+)
+
+
+@given(manifest=manifests)
+def test_a_manifest_reads_back_as_written_with_the_same_hash(manifest: Manifest) -> None:
+    copy = Manifest.from_dict(json.loads(manifest.to_json()))
+
+    assert copy == manifest
+    assert copy.to_json() == manifest.to_json()
+    assert copy.content_hash == manifest.content_hash
+
+
+@given(manifest=manifests, other=manifests)
+def test_manifests_with_the_same_hash_are_the_same(manifest: Manifest, other: Manifest) -> None:
+    assert (manifest.to_json() == other.to_json()) == (manifest.content_hash == other.content_hash)
+
+
+def test_the_hash_does_not_change_from_release_to_release() -> None:
+    manifest = Manifest(
+        load_id="1794709965.511098",
+        sequence=1,
+        pipeline_name="shop",
+        dataset_name="lake",
+        schema_name="shop",
+        tables=(TableEntry(table="items", job="items.x.0.reference", write_disposition="append"),),
+        schema_before=None,
+        schema={"b": 1, "a": "ü"},
+        state={},
+    )
+
+    assert manifest.to_json().decode() == (
+        '{"format_version":1,"load_id":"1794709965.511098","sequence":1,"pipeline_name":"shop",'
+        '"dataset_name":"lake","schema_name":"shop","tables":[{"table":"items","job":"items.x.0.reference",'
+        '"write_disposition":"append"}],"schema_before":null,"schema":{"b":1,"a":"ü"},"state":{}}'
+    )
+    assert manifest.content_hash == "0a8d21f1c9bb6cdf99b635eca138257e427675f6375eb9d68bbdd6b244d795fd"
+
+
+def test_a_manifest_of_a_later_format_is_refused() -> None:
+    with pytest.raises(UnsupportedVersion, match="a sealed manifest has version 2"):
+        Manifest.from_dict({"format_version": 2})

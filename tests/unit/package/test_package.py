@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from penstock.errors import PackageDamaged, UnsupportedVersion
+from penstock.package import (
+    JobFile,
+    ListStep,
+    Manifest,
+    OutputColumn,
+    Package,
+    Packages,
+    PackageStatus,
+    ParsedLoadJobFileName,
+    Projection,
+    Store,
+    TableEntry,
+    read_job,
+)
+from penstock.package.store import as_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = "items__tags.5c1c2f0d11.0.reference"
+PROJECTION = Projection(
+    steps=(ListStep(path=("a", "tags"), table="items__tags"),),
+    columns=(OutputColumn(name="value", path=(), sql_type="STRING", conversion="text", tagged=True),),
+)
+MANIFEST = Manifest(
+    load_id="17.5",
+    sequence=3,
+    pipeline_name="shop",
+    dataset_name="lake",
+    schema_name="shop",
+    tables=(TableEntry(table="items", job="items.x.0.reference", write_disposition="append"),),
+    schema_before=None,
+    schema={"name": "shop", "tables": {"b": {}, "a": {"columns": {"ü": {}}}}},
+    state={"_state_version": 1, "sources": {}},
+)
+
+
+@pytest.fixture
+def packages(tmp_path: Path) -> Packages:
+    return Packages.at(str(tmp_path))
+
+
+def job(package: Package) -> JobFile:
+    return JobFile(
+        name=ParsedLoadJobFileName.parse(NAME),
+        load_id=package.load_id,
+        package_path=package.path,
+        data="data/normalized/x",
+        columns="id STRING, row STRUCT<`a`: STRUCT<`tags`: ARRAY<STRING>>>",
+        projection=PROJECTION,
+        rows=7,
+    )
+
+
+def test_the_status_is_the_furthest_marker(packages: Packages) -> None:
+    package = packages.package("17.5")
+    seen = [package.status]
+    package.mark_extracted({"resources": []})
+    seen.append(package.status)
+    package.complete()
+    seen.append(package.status)
+
+    assert seen == [PackageStatus.NEW, PackageStatus.EXTRACTED, PackageStatus.LOADED]
+
+
+def test_a_completed_package_counts_as_loaded_whatever_other_marker_is_lost(packages: Packages) -> None:
+    package = packages.package("17.5")
+    package.complete()
+
+    assert package.status is PackageStatus.LOADED
+
+
+def test_what_extract_left_is_read_back(packages: Packages) -> None:
+    package = packages.package("17.5")
+    before = package.extracted()
+
+    package.mark_extracted({"schema_name": "shop", "resources": [{"rows": 1}]})
+
+    assert before == {}
+    assert package.extracted() == {"format_version": 1, "schema_name": "shop", "resources": [{"rows": 1}]}
+
+
+def test_completing_lets_the_data_go_and_keeps_the_rest(packages: Packages) -> None:
+    package = packages.package("17.5")
+    package.store.put("data/extracted/00000/part", b"rows")
+    package.add_job(job(package))
+    package.save_schema({"name": "shop"})
+
+    package.complete()
+
+    assert package.store.names("") == ["new_jobs", "package_completed.json", "schema.json"]
+
+
+def test_packages_are_found_by_status_oldest_first(packages: Packages) -> None:
+    for load_id in ("1794709967.000000", "1794709965.000000", "1794709966.000000"):
+        packages.package(load_id).mark_extracted({})
+    packages.package("1794709966.000000").complete()
+
+    found = packages.with_status(PackageStatus.EXTRACTED)
+
+    assert [package.load_id for package in found] == ["1794709965.000000", "1794709967.000000"]
+    assert packages.with_status(PackageStatus.NEW) == []
+
+
+def test_a_job_file_reads_back_as_written(packages: Packages) -> None:
+    package = packages.package("17.5")
+    written = job(package)
+    package.add_job(written)
+
+    assert package.job(NAME) == written
+    assert read_job(f"{package.path}/new_jobs/{NAME}") == written
+    assert written.data_path == f"{package.path}/data/normalized/x"
+
+
+def test_a_job_file_can_be_opened_below_a_folder_that_is_called_packages_too(tmp_path: Path) -> None:
+    package = Packages.at(str(tmp_path / "packages" / "of mine")).package("17.5")
+    package.add_job(job(package))
+
+    assert read_job(f"{package.path}/new_jobs/{NAME}").package_path == package.path
+
+
+def test_a_job_that_is_done_is_found_among_the_completed_ones(packages: Packages) -> None:
+    package = packages.package("17.5")
+    package.add_job(job(package))
+
+    for _ in range(2):
+        package.complete_job(NAME)
+
+    assert package.store.names("new_jobs") == []
+    assert package.store.names("completed_jobs") == [NAME]
+    assert package.job(NAME).name == job(package).name
+
+
+def test_a_move_that_stopped_half_way_shows_as_done_and_can_be_finished(packages: Packages) -> None:
+    package = packages.package("17.5")
+    package.add_job(job(package))
+    package.store.put(f"completed_jobs/{NAME}", as_json(replace(job(package), rows=8).to_dict()))
+
+    assert package.job(NAME).rows == 8
+    package.complete_job(NAME)
+    assert package.store.names("new_jobs") == []
+
+
+def test_a_job_file_that_is_not_there_is_named(packages: Packages) -> None:
+    with pytest.raises(PackageDamaged, match=r"new_jobs/items__tags\.5c1c2f0d11\.0\.reference"):
+        packages.package("17.5").job(NAME)
+
+
+def test_a_job_file_of_a_later_format_is_refused(packages: Packages) -> None:
+    package = packages.package("17.5")
+    package.store.put(f"new_jobs/{NAME}", as_json({**job(package).to_dict(), "format_version": 2}))
+
+    with pytest.raises(UnsupportedVersion, match="has version 2, this release supports 1"):
+        package.job(NAME)
+
+
+@pytest.mark.parametrize(
+    "part", ["format_version", "load_id", "data", "columns", "data_format", "rows", "projection"]
+)
+def test_a_job_file_that_lacks_a_part_is_damaged(packages: Packages, part: str) -> None:
+    package = packages.package("17.5")
+    content = {key: value for key, value in job(package).to_dict().items() if key != part}
+    package.store.put(f"new_jobs/{NAME}", as_json(content))
+
+    with pytest.raises(PackageDamaged, match=f"{NAME} cannot be read: '{part}' is missing or wrong in it"):
+        package.job(NAME)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [],
+        "text",
+        7,
+        {"format_version": None},
+        {"format_version": "1"},
+        {"projection": []},
+        {"projection": {"steps": []}},
+        {"projection": {"steps": [], "columns": [{"colour": "red"}]}},
+        {"projection": {"steps": [7], "columns": []}},
+    ],
+)
+def test_a_job_file_with_a_wrong_part_is_damaged(packages: Packages, wrong: Any) -> None:
+    package = packages.package("17.5")
+    content = {**job(package).to_dict(), **wrong} if isinstance(wrong, dict) else wrong
+    package.store.put(f"new_jobs/{NAME}", as_json(content))
+
+    with pytest.raises(PackageDamaged):
+        package.job(NAME)
+
+
+def test_a_slot_is_taken_once(packages: Packages) -> None:
+    sealed = [packages.seal(MANIFEST), packages.seal(replace(MANIFEST, load_id="18.0"))]
+
+    assert sealed == [True, False]
+    assert packages.last_sealed() == MANIFEST
+
+
+def test_the_last_sealed_is_the_one_with_the_highest_number(packages: Packages) -> None:
+    before = packages.last_sealed()
+    for sequence in (9, 10, 2):
+        packages.seal(replace(MANIFEST, sequence=sequence))
+
+    last = packages.last_sealed()
+
+    assert before is None
+    assert last is not None
+    assert last.sequence == 10
+
+
+def test_a_damaged_slot_is_an_error_and_not_an_empty_one(packages: Packages) -> None:
+    packages.store.put("slots/0000000001.json", b"")
+
+    with pytest.raises(PackageDamaged):
+        packages.last_sealed()
+
+
+def test_packages_of_two_roots_do_not_meet(tmp_path: Path) -> None:
+    first, second = (Packages(Store(str(tmp_path / name))) for name in ("one", "two"))
+
+    assert first.seal(MANIFEST)
+    assert second.last_sealed() is None

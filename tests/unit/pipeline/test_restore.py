@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.interfaces import CommitRecord, StoredSchemaRow, StoredState
+from penstock.package.ledger import FileLedger
+from penstock.package.store import Store, as_json
+from penstock.pipeline.restore import Known, restore
+from penstock.pipeline.state import encode_state, new_state, with_version
+from penstock.schema import Schema
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def known(ledger: FileLedger, pipeline_name: str = "shop", dataset_name: str = "lake") -> Known:
+    return restore(
+        ledger,
+        pipeline_name=pipeline_name,
+        dataset_name=dataset_name,
+        destination_type="dlt.destinations.filesystem",
+    )
+
+
+def load(ledger: FileLedger, load_id: str, *, commit: bool = True) -> Schema:
+    schema = Schema("of_another_name")
+    schema.update_table({"name": f"table_{load_id[0]}", "columns": {"id": {"data_type": "bigint"}}})
+    state = with_version(
+        {
+            **new_state(
+                pipeline_name="shop", dataset_name="lake", schema_name=schema.name, destination_type="x"
+            ),
+            "sources": {"last": load_id},
+        }
+    )
+    ledger.initialize()
+    ledger.store_schema(
+        StoredSchemaRow(
+            version=schema.version,
+            engine_version=11,
+            inserted_at="2026-11-15T02:32:47+00:00",
+            schema_name=schema.name,
+            version_hash=schema.version_hash,
+            schema=as_json(schema.to_dict()).decode(),
+        )
+    )
+    ledger.store_state(
+        StoredState(
+            version=1,
+            engine_version=4,
+            pipeline_name="shop",
+            state=encode_state(state),
+            created_at="2026-11-15T02:32:47+00:00",
+            version_hash=state["_version_hash"],
+            load_id=load_id,
+        ),
+        schema_hash=schema.version_hash,
+    )
+    if commit:
+        ledger.commit(
+            CommitRecord(
+                load_id=load_id,
+                schema_name=schema.name,
+                schema_version_hash=schema.version_hash,
+                inserted_at="2026-11-15T02:32:47+00:00",
+            )
+        )
+    return schema
+
+
+def test_a_new_dataset_gives_a_new_schema_and_a_new_state(tmp_path: Path) -> None:
+    found = known(FileLedger(Store(str(tmp_path / "nowhere"))), "MyShop-eu")
+
+    assert (found.schema.name, found.schema.is_new) == ("my_shop_eu", True)
+    assert (found.state["_state_version"], found.state["pipeline_name"]) == (0, "MyShop-eu")
+    assert found.state["default_schema_name"] == "my_shop_eu"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_fresh_machine_goes_on_from_the_last_complete_load(tmp_path: Path) -> None:
+    ledger = FileLedger(Store(str(tmp_path)))
+    schema = load(ledger, "1.5")
+
+    found = known(ledger)
+
+    assert found.schema.version_hash == schema.version_hash
+    assert not found.schema.is_new
+    assert found.state["sources"] == {"last": "1.5"}
+
+
+def test_the_state_of_a_load_that_is_not_complete_is_not_taken_up(tmp_path: Path) -> None:
+    ledger = FileLedger(Store(str(tmp_path)))
+    load(ledger, "1.5")
+    load(ledger, "2.5", commit=False)
+
+    assert known(ledger).state["sources"] == {"last": "1.5"}
+
+
+def test_the_dataset_of_the_call_wins_over_the_one_in_the_state(tmp_path: Path) -> None:
+    ledger = FileLedger(Store(str(tmp_path)))
+    load(ledger, "1.5")
+
+    assert known(ledger, dataset_name="other").state["dataset_name"] == "other"
+
+
+def test_every_name_that_a_pipeline_may_have_gives_a_schema(tmp_path: Path) -> None:
+    short, long = (known(FileLedger(Store(str(tmp_path))), "a" * length) for length in (64, 128))
+
+    assert short.schema.name == "a" * 64
+    assert (len(long.schema.name), long.schema.is_new) == (64, True)
+    assert long.state["default_schema_name"] == long.schema.name
+    assert long.state["pipeline_name"] == "a" * 128
+
+
+@given(name=st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}", fullmatch=True))
+def test_whatever_a_pipeline_is_called_its_schema_has_a_name(name: str) -> None:
+    assert known(FileLedger(Store("memory://nowhere")), name).schema.is_new
+
+
+def test_long_names_that_differ_give_schemas_that_differ(tmp_path: Path) -> None:
+    ledger = FileLedger(Store(str(tmp_path)))
+
+    names = {known(ledger, f"{'a' * 50}{letter}{'a' * 50}").schema.name for letter in "bc"}
+
+    assert len(names) == 2

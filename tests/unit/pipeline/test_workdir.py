@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.errors import InvalidDatasetName, InvalidPipelineName
+from penstock.pipeline.workdir import WorkDir, check_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    "name", ["shop", "Shop_2", "github-events", "a.b", "_x", "9lives", "a" * 128, "console"]
+)
+def test_a_plain_folder_name_is_given_back(name: str) -> None:
+    assert check_name(name) == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "",
+            " ",
+            ".",
+            "..",
+            "../x",
+            "a/b",
+            "/a",
+            "a\\b",
+            ".hidden",
+            "-rf",
+            "a.",
+            "a b",
+            "a\n",
+            "ü",
+            "a:b",
+            "a\0",
+        ),
+        *("nul", "NUL", "con", "aux.txt", "com1", "LPT9.log"),
+        *("a" * 129, "a" * 300),
+    ],
+)
+def test_a_name_that_is_no_folder_everywhere_is_refused(name: str) -> None:
+    with pytest.raises(InvalidPipelineName) as caught:
+        check_name(name)
+
+    assert vars(caught.value)["name"] == name
+
+
+def test_the_error_says_what_was_to_be_called_so() -> None:
+    with pytest.raises(InvalidDatasetName, match="'a/b' cannot be a dataset name"):
+        check_name("a/b", InvalidDatasetName)
+
+
+@given(name=st.text(max_size=6) | st.text("./\\a~ \n:", max_size=6))
+def test_no_name_that_passes_leads_out_of_its_folder(
+    tmp_path_factory: pytest.TempPathFactory, name: str
+) -> None:
+    home = tmp_path_factory.getbasetemp() / "home"
+    try:
+        checked = check_name(name)
+    except InvalidPipelineName:
+        return
+
+    assert (home / checked).resolve().parent == home.resolve()
+
+
+def test_copies_are_read_back_and_replaced(tmp_path: Path) -> None:
+    folder = WorkDir(tmp_path / "shop")
+    before = folder.state()
+
+    for version in (1, 2):
+        folder.save(state={"_state_version": version}, schema={"name": "shop", "version": version})
+
+    assert before is None
+    assert folder.state() == {"_state_version": 2}
+    kept = json.loads((tmp_path / "shop" / "schemas" / "shop.schema.json").read_text(encoding="utf-8"))
+    assert kept == {"name": "shop", "version": 2}
+    assert sorted(path.name for path in (tmp_path / "shop").rglob("*") if path.is_file()) == [
+        "shop.schema.json",
+        "state.json",
+    ]

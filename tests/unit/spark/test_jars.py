@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from penstock.config import Settings
+from penstock.errors import UnsupportedVersion
+from penstock.spark.jars import cache_folder, jar_conf, keep_jars
+from penstock.spark.presets import PRESETS, preset, start_conf
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+@pytest.mark.parametrize("line", PRESETS)
+def test_the_jars_of_a_preset_are_built_for_its_line_of_spark(line: str) -> None:
+    found = preset(f"{line}.3", "delta")
+
+    assert all(f"delta-spark_{line}_2.13:" in coordinate for coordinate in found.coordinates)
+
+
+@pytest.mark.parametrize("version", ["3.5.6", "4.10.0", "4", ""])
+def test_a_spark_without_a_preset_is_refused(version: str) -> None:
+    with pytest.raises(UnsupportedVersion, match=r"this release supports 4\.0 and 4\.1"):
+        preset(version, "delta")
+
+
+def test_settings_for_the_start_hold_extension_and_catalog_but_no_jars() -> None:
+    assert start_conf("4.1.4", ["delta"]) == {
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    }
+    assert start_conf("4.1.4", []) == {}
+
+
+def test_spark_resolves_what_is_not_here_yet() -> None:
+    conf = jar_conf("4.1.4", ["delta"], Settings())
+
+    assert conf["spark.jars.packages"] == ",".join(preset("4.1.4", "delta").coordinates)
+    assert "spark.driver.extraClassPath" not in conf
+    assert jar_conf("4.1.4", [], Settings()) == {}
+
+
+def test_what_was_resolved_once_is_on_the_class_path_the_next_time(home: Path) -> None:
+    jars = [home / "delta.jar", home / "storage.jar"]
+    for jar in jars:
+        jar.write_bytes(b"jar")
+
+    for _ in range(2):
+        keep_jars("4.1.4", ["delta"], ",".join(jar.as_uri() for jar in jars))
+
+    folder = cache_folder("4.1.4", ("delta",))
+    joined = ":".join(str(folder / jar.name) for jar in jars)
+    assert jar_conf("4.1.4", ["delta"], Settings()) == {
+        "spark.driver.extraClassPath": joined,
+        "spark.executor.extraClassPath": joined,
+    }
+
+
+def test_a_copy_that_stopped_half_way_is_not_used() -> None:
+    folder = cache_folder("4.1.4", ("delta",))
+    folder.mkdir(parents=True)
+    (folder / "delta.jar").write_bytes(b"half")
+
+    assert "spark.jars.packages" in jar_conf("4.1.4", ["delta"], Settings())
+
+
+def test_jars_of_the_settings_win() -> None:
+    settings = Settings(document={"spark": {"jars": "a.jar:b.jar"}})
+
+    assert jar_conf("4.1.4", ["delta"], settings)["spark.driver.extraClassPath"] == "a.jar:b.jar"
+
+
+def test_each_set_of_jars_has_a_folder_of_its_own() -> None:
+    folders = {cache_folder(f"{line}.0", ("delta",)) for line in PRESETS}
+
+    assert len(folders) == len(PRESETS)
