@@ -1,15 +1,23 @@
-"""What holds for all tests: the folder is the marker, and how hard hypothesis looks."""
+"""What holds for all tests.
+
+The folder is the marker, how hard hypothesis looks, and the one Spark session.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
+import sys
+import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, settings
+from pyspark.sql import SparkSession
 
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Iterator
 
 TESTS = Path(__file__).parent
 
@@ -19,9 +27,74 @@ settings.register_profile("dev", max_examples=25, **_PATIENT)  # type: ignore[ar
 settings.register_profile("ci", max_examples=100, **_PATIENT)  # type: ignore[arg-type]
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
+MODE = os.environ.get("PENSTOCK_TEST_MODE", "local")
+EXTENSIONS = "io.delta.sql.DeltaSparkSessionExtension"
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test by the folder it stands in; a folder without a marker of its name is an error."""
+    """Mark every test by its folder; on a cluster keep only what is marked for every mode of Spark."""
     for item in items:
         if item.path.is_relative_to(TESTS):
             item.add_marker(item.path.relative_to(TESTS).parts[0])
+    if MODE != "local":
+        items[:] = [item for item in items if item.get_closest_marker("every_mode")]
+
+
+def session_builder(*jar_groups: str) -> SparkSession.Builder:
+    """A classic session as a user would build it: jars and extension, but no catalog."""
+    jars = ":".join(os.environ[f"PENSTOCK_TEST_JARS_{group.upper()}"] for group in jar_groups)
+    os.environ["PYSPARK_PYTHON"] = os.environ.get("PENSTOCK_TEST_STRANGER_PYTHON", sys.executable)
+    return (
+        SparkSession.builder.appName("penstock-tests")
+        .config("spark.driver.extraClassPath", jars)
+        .config("spark.executor.extraClassPath", jars)
+        .config("spark.sql.extensions", EXTENSIONS)
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.memory", "2g")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.log.level", "ERROR")
+        .config("spark.sql.session.timeZone", "America/New_York")
+        .config("spark.sql.shuffle.partitions", "2")
+    )
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The user's session: local, on the standalone cluster, or a client of the Connect server."""
+    match MODE:
+        case "local":
+            session = session_builder("delta", "iceberg").master("local[2]").getOrCreate()
+        case "standalone":
+            # Executors run as another user, who must be able to write into folders that the driver makes.
+            os.umask(0)
+            session = (
+                session_builder("delta")
+                .master(os.environ["PENSTOCK_TEST_SPARK_MASTER"])
+                .config("spark.hadoop.fs.permissions.umask-mode", "000")
+                .config("spark.cores.max", "2")
+                .config("spark.databricks.delta.snapshotPartitions", "2")
+                .config("spark.executor.cores", "1")
+                .config("spark.executor.memory", "1g")
+                .getOrCreate()
+            )
+        case "connect":
+            os.umask(0)
+            session = SparkSession.builder.remote(os.environ["PENSTOCK_TEST_CONNECT"]).getOrCreate()
+        case _:
+            raise ValueError(f"PENSTOCK_TEST_MODE={MODE}")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def location(tmp_path: Path) -> Iterator[str]:
+    """A folder that driver and executors both see, empty and removed afterwards."""
+    shared = os.environ.get("PENSTOCK_TEST_SHARED")
+    if MODE == "local" and shared is None:
+        yield str(tmp_path / "lake")
+        return
+    folder = Path(shared or tmp_path) / f"{MODE}-{uuid.uuid4().hex[:8]}"
+    yield str(folder)
+    shutil.rmtree(folder, ignore_errors=True)

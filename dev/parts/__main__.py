@@ -1,4 +1,4 @@
-"""The commands: tools, jars, up, status, down."""
+"""The commands: tools, jars, dlt, up, status, down."""
 
 import argparse
 import os
@@ -6,6 +6,7 @@ import sys
 from collections.abc import Collection, Sequence
 
 from dev.parts import jars, lifecycle, postgres
+from dev.parts.environments import dlt_python
 from dev.parts.places import PartError, Places, find_places
 from dev.parts.tools import APT_PACKAGES, find_tool
 
@@ -18,6 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     jars_command = commands.add_parser("jars", help="resolve jars, check them, and print their class paths")
     jars_command.add_argument("names", nargs="*", metavar="GROUP", help=" ".join(jars.GROUPS))
     jars_command.add_argument("--lock", action="store_true", help="resolve anew and write dev/jars.lock")
+    commands.add_parser("dlt", help="make the environment of the judge, and print its Python")
     up_command = commands.add_parser("up", help="start parts")
     up_command.add_argument("names", nargs="*", metavar="PART", help=" ".join(lifecycle.CHOICES))
     commands.add_parser("status", help="say how each part is")
@@ -43,6 +45,8 @@ def _run(chosen: argparse.Namespace, places: Places) -> int:
             if chosen.lock:
                 jars.lock_jars(places, groups)
             print(lifecycle.shell_exports(jars.ensure_jars(places, groups)), end="")
+        case "dlt":
+            print(lifecycle.shell_exports({"PENSTOCK_TEST_DLT_PYTHON": str(dlt_python(places))}), end="")
         case "up":
             return lifecycle.up(places, _known(chosen.names, lifecycle.CHOICES) or lifecycle.CHOICES)
         case "status":

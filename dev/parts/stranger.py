@@ -1,12 +1,11 @@
 """The cluster's own user and Python: like a real cluster's, they know nothing of this project."""
 
 import functools
-import hashlib
-import shutil
 import sys
 from pathlib import Path
 from typing import Final
 
+from dev.parts.environments import ensure_environment
 from dev.parts.places import REPOSITORY, PartError, Places, open_to_others
 from dev.parts.processes import ensure_user
 from dev.parts.tools import find_tool, run_tool
@@ -25,21 +24,13 @@ def stranger_user() -> str | None:
 
 def stranger_python(places: Places) -> Path:
     """Give a Python that has pyspark but not penstock, in the versions of the project's lock."""
-    minor = _driver_minor()
-    versions = _locked_versions()
-    key = hashlib.sha256(f"{minor}\n{versions}".encode()).hexdigest()[:12]
-    folder = places.cache / f"stranger-{key}"
-    python, complete = folder / "bin" / "python", folder / "complete"
-    if not complete.exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        uv = str(find_tool("uv"))
-        run_tool([uv, "venv", "-q", "--no-project", "--python", _base_python(minor), str(folder)])
-        constraints = folder / "constraints.txt"
-        constraints.write_text(versions)
-        packages = ["-c", str(constraints), "pyspark[connect]"]
-        run_tool([uv, "pip", "install", "-q", "--python", str(python), *packages])
-        complete.touch()
-    return python
+    return ensure_environment(
+        places,
+        "stranger",
+        python=_base_python(_driver_minor()),
+        packages=("pyspark[connect]",),
+        constraints=_locked_versions(),
+    )
 
 
 def spark_home(python: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
@@ -23,17 +24,17 @@ class PartWriter:
 
     def __init__(self, store: Store, folder: str, rotation: Rotation) -> None:
         self._store, self._folder, self._rotation = store, folder, rotation
-        self._texts: list[bytes] = []
-        self._held = 0
+        # One buffer, not a list: the encoder's texts hold far more memory than they have characters.
+        self._texts, self._ends = bytearray(), array("i", [0])
         self._in_file = 0
         self._file: pq.ParquetWriter | None = None
         self.rows = self.bytes = self.files = 0
 
     def write(self, text: bytes) -> None:
         """Take one row; it is on storage when its row group is full or the writer is closed."""
-        self._texts.append(text)
-        self._held += len(text)
-        if self._rotation.group_is_full(rows=len(self._texts), size=self._held):
+        self._texts += text
+        self._ends.append(len(self._texts))
+        if self._rotation.group_is_full(rows=len(self._ends) - 1, size=len(self._texts)):
             self._flush()
 
     def close(self) -> None:
@@ -42,21 +43,20 @@ class PartWriter:
         self._close_file()
 
     def _flush(self) -> None:
-        if not self._texts:
+        rows, size = len(self._ends) - 1, len(self._texts)
+        if not rows:
             return
         if self._file is None:
-            path = part_name(self._folder, self.files)
-            self._file = pq.ParquetWriter(
-                self._store.open_new(path), _SCHEMA, compression="zstd", use_dictionary=False
-            )
+            stream = self._store.open_new(part_name(self._folder, self.files))
+            self._file = pq.ParquetWriter(stream, _SCHEMA, compression="zstd", use_dictionary=False)
             self.files += 1
-        # The encoder gives UTF-8, so the bytes are taken as text without a second check.
-        texts = pa.array(self._texts, pa.binary()).cast(pa.string())
-        self._file.write_table(pa.table([texts], schema=_SCHEMA), row_group_size=len(self._texts))
-        self.rows += len(self._texts)
-        self.bytes += self._held
-        self._in_file += self._held
-        self._texts, self._held = [], 0
+        # The encoder gives UTF-8, so the bytes are taken as text without a look at them.
+        texts = pa.StringArray.from_buffers(rows, pa.py_buffer(self._ends), pa.py_buffer(self._texts))
+        self._file.write_table(pa.table([texts], schema=_SCHEMA), row_group_size=rows)
+        self.rows += rows
+        self.bytes += size
+        self._in_file += size
+        self._texts, self._ends = bytearray(), array("i", [0])
         if self._rotation.file_is_full(self._in_file):
             self._close_file()
 
@@ -76,5 +76,4 @@ class PartWriter:
         if kind is None:
             self.close()
         else:
-            self._texts = []
             self._close_file()

@@ -1,0 +1,58 @@
+"""The README's example does what the README says, character by character where it can."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+README = Path(__file__).parents[2] / "README.md"
+LINES = 10
+
+
+def blocks() -> tuple[str, str]:
+    """The example's code and the output printed below it."""
+    text = README.read_text(encoding="utf-8").partition("<!-- example:")[2]
+    code = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    output = re.search(r"```text\n(.*?)```", text, re.DOTALL)
+    assert code is not None
+    assert output is not None
+    return code[1], output[1]
+
+
+def settled(output: str) -> list[str]:
+    """Without what differs from run to run: seconds, load ids, row ids, the folder."""
+    text = re.sub(r"\d+\.\d+", "N", output)
+    text = re.sub(r"[A-Za-z0-9+/]{14}\b", "ID", text)
+    text = re.sub(r"at /\S*/quick_lake", "at FOLDER/quick_lake", text)
+    return [re.sub(r" +", " ", line).strip() for line in text.strip().splitlines()]
+
+
+def test_the_example_is_ten_lines_or_fewer() -> None:
+    code, _ = blocks()
+
+    assert len([line for line in code.splitlines() if line.strip()]) <= LINES
+
+
+def test_the_example_prints_what_the_readme_shows(tmp_path: Path) -> None:
+    code, output = blocks()
+    environment = {
+        **os.environ,
+        "SPARK__JARS": os.environ["PENSTOCK_TEST_JARS_DELTA"],
+        "PENSTOCK_HOME": str(tmp_path / "home"),
+    }
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        cwd=tmp_path,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert settled(done.stdout) == settled(output)
+    assert len(done.stderr.splitlines()) <= 1, f"Spark's chatter reached the terminal:\n{done.stderr}"

@@ -1,0 +1,29 @@
+"""Counting while writing: an answer, or an honest None."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from penstock.spark.observe import observed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+
+def test_rows_are_counted_while_they_are_written(spark: SparkSession, tmp_path: Path) -> None:
+    frame, count = observed(spark.range(1234))
+
+    frame.write.parquet(f"file://{tmp_path}/out")
+
+    assert count.rows() == 1234
+
+
+def test_a_write_that_never_happened_is_unknown_and_nobody_waits_for_it(spark: SparkSession) -> None:
+    _, count = observed(spark.range(3))
+    started = time.monotonic()
+
+    assert count.rows(seconds=0.5) is None
+    assert time.monotonic() - started < 5
