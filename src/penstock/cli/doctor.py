@@ -42,7 +42,7 @@ class Finding:
 def examine(settings: Settings, *, location: str | None) -> Iterator[Finding]:
     """Look at everything, cheap things first; what depends on a failed thing is not tried."""
     yield _python()
-    remote = settings.get("spark", key="remote")
+    remote = settings.spark("remote")
     java = _java()
     if not remote:
         yield java
@@ -104,14 +104,14 @@ def _spark(installed: str | None) -> Finding:
 
 
 def _jars(installed: str, settings: Settings) -> Finding:
-    given = settings.get("spark", key="jars")
+    given = settings.spark("jars")
     if given:
-        missing = [jar for jar in str(given).split(":") if not Path(jar).is_file()]
+        missing = [jar for jar in given.split(":") if not Path(jar).is_file()]
         if missing:
             fix = "correct [spark] jars, or remove it to let Spark resolve them"
             return Finding(check="Jars", verdict="failure", fact=f"not there: {', '.join(missing)}", fix=fix)
-        count = len(str(given).split(":"))
-        return Finding(check="Jars", verdict="ok", fact=f"{count} from the [spark] settings")
+        fact = f"{len(given.split(':'))} from the [spark] settings"
+        return Finding(check="Jars", verdict="ok", fact=fact)
     cached = cache_folder(installed, ("delta",))
     if cached.is_dir():
         return Finding(check="Jars", verdict="ok", fact=f"kept in {cached}")

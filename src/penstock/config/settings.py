@@ -43,6 +43,11 @@ class Settings:
                 return found
         return None
 
+    def spark(self, key: str) -> str | None:
+        """A setting of the `[spark]` section. Never by its bare name: `MASTER` may mean anything."""
+        found = self._in_environment(("spark", key)) or self._in_document(("spark", key))
+        return None if found is None else str(found)
+
     def section(self, *sections: str) -> dict[str, Any]:
         """A whole table of the file, such as `[spark.conf]`; empty when it is not there."""
         found = self._in_document(sections)

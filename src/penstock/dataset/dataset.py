@@ -39,4 +39,4 @@ class Dataset:
         return {name: self[name].count() for name in self._client.table_names()}
 
     def __repr__(self) -> str:
-        return f"<penstock.Dataset {self.name!r} at {self._client.location()}: {', '.join(self.tables)}>"
+        return f"<penstock.Dataset {self.name!r} at {self._client.describe()}: {', '.join(self.tables)}>"

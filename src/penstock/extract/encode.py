@@ -12,14 +12,11 @@ from typing import Any
 
 import orjson
 
-# Private-use characters in dlt's order; ours for numbers that JSON cannot hold come after its eight.
-DECIMAL, DATETIME, DATE, UUID_, HEX, BYTES, WEI, TIME = (chr(0xF026 + offset) for offset in range(8))
-NUMBER, TEXT = chr(0xF02E), chr(0xF02F)
+from penstock.package import tags
 
 _FAST = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_NON_STR_KEYS
-_TAGS = frozenset((DECIMAL, DATETIME, DATE, UUID_, HEX, BYTES, WEI, TIME, NUMBER, TEXT))
 # The first two UTF-8 bytes that all tags share: a cheap look before a careful one.
-_TAG_BYTES = DECIMAL.encode()[:2]
+_TAG_BYTES = tags.DECIMAL.encode()[:2]
 # What the encoder takes; past it a number travels as tagged text.
 _BIGGEST, _SMALLEST = 2**64 - 1, -(2**63)
 
@@ -59,15 +56,15 @@ def _tagged(value: Any) -> Any:
     """The encoder asks here for every type it does not know."""
     if isinstance(value, datetime):
         moment = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-        return DATETIME + moment.isoformat()
+        return tags.DATETIME + moment.isoformat()
     if isinstance(value, Decimal):
-        return (DECIMAL + format(value, "f")) if value.is_finite() else (NUMBER + str(float(value)))
+        return (tags.DECIMAL + format(value, "f")) if value.is_finite() else (tags.NUMBER + str(float(value)))
     if isinstance(value, date):
-        return DATE + value.isoformat()
+        return tags.DATE + value.isoformat()
     if isinstance(value, time):
-        return TIME + value.isoformat()
+        return tags.TIME + value.isoformat()
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return BYTES + base64.b64encode(bytes(value)).decode()
+        return tags.BYTES + base64.b64encode(bytes(value)).decode()
     if isinstance(value, (set, frozenset, tuple)):
         return list(value)
     if hasattr(value, "model_dump"):
@@ -82,13 +79,13 @@ def _tagged(value: Any) -> Any:
 def _careful(value: Any) -> Any:
     """The same row with every number and text that needs it tagged."""
     if isinstance(value, float):
-        return value if math.isfinite(value) else NUMBER + str(value)
+        return value if math.isfinite(value) else tags.NUMBER + str(value)
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int):
-        return value if _SMALLEST <= value <= _BIGGEST else DECIMAL + str(value)
+        return value if _SMALLEST <= value <= _BIGGEST else tags.DECIMAL + str(value)
     if isinstance(value, str):
-        return TEXT + value if value[:1] in _TAGS and value else value
+        return tags.TEXT + value if value[:1] in tags.ALL and value else value
     if isinstance(value, Mapping):
         return {key: _careful(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):

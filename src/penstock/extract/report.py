@@ -11,6 +11,7 @@ class ResourceReport:
 
     resource: str
     table: str
+    write_disposition: str
     folder: str
     rows: int
     bytes: int

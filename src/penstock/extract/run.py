@@ -52,6 +52,7 @@ def _extract_one(resource: Resource, package: Package, index: int, rotation: Rot
     return ResourceReport(
         resource=resource.name,
         table=resource.table_name,
+        write_disposition=resource.write_disposition,
         folder=folder,
         rows=writer.rows,
         bytes=writer.bytes,

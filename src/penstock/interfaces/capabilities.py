@@ -10,8 +10,6 @@ class Capabilities:
     """The answers a destination gives before anything is written to it."""
 
     write_dispositions: frozenset[str]
-    naming_convention: str
     max_identifier_length: int
-    supports_nested_types: bool
     spark_needs: tuple[str, ...]
     """Keys of the preset table: the jars and extensions that must be in the session, such as `delta`."""

@@ -48,13 +48,6 @@ class AppliedJob:
     """True when an earlier attempt of the same load had committed it."""
 
 
-class DestinationSettings(Protocol):
-    """Where a destination is, without secrets when shown."""
-
-    def describe(self) -> str:
-        """The location, fit to be printed."""
-
-
 class DestinationClient(Protocol):
     """A destination opened for one dataset."""
 
@@ -76,6 +69,9 @@ class DestinationClient(Protocol):
     def location(self, table: str | None = None) -> str:
         """The address of the dataset, or of one table of it."""
 
+    def describe(self) -> str:
+        """The address of the dataset as people may see it: without credentials."""
+
     def remove(self) -> None:
         """Delete the dataset with all its tables and packages."""
 
@@ -88,8 +84,8 @@ class DestinationSpec:
     state_type: str
     """How a pipeline's state names this destination, so that dlt finds its own way to the same tables."""
     capabilities: Capabilities
-    configure: Callable[..., DestinationSettings]
-    """Called as `configure(explicit, settings=..., pipeline_name=..., master=...)`."""
+    configure: Callable[..., Any]
+    """Called as `configure(explicit, settings=, pipeline_name=, master=)`; gives what `open` takes."""
     open: Callable[..., DestinationClient]
     """Called as `open(settings, dataset_name=...)`."""
 
@@ -110,7 +106,7 @@ class Destination:
         """The name by which the registry knows it."""
         return self.spec.name
 
-    def settings(self, settings: Settings, *, pipeline_name: str, master: str) -> DestinationSettings:
+    def settings(self, settings: Settings, *, pipeline_name: str, master: str) -> Any:
         """The arguments completed from configuration and checked."""
         return self.spec.configure(
             self.arguments, settings=settings, pipeline_name=pipeline_name, master=master

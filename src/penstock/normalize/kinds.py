@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import IntFlag
 from typing import TYPE_CHECKING
 
-from penstock.package.projection import TAG_FIRST, TAG_LAST, is_tagged
+from penstock.package import tags
+from penstock.package.projection import is_tagged
 from penstock.package.sql import literal, quoted
 
 if TYPE_CHECKING:
@@ -35,10 +36,6 @@ class Seen(IntFlag):
     TAGGED = 512
     WHOLE = 1024
 
-
-DECIMAL_TAG, DATETIME_TAG, DATE_TAG, _, _, BYTES_TAG, _, TIME_TAG, NUMBER_TAG, TEXT_TAG = (
-    chr(code) for code in range(ord(TAG_FIRST), ord(TAG_LAST) + 1)
-)
 
 # The shapes that dlt takes for a timestamp; a date alone stays text.
 _ISO = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.]\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)?$"
@@ -104,21 +101,21 @@ def _bits_of_text(source: str) -> str:
         bits, otherwise = int(Seen.TAGGED | seen), int(Seen.TAGGED | Seen.TEXT)
         return f"WHEN {literal(character)} THEN CASE WHEN {test} THEN {bits}L ELSE {otherwise}L END"
 
-    tags = " ".join(
+    cases = " ".join(
         (
-            when(DATETIME_TAG, Seen.TIMESTAMP, f"try_cast({rest} AS TIMESTAMP) IS NOT NULL"),
-            when(DECIMAL_TAG, Seen.DECIMAL, fits),
-            when(DATE_TAG, Seen.DATE, f"try_cast({rest} AS DATE) IS NOT NULL"),
-            when(TIME_TAG, Seen.TIME),
-            when(BYTES_TAG, Seen.BINARY),
-            when(NUMBER_TAG, Seen.NUMBER),
+            when(tags.DATETIME, Seen.TIMESTAMP, f"try_cast({rest} AS TIMESTAMP) IS NOT NULL"),
+            when(tags.DECIMAL, Seen.DECIMAL, fits),
+            when(tags.DATE, Seen.DATE, f"try_cast({rest} AS DATE) IS NOT NULL"),
+            when(tags.TIME, Seen.TIME),
+            when(tags.BYTES, Seen.BINARY),
+            when(tags.NUMBER, Seen.NUMBER),
         )
     )
     return (
         f"CASE WHEN {source} IS NULL THEN 0L"
         f" WHEN NOT ({is_tagged(source)}) THEN"
         f" CASE WHEN {iso} THEN {Seen.TIMESTAMP:d}L ELSE {Seen.TEXT:d}L END"
-        f" ELSE CASE {tag} {tags} ELSE {Seen.TAGGED | Seen.TEXT:d}L END END"
+        f" ELSE CASE {tag} {cases} ELSE {Seen.TAGGED | Seen.TEXT:d}L END END"
     )
 
 
@@ -126,10 +123,10 @@ def _bits_of_mixed(source: str) -> str:
     kind, text = f"schema_of_variant({source})", f"try_variant_get({source}, '$', 'string')"
     tag, rest = f"substring({text}, 1, 1)", f"substring({text}, 2)"
     number = f"{kind} IN ('DOUBLE', 'FLOAT') OR {kind} LIKE 'DECIMAL%'"
-    decimal = f"{tag} = {literal(DECIMAL_TAG)} AND {rest} RLIKE {literal(_FITS_DECIMAL)}"
+    decimal = f"{tag} = {literal(tags.DECIMAL)} AND {rest} RLIKE {literal(_FITS_DECIMAL)}"
     return (
         f"CASE WHEN {source} IS NULL OR {kind} = 'VOID' THEN 0L"
         f" WHEN {kind} = 'BIGINT' THEN {Seen.WHOLE:d}L"
-        f" WHEN {number} OR ({kind} = 'STRING' AND {tag} = {literal(NUMBER_TAG)}) THEN {Seen.NUMBER:d}L"
+        f" WHEN {number} OR ({kind} = 'STRING' AND {tag} = {literal(tags.NUMBER)}) THEN {Seen.NUMBER:d}L"
         f" WHEN {kind} = 'STRING' AND {decimal} THEN {Seen.DECIMAL:d}L ELSE {Seen.OTHER:d}L END"
     )

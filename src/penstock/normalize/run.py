@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from penstock.normalize.shape import NameKeys
     from penstock.schema import NamingConvention, Schema
 
 # An example row tells the order of keys; a longer one is not worth sending to the driver.
@@ -115,7 +116,7 @@ def _normalize_root(
     hints = RootHints(
         table=naming.normalize_tables_path(resource["table"]),
         resource=resource["resource"],
-        write_disposition=resource.get("write_disposition", "append"),
+        write_disposition=resource["write_disposition"],
         extras=table_extras,
     )
     plans = plan_tables(root, hints, seen, stored=schema.tables, naming=naming)
@@ -152,7 +153,7 @@ def _learn(raw: DataFrame, resource: Mapping[str, Any], package: Package) -> Nod
     return ordered_like(pruned(parse_tree(found["type"])) or Object(()), first)
 
 
-def _shape(raw: DataFrame, tree: Node, name_keys: Any, data: str, *, load_id: str) -> int | None:
+def _shape(raw: DataFrame, tree: Node, name_keys: NameKeys, data: str, *, load_id: str) -> int | None:
     """Write the nested dataset in one job; gives the number of rows, or None when Spark did not say."""
     shaped, count = observed(stamp_rows(parse_rows(raw, tree, name_keys), load_id=load_id))
     shaped.write.mode("overwrite").parquet(data)

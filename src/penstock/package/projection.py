@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, assert_never
 
+from penstock.package import tags
 from penstock.package.sql import literal, quoted
 
 if TYPE_CHECKING:
@@ -119,14 +120,12 @@ def _converted(column: OutputColumn, source: str) -> str:
             assert_never(column.conversion)
 
 
-# The tags of extracted texts: private-use characters, dlt's eight and two of our own.
-TAG_FIRST, TAG_LAST = chr(0xF026), chr(0xF02F)
-_TAG_IN_JSON = literal(rf'(?<!\\)"[{TAG_FIRST}-{TAG_LAST}]')
+_TAG_IN_JSON = literal(rf'(?<!\\)"[{tags.FIRST}-{tags.LAST}]')
 
 
 def is_tagged(source: str) -> str:
     """SQL that tells whether a text begins with a type tag."""
-    return f"substring({source}, 1, 1) BETWEEN '{TAG_FIRST}' AND '{TAG_LAST}'"
+    return f"substring({source}, 1, 1) BETWEEN '{tags.FIRST}' AND '{tags.LAST}'"
 
 
 def untagged(source: str) -> str:

@@ -52,7 +52,7 @@ class Runner:
             pipeline_name=self._target.pipeline_name,
             destination_name=self._target.destination.destination_name,
             dataset_name=self._target.dataset_name,
-            location=self._target.client.location(),
+            location=self._target.client.describe(),
             packages=tuple(reports),
             seconds=self._seconds,
             notes=tuple(self._pool.notes),

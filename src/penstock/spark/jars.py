@@ -24,9 +24,9 @@ def jar_conf(spark_version: str, needs: Iterable[str], settings: Settings) -> di
     The resolver copies for 10 to 20 seconds at every start, the class path costs nothing.
     """
     wanted = tuple(needs)
-    given = settings.get("spark", key="jars")
+    given = settings.spark("jars")
     if given:
-        return _on_class_path(Path(jar) for jar in str(given).split(":"))
+        return _on_class_path(Path(jar) for jar in given.split(":"))
     cached = cache_folder(spark_version, wanted)
     if (cached / _COMPLETE).exists():
         return _on_class_path(sorted(cached.glob("*.jar")))

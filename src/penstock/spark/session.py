@@ -72,7 +72,7 @@ def target_master(given: SparkSession | None, settings: Settings) -> str:
     session = given or SparkSession.getActiveSession()
     if session is not None:
         return _described(session, "given").master
-    return str(settings.get("spark", key="remote") or settings.get("spark", key="master") or LOCAL_MASTER)
+    return settings.spark("remote") or settings.spark("master") or LOCAL_MASTER
 
 
 def is_connect(spark: SparkSession) -> bool:
@@ -88,15 +88,15 @@ def _described(spark: SparkSession, origin: str) -> UserSession:
 
 
 def _build(settings: Settings, needs: tuple[str, ...]) -> SparkSession:
-    remote = settings.get("spark", key="remote")
+    remote = settings.spark("remote")
     own = {str(key): str(value) for key, value in settings.section("spark", "conf").items()}
     if remote:
-        builder = SparkSession.builder.remote(str(remote))
+        builder = SparkSession.builder.remote(remote)
         for key, value in own.items():
             builder = builder.config(key, value)
         return _started(builder)
     spark_version = _installed_version()
-    master = str(settings.get("spark", key="master") or LOCAL_MASTER)
+    master = settings.spark("master") or LOCAL_MASTER
     conf = {**start_conf(spark_version, needs), **jar_conf(spark_version, needs, settings)}
     if master.startswith("local"):
         conf = {**LOCAL_START, **_quiet(), **conf}

@@ -176,3 +176,10 @@ def test_the_folder_of_ours_is_in_the_home_folder_unless_told(
     monkeypatch.setenv("HOME", str(tmp_path))
 
     assert home_folder() == tmp_path / ".penstock"
+
+
+def test_a_spark_setting_is_never_taken_from_its_bare_name() -> None:
+    settings = Settings(environment={"MASTER": "yarn", "SPARK__REMOTE": "sc://here"}, document={})
+
+    assert settings.spark("master") is None
+    assert settings.spark("remote") == "sc://here"

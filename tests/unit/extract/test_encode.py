@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.extract.encode import BYTES, DATE, DATETIME, DECIMAL, NUMBER, TEXT, TIME, encode
+from penstock.extract.encode import encode
+from penstock.package.tags import BYTES, DATE, DATETIME, DECIMAL, NUMBER, TEXT, TIME
 
 TAGS = [chr(code) for code in range(0xF026, 0xF030)]
 texts = st.text(alphabet=st.characters(codec="utf-8"), max_size=12)

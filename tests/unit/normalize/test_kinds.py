@@ -9,21 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from penstock.extract import encode
 from penstock.normalize import kinds
 from penstock.normalize.kinds import (
-    BYTES_TAG,
-    DATE_TAG,
-    DATETIME_TAG,
-    DECIMAL_TAG,
-    NUMBER_TAG,
-    TEXT_TAG,
-    TIME_TAG,
     Seen,
     questions,
 )
 from penstock.normalize.shape import group_of
 from penstock.normalize.tree import parse_tree
+from penstock.package import tags
 from penstock.schema import naming, unique_names
 
 if TYPE_CHECKING:
@@ -48,20 +41,6 @@ def test_bits_are_distinct() -> None:
     bits = [seen.value for seen in Seen if seen]
 
     assert bits == [1 << place for place in range(len(bits))]
-
-
-def test_tags_are_those_that_extract_writes() -> None:
-    written = [
-        encode.DECIMAL,
-        encode.DATETIME,
-        encode.DATE,
-        encode.BYTES,
-        encode.TIME,
-        encode.NUMBER,
-        encode.TEXT,
-    ]
-
-    assert written == [DECIMAL_TAG, DATETIME_TAG, DATE_TAG, BYTES_TAG, TIME_TAG, NUMBER_TAG, TEXT_TAG]
 
 
 def test_only_values_in_doubt_are_asked_about() -> None:
@@ -99,12 +78,12 @@ def test_lists_are_folded_so_that_no_row_is_multiplied() -> None:
 @pytest.mark.parametrize(
     ("tag", "bit"),
     [
-        (DATETIME_TAG, Seen.TIMESTAMP),
-        (DECIMAL_TAG, Seen.DECIMAL),
-        (DATE_TAG, Seen.DATE),
-        (TIME_TAG, Seen.TIME),
-        (BYTES_TAG, Seen.BINARY),
-        (NUMBER_TAG, Seen.NUMBER),
+        (tags.DATETIME, Seen.TIMESTAMP),
+        (tags.DECIMAL, Seen.DECIMAL),
+        (tags.DATE, Seen.DATE),
+        (tags.TIME, Seen.TIME),
+        (tags.BYTES, Seen.BINARY),
+        (tags.NUMBER, Seen.NUMBER),
     ],
 )
 def test_each_tag_has_its_bit_and_what_does_not_fit_its_tag_counts_as_text(tag: str, bit: Seen) -> None:
@@ -141,8 +120,8 @@ def test_a_mixed_value_is_a_number_of_some_kind_or_something_else() -> None:
     bits = [branch.args["true"] for branch in case.args["ifs"]] + [case.args["default"]]
     assert [int(bit.this.name) for bit in bits] == [0, Seen.WHOLE, Seen.NUMBER, Seen.DECIMAL, Seen.OTHER]
     assert [tests[0].endswith("= 'VOID'"), tests[1].endswith("= 'BIGINT'")] == [True, True]
-    assert ["'DECIMAL%'" in tests[2], f"'{NUMBER_TAG}'" in tests[2]] == [True, True]
-    assert [f"'{DECIMAL_TAG}'" in tests[3], "RLIKE" in tests[3]] == [True, True]
+    assert ["'DECIMAL%'" in tests[2], f"'{tags.NUMBER}'" in tests[2]] == [True, True]
+    assert [f"'{tags.DECIMAL}'" in tests[3], "RLIKE" in tests[3]] == [True, True]
 
 
 def test_a_mixed_text_counts_as_a_decimal_only_when_it_is_a_text() -> None:

@@ -29,6 +29,7 @@ class DeltaClient:
 
     def __init__(self, settings: DeltaSettings, *, dataset_name: str) -> None:
         self._root = f"{settings.bucket_url.rstrip('/')}/{dataset_name}"
+        self._shown, self._dataset_name = settings.describe().rstrip("/"), dataset_name
         self._store = Store(self._root)
 
     def ledger(self) -> FileLedger:
@@ -42,6 +43,10 @@ class DeltaClient:
     def location(self, table: str | None = None) -> str:
         """The address of the dataset, or of one table of it."""
         return self._root if table is None else f"{self._root}/{table}"
+
+    def describe(self) -> str:
+        """The address of the dataset as people may see it: without credentials."""
+        return f"{self._shown}/{self._dataset_name}"
 
     def remove(self) -> None:
         """Delete the dataset with all its tables and packages."""

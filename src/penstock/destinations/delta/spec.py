@@ -9,9 +9,7 @@ SPEC = DestinationSpec(
     state_type="dlt.destinations.filesystem",
     capabilities=Capabilities(
         write_dispositions=frozenset({"append"}),
-        naming_convention="snake_case",
         max_identifier_length=255,
-        supports_nested_types=True,
         spark_needs=("delta",),
     ),
     configure=configure,

@@ -1,0 +1,18 @@
+"""One-character marks before texts that stand for values JSON has no type for.
+
+Private-use characters: the first eight are those of dlt's typed JSON, in its order, the last two are ours.
+Extract writes them, normalize reads them, and no value keeps one.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+DECIMAL, DATETIME, DATE, UUID, HEX, BYTES, WEI, TIME, NUMBER, TEXT = (
+    chr(0xF026 + index) for index in range(10)
+)
+"""`NUMBER`: NaN and the infinities. `TEXT`: a text of the user's that begins like a mark."""
+
+FIRST: Final = DECIMAL
+LAST: Final = TEXT
+ALL: Final = frozenset(_ORDER)
