@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-DECIMAL, DATETIME, DATE, UUID, HEX, BYTES, WEI, TIME, NUMBER, TEXT = (
-    chr(0xF026 + index) for index in range(10)
-)
+_ORDER = tuple(chr(0xF026 + index) for index in range(10))
+DECIMAL, DATETIME, DATE, UUID, HEX, BYTES, WEI, TIME, NUMBER, TEXT = _ORDER
 """`NUMBER`: NaN and the infinities. `TEXT`: a text of the user's that begins like a mark."""
 
 FIRST: Final = DECIMAL
