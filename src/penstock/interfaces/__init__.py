@@ -8,13 +8,13 @@ Touches: schema, config, errors.
 from penstock.interfaces.capabilities import Capabilities
 from penstock.interfaces.destination import (
     AppliedJob,
-    Destination,
     DestinationClient,
     DestinationSpec,
     LoadMark,
     TableJob,
 )
 from penstock.interfaces.ledger import CommitRecord, Ledger, StoredSchemaRow, StoredState
+from penstock.interfaces.reference import Destination
 from penstock.interfaces.registry import destination_names, find_destination
 from penstock.interfaces.source import Resource
 
