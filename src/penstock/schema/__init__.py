@@ -6,6 +6,7 @@ Touches: errors.
 """
 
 from penstock.schema.column import COLUMN_HINTS, COMPOUND_HINTS, Column, TColumnSchema
+from penstock.schema.contract import Contract, ContractSettings, contract_of
 from penstock.schema.hashes import content_hash, versioned
 from penstock.schema.migrate import ENGINE_VERSION
 from penstock.schema.names import NamingConvention, naming
@@ -21,6 +22,8 @@ __all__ = [
     "DATA_TYPES",
     "ENGINE_VERSION",
     "Column",
+    "Contract",
+    "ContractSettings",
     "DataType",
     "NameCollision",
     "NamingConvention",
@@ -34,6 +37,7 @@ __all__ = [
     "check_schema_name",
     "collisions",
     "content_hash",
+    "contract_of",
     "data_type",
     "naming",
     "plain_name",

@@ -28,7 +28,7 @@ _PLAIN: Final[dict[DataType, str]] = {
     "binary": "BINARY",
     "date": "DATE",
 }
-_INTEGERS: Final = ((8, "TINYINT"), (16, "SMALLINT"), (32, "INT"))
+_INTEGERS: Final = {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}
 
 
 def data_type(name: str) -> DataType:
@@ -40,41 +40,46 @@ def data_type(name: str) -> DataType:
     raise UsageError(f"{name!r} is not a data type", hint=f"use one of {', '.join(DATA_TYPES)}")
 
 
+def known_type(column: Column) -> DataType:
+    """Give the type of a column that must have one by now."""
+    if column.data_type is None:
+        raise UsageError(
+            f"column {column.name!r} has no type yet",
+            hint="declare its data_type, or bring a value for it",
+        )
+    return column.data_type
+
+
 def spark_type(column: Column) -> str:
     """Name the Spark SQL type that holds the column, as written in DDL.
 
-    Spark ends at 38 digits, so a wider decimal or wei is held in 38. A precision in digits of a second has
-    no meaning here: Spark's timestamps are always microseconds, and its strings have no length.
+    A precision in digits of a second has no meaning here: Spark's timestamps are always microseconds, and its
+    strings have no length.
     """
-    match column.data_type:
+    match known_type(column):
         case "bigint":
-            return _integer(column.precision)
-        case "decimal":
-            return _decimal(column.precision, column.scale, default_scale=DEFAULT_DECIMAL_SCALE)
-        case "wei":
-            return _decimal(column.precision, column.scale, default_scale=0)
+            return _INTEGERS[nearest_width(column.precision)]
+        case "decimal" | "wei":
+            digits, fraction = decimal_digits(column)
+            return f"DECIMAL({digits},{fraction})"
         case "timestamp":
             return "TIMESTAMP_NTZ" if column.timezone is False else "TIMESTAMP"
-        case None:
-            raise UsageError(
-                f"column {column.name!r} has no type yet",
-                hint="declare its data_type, or bring a value for it",
-            )
         case plain:
             return _PLAIN[plain]
 
 
-def _integer(precision: int | None) -> str:
-    if precision is None:
-        return "BIGINT"
-    return next((name for bits, name in _INTEGERS if precision <= bits), "BIGINT")
+def nearest_width(bits: int | None) -> int:
+    """Give the width of the smallest machine integer that has so many bits; 64 when nothing was said."""
+    return 64 if bits is None else next((width for width in (8, 16, 32) if bits <= width), 64)
 
 
-def _decimal(precision: int | None, scale: int | None, *, default_scale: int) -> str:
-    digits = precision or MAX_DECIMAL_PRECISION
-    fraction = min(default_scale if scale is None else scale, digits)
+def decimal_digits(column: Column) -> tuple[int, int]:
+    """Give digits and scale of a decimal or wei; both Spark and Arrow's common decimal end at 38 digits."""
+    default_scale = DEFAULT_DECIMAL_SCALE if column.data_type == "decimal" else 0
+    digits = column.precision or MAX_DECIMAL_PRECISION
+    fraction = min(default_scale if column.scale is None else column.scale, digits)
     if digits > MAX_DECIMAL_PRECISION:
         # As in Spark's own arithmetic: whole digits matter more than the last digits of a fraction.
         room = MAX_DECIMAL_PRECISION - (digits - fraction)
-        digits, fraction = MAX_DECIMAL_PRECISION, max(room, min(fraction, MIN_ADJUSTED_SCALE))
-    return f"DECIMAL({digits},{fraction})"
+        return MAX_DECIMAL_PRECISION, max(room, min(fraction, MIN_ADJUSTED_SCALE))
+    return digits, fraction

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pytest
+from tests.oracle.asking import ask, needs_dlt, vector
+from tests.oracle.files import document
+
+from penstock.schema import Schema
+
+
+@needs_dlt
+def test_dlt_opens_a_schema_of_ours_and_writes_the_same_texts() -> None:
+    assert ask("schema", document=document()) == vector("files.json")
+
+
+def test_dlt_took_our_document_as_it_was_and_counted_no_version() -> None:
+    theirs = vector("files.json")
+
+    assert theirs["document"] == document()
+    assert not theirs["modified"]
+
+
+def test_our_texts_are_those_of_dlt() -> None:
+    theirs = vector("files.json")
+    schema = Schema.from_dict(theirs["document"])
+
+    assert schema.to_pretty_yaml() == theirs["yaml"]
+    assert schema.to_pretty_json() == theirs["json"]
+    assert schema.to_pretty_yaml(remove_processing_hints=True) == theirs["bare_yaml"]
+
+
+@pytest.mark.parametrize("form", ["yaml", "json"])
+def test_a_file_that_dlt_wrote_opens_here(form: str) -> None:
+    theirs = vector("files.json")
+
+    schema = Schema.from_text(theirs[form])
+
+    assert schema.to_dict() == theirs["document"]
+    assert not schema.is_modified
