@@ -8,10 +8,17 @@ from __future__ import annotations
 import json
 import sys
 from copy import deepcopy
+from datetime import date, datetime, time
+from decimal import Decimal
 from typing import Any
 
+from dlt.common.destination import DestinationCapabilitiesContext
+from dlt.common.json import json as typed_json
+from dlt.common.json import may_have_pua
 from dlt.common.normalizers.naming import direct, duck_case, snake_case, sql_ci_v1, sql_cs_v1
 from dlt.common.schema import Schema
+from dlt.normalize.configuration import NormalizeConfiguration
+from dlt.normalize.items_normalizers.jsonl import JsonLItemsNormalizer
 
 CONVENTIONS = {
     "snake_case": snake_case,
@@ -43,7 +50,73 @@ def schema(question: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-ANSWERS = {"names": names, "schema": schema}
+def value(coded: Any) -> Any:
+    """Read a value that JSON has no type for: `{"$": type, "v": text}`."""
+    if isinstance(coded, list):
+        return [value(one) for one in coded]
+    if not isinstance(coded, dict):
+        return coded
+    if "$" not in coded:
+        return {key: value(one) for key, one in coded.items()}
+    readers: dict[str, Any] = {
+        "decimal": Decimal,
+        "timestamp": datetime.fromisoformat,
+        "date": date.fromisoformat,
+        "time": time.fromisoformat,
+        "binary": bytes.fromhex,
+    }
+    return readers[coded["$"]](coded["v"])
+
+
+class Sink:
+    """Takes the place of the storage that normalised rows are written to, and counts them."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, int] = {}
+
+    def write_data_item(self, load_id: str, schema: str, table: str, row: Any, columns: Any) -> None:
+        self.rows[table] = self.rows.get(table, 0) + 1
+
+
+def shape(schema: Any) -> dict[str, Any]:
+    """What there is to compare of a schema: tables, and columns in order, without descriptions."""
+    return {
+        name: {
+            "parent": table.get("parent"),
+            "columns": [
+                [column, {key: said for key, said in facts.items() if key not in ("name", "description")}]
+                for column, facts in table["columns"].items()
+            ],
+        }
+        for name, table in schema.tables.items()
+        if not name.startswith("_dlt")
+    }
+
+
+def rows(question: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """For each case, the schema after each of its batches; a case ends where dlt raises."""
+    return [_rows_of_case(case) for case in question["cases"]]
+
+
+def _rows_of_case(case: dict[str, Any]) -> list[dict[str, Any]]:
+    schema = Schema.from_dict(case["document"])
+    config = NormalizeConfiguration()
+    config.destination_capabilities = DestinationCapabilitiesContext.generic_capabilities("parquet")
+    found: list[dict[str, Any]] = []
+    for number, batch in enumerate(case["batches"]):
+        sink = Sink()
+        normalizer = JsonLItemsNormalizer(sink, None, None, schema, f"load{number}", config)
+        line = typed_json.typed_dumpb(value(batch))
+        try:
+            normalizer._normalize_chunk("t", typed_json.loadb(line), may_have_pua(line), skip_write=False)
+        except Exception as error:
+            found.append({"error": type(error).__name__})
+            break
+        found.append({"tables": shape(schema), "rows": sink.rows})
+    return found
+
+
+ANSWERS = {"rows": rows, "names": names, "schema": schema}
 
 if __name__ == "__main__":
     asked = json.load(sys.stdin)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from tests.oracle.asking import VECTORS, ask
 from tests.oracle.files import document
 from tests.oracle.identifiers import identifiers
+from tests.oracle.rowsets import RECORDED
 from tests.oracle.test_names import ALL, digest
+from tests.oracle.test_rows import answers, recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +30,11 @@ def files() -> dict[str, Any]:
     return answer
 
 
-RECORDERS: dict[str, Callable[[], Any]] = {"names.json": names, "files.json": files}
+def rows() -> list[list[str]]:
+    return [recorded(case, theirs) for case, theirs in answers(0, RECORDED)]
+
+
+RECORDERS: dict[str, Callable[[], Any]] = {"names.json": names, "files.json": files, "rows.json": rows}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or RECORDERS:

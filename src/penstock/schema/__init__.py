@@ -7,12 +7,17 @@ Touches: errors.
 
 from penstock.schema.column import COLUMN_HINTS, COMPOUND_HINTS, Column, TColumnSchema
 from penstock.schema.contract import Contract, ContractSettings, contract_of
+from penstock.schema.decide import decide
+from penstock.schema.decision import Decision, Refusal, Rule
+from penstock.schema.evidence import Evidence, gather, merged
 from penstock.schema.hashes import content_hash, versioned
 from penstock.schema.migrate import ENGINE_VERSION
 from penstock.schema.names import NamingConvention, naming
+from penstock.schema.path import EACH, Path, path_of, path_text
 from penstock.schema.schema import Schema
 from penstock.schema.stored import StoredSchema, TStoredSchema, check_schema_name
 from penstock.schema.table import Table, TTableSchema, WriteDisposition
+from penstock.schema.terms import Terms
 from penstock.schema.types import DATA_TYPES, DataType, data_type, spark_type
 from penstock.schema.unique import NameCollision, collisions, plain_name, unique_names
 
@@ -20,26 +25,38 @@ __all__ = [
     "COLUMN_HINTS",
     "COMPOUND_HINTS",
     "DATA_TYPES",
+    "EACH",
     "ENGINE_VERSION",
     "Column",
     "Contract",
     "ContractSettings",
     "DataType",
+    "Decision",
+    "Evidence",
     "NameCollision",
     "NamingConvention",
+    "Path",
+    "Refusal",
+    "Rule",
     "Schema",
     "StoredSchema",
     "TColumnSchema",
     "TStoredSchema",
     "TTableSchema",
     "Table",
+    "Terms",
     "WriteDisposition",
     "check_schema_name",
     "collisions",
     "content_hash",
     "contract_of",
     "data_type",
+    "decide",
+    "gather",
+    "merged",
     "naming",
+    "path_of",
+    "path_text",
     "plain_name",
     "spark_type",
     "unique_names",

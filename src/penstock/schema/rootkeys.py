@@ -52,7 +52,7 @@ def with_root_key(stored: StoredSchema, name: str) -> StoredSchema:
 
 
 def _needs_root_key(stored: StoredSchema, root: Table, table: Table) -> bool:
-    if table.columns_with("root_key"):
+    if table.is_nested and table.columns_with("root_key"):
         return True
     asked: bool | None = _config(stored).get("root_key_propagation")
     if asked is not None:
