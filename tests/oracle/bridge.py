@@ -6,19 +6,28 @@ One JSON document `{"ask": ..., ...}` comes on standard input, one goes to stand
 from __future__ import annotations
 
 import json
+import os
 import sys
+import tempfile
 from copy import deepcopy
 from datetime import date, datetime, time
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
+os.environ |= {"RUNTIME__DLTHUB_TELEMETRY": "false", "RUNTIME__LOG_LEVEL": "CRITICAL"}
+
+import dlt
 from dlt.common.destination import DestinationCapabilitiesContext
 from dlt.common.json import json as typed_json
 from dlt.common.json import may_have_pua
 from dlt.common.normalizers.naming import direct, duck_case, snake_case, sql_ci_v1, sql_cs_v1
 from dlt.common.schema import Schema
+from dlt.common.schema.exceptions import DataValidationError
+from dlt.common.storages import SchemaStorage, SchemaStorageConfiguration
 from dlt.normalize.configuration import NormalizeConfiguration
 from dlt.normalize.items_normalizers.jsonl import JsonLItemsNormalizer
+from dlt.pipeline.exceptions import PipelineStepFailed
 
 CONVENTIONS = {
     "snake_case": snake_case,
@@ -116,7 +125,63 @@ def _rows_of_case(case: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-ANSWERS = {"rows": rows, "names": names, "schema": schema}
+def contracts(question: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """For each case, the schema and the rows of each table after each batch, or what stopped it."""
+    with tempfile.TemporaryDirectory() as folder:
+        return [
+            _contract_case(f"case{number}", case, folder) for number, case in enumerate(question["cases"])
+        ]
+
+
+def _contract_case(name: str, case: dict[str, Any], folder: str) -> list[dict[str, Any]]:
+    pipeline = dlt.pipeline(name, destination="dummy", pipelines_dir=folder, dataset_name="d")
+    found: list[dict[str, Any]] = []
+    for batch in case["batches"]:
+        try:
+            pipeline.extract(_source(case, batch), schema_contract=case["run"])
+            info = pipeline.normalize()
+        except PipelineStepFailed as error:
+            found.append({"error": _broken(error)})
+            break
+        counts = info.row_counts
+        schema = pipeline.schemas["oracle"]
+        found.append({"tables": shape(schema), "rows": {n: c for n, c in counts.items() if n[:4] != "_dlt"}})
+    return found
+
+
+def _source(case: dict[str, Any], rows: list[Any]) -> Any:
+    def source() -> Any:
+        return dlt.resource(rows, name="t", schema_contract=case["table"])
+
+    return dlt.source(name="oracle", schema_contract=case["schema"])(source)()
+
+
+def _broken(error: BaseException | None) -> list[Any]:
+    while error is not None and not isinstance(error, DataValidationError):
+        error = getattr(error, "exception", None) or error.__cause__ or error.__context__
+    if error is None:
+        return ["unknown"]
+    return [error.table_name, error.column_name, error.schema_entity, error.contract_mode]
+
+
+def imports(question: dict[str, Any]) -> list[dict[str, Any]]:
+    """Put texts into an import folder and tables into the stored schema; give the schema after each."""
+    with tempfile.TemporaryDirectory() as store, tempfile.TemporaryDirectory() as folder:
+        config = SchemaStorageConfiguration(schema_volume_path=store, import_schema_path=folder)
+        storage = SchemaStorage(config, makedirs=True)
+        found = []
+        for what, given in question["steps"]:
+            if what == "file":
+                (Path(folder) / "shop.schema.yaml").write_text(given)
+            schema = storage.load_schema("shop")
+            if what == "table":
+                schema.update_table(given)
+                storage.save_schema(schema)
+            found.append(schema.to_dict())
+        return found
+
+
+ANSWERS = {"imports": imports, "contracts": contracts, "rows": rows, "names": names, "schema": schema}
 
 if __name__ == "__main__":
     asked = json.load(sys.stdin)

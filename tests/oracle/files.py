@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from penstock.schema import Schema
+from penstock.schema import Schema, exported
 
 
 def document() -> dict[str, Any]:
@@ -47,3 +47,18 @@ def document() -> dict[str, Any]:
         }
     )
     return cast("dict[str, Any]", schema.to_dict())
+
+
+def import_steps() -> list[tuple[str, Any]]:
+    """A file is imported, the stored schema changes, the file stays, the file changes, the file stays."""
+    first = Schema.from_dict(document())
+    second = Schema.from_dict(document())
+    second.update_table({"name": "orders", "columns": {"note": {"name": "note", "data_type": "text"}}})
+    table = {"name": "orders", "columns": {"more": {"name": "more", "data_type": "date", "nullable": True}}}
+    return [
+        ("file", exported(first.stored, remove_processing_hints=True)),
+        ("table", table),
+        ("file", exported(first.stored, remove_processing_hints=True)),
+        ("file", exported(second.stored)),
+        ("file", exported(second.stored)),
+    ]

@@ -6,8 +6,9 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from tests.oracle import test_contracts
 from tests.oracle.asking import VECTORS, ask
-from tests.oracle.files import document
+from tests.oracle.files import document, import_steps
 from tests.oracle.identifiers import identifiers
 from tests.oracle.rowsets import RECORDED
 from tests.oracle.test_names import ALL, digest
@@ -30,11 +31,26 @@ def files() -> dict[str, Any]:
     return answer
 
 
+def imports() -> list[Any]:
+    answer: list[Any] = ask("imports", steps=import_steps())
+    return answer
+
+
 def rows() -> list[list[str]]:
     return [recorded(case, theirs) for case, theirs in answers(0, RECORDED)]
 
 
-RECORDERS: dict[str, Callable[[], Any]] = {"names.json": names, "files.json": files, "rows.json": rows}
+def contracts() -> list[list[str]]:
+    return [test_contracts.recorded(case, theirs) for case, theirs in test_contracts.answers()]
+
+
+RECORDERS: dict[str, Callable[[], Any]] = {
+    "names.json": names,
+    "files.json": files,
+    "imports.json": imports,
+    "rows.json": rows,
+    "contracts.json": contracts,
+}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or RECORDERS:

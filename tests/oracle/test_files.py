@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 from tests.oracle.asking import ask, needs_dlt, vector
-from tests.oracle.files import document
+from tests.oracle.files import document, import_steps
 
-from penstock.schema import Schema
+from penstock.schema import Schema, StoredSchema, imported
 
 
 @needs_dlt
@@ -36,3 +36,21 @@ def test_a_file_that_dlt_wrote_opens_here(form: str) -> None:
 
     assert schema.to_dict() == theirs["document"]
     assert not schema.is_modified
+
+
+@needs_dlt
+def test_dlt_imports_files_as_it_did() -> None:
+    assert ask("imports", steps=import_steps()) == vector("imports.json")
+
+
+def test_a_file_replaces_the_stored_schema_when_and_only_when_it_changed() -> None:
+    stored: StoredSchema | None = None
+    for (what, given), theirs in zip(import_steps(), vector("imports.json"), strict=True):
+        if what == "file":
+            stored = imported(given, stored)
+        else:
+            assert stored is not None
+            schema = Schema.from_stored(stored)
+            schema.update_table(given)
+            stored = schema.stored
+        assert stored.to_dict() == theirs

@@ -11,9 +11,12 @@ from penstock.schema.decide import decide
 from penstock.schema.decision import Decision, Refusal, Rule
 from penstock.schema.evidence import Evidence, gather, merged
 from penstock.schema.hashes import content_hash, versioned
+from penstock.schema.imports import exported, imported, schema_file_name
 from penstock.schema.migrate import ENGINE_VERSION
+from penstock.schema.models import columns_of_model, contract_of_model
 from penstock.schema.names import NamingConvention, naming
 from penstock.schema.path import EACH, Path, path_of, path_text
+from penstock.schema.relations import Relation, relations
 from penstock.schema.schema import Schema
 from penstock.schema.stored import StoredSchema, TStoredSchema, check_schema_name
 from penstock.schema.table import Table, TTableSchema, WriteDisposition
@@ -37,6 +40,7 @@ __all__ = [
     "NamingConvention",
     "Path",
     "Refusal",
+    "Relation",
     "Rule",
     "Schema",
     "StoredSchema",
@@ -48,16 +52,22 @@ __all__ = [
     "WriteDisposition",
     "check_schema_name",
     "collisions",
+    "columns_of_model",
     "content_hash",
     "contract_of",
+    "contract_of_model",
     "data_type",
     "decide",
+    "exported",
     "gather",
+    "imported",
     "merged",
     "naming",
     "path_of",
     "path_text",
     "plain_name",
+    "relations",
+    "schema_file_name",
     "spark_type",
     "unique_names",
     "versioned",

@@ -49,11 +49,6 @@ def converted(value: Any, seen: DataType, to: DataType) -> Any:
         raise ValueError(str(error)) from error
 
 
-def may_convert(seen: DataType, to: DataType) -> bool:
-    """Whether some values of type `seen` fit a column of type `to`."""
-    return seen == to or (to, seen) in _CONVERSIONS
-
-
 def always_converts(seen: DataType, to: DataType) -> bool:
     """Whether every value of type `seen` fits a column of type `to`."""
     return to in (seen, "text") or (to, seen) == ("timestamp", "date")
@@ -86,7 +81,7 @@ def _fits(value: Any, seen: DataType, to: DataType) -> bool:
 
 def _bigint_from_text(text: str) -> int:
     trimmed = text.strip()
-    return _bigint(int(trimmed[2:], _HEX) if trimmed.startswith("0x") else int(trimmed))
+    return _bigint(_from_hex(trimmed) if trimmed.startswith("0x") else int(trimmed))
 
 
 def _bigint_from_number(value: float | Decimal) -> int:
@@ -105,7 +100,7 @@ def _bigint(value: int) -> int:
 def _double_from_text(text: str) -> float:
     trimmed = text.strip()
     if trimmed.startswith("0x"):
-        return _double(Decimal(int(trimmed[2:], _HEX)))
+        return _double(Decimal(_from_hex(trimmed)))
     value = float(trimmed)
     return _double(Decimal(trimmed)) if math.isfinite(value) else _not_by_overflow(value, trimmed)
 
@@ -124,9 +119,13 @@ def _double(value: Decimal) -> float:
     return nearest
 
 
-def _decimal_from_text(text: str) -> Decimal:
+def _number(text: str) -> Decimal:
     trimmed = text.strip()
-    return _decimal(Decimal(int(trimmed[2:], _HEX) if trimmed.startswith("0x") else trimmed))
+    return Decimal(_from_hex(trimmed) if trimmed.startswith("0x") else trimmed)
+
+
+def _from_hex(text: str) -> int:
+    return int(text.removeprefix("0x"), _HEX)
 
 
 def _decimal(value: Decimal) -> Decimal:
@@ -139,11 +138,6 @@ def _wei(value: Decimal) -> Decimal:
     if value != value.to_integral_value(context=_WIDE) or value.adjusted() >= MAX_DECIMAL_PRECISION:
         raise ValueError(value)
     return value
-
-
-def _wei_from_text(text: str) -> Decimal:
-    trimmed = text.strip()
-    return _wei(Decimal(int(trimmed[2:], _HEX) if trimmed.startswith("0x") else trimmed))
 
 
 def _bool_from_text(text: str) -> bool:
@@ -232,11 +226,11 @@ _CONVERSIONS: Final[Mapping[tuple[DataType, DataType], Callable[[Any], Any]]] = 
     ("double", "bigint"): lambda value: _double(Decimal(value)),
     ("double", "decimal"): _double,
     ("double", "wei"): _double,
-    ("decimal", "text"): _decimal_from_text,
+    ("decimal", "text"): lambda text: _decimal(_number(text)),
     ("decimal", "bigint"): Decimal,
     ("decimal", "double"): lambda value: _decimal(Decimal(repr(value))),
     ("decimal", "wei"): _decimal,
-    ("wei", "text"): _wei_from_text,
+    ("wei", "text"): lambda text: _wei(_number(text)),
     ("wei", "bigint"): Decimal,
     ("wei", "double"): lambda value: _wei(Decimal(repr(value))),
     ("wei", "decimal"): _wei,

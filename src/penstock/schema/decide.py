@@ -91,7 +91,9 @@ class _Decider:
             update=FrozenMap(self.update),
             rules=self.rules,
             tables=self.tables,
-            refusals=tuple(self.refusals),
+            refusals=tuple(
+                sorted(self.refusals, key=lambda refusal: (refusal.first[:-1], refusal.first[-1]))
+            ),
             collisions=(*layout.collisions, *self.collisions),
             never_typed=FrozenMap(self.never_typed),
         )
@@ -143,6 +145,7 @@ class _Decider:
                 entity="tables",
                 mode=mode,
                 count=place.rows,
+                first=(*place.first_row, 0),
                 reason="there is no such table",
             )
         )

@@ -12,7 +12,8 @@ from penstock.schema.frozen import FrozenMap
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from penstock.schema.contract import Contract, EvolutionMode
+    from penstock.schema.contract import EvolutionMode
+    from penstock.schema.evidence import Position
     from penstock.schema.look import SeenType
     from penstock.schema.path import Path
     from penstock.schema.stored import StoredSchema
@@ -70,6 +71,7 @@ class Refusal:
     entity: RefusedEntity
     mode: EvolutionMode
     count: int
+    first: Position
     reason: str
     examples: tuple[str, ...] = ()
 
@@ -88,10 +90,10 @@ class Decision:
     tables: Mapping[Path, str]
     """The table of each kind of row: `()` for the root rows, else the path of the elements of a list."""
     refusals: tuple[Refusal, ...] = ()
+    """In the order in which the rows came."""
     collisions: tuple[NameCollision, ...] = ()
     never_typed: Mapping[str, tuple[str, ...]] = field(default=FrozenMap[Any]())
     """Columns that came with nothing but nulls and do not exist yet, by table."""
-    contracts: Mapping[str, Contract] = field(default=FrozenMap[Any]())
 
     def rule(self, path: Path, kind: SeenType) -> Rule:
         """Give the rule for a value; one that the evidence did not have raises `KeyError`."""

@@ -48,6 +48,8 @@ class Layout:
     places: dict[Path, Place]
     whole: set[tuple[Path, SeenType]] = field(default_factory=set)
     """Objects and lists that are kept as JSON."""
+    lengths: set[int] = field(default_factory=set)
+    """The lengths of their paths, so that a path need not be compared at each of its steps."""
     owners: dict[str, str] = field(default_factory=dict)
     """For tables whose name two lists wanted: the path of the list that has it."""
     collisions: list[NameCollision] = field(default_factory=list)
@@ -55,8 +57,8 @@ class Layout:
     def hides(self, path: Path) -> bool:
         """Whether the path leads into something that is kept whole."""
         return any(
-            (path[:length], "list" if path[length] == EACH else "object") in self.whole
-            for length in range(1, len(path))
+            length < len(path) and (path[:length], "list" if path[length] == EACH else "object") in self.whole
+            for length in self.lengths
         )
 
 
@@ -123,6 +125,7 @@ class _Builder:
             is_map and one.type == "object" and not self._is_flat(place, keys)
         ):
             self.layout.whole.add((one.path, one.type))
+            self.layout.lengths.add(len(one.path))
         elif one.type == "list" and not is_empty:
             self._place((*row, *keys, EACH), one).lists.append(one)
 

@@ -8,7 +8,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from uuid import UUID
 
 from penstock.schema.convert import LARGEST_BIGINT, SMALLEST_BIGINT, converted, fits_decimal, fitting
@@ -22,7 +22,6 @@ SeenType = DataType | Literal["object", "list", "null"]
 Detection = Literal[
     "timestamp", "iso_timestamp", "iso_date", "large_integer", "hexbytes_to_text", "wei_to_double"
 ]
-DETECTIONS: Final[tuple[Detection, ...]] = get_args(Detection)
 NOTHING_FITS: Final = frozenset[DataType]()
 NOTHING_DETECTED: Final = frozenset[Detection]()
 

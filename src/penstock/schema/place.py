@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 from penstock.schema.columns import Columns
 from penstock.schema.decision import Refusal, Rule
 from penstock.schema.defaults import ID_COLUMN, SYSTEM_PREFIX
+from penstock.schema.evidence import MAX_EXAMPLES
 from penstock.schema.namer import SOURCE_PATH
 from penstock.schema.patterns import Filters
 from penstock.schema.terms import value_type
@@ -65,11 +66,16 @@ class PlaceDecision:
         self.may_vary = contract.data_type == "evolve"
         self.stored: Mapping[str, Column] = known.columns if known else {}
         self.rules: dict[tuple[Path, SeenType], Rule] = {}
-        self.refusals: list[Refusal] = []
+        self._refusals: dict[tuple[Path, SeenType, str, RefusedEntity], Refusal] = {}
         self.collisions: tuple[NameCollision, ...] = ()
         self.never_typed: list[str] = []
         self._new: dict[str, tuple[Position, Column]] = {}
         self._changed: dict[str, Column] = {}
+
+    @property
+    def refusals(self) -> tuple[Refusal, ...]:
+        """What is not taken in."""
+        return tuple(self._refusals.values())
 
     def decide(self, system: Sequence[Column]) -> tuple[Table, Table | None]:
         """Give the table after the batch, and just what is new in it; None when nothing is."""
@@ -173,18 +179,20 @@ class PlaceDecision:
     def _refused(
         self, one: Evidence, column: str, entity: RefusedEntity, mode: EvolutionMode, reason: str
     ) -> Rule:
-        self.refusals.append(
-            Refusal(
-                table=self.place.table,
-                column=column,
-                path=one.path,
-                type=one.type,
-                entity=entity,
-                mode=mode,
-                count=one.count,
-                reason=reason,
-                examples=one.examples,
-            )
+        key = (one.path, one.type, column, entity)
+        known = self._refusals.get(key)
+        examples = (known.examples if known else ()) + one.examples
+        self._refusals[key] = Refusal(
+            table=self.place.table,
+            column=column,
+            path=one.path,
+            type=one.type,
+            entity=entity,
+            mode=mode,
+            count=one.count + (known.count if known else 0),
+            first=min(one.first, known.first) if known else one.first,
+            reason=reason,
+            examples=examples[:MAX_EXAMPLES],
         )
         return Rule(action=cast("Action", mode), table=self.place.table, column=column)
 

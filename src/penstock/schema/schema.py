@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import TableNotFound
 from penstock.schema.contract import Contract, ContractSettings
+from penstock.schema.dbml import to_dbml
 from penstock.schema.defaults import SYSTEM_PREFIX
 from penstock.schema.frozen import FrozenMap
+from penstock.schema.graphviz import to_dot
 from penstock.schema.hashes import versioned
+from penstock.schema.mermaid import to_mermaid
 from penstock.schema.names import NamingConvention, naming
 from penstock.schema.pretty import document_of, read_document, to_json, to_yaml
 from penstock.schema.rootkeys import with_root_key
@@ -80,6 +83,18 @@ class Schema:
         return to_yaml(
             self.to_dict(remove_defaults=remove_defaults, remove_processing_hints=remove_processing_hints)
         )
+
+    def to_mermaid(self, *, hide_columns: bool = False, include_dlt_tables: bool = True) -> str:
+        """Draw the tables and their relations in Mermaid."""
+        return to_mermaid(self.stored, hide_columns=hide_columns, include_dlt_tables=include_dlt_tables)
+
+    def to_dot(self, *, hide_columns: bool = False, include_dlt_tables: bool = True) -> str:
+        """Draw the tables and their relations in Graphviz's DOT."""
+        return to_dot(self.stored, hide_columns=hide_columns, include_dlt_tables=include_dlt_tables)
+
+    def to_dbml(self, *, include_dlt_tables: bool = True) -> str:
+        """Describe the tables and their relations in DBML."""
+        return to_dbml(self.stored, include_dlt_tables=include_dlt_tables)
 
     def clone(self, *, with_name: str | None = None) -> Schema:
         """Copy the handle; under another name it is a new schema without history."""
