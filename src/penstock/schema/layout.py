@@ -131,6 +131,10 @@ class _Builder:
 
     def file(self, one: Evidence) -> None:
         """Put evidence to the place and the keys it speaks of."""
+        if one.path and EACH not in one.path:
+            # Most values of most tables stand in the root row.
+            self.root.fields.setdefault(cast("Keys", one.path), []).append(one)
+            return
         row, keys = canonical(one.path, is_list=one.type == "list")
         place = self.layout.places.get(row) or self._place(row, one)
         if _is_row(one.path):

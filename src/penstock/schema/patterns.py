@@ -62,6 +62,10 @@ class Filters:
         self._naming = naming
         self._levels = tuple(_levels(naming.break_path(table), tables, naming))
 
+    def __bool__(self) -> bool:
+        """Whether there is any filter; in nearly every schema there is none."""
+        return bool(self._levels)
+
     def leave_out(self, column: str) -> bool:
         """Whether a filter takes this column out and none takes it back in."""
         for below, excludes, includes in self._levels:

@@ -95,7 +95,7 @@ class PlaceDecision:
         filters = Filters(self.place.table, self.around.tables, self.around.namer.naming)
         for keys, evidence in fields:
             name = named.names[keys]
-            if filters.leave_out(name):
+            if filters and filters.leave_out(name):
                 self._set(evidence, Rule(action="exclude", table=self.place.table, column=name))
             else:
                 self._decide_field(known.get(name), name, evidence, columns)

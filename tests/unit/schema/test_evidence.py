@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from penstock.schema import EACH, Evidence, Schema, StoredSchema, decide, gather, merged, path_of, path_text
 from penstock.schema.evidence import walk
+from penstock.schema.layout import canonical
 
 EMPTY = Schema("shop").stored
 
@@ -127,10 +128,10 @@ def test_every_name_is_unique_and_every_value_has_a_rule_that_leads_somewhere(
         elif rule.action in ("keep", "convert", "json"):
             assert rule.column in decision.schema.tables[rule.table].columns
     owners: dict[tuple[str, str | None], set[Any]] = {}
-    for (path, _), rule in decision.rules.items():
+    for (path, kind), rule in decision.rules.items():
         if rule.action in ("keep", "convert", "json"):
-            stem = path[:-1] if path and path[-1] == "value" else path
-            owners.setdefault((rule.table, rule.column), set()).add(stem)
+            # An element and the key it is stored under are one: `[1, {"value": 2}]` is one column in dlt too.
+            owners.setdefault((rule.table, rule.column), set()).add(canonical(path, is_list=kind == "list"))
     assert all(len(paths) == 1 for paths in owners.values()), owners
 
 
