@@ -59,6 +59,10 @@ def schema(question: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def schemas(question: dict[str, Any]) -> list[dict[str, Any]]:
+    return [schema({"document": document}) for document in question["documents"]]
+
+
 def value(coded: Any) -> Any:
     """Read a value that JSON has no type for: `{"$": type, "v": text}`."""
     if isinstance(coded, list):
@@ -181,7 +185,14 @@ def imports(question: dict[str, Any]) -> list[dict[str, Any]]:
         return found
 
 
-ANSWERS = {"imports": imports, "contracts": contracts, "rows": rows, "names": names, "schema": schema}
+ANSWERS = {
+    "schemas": schemas,
+    "imports": imports,
+    "contracts": contracts,
+    "rows": rows,
+    "names": names,
+    "schema": schema,
+}
 
 if __name__ == "__main__":
     asked = json.load(sys.stdin)

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from typing import Any, cast
+
 import pytest
 from tests.oracle.asking import ask, needs_dlt, vector
 from tests.oracle.files import document, import_steps
+from tests.oracle.rowsets import Case, rowset
 
-from penstock.schema import Schema, StoredSchema, imported
+from penstock.schema import Schema, StoredSchema, decide, gather, imported
 
 
 @needs_dlt
@@ -54,3 +57,21 @@ def test_a_file_replaces_the_stored_schema_when_and_only_when_it_changed() -> No
             schema.update_table(given)
             stored = schema.stored
         assert stored.to_dict() == theirs
+
+
+@needs_dlt
+def test_dlt_opens_what_we_decided_and_counts_no_version() -> None:
+    documents = [decided(rowset(number)) for number in range(60)]
+
+    answers = ask("schemas", documents=documents)
+
+    assert [answer["document"] for answer in answers] == documents
+    assert not any(answer["modified"] for answer in answers)
+
+
+def decided(case: Case) -> dict[str, Any]:
+    schema = Schema.from_dict(case.document)
+    for batch in case.batches:
+        schema.update(decide(schema.stored, "t", gather(batch)).schema)
+        schema.mark_saved()
+    return cast("dict[str, Any]", schema.to_dict())

@@ -106,8 +106,8 @@ class PlaceDecision:
         self, known: Column | None, name: str, evidence: list[Evidence], columns: Columns
     ) -> None:
         kind = known.data_type if known else None
-        # A type that is there already needs no plan, but for timestamps, which may want more digits.
-        settled = None if kind == "timestamp" and self.around.terms.type_evolution == "widen" else kind
+        # Where a column may become wider, all its values have a say; else its own type needs no plan.
+        settled = None if self.around.terms.type_evolution == "widen" else kind
         values = []
         for one in evidence:
             if one.type == settled:

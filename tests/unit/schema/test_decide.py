@@ -298,6 +298,19 @@ def test_a_stored_column_widens_only_where_the_destination_can_alter_it() -> Non
     assert altered.rule(("x",), "double").action == "convert"
 
 
+def test_all_values_have_a_say_in_what_is_wide_enough() -> None:
+    stored = after([{"x": 1}]).schema
+    both = frozenset({("bigint", "double"), ("bigint", "decimal")})
+
+    small = after([{"x": 1.5}, {"x": 2}], stored, can_alter=both, **WIDE)
+    large = after([{"x": 1.5}, {"x": 2**53 + 1}], stored, can_alter=both, **WIDE)
+
+    assert types(small) == {"x": "double"}
+    assert types(large) == {"x": "decimal"}
+    assert large.rule(("x",), "bigint").action == "convert"
+    assert after([{"x": 5}], stored, can_alter=both, **WIDE).schema is stored
+
+
 def test_a_timestamp_keeps_more_digits_where_the_destination_can_alter_it() -> None:
     stored = with_column("at", data_type="timestamp", precision=3)
     row = [{"at": datetime(2024, 1, 2, microsecond=123456, tzinfo=UTC)}]
