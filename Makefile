@@ -22,7 +22,7 @@ walls:
 	$(RUN) lint-imports
 
 unit:
-	$(RUN) pytest -q tests/unit tests/architecture --doctest-modules src
+	$(RUN) pytest -q tests/unit tests/oracle tests/architecture --doctest-modules src
 
 test: check test-spark ## check, then the tests on a local Spark
 

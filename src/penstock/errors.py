@@ -21,6 +21,7 @@ PenstockError
 │   ├── UnsupportedData
 │   └── UnsupportedVersion
 ├── DataError: look at the data
+│   ├── DataValidationError
 │   ├── ResourceFailed
 │   ├── RowNotEncodable
 │   └── RowsNotReadable
@@ -308,6 +309,38 @@ class DataError(PenstockError):
     """The data cannot go where it was sent."""
 
     code = "data"
+
+
+class DataValidationError(DataError):
+    """The data brings something that the schema contract freezes."""
+
+    code = "data-validation"
+
+    def __init__(
+        self,
+        *,
+        schema_name: str,
+        table_name: str,
+        column_name: str | None,
+        schema_entity: str,
+        contract_mode: str,
+        reason: str,
+        count: int,
+        data_item: Any = None,
+    ) -> None:
+        where = f"{table_name}.{column_name}" if column_name else table_name
+        super().__init__(
+            f"{where}: {reason}, and {schema_entity} is set to {contract_mode} ({count} values)",
+            hint=f"change the data, or set schema_contract={{{schema_entity!r}: 'evolve'}}",
+            schema_name=schema_name,
+            table_name=table_name,
+            column_name=column_name,
+            schema_entity=schema_entity,
+            contract_mode=contract_mode,
+            reason=reason,
+            count=count,
+            data_item=data_item,
+        )
 
 
 class ResourceFailed(DataError):

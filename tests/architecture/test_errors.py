@@ -39,6 +39,16 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "UnsupportedData": {"data_type": "str", "reason": "it is one value, not rows"},
     "UnsupportedVersion": {"what": "Spark", "has": "3.5.6", "supports": "4.0 and 4.1"},
     "DataError": {"message": "the data cannot go where it was sent"},
+    "DataValidationError": {
+        "schema_name": "shop",
+        "table_name": "orders",
+        "column_name": "coupon",
+        "schema_entity": "columns",
+        "contract_mode": "freeze",
+        "reason": "a new column",
+        "count": 3,
+        "data_item": "SPRING",
+    },
     "ResourceFailed": {"resource": "orders", "item": 120, "cause": "KeyError('id')"},
     "RowNotEncodable": {"resource": "orders", "item": 7, "cause": "complex has no JSON form"},
     "RowsNotReadable": {

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, assert_never
 
 from penstock.normalize.kinds import Seen
-from penstock.schema.types import DEFAULT_DECIMAL_SCALE, MAX_DECIMAL_PRECISION, spark_type
+from penstock.schema import spark_type
+from penstock.schema.types import DEFAULT_DECIMAL_SCALE, MAX_DECIMAL_PRECISION
 
 if TYPE_CHECKING:
     from penstock.normalize.tree import Leaf

@@ -6,14 +6,17 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.errors import SchemaEngineNoUpgradePath
-from penstock.schema.defaults import ID_COLUMN, PARENT_ID_COLUMN, SYSTEM_PREFIX
+from penstock.schema.defaults import ID_COLUMN, PARENT_ID_COLUMN
+from penstock.schema.migrate_early import EARLY_STEPS
 from penstock.schema.types import ALIASES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
+
+    from penstock.schema.migrate_early import Step
 
 ENGINE_VERSION: Final = 11
-OLDEST_ENGINE_VERSION: Final = 7
+_OLD_MARK: Final = "seen-null-first"
 
 
 def migrate(document: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -22,15 +25,16 @@ def migrate(document: Mapping[str, Any]) -> Mapping[str, Any]:
     The version hash is left as it was, so that the reader sees a changed schema and counts a version.
     """
     has = document.get("engine_version")
-    if has == ENGINE_VERSION:
+    if has == ENGINE_VERSION and not any(_marked_columns(document)):
         return document
-    if not isinstance(has, int) or not OLDEST_ENGINE_VERSION <= has < ENGINE_VERSION:
+    if not isinstance(has, int) or not 1 <= has <= ENGINE_VERSION:
         raise SchemaEngineNoUpgradePath(
             schema=str(document.get("name")), has=has or 0, supports=ENGINE_VERSION
         )
     migrated = deepcopy(dict(document))
-    for step in _STEPS[has - OLDEST_ENGINE_VERSION :]:
+    for step in STEPS[has - 1 :]:
         step(migrated)
+    _forget_columns_of_nulls(migrated)
     migrated["engine_version"] = ENGINE_VERSION
     return migrated
 
@@ -41,7 +45,7 @@ def _add_history(document: dict[str, Any]) -> None:
 
 def _mark_seen_data(document: dict[str, Any]) -> None:
     for table in document["tables"].values():
-        if any(name.startswith(SYSTEM_PREFIX) for name in table["columns"]):
+        if ID_COLUMN in table["columns"]:
             table.setdefault("x-normalizer", {})["seen-data"] = True
 
 
@@ -58,24 +62,44 @@ def _name_keys_and_json(document: dict[str, Any]) -> None:
     preferred = settings.get("preferred_types", {})
     preferred.update({pattern: ALIASES.get(kind, kind) for pattern, kind in preferred.items()})
     hints = settings.get("default_hints")
-    if hints is not None:
+    if hints:
         hints.pop("foreign_key", None)
         hints.update({"row_key": [ID_COLUMN], "parent_key": [PARENT_ID_COLUMN]})
+    document["normalizers"].get("json", {}).get("config", {}).pop("generate_dlt_id", None)
 
 
 def _keep_old_names(document: dict[str, Any]) -> None:
     document["normalizers"]["use_break_path_on_normalize"] = False
 
 
-def _columns(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _forget_columns_of_nulls(document: dict[str, Any]) -> None:
+    """Engine 11 itself once remembered columns that were only ever null; they are not columns yet."""
+    for table, name, column in list(_marked_columns(document)):
+        if "data_type" not in column:
+            del table["columns"][name]
+            continue
+        del column["x-normalizer"][_OLD_MARK]
+        if not column["x-normalizer"]:
+            del column["x-normalizer"]
+
+
+def _columns(document: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for table in document["tables"].values():
         yield from table["columns"].items()
 
 
-_STEPS: Final[tuple[Callable[[dict[str, Any]], None], ...]] = (
+def _marked_columns(document: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
+    for table in document["tables"].values():
+        for name, column in table.get("columns", {}).items():
+            if "x-normalizer" in column and column["x-normalizer"].get(_OLD_MARK):
+                yield table, name, column
+
+
+STEPS: Final[tuple[Step, ...]] = (
+    *EARLY_STEPS,
     _add_history,
     _mark_seen_data,
     _name_keys_and_json,
     _keep_old_names,
 )
-"""The step at index i leads from engine `OLDEST_ENGINE_VERSION + i` to the next."""
+"""The step at index i leads from engine i + 1 to the next."""

@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Final
 from penstock.errors import InvalidIdentifier, UsageError
 from penstock.schema.shorten import shorten
 
+_WORD: Final = re.compile(r"[A-Za-z0-9_]+")
 _NOT_WORD: Final = re.compile(r"[^A-Za-z\d_]+")
 _UNDERSCORES: Final = re.compile(r"__+")
 _LEADING_DIGIT: Final = re.compile(r"^\d")
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
-_WORD_AFTER_ANYTHING: Final = re.compile(r"([^_])([A-Z][a-z]+)")
-_CAPITAL_AFTER_SMALL: Final = re.compile(r"([a-z0-9])([A-Z])")
+_NEW_WORD: Final = re.compile(r"(?<=[^_])(?=[A-Z][a-z])|(?<=[a-z0-9])(?=[A-Z])")
 _SPELLED_OUT: Final = str.maketrans("+*-@|", "xx_al")
 _NOT_DIRECT: Final = str.maketrans("▶\n\r'\"", "_____")
 _NOT_DUCK: Final = str.maketrans('\n\r"', "___")
@@ -36,6 +36,8 @@ class NamingConvention(ABC):
     name: ClassVar[str] = "custom"
     path_separator: ClassVar[str] = "__"
     is_case_sensitive: ClassVar[bool] = False
+    is_idempotent: ClassVar[bool] = False
+    """Whether a name that these rules gave is its own name, so that it need not be worked out again."""
 
     max_length: int | None = None
 
@@ -52,6 +54,8 @@ class NamingConvention(ABC):
 
     def normalize_path(self, path: str) -> str:
         """Normalise each part of `path`; empty when no part has anything in it."""
+        if self.path_separator not in path:
+            return self.normalize_identifier(path) if path.strip() else ""
         parts = filter(None, map(self.normalize_identifier, self.break_path(path)))
         return shorten(self.path_separator.join(parts), original=path, max_length=self.max_length)
 
@@ -86,15 +90,18 @@ class SnakeCase(NamingConvention):
 
     __slots__ = ()
     name = "snake_case"
+    is_idempotent = True
 
     def clean(self, identifier: str) -> str:
         """Spell out some signs, break words, and keep the count of underscores at the end as `x`."""
-        ascii_only = _NOT_WORD.sub("_", identifier.translate(_SPELLED_OUT))
-        broken = _WORD_AFTER_ANYTHING.sub(r"\1_\2", ascii_only)
-        lower = _CAPITAL_AFTER_SMALL.sub(r"\1_\2", broken).lower()
+        ascii_only = identifier
+        if not _WORD.fullmatch(identifier):
+            ascii_only = _NOT_WORD.sub("_", identifier.translate(_SPELLED_OUT))
+        lower = ascii_only if ascii_only.islower() else _NEW_WORD.sub("_", ascii_only).lower()
         started = _not_a_digit_first(lower)
         ended = started.rstrip("_")
-        return _UNDERSCORES.sub("_", ended + "x" * (len(started) - len(ended)))
+        counted = ended + "x" * (len(started) - len(ended))
+        return _UNDERSCORES.sub("_", counted) if "__" in counted else counted
 
 
 class SqlCs(NamingConvention):
@@ -102,6 +109,7 @@ class SqlCs(NamingConvention):
 
     __slots__ = ()
     name = "sql_cs_v1"
+    is_idempotent = True
     is_case_sensitive = True
 
     def clean(self, identifier: str) -> str:
@@ -127,6 +135,7 @@ class Direct(NamingConvention):
 
     __slots__ = ()
     name = "direct"
+    is_idempotent = True
     path_separator = "▶"
     is_case_sensitive = True
 
@@ -140,6 +149,7 @@ class DuckCase(NamingConvention):
 
     __slots__ = ()
     name = "duck_case"
+    is_idempotent = True
     is_case_sensitive = True
 
     def clean(self, identifier: str) -> str:

@@ -7,9 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import TableNotFound
+from penstock.schema.contract import Contract, ContractSettings
+from penstock.schema.dbml import to_dbml
 from penstock.schema.defaults import SYSTEM_PREFIX
+from penstock.schema.frozen import FrozenMap
+from penstock.schema.graphviz import to_dot
 from penstock.schema.hashes import versioned
+from penstock.schema.mermaid import to_mermaid
 from penstock.schema.names import NamingConvention, naming
+from penstock.schema.pretty import document_of, read_document, to_json, to_yaml
+from penstock.schema.rootkeys import with_root_key
 from penstock.schema.stored import StoredSchema, TStoredSchema
 from penstock.schema.table import Table
 
@@ -52,9 +59,42 @@ class Schema:
         """Read a schema document, of dlt or of penstock."""
         return cls.from_stored(StoredSchema.from_dict(document))
 
-    def to_dict(self) -> TStoredSchema:
-        """Write the schema document, with version and hash of this moment."""
-        return self.stored.to_dict()
+    @classmethod
+    def from_text(cls, text: str) -> Schema:
+        """Read a schema document from YAML or JSON, such as a file that `to_pretty_yaml` wrote."""
+        return cls.from_dict(read_document(text))
+
+    def to_dict(
+        self, *, remove_defaults: bool = False, remove_processing_hints: bool = False
+    ) -> TStoredSchema:
+        """Write the schema document, with version and hash of this moment (`pretty.document_of`)."""
+        return document_of(
+            self.stored, remove_defaults=remove_defaults, remove_processing_hints=remove_processing_hints
+        )
+
+    def to_pretty_json(self, *, remove_defaults: bool = True, remove_processing_hints: bool = False) -> str:
+        """Write the schema document as JSON for people."""
+        return to_json(
+            self.to_dict(remove_defaults=remove_defaults, remove_processing_hints=remove_processing_hints)
+        )
+
+    def to_pretty_yaml(self, *, remove_defaults: bool = True, remove_processing_hints: bool = False) -> str:
+        """Write the schema document as YAML for people."""
+        return to_yaml(
+            self.to_dict(remove_defaults=remove_defaults, remove_processing_hints=remove_processing_hints)
+        )
+
+    def to_mermaid(self, *, hide_columns: bool = False, include_dlt_tables: bool = True) -> str:
+        """Draw the tables and their relations in Mermaid."""
+        return to_mermaid(self.stored, hide_columns=hide_columns, include_dlt_tables=include_dlt_tables)
+
+    def to_dot(self, *, hide_columns: bool = False, include_dlt_tables: bool = True) -> str:
+        """Draw the tables and their relations in Graphviz's DOT."""
+        return to_dot(self.stored, hide_columns=hide_columns, include_dlt_tables=include_dlt_tables)
+
+    def to_dbml(self, *, include_dlt_tables: bool = True) -> str:
+        """Describe the tables and their relations in DBML."""
+        return to_dbml(self.stored, include_dlt_tables=include_dlt_tables)
 
     def clone(self, *, with_name: str | None = None) -> Schema:
         """Copy the handle; under another name it is a new schema without history."""
@@ -113,6 +153,18 @@ class Schema:
         return self._value.normalizers.get("use_break_path_on_normalize") is not False
 
     @property
+    def settings(self) -> Mapping[str, Any]:
+        """Detections, default hints, preferred types and the schema contract."""
+        return self._value.settings
+
+    def set_schema_contract(self, settings: ContractSettings | None) -> None:
+        """Say what may happen to tables that have no contract of their own; nothing takes it back."""
+        Contract.from_settings(settings or None)
+        kept = FrozenMap(self._value.settings).without("schema_contract")
+        said = {"schema_contract": settings} if settings else {}
+        self._replace(replace(self._value, settings=kept.with_items(said)))
+
+    @property
     def tables(self) -> Mapping[str, Table]:
         """All tables by name, system tables too."""
         return self._value.tables
@@ -143,7 +195,7 @@ class Schema:
             self.get_table(incoming.parent)
         known = self.tables.get(incoming.name)
         merged = known.merged(incoming) if known else incoming.with_root_defaults()
-        self._replace(self._value.with_tables([merged]))
+        self._replace(with_root_key(self._value.with_tables([merged]), merged.name))
         return merged
 
     def drop_tables(self, names: Iterable[str]) -> tuple[Table, ...]:

@@ -112,6 +112,10 @@ class Table:
         """Copy with other keys of the document set."""
         return replace(self, extras={**self.extras, **extras})
 
+    def without_extras(self, *keys: str) -> Table:
+        """Copy with other keys of the document forgotten."""
+        return replace(self, extras=FrozenMap(self.extras).without(*keys))
+
     def with_write_disposition(self, write_disposition: WriteDisposition) -> Table:
         """Copy that is written in another way."""
         return replace(self, write_disposition=write_disposition)
@@ -127,8 +131,7 @@ class Table:
             self,
             resource=self.resource or self.name,
             write_disposition=self.write_disposition or "append",
-            extras=FrozenMap(self.extras).without("resource", "write_disposition"),
-        )
+        ).without_extras("resource", "write_disposition")
 
     def with_seen_data(self) -> Table:
         """Copy that remembers that rows went in."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from penstock.schema.shorten import tagged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from penstock.schema.names import NamingConvention
+
+K = TypeVar("K")
 
 NAMELESS: Final = "_empty"
 _NOTHING_KNOWN: Final[dict[str, str]] = {}
@@ -46,36 +48,62 @@ def unique_names(
     were given before, which makes names stable from one package to the next. `fold_case` is for destinations
     that cannot tell `ID` from `id`. The result has the keys of `raw` in their order, each once.
     """
+    plain = {key: plain_name(key, naming) for key in raw}
+    return distinct(plain, known=known, original=str, max_length=naming.max_length, fold_case=fold_case)
+
+
+def distinct(
+    plain: Mapping[K, str],
+    *,
+    original: Callable[[K], str],
+    known: Mapping[K, str],
+    reserved: Iterable[str] = (),
+    max_length: int | None = None,
+    fold_case: bool = False,
+) -> dict[K, str]:
+    """Make plain names different from each other and from `reserved` ones, the first key first.
+
+    `original` gives the text of a key that its tag is made of.
+    """
     fold = str.lower if fold_case else str
-    taken = {fold(name) for name in known.values()}
-    names: dict[str, str] = {}
-    for key in raw:
-        if key in names:
-            continue
-        name = known.get(key) or next(name for name in _candidates(key, naming) if fold(name) not in taken)
-        taken.add(fold(name))
-        names[key] = name
+    taken = {fold(name) for name in (*known.values(), *reserved)}
+    names: dict[K, str] = {}
+    for key, name in plain.items():
+        given = known.get(key)
+        if given is None:
+            candidates = _candidates(name, original(key), max_length)
+            given = next(candidate for candidate in candidates if fold(candidate) not in taken)
+        taken.add(fold(given))
+        names[key] = given
     return names
 
 
 def collisions(names: Mapping[str, str], naming: NamingConvention) -> tuple[NameCollision, ...]:
     """Tell from the result of `unique_names` which keys had to give way, and to which other key."""
+    return renamed(names, {key: plain_name(key, naming) for key in names}, original=str)
+
+
+def renamed(
+    names: Mapping[K, str], plain: Mapping[K, str], *, original: Callable[[K], str]
+) -> tuple[NameCollision, ...]:
+    """Tell from the result of `distinct` which keys had to give way, and to which other key."""
     owners = {name: key for key, name in names.items()}
-    folded: dict[str, str] = {}
+    folded: dict[str, K] = {}
     for key, name in names.items():
         folded.setdefault(name.lower(), key)
     found = []
     for key, name in names.items():
-        plain = plain_name(key, naming)
-        if name != plain:
-            kept_by = owners.get(plain) or folded.get(plain.lower(), "")
-            found.append(NameCollision(key=key, plain_name=plain, given_name=name, kept_by=kept_by))
+        if name != plain[key]:
+            owner = owners.get(plain[key], folded.get(plain[key].lower()))
+            kept_by = "" if owner is None else original(owner)
+            found.append(
+                NameCollision(key=original(key), plain_name=plain[key], given_name=name, kept_by=kept_by)
+            )
     return tuple(found)
 
 
-def _candidates(key: str, naming: NamingConvention) -> Iterator[str]:
-    plain = plain_name(key, naming)
+def _candidates(plain: str, original: str, max_length: int | None) -> Iterator[str]:
     yield plain
-    yield tagged(plain, original=key, max_length=naming.max_length)
+    yield tagged(plain, original=original, max_length=max_length)
     for attempt in count(2):
-        yield tagged(plain, original=f"{key}\n{attempt}", max_length=naming.max_length)
+        yield tagged(plain, original=f"{original}\n{attempt}", max_length=max_length)

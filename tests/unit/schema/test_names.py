@@ -74,6 +74,16 @@ def test_normalising_an_identifier_twice_changes_nothing(raw: str) -> None:
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)
+@given(raw=any_text)
+def test_a_name_is_its_own_name(name: str, raw: str) -> None:
+    convention = naming(name)
+    once = convention.normalize_path(raw)
+
+    assert convention.is_idempotent
+    assert convention.normalize_path(once) == once
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
 @pytest.mark.parametrize("blank", ["", " ", "\n\t"])
 def test_a_blank_identifier_is_refused_and_a_blank_path_is_empty(name: str, blank: str) -> None:
     convention = naming(name)

@@ -108,7 +108,20 @@ def test_older_documents_are_brought_up_as_dlt_does_it(case: dict[str, Any]) -> 
     assert not schema.normalizes_paths
 
 
-@pytest.mark.parametrize("engine", [None, 0, 1, 6, 12, 99])
+def test_columns_that_were_only_ever_null_are_forgotten() -> None:
+    document = copy.deepcopy(DLT_SCHEMA)
+    columns = document["tables"]["orders"]["columns"]
+    mark = {"x-normalizer": {"seen-null-first": True}}
+    columns["ghost"] = {"name": "ghost", "nullable": True, **mark}
+    columns["id"] |= mark
+
+    read = Schema.from_dict(document).get_table("orders").columns
+
+    assert "ghost" not in read
+    assert "x-normalizer" not in read["id"].hints
+
+
+@pytest.mark.parametrize("engine", [None, 0, -1, 12, 99])
 def test_a_document_of_an_engine_we_do_not_know_is_refused(engine: int | None) -> None:
     with pytest.raises(SchemaEngineNoUpgradePath):
         Schema.from_dict({**DLT_SCHEMA, "engine_version": engine})

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
-from typing import get_args
+from typing import Any, get_args
 
+import pyarrow as pa
 import pytest
 
 from penstock.errors import UsageError
+from penstock.schema.arrow import arrow_schema, arrow_type
 from penstock.schema.column import Column
-from penstock.schema.types import DATA_TYPES, DataType, data_type, spark_type
+from penstock.schema.sparktypes import spark_type
+from penstock.schema.sql import sql_type
+from penstock.schema.table import Table
+from penstock.schema.types import DATA_TYPES, DataType, data_type
 
 
 def _type(kind: DataType, **facets: int | bool) -> str:
@@ -96,3 +101,69 @@ def test_the_old_name_of_json_is_understood_and_others_are_not() -> None:
     assert data_type("text") == "text"
     with pytest.raises(UsageError, match="strange"):
         data_type("strange")
+
+
+@pytest.mark.parametrize(
+    ("facets", "expected"),
+    [
+        ({"data_type": "text"}, pa.string()),
+        ({"data_type": "json"}, pa.string()),
+        ({"data_type": "double"}, pa.float64()),
+        ({"data_type": "bool"}, pa.bool_()),
+        ({"data_type": "binary"}, pa.binary()),
+        ({"data_type": "date"}, pa.date32()),
+        ({"data_type": "time"}, pa.time64("us")),
+        ({"data_type": "bigint"}, pa.int64()),
+        ({"data_type": "bigint", "precision": 16}, pa.int16()),
+        ({"data_type": "decimal"}, pa.decimal128(38, 9)),
+        ({"data_type": "wei"}, pa.decimal128(38, 0)),
+        ({"data_type": "decimal", "precision": 10, "scale": 2}, pa.decimal128(10, 2)),
+        ({"data_type": "timestamp"}, pa.timestamp("us", tz="UTC")),
+        ({"data_type": "timestamp", "timezone": False, "precision": 3}, pa.timestamp("ms")),
+        ({"data_type": "timestamp", "precision": 7}, pa.timestamp("ns", tz="UTC")),
+        ({"data_type": "timestamp", "precision": 0}, pa.timestamp("s", tz="UTC")),
+    ],
+)
+def test_every_type_has_an_arrow_type(facets: dict[str, Any], expected: pa.DataType) -> None:
+    assert arrow_type(Column.from_dict({"name": "c", **facets})) == expected
+
+
+def test_an_arrow_schema_has_the_typed_columns_in_order() -> None:
+    table = Table.from_dict(
+        {
+            "name": "t",
+            "columns": {
+                "b": {"data_type": "text", "nullable": False},
+                "later": {},
+                "a": {"data_type": "bool"},
+            },
+        }
+    )
+
+    assert arrow_schema(table) == pa.schema([pa.field("b", pa.string(), nullable=False), ("a", pa.bool_())])
+
+
+@pytest.mark.parametrize(
+    ("facets", "postgres", "duckdb"),
+    [
+        ({"data_type": "text"}, "TEXT", "TEXT"),
+        ({"data_type": "text", "precision": 64}, "VARCHAR(64)", "TEXT(64)"),
+        ({"data_type": "json"}, "JSONB", "JSON"),
+        ({"data_type": "double"}, "DOUBLE PRECISION", "DOUBLE"),
+        ({"data_type": "bool"}, "BOOLEAN", "BOOLEAN"),
+        ({"data_type": "binary"}, "BYTEA", "BLOB"),
+        ({"data_type": "date"}, "DATE", "DATE"),
+        ({"data_type": "time", "precision": 3}, "TIME(3)", "TIME"),
+        ({"data_type": "bigint"}, "BIGINT", "BIGINT"),
+        ({"data_type": "bigint", "precision": 32}, "INT", "INT"),
+        ({"data_type": "decimal"}, "DECIMAL(38, 9)", "DECIMAL(38, 9)"),
+        ({"data_type": "wei"}, "DECIMAL(38, 0)", "DECIMAL(38, 0)"),
+        ({"data_type": "timestamp"}, "TIMESTAMPTZ", "TIMESTAMPTZ"),
+        ({"data_type": "timestamp", "timezone": False}, "TIMESTAMP", "TIMESTAMP"),
+    ],
+)
+def test_every_type_has_a_sql_type(facets: dict[str, Any], postgres: str, duckdb: str) -> None:
+    column = Column.from_dict({"name": "c", **facets})
+
+    assert (sql_type(column), sql_type(column, "duckdb")) == (postgres, duckdb)
+    assert sql_type(column, "spark") == spark_type(column)

@@ -1,0 +1,80 @@
+"""What a schema may do when data brings something new: per entity a mode, and which setting counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+from penstock.errors import UsageError
+from penstock.schema.defaults import SYSTEM_PREFIX
+
+if TYPE_CHECKING:
+    from penstock.schema.table import Table
+
+EvolutionMode = Literal["evolve", "discard_value", "freeze", "discard_row"]
+ContractEntity = Literal["tables", "columns", "data_type"]
+ContractSettings = EvolutionMode | Mapping[str, Any]
+"""One mode for everything, or a mode for each entity; an entity that is not named evolves."""
+
+MODES: Final[tuple[EvolutionMode, ...]] = get_args(EvolutionMode)
+ENTITIES: Final[tuple[ContractEntity, ...]] = get_args(ContractEntity)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contract:
+    """A mode for each entity: new tables, new columns, and values that do not fit their column's type.
+
+    Example:
+        >>> Contract.from_settings({"columns": "freeze"})
+        Contract(tables='evolve', columns='freeze', data_type='evolve')
+    """
+
+    tables: EvolutionMode = "evolve"
+    columns: EvolutionMode = "evolve"
+    data_type: EvolutionMode = "evolve"
+
+    @classmethod
+    def from_settings(cls, settings: ContractSettings | None) -> Contract:
+        """Read what a user wrote; nothing written means that everything evolves."""
+        if settings is None:
+            return OPEN
+        if isinstance(settings, str):
+            settings = dict.fromkeys(ENTITIES, settings)
+        if not isinstance(settings, Mapping):
+            raise UsageError(f"{settings!r} is not a schema contract", hint=_HINT)
+        unknown = [key for key, mode in settings.items() if key not in ENTITIES or mode not in MODES]
+        if unknown:
+            raise UsageError(
+                f"a schema contract cannot say {unknown[0]}={settings[unknown[0]]!r}", hint=_HINT
+            )
+        return cls(**settings)
+
+
+OPEN: Final = Contract()
+_HINT: Final = f"give one of {', '.join(MODES)}, or such a mode for each of {', '.join(ENTITIES)}"
+
+
+def contract_of(
+    table: str,
+    tables: Mapping[str, Table],
+    *,
+    parent: str | None = None,
+    schema: ContractSettings | None = None,
+    run: ContractSettings | None = None,
+) -> Contract:
+    """Find the contract that counts for a table: that of the run, else of the table, else of the schema.
+
+    A nested table without one has that of the nearest table above it that has one; `parent` says what is
+    above a table that is not among `tables` yet. System tables are bound by no contract.
+    """
+    if table.startswith(SYSTEM_PREFIX):
+        return OPEN
+    if run is not None:
+        return Contract.from_settings(run)
+    known = tables.get(table)
+    above = known.parent if known else parent
+    own = known.extras.get("schema_contract") if known else None
+    if own is None and above is not None:
+        return contract_of(above, tables, schema=schema)
+    return Contract.from_settings(schema if own is None else own)

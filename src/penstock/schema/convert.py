@@ -1,0 +1,257 @@
+"""Values that arrive with one type and go into a column of another: what fits, and what it becomes.
+
+A conversion that would lose something is refused, and so is one whose result the column could not hold. The
+caller then gives the value a variant column.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import math
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Context, Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from penstock.schema.iso import parse_moment, parse_time
+from penstock.schema.types import DATA_TYPES, DEFAULT_DECIMAL_SCALE, MAX_DECIMAL_PRECISION, DataType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+SMALLEST_BIGINT: Final = -(2**63)
+LARGEST_BIGINT: Final = 2**63 - 1
+_WHOLE_DIGITS: Final = MAX_DECIMAL_PRECISION - DEFAULT_DECIMAL_SCALE
+_TRUE: Final = frozenset(("yes", "true", "t", "y", "1"))
+_FALSE: Final = frozenset(("no", "false", "f", "n", "0"))
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_HEX: Final = 16
+_WIDE: Final = Context(prec=10_000)
+
+
+def converted(value: Any, seen: DataType, to: DataType) -> Any:
+    """Give the value as a column of type `to` holds it; `ValueError` when it cannot be that.
+
+    >>> converted("0x1F", "text", "bigint"), converted(3.0, "double", "bigint")
+    (31, 3)
+    """
+    if seen == to:
+        return value
+    conversion = _CONVERSIONS.get((to, seen))
+    if conversion is None:
+        raise ValueError(f"{seen} is never {to}")
+    try:
+        return conversion(value)
+    except (OverflowError, InvalidOperation) as error:
+        raise ValueError(str(error)) from error
+
+
+def always_converts(seen: DataType, to: DataType) -> bool:
+    """Whether every value of type `seen` fits a column of type `to`."""
+    return to in (seen, "text") or (to, seen) == ("timestamp", "date")
+
+
+def fitting(value: Any, seen: DataType) -> frozenset[DataType]:
+    """Name the other types that this value fits."""
+    return frozenset(to for to in _TARGETS[seen] if _fits(value, seen, to))
+
+
+def fits_decimal(value: Decimal) -> bool:
+    """Whether a decimal column without further hints holds the value, digit for digit."""
+    if not value.is_finite():
+        return False
+    if not value:
+        return True
+    plain = value.normalize(_WIDE)
+    _, digits, exponent = plain.as_tuple()
+    assert isinstance(exponent, int)  # finite
+    return -exponent <= DEFAULT_DECIMAL_SCALE and len(digits) + exponent <= _WHOLE_DIGITS
+
+
+def _fits(value: Any, seen: DataType, to: DataType) -> bool:
+    try:
+        converted(value, seen, to)
+    except ValueError:
+        return False
+    return True
+
+
+def _bigint_from_text(text: str) -> int:
+    trimmed = text.strip()
+    return _bigint(_from_hex(trimmed) if trimmed.startswith("0x") else int(trimmed))
+
+
+def _bigint_from_number(value: float | Decimal) -> int:
+    whole = int(value)
+    if whole != value:
+        raise ValueError(value)
+    return _bigint(whole)
+
+
+def _bigint(value: int) -> int:
+    if not SMALLEST_BIGINT <= value <= LARGEST_BIGINT:
+        raise ValueError(value)
+    return value
+
+
+def _double_from_text(text: str) -> float:
+    trimmed = text.strip()
+    if trimmed.startswith("0x"):
+        return _double(Decimal(_from_hex(trimmed)))
+    value = float(trimmed)
+    return _double(Decimal(trimmed)) if math.isfinite(value) else _not_by_overflow(value, trimmed)
+
+
+def _not_by_overflow(value: float, text: str) -> float:
+    if math.isinf(value) and any(character.isdigit() for character in text):
+        raise ValueError(text)
+    return value
+
+
+def _double(value: Decimal) -> float:
+    """The double that reads as the same digits, or none: `0.1` has one, 2**53 + 1 has none."""
+    nearest = float(value)
+    if math.isinf(nearest) or Decimal(repr(nearest)) != value:
+        raise ValueError(value)
+    return nearest
+
+
+def _number(text: str) -> Decimal:
+    trimmed = text.strip()
+    return Decimal(_from_hex(trimmed) if trimmed.startswith("0x") else trimmed)
+
+
+def _from_hex(text: str) -> int:
+    return int(text.removeprefix("0x"), _HEX)
+
+
+def _decimal(value: Decimal) -> Decimal:
+    if not fits_decimal(value):
+        raise ValueError(value)
+    return value
+
+
+def _wei(value: Decimal) -> Decimal:
+    if value != value.to_integral_value(context=_WIDE) or value.adjusted() >= MAX_DECIMAL_PRECISION:
+        raise ValueError(value)
+    return value
+
+
+def _bool_from_text(text: str) -> bool:
+    word = text.lower()
+    if word not in _TRUE and word not in _FALSE:
+        raise ValueError(text)
+    return word in _TRUE
+
+
+def _bool_from_number(value: float | Decimal) -> bool:
+    if value not in (0, 1):
+        raise ValueError(value)
+    return bool(value)
+
+
+def _timestamp_from_epoch(seconds: float) -> datetime:
+    if not math.isfinite(seconds):
+        raise ValueError(seconds)
+    return _EPOCH + timedelta(seconds=seconds)
+
+
+def _timestamp_from_date(day: date) -> datetime:
+    return datetime.combine(day, time(), tzinfo=UTC)
+
+
+def _timestamp_from_text(text: str) -> datetime:
+    moment = parse_moment(text)
+    match moment:
+        case datetime(tzinfo=None):
+            return moment.replace(tzinfo=UTC)
+        case datetime():
+            return moment.astimezone(UTC)
+        case date():
+            return _timestamp_from_date(moment)
+        case None:
+            return _timestamp_from_epoch(float(text))
+
+
+def _date_from_timestamp(moment: datetime) -> date:
+    in_utc = moment.astimezone(UTC) if moment.tzinfo else moment
+    if in_utc.time() != time():
+        raise ValueError(moment)
+    return in_utc.date()
+
+
+def _time_from_text(text: str) -> time:
+    parsed = parse_time(text)
+    if parsed is None:
+        raise ValueError(text)
+    return parsed
+
+
+def _binary_from_text(text: str) -> bytes:
+    if text.startswith("0x"):
+        return bytes.fromhex(text[2:])
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error as error:
+        raise ValueError(text) from error
+
+
+def _binary_from_bigint(value: int) -> bytes:
+    return value.to_bytes((value.bit_length() + 7) // 8, "little")
+
+
+def _text_from_moment(value: datetime | date | time) -> str:
+    return value.isoformat()
+
+
+_CONVERSIONS: Final[Mapping[tuple[DataType, DataType], Callable[[Any], Any]]] = {
+    ("text", "bigint"): str,
+    ("text", "double"): str,
+    ("text", "decimal"): str,
+    ("text", "wei"): str,
+    ("text", "bool"): str,
+    ("text", "binary"): lambda value: base64.b64encode(value).decode("ascii"),
+    ("text", "timestamp"): _text_from_moment,
+    ("text", "date"): _text_from_moment,
+    ("text", "time"): _text_from_moment,
+    ("text", "json"): lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")),
+    ("bigint", "text"): _bigint_from_text,
+    ("bigint", "double"): _bigint_from_number,
+    ("bigint", "decimal"): _bigint_from_number,
+    ("bigint", "wei"): _bigint_from_number,
+    ("double", "text"): _double_from_text,
+    ("double", "bigint"): lambda value: _double(Decimal(value)),
+    ("double", "decimal"): _double,
+    ("double", "wei"): _double,
+    ("decimal", "text"): lambda text: _decimal(_number(text)),
+    ("decimal", "bigint"): Decimal,
+    ("decimal", "double"): lambda value: _decimal(Decimal(repr(value))),
+    ("decimal", "wei"): _decimal,
+    ("wei", "text"): lambda text: _wei(_number(text)),
+    ("wei", "bigint"): Decimal,
+    ("wei", "double"): lambda value: _wei(Decimal(repr(value))),
+    ("wei", "decimal"): _wei,
+    ("bool", "text"): _bool_from_text,
+    ("bool", "bigint"): _bool_from_number,
+    ("bool", "double"): _bool_from_number,
+    ("bool", "decimal"): _bool_from_number,
+    ("bool", "wei"): _bool_from_number,
+    ("timestamp", "text"): _timestamp_from_text,
+    ("timestamp", "bigint"): _timestamp_from_epoch,
+    ("timestamp", "double"): _timestamp_from_epoch,
+    ("timestamp", "date"): _timestamp_from_date,
+    ("date", "text"): lambda text: _date_from_timestamp(_timestamp_from_text(text)),
+    ("date", "timestamp"): _date_from_timestamp,
+    ("date", "bigint"): lambda value: _date_from_timestamp(_timestamp_from_epoch(value)),
+    ("date", "double"): lambda value: _date_from_timestamp(_timestamp_from_epoch(value)),
+    ("time", "text"): _time_from_text,
+    ("binary", "text"): _binary_from_text,
+    ("binary", "bigint"): _binary_from_bigint,
+    ("json", "text"): orjson.loads,
+}
+_TARGETS: Final[Mapping[DataType, tuple[DataType, ...]]] = {
+    kind: tuple(to for to, seen in _CONVERSIONS if seen == kind) for kind in DATA_TYPES
+}

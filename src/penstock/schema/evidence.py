@@ -1,0 +1,182 @@
+"""What was seen in the rows of one root table, as a table small enough to decide by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.schema.look import NOTHING_DETECTED, NOTHING_FITS, Detection, Look, SeenType, look, typed
+from penstock.schema.path import EACH, Path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Iterator
+
+    from penstock.schema.types import DataType
+
+MAX_EXAMPLES: Final = 3
+MAX_EXAMPLE_LENGTH: Final = 80
+VALUE: Final = "value"
+"""The key under which a row that is no object stands, and an element that is neither object nor list."""
+
+Position = tuple[int, ...]
+"""Where a value stood: the number of the root row, the index in each list on the way, the number in its row.
+
+Values of one table come in the order of their positions, whichever machine saw them.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """All values of one path that are alike: of one type, fitting the same other types.
+
+    `type` is what a value is by itself: a data type, `object`, `list`, or `null`. A null is counted like any
+    other value, and so are rows: the path `()` counts root rows, one that ends in `EACH` counts elements.
+    `fits` are the other types that every one of these values can become without loss; who cannot tell leaves
+    it empty, which is always safe. `detected` are the detectors that every one of them satisfies.
+    """
+
+    path: Path
+    type: SeenType
+    count: int = 1
+    first: Position = (0, 0)
+    fits: frozenset[DataType] = NOTHING_FITS
+    detected: frozenset[Detection] = NOTHING_DETECTED
+    longest: int = 0
+    """Characters of the longest text; for timestamps, the most digits of a second."""
+    examples: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[Path, SeenType, frozenset[DataType], frozenset[Detection]]:
+        """What makes values alike."""
+        return (self.path, self.type, self.fits, self.detected)
+
+    def merged(self, other: Evidence) -> Evidence:
+        """Add up two rows of evidence for values that are alike."""
+        early, late = (self, other) if self.first <= other.first else (other, self)
+        return replace(
+            early,
+            count=self.count + other.count,
+            longest=max(self.longest, other.longest),
+            examples=tuple(dict.fromkeys(early.examples + late.examples))[:MAX_EXAMPLES],
+        )
+
+
+def merged(parts: Iterable[Evidence]) -> tuple[Evidence, ...]:
+    """Add up evidence that several machines gathered, in any order; ordered by path and first position."""
+    by_key: dict[Any, Evidence] = {}
+    for part in parts:
+        known = by_key.get(part.key)
+        by_key[part.key] = part if known is None else known.merged(part)
+    return tuple(sorted(by_key.values(), key=_order))
+
+
+def _order(evidence: Evidence) -> tuple[int, Position, str]:
+    return len(evidence.path), evidence.first, str(evidence.path)
+
+
+def gather(
+    rows: Iterable[Any],
+    *,
+    start: int = 0,
+    whole: Container[Path] = (),
+    look_at: Callable[[Any], Look] = look,
+) -> tuple[Evidence, ...]:
+    """Look at rows in Python: the reference for what an engine has to find out.
+
+    `start` is the number of the first row. What stands at a path of `whole` is not entered: map-like objects,
+    whose keys are data, would fill the table. `look_at` may be `look` with the time of the run, for the
+    detector of epochs.
+
+    >>> [(e.path, e.type, e.count) for e in gather([{"a": "red", "b": [None]}, {"a": "green"}])]
+    [((), 'object', 2), (('a',), 'text', 2), (('b',), 'list', 1), (('b', 0), 'null', 1)]
+    """
+    tallies: dict[Any, _Tally] = {}
+    for number, row in enumerate(rows, start):
+        for path, position, value in walk(row, number, whole=whole):
+            seen = look_at(value)
+            key = (path, seen.type, seen.fits, seen.detected)
+            tally = tallies.get(key)
+            if tally is None:
+                tally = tallies[key] = _Tally(position)
+            tally.add(seen, value)
+    return merged(
+        Evidence(
+            path=path,
+            type=kind,
+            count=tally.count,
+            first=tally.first,
+            fits=fits,
+            detected=detected,
+            longest=tally.longest,
+            examples=tuple(tally.examples),
+        )
+        for (path, kind, fits, detected), tally in tallies.items()
+    )
+
+
+def walk(row: Any, number: int, *, whole: Container[Path] = ()) -> Iterator[tuple[Path, Position, Any]]:
+    """Give every value of a row with its path and position, rows above before rows below.
+
+    Inside a row, keys come in the order in which dlt makes columns of them: those of the row itself, then
+    those of its objects, the last object first. It does not recurse, so depth is no limit.
+    """
+    top = row if isinstance(row, Mapping) else {VALUE: row}
+    rows: list[tuple[Any, Path, Position]] = [(top, (), (number,))]
+    while rows:
+        current, at, position = rows.pop()
+        lists: list[tuple[Path, Any]] = []
+        # The row itself. An element may be an object, a list of more rows, or a value.
+        yield at, (*position, 0), current
+        if at in whole:
+            continue
+        if isinstance(current, Mapping):
+            yield from _fields(current, at, position, whole, lists)
+        elif _is_list(current):
+            lists.append((at, current))
+        for path, elements in reversed(lists):
+            numbered = list(enumerate(elements))
+            rows.extend((element, (*path, EACH), (*position, index)) for index, element in reversed(numbered))
+
+
+def _fields(
+    row: Mapping[str, Any],
+    at: Path,
+    position: Position,
+    whole: Container[Path],
+    lists: list[tuple[Path, Any]],
+) -> Iterator[tuple[Path, Position, Any]]:
+    """Every value in the objects of one row; lists are noted down for later."""
+    ordinal = 0
+    objects: list[tuple[Path, Mapping[str, Any]]] = [(at, row)]
+    while objects:
+        above, fields = objects.pop()
+        for key, value in fields.items():
+            path = (*above, str(key))
+            ordinal += 1
+            yield path, (*position, ordinal), value
+            if isinstance(value, Mapping) and path not in whole:
+                objects.append((path, value))
+            elif _is_list(value) and path not in whole:
+                lists.append((path, value))
+
+
+class _Tally:
+    __slots__ = ("count", "examples", "first", "longest")
+
+    def __init__(self, first: Position) -> None:
+        self.count, self.first, self.longest = 0, first, 0
+        self.examples: list[str] = []
+
+    def add(self, seen: Look, value: Any) -> None:
+        self.count += 1
+        self.longest = max(self.longest, seen.length)
+        if len(self.examples) < MAX_EXAMPLES and seen.type not in ("null", "object", "list"):
+            # Not the value itself: Python refuses to spell out a number of 5,000 digits.
+            text = str(typed(value)[1])[:MAX_EXAMPLE_LENGTH]
+            if text not in self.examples:
+                self.examples.append(text)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence | set | frozenset) and not isinstance(value, str | bytes | bytearray)

@@ -1,0 +1,75 @@
+"""A schema as a diagram in Graphviz's DOT: `dot -Tpng` makes a picture of it."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from penstock.schema.relations import drawn_tables, relations
+
+if TYPE_CHECKING:
+    from penstock.schema.column import Column
+    from penstock.schema.relations import Relation
+    from penstock.schema.stored import StoredSchema
+    from penstock.schema.table import Table
+
+_HEAD: Final = """digraph {
+    graph [rankdir=LR, nodesep=0.4, ranksep=1.2, fontname="Helvetica"]
+    node [shape=plain, fontname="Helvetica", fontsize=11]
+    edge [fontname="Helvetica", fontsize=9, color="#666666", dir=both]"""
+_ENDS: Final = {"zero": "teeodot", "one": "tee", "many": "crow"}
+_SYSTEM_COLOUR, _DATA_COLOUR = "#d9d9d9", "#c6e2f5"
+
+
+def to_dot(stored: StoredSchema, *, hide_columns: bool = False, include_dlt_tables: bool = True) -> str:
+    """Write the diagram: a box for each table with its columns, a line for each relation."""
+    tables = drawn_tables(stored, include_dlt_tables=include_dlt_tables)
+    shown = {table.name: table for table in tables}
+    lines = [_HEAD, *(_node(table, hide_columns=hide_columns) for table in tables)]
+    lines += [
+        _edge(one, shown, hide_columns=hide_columns)
+        for one in relations(stored, include_dlt_tables=include_dlt_tables)
+    ]
+    return "\n".join([*lines, "}"])
+
+
+def _node(table: Table, *, hide_columns: bool) -> str:
+    colour = _SYSTEM_COLOUR if table.name.startswith("_dlt") else _DATA_COLOUR
+    rows = [f'<tr><td port="_" bgcolor="{colour}" colspan="2"><b>{escape(table.name)}</b></td></tr>']
+    if not hide_columns:
+        rows += [_row(number, column) for number, column in enumerate(table.complete_columns())]
+    label = f'<table border="0" cellborder="1" cellspacing="0" cellpadding="4">{"".join(rows)}</table>'
+    return f"    {_quoted(table.name)} [label=<{label}>]"
+
+
+def _row(number: int, column: Column) -> str:
+    name = escape(column.name)
+    marked = f"<b>{name}</b>" if column.has("primary_key") or column.has("row_key") else name
+    kind = escape(f"{column.data_type}{'' if column.is_nullable else ' not null'}")
+    ends = f'<td align="left" port="w{number}">{marked}</td><td align="left" port="e{number}">{kind}</td>'
+    return f"<tr>{ends}</tr>"
+
+
+def _edge(relation: Relation, shown: dict[str, Table], *, hide_columns: bool) -> str:
+    ours, _, theirs = relation.cardinality.partition("_to_")
+    tail = _port(relation.table, relation.columns, shown, side="e", hide_columns=hide_columns)
+    head = _port(relation.to_table, relation.to_columns, shown, side="w", hide_columns=hide_columns)
+    facts = f"label={_quoted(relation.label)}, arrowtail={_ENDS[ours]}, arrowhead={_ENDS[theirs]}"
+    return f"    {tail} -> {head} [{facts}]"
+
+
+def _port(
+    table: str, columns: tuple[str, ...], shown: dict[str, Table], *, side: str, hide_columns: bool
+) -> str:
+    """The place of the first column in its box; a table that is not drawn is a name without a box."""
+    if table not in shown:
+        return _quoted(table)
+    names = [column.name for column in shown[table].complete_columns()]
+    if hide_columns or columns[0] not in names:
+        return f"{_quoted(table)}:_"
+    return f"{_quoted(table)}:{side}{names.index(columns[0])}"
+
+
+def _quoted(text: str) -> str:
+    # Outside the box DOT has its own escapes, in which only the quote and the backslash matter.
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

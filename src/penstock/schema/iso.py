@@ -1,0 +1,117 @@
+"""Texts that are dates and times: the shapes that dlt reads, and no others."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from typing import Final
+
+_ZONE: Final = r"(?P<zone>Z|[+-]\d\d(?::?\d\d)?)?"
+# A colon after the hour is let through, but only where no seconds follow.
+_BASIC_CLOCK: Final = (
+    r"(?P<hour>\d\d)(?::(?P<late>\d\d)|(?P<minute>\d\d)(?:(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?)?"
+)
+_EXTENDED: Final = re.compile(
+    r"(?P<year>\d{4})-"
+    r"(?:(?P<month>\d\d)(?:-(?P<day>\d\d))?|W(?P<week>\d\d)(?:-(?P<weekday>\d))?|(?P<ordinal>\d{3}))"
+    r"(?:[T ](?P<hour>\d\d)(?::(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?)?"
+    + _ZONE
+    + r")?",
+    re.ASCII,
+)
+_BASIC: Final = re.compile(
+    r"(?P<year>\d{4})"
+    r"(?:(?P<month>\d\d)(?P<day>\d\d)|W(?P<week>\d\d)(?P<weekday>\d)?|(?P<ordinal>\d{3}))"
+    r"(?:[T ]" + _BASIC_CLOCK + _ZONE + r")?",
+    re.ASCII,
+)
+_SLASHED: Final = re.compile(
+    r"(?P<year>\d{4})(?:[/:]?(?P<month>\d\d)[/:]?(?P<day>\d\d))?"
+    r"(?: ?(?P<hour>\d{1,2}):(?P<minute>\d{1,2})(?::(?P<second>\d{1,2}))?(?:[.,|](?P<fraction>\d{1,9}))?)?",
+    re.ASCII,
+)
+_TIME: Final = re.compile(
+    r"(?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?" + _ZONE, re.ASCII
+)
+_LOOSE_TIME: Final = re.compile(
+    r" ?(?P<hour>\d{1,2}):(?P<minute>\d{1,2})(?::(?P<second>\d{1,2}))?(?:[.,|](?P<fraction>\d{1,9}))?",
+    re.ASCII,
+)
+_BASIC_TIME: Final = re.compile("T" + _BASIC_CLOCK + _ZONE, re.ASCII)
+# A cheap look before the careful one: most texts of most tables are neither dates nor times.
+_BEGINS_LIKE_A_DATE: Final = re.compile(r"\d{4}", re.ASCII)
+_DAY: Final = 24 * 60
+
+
+def parse_moment(text: str) -> datetime | date | None:
+    """Read a date with or without a time of day; None when it is neither.
+
+    A moment without a zone comes back without one. Digits below the microsecond are cut off.
+
+    >>> parse_moment("2024-01-02T03:04Z"), parse_moment("20240102"), parse_moment("2 Jan 2024")
+    (datetime.datetime(2024, 1, 2, 3, 4, tzinfo=datetime.timezone.utc), datetime.date(2024, 1, 2), None)
+    """
+    if not _BEGINS_LIKE_A_DATE.match(text):
+        return None
+    for shape in (_EXTENDED, _BASIC, _SLASHED):
+        found = shape.fullmatch(text)
+        if found:
+            try:
+                return _moment(found.groupdict())
+            except (ValueError, OverflowError):
+                return None
+    return None
+
+
+def parse_time(text: str) -> time | None:
+    """Read a time of day; one with a zone is brought to UTC."""
+    shapes = (_TIME, _LOOSE_TIME, _BASIC_TIME)
+    found = next(filter(None, (shape.fullmatch(text) for shape in shapes)), None)
+    if not found:
+        return None
+    parts = found.groupdict()
+    try:
+        clock, zone = _clock(parts), _zone(parts)
+    except ValueError:
+        return None
+    moment = datetime.combine(date(2000, 1, 2), clock, tzinfo=zone or UTC)
+    return moment.astimezone(UTC).time()
+
+
+def _moment(parts: dict[str, str | None]) -> datetime | date:
+    day = _date(parts)
+    if parts.get("hour") is None:
+        return day
+    return datetime.combine(day, _clock(parts), tzinfo=_zone(parts))
+
+
+def _date(parts: dict[str, str | None]) -> date:
+    year = int(parts["year"] or 0)
+    if parts.get("week"):
+        return date.fromisocalendar(year, int(parts["week"] or 0), int(parts["weekday"] or 1))
+    if parts.get("ordinal"):
+        first, days = date(year, 1, 1), int(parts["ordinal"] or 0)
+        day = first + timedelta(days=days - 1)
+        if days < 1 or day.year != year:
+            raise ValueError(days)
+        return day
+    return date(year, int(parts.get("month") or 1), int(parts.get("day") or 1))
+
+
+def _clock(parts: dict[str, str | None]) -> time:
+    micros = (parts.get("fraction") or "0")[:6].ljust(6, "0")
+    minute = parts.get("minute") or parts.get("late") or 0
+    return time(int(parts["hour"] or 0), int(minute), int(parts["second"] or 0), int(micros))
+
+
+def _zone(parts: dict[str, str | None]) -> timezone | None:
+    text = parts.get("zone")
+    if not text:
+        return None
+    if text == "Z":
+        return UTC
+    digits = text[1:].replace(":", "").ljust(4, "0")
+    minutes = int(digits[:2]) * 60 + int(digits[2:])
+    if minutes >= _DAY:
+        raise ValueError(text)
+    return timezone(timedelta(minutes=minutes if text[0] == "+" else -minutes))

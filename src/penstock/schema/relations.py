@@ -1,0 +1,89 @@
+"""How the tables of a schema hang together: what links rows to parents, roots, loads, and each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from penstock.schema.defaults import LOAD_ID_COLUMN, LOADS_TABLE, SYSTEM_PREFIX, VERSION_TABLE
+from penstock.schema.rootkeys import root_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from penstock.schema.stored import StoredSchema
+    from penstock.schema.table import Table
+
+DEFAULT_CARDINALITY: Final = "many_to_one"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """Columns of one table that name rows of another."""
+
+    table: str
+    columns: tuple[str, ...]
+    to_table: str
+    to_columns: tuple[str, ...]
+    label: str = ""
+    cardinality: str = DEFAULT_CARDINALITY
+
+
+def relations(stored: StoredSchema, *, include_dlt_tables: bool = True) -> tuple[Relation, ...]:
+    """Give the relations between the tables of a schema: those that are declared, and those of the engine."""
+    found = [one for table in stored.tables.values() for one in (*_declared(table), *_nested(table, stored))]
+    if include_dlt_tables:
+        found += [one for table in stored.tables.values() for one in _loaded(table)]
+        found.append(
+            Relation(
+                table=LOADS_TABLE,
+                columns=("schema_version_hash",),
+                to_table=VERSION_TABLE,
+                to_columns=("version_hash",),
+                label="_dlt_schema_version",
+            )
+        )
+        return tuple(found)
+    return tuple(one for one in found if not one.table.startswith(SYSTEM_PREFIX))
+
+
+def drawn_tables(stored: StoredSchema, *, include_dlt_tables: bool = True) -> tuple[Table, ...]:
+    """Give the tables that a diagram shows."""
+    return tuple(
+        table
+        for name, table in stored.tables.items()
+        if include_dlt_tables or not name.startswith(SYSTEM_PREFIX)
+    )
+
+
+def _declared(table: Table) -> Iterator[Relation]:
+    for reference in table.extras.get("references") or ():
+        yield Relation(
+            table=table.name,
+            columns=tuple(reference["columns"]),
+            to_table=reference["referenced_table"],
+            to_columns=tuple(reference["referenced_columns"]),
+            label=reference.get("label", ""),
+            cardinality=reference.get("cardinality", DEFAULT_CARDINALITY),
+        )
+
+
+def _nested(table: Table, stored: StoredSchema) -> Iterator[Relation]:
+    if table.parent is None or table.parent not in stored.tables:
+        return
+    links = {"parent_key": stored.tables[table.parent], "root_key": root_of(table.name, stored.tables)}
+    for hint, above in links.items():
+        key, to = table.columns_with(hint), above.columns_with("row_key")
+        if key and to:
+            label = f"_dlt_{hint.removesuffix('_key')}"
+            yield Relation(
+                table=table.name, columns=key[:1], to_table=above.name, to_columns=to[:1], label=label
+            )
+
+
+def _loaded(table: Table) -> Iterator[Relation]:
+    if LOAD_ID_COLUMN in table.columns:
+        columns, to_columns = (LOAD_ID_COLUMN,), ("load_id",)
+        yield Relation(
+            table=table.name, columns=columns, to_table=LOADS_TABLE, to_columns=to_columns, label="_dlt_load"
+        )

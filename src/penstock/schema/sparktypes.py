@@ -1,0 +1,68 @@
+"""What holds a column in Spark SQL, with the digits and widths that other engines share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from penstock.errors import UsageError
+from penstock.schema.types import DEFAULT_DECIMAL_SCALE, MAX_DECIMAL_PRECISION, MIN_ADJUSTED_SCALE
+
+if TYPE_CHECKING:
+    from penstock.schema.column import Column
+    from penstock.schema.types import DataType
+
+_PLAIN: Final[dict[DataType, str]] = {
+    "text": "STRING",
+    "json": "STRING",
+    "time": "STRING",
+    "double": "DOUBLE",
+    "bool": "BOOLEAN",
+    "binary": "BINARY",
+    "date": "DATE",
+}
+_INTEGERS: Final = {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}
+
+
+def known_type(column: Column) -> DataType:
+    """Give the type of a column that must have one by now."""
+    if column.data_type is None:
+        raise UsageError(
+            f"column {column.name!r} has no type yet",
+            hint="declare its data_type, or bring a value for it",
+        )
+    return column.data_type
+
+
+def spark_type(column: Column) -> str:
+    """Name the Spark SQL type that holds the column, as written in DDL.
+
+    A precision in digits of a second has no meaning here: Spark's timestamps are always microseconds, and its
+    strings have no length.
+    """
+    match known_type(column):
+        case "bigint":
+            return _INTEGERS[nearest_width(column.precision)]
+        case "decimal" | "wei":
+            digits, fraction = decimal_digits(column)
+            return f"DECIMAL({digits},{fraction})"
+        case "timestamp":
+            return "TIMESTAMP_NTZ" if column.timezone is False else "TIMESTAMP"
+        case plain:
+            return _PLAIN[plain]
+
+
+def nearest_width(bits: int | None) -> int:
+    """Give the width of the smallest machine integer that has so many bits; 64 when nothing was said."""
+    return 64 if bits is None else next((width for width in (8, 16, 32) if bits <= width), 64)
+
+
+def decimal_digits(column: Column) -> tuple[int, int]:
+    """Give digits and scale of a decimal or wei; both Spark and Arrow's common decimal end at 38 digits."""
+    default_scale = DEFAULT_DECIMAL_SCALE if column.data_type == "decimal" else 0
+    digits = column.precision or MAX_DECIMAL_PRECISION
+    fraction = min(default_scale if column.scale is None else column.scale, digits)
+    if digits > MAX_DECIMAL_PRECISION:
+        # As in Spark's own arithmetic: whole digits matter more than the last digits of a fraction.
+        room = MAX_DECIMAL_PRECISION - (digits - fraction)
+        return MAX_DECIMAL_PRECISION, max(room, min(fraction, MIN_ADJUSTED_SCALE))
+    return digits, fraction

@@ -1,0 +1,101 @@
+"""Carries decisions out in Python: which rows are left out, and how many rows each table gets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from penstock.schema import EACH, Decision, Rule, StoredSchema, Terms, decide, gather
+from penstock.schema.convert import converted
+from penstock.schema.look import look, typed
+
+if TYPE_CHECKING:
+    from penstock.schema import Path
+
+
+def settled(
+    stored: StoredSchema, table: str, rows: list[Any], terms: Terms
+) -> tuple[Decision, list[Any], Decision]:
+    """Decide, leave out the rows that are refused, and decide by those that stay.
+
+    A row that is left out leaves nothing behind, so what it brought must not be in the schema. Gives the last
+    decision, the rows that stay, and the first decision, which has the refusals.
+    """
+    first = decide(stored, table, gather(rows), terms)
+    kept = [_pruned(row, (), first) for row in rows if _stays(row, (), first)]
+    return decide(stored, table, gather(kept), terms), kept, first
+
+
+def row_counts(rows: list[Any], decision: Decision) -> dict[str, int]:
+    """Count the rows of each table."""
+    counts: Counter[str] = Counter()
+    for row in rows:
+        _count(row, (), decision, counts)
+    return dict(counts)
+
+
+def _count(row: Any, path: Path, decision: Decision, counts: Counter[str]) -> None:
+    if path not in decision.tables:
+        return
+    counts[decision.tables[path]] += 1
+    for at, elements in _lists(row, path):
+        if decision.rule(at, "list").action == "rows":
+            for element in elements:
+                _count(element, (*at, EACH), decision, counts)
+
+
+def _stays(row: Any, path: Path, decision: Decision) -> bool:
+    return not any(_action(at, value, decision) == "discard_row" for at, value in _values(row, path))
+
+
+def _pruned(row: Any, path: Path, decision: Decision) -> Any:
+    """The row without elements of its lists that are left out."""
+    if not isinstance(row, Mapping):
+        return row
+    pruned: dict[str, Any] = {}
+    for key, value in row.items():
+        at = (*path, key)
+        if isinstance(value, list):
+            pruned[key] = [
+                _pruned(element, (*at, EACH), decision)
+                for element in value
+                if _stays(element, (*at, EACH), decision)
+            ]
+        else:
+            pruned[key] = _pruned(value, at, decision)
+    return pruned
+
+
+def _values(row: Any, path: Path) -> list[tuple[Path, Any]]:
+    if not isinstance(row, Mapping):
+        return [(path, row)]
+    return [
+        pair
+        for key, value in row.items()
+        for pair in _values(value, (*path, key))
+        if not isinstance(value, list)
+    ]
+
+
+def _lists(row: Any, path: Path) -> list[tuple[Path, list[Any]]]:
+    if not isinstance(row, Mapping):
+        return []
+    found: list[tuple[Path, list[Any]]] = []
+    for key, value in row.items():
+        at = (*path, key)
+        found.extend([(at, value)] if isinstance(value, list) else _lists(value, at))
+    return found
+
+
+def _action(path: Path, value: Any, decision: Decision) -> str:
+    rule: Rule | None = decision.rules.get((path, look(value).type))
+    while rule is not None and rule.action == "convert" and rule.data_type is not None:
+        kind, plain = typed(value)
+        try:
+            converted(plain, kind, rule.data_type)
+        except ValueError:
+            rule = rule.otherwise
+        else:
+            break
+    return rule.action if rule else "nothing"

@@ -1,0 +1,57 @@
+"""Writes the vector files anew: `PENSTOCK_TEST_DLT_PYTHON=... python -m tests.oracle.record [file ...]`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from tests.oracle import test_contracts
+from tests.oracle.asking import VECTORS, ask
+from tests.oracle.files import document, import_steps
+from tests.oracle.identifiers import identifiers
+from tests.oracle.rowsets import RECORDED
+from tests.oracle.test_names import ALL, digest
+from tests.oracle.test_rows import answers, recorded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def names() -> dict[str, str]:
+    raw = identifiers()
+    return {
+        f"{convention}/{length}": digest(ask("names", convention=convention, max_length=length, raw=raw))
+        for convention, length in ALL
+    }
+
+
+def files() -> dict[str, Any]:
+    answer: dict[str, Any] = ask("schema", document=document())
+    return answer
+
+
+def imports() -> list[Any]:
+    answer: list[Any] = ask("imports", steps=import_steps())
+    return answer
+
+
+def rows() -> list[list[str]]:
+    return [recorded(case, theirs) for case, theirs in answers(0, RECORDED)]
+
+
+def contracts() -> list[list[str]]:
+    return [test_contracts.recorded(case, theirs) for case, theirs in test_contracts.answers()]
+
+
+RECORDERS: dict[str, Callable[[], Any]] = {
+    "names.json": names,
+    "files.json": files,
+    "imports.json": imports,
+    "rows.json": rows,
+    "contracts.json": contracts,
+}
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or RECORDERS:
+        (VECTORS / name).write_text(json.dumps(RECORDERS[name](), indent=1, ensure_ascii=False) + "\n")

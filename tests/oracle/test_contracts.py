@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.oracle.asking import ask, needs_dlt, vector
+from tests.oracle.carry import row_counts, settled
+from tests.oracle.contractcases import COUNT, ContractCase, contract_case
+from tests.oracle.test_rows import digest, shape
+
+from penstock.errors import DataValidationError
+from penstock.schema import Schema, Table, Terms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from penstock.schema import StoredSchema
+
+CHUNK = 100
+FACTS = ("table_name", "column_name", "schema_entity", "contract_mode")
+
+
+def prepared(case: ContractCase) -> StoredSchema:
+    """The schema as extract leaves it: the root table is declared, and its first run may add columns."""
+    schema = Schema("oracle")
+    schema.set_schema_contract(case.schema)
+    return schema.stored
+
+
+def declared(stored: StoredSchema, case: ContractCase) -> StoredSchema:
+    own = {"schema_contract": case.table} if case.table is not None else {}
+    table = Table(name="t", extras=own).with_root_defaults()
+    known = stored.tables.get("t")
+    return stored.with_tables([known.merged(table) if known else table])
+
+
+def outcomes(case: ContractCase) -> list[dict[str, Any]]:
+    stored = prepared(case)
+    found: list[dict[str, Any]] = []
+    for batch in case.batches:
+        decision, kept, first = settled(declared(stored, case), "t", list(batch), Terms(contract=case.run))
+        try:
+            first.check()
+        except DataValidationError as error:
+            facts = vars(error)
+            found.append({"error": [facts[name] for name in FACTS]})
+            break
+        if () not in first.tables:
+            # A root that is refused is not declared either.
+            decision = first = replace(first, schema=stored)
+        stored = decision.schema
+        found.append({"tables": shape(decision), "rows": row_counts(kept, decision), "first": shape(first)})
+    return found
+
+
+def compared(answers: list[dict[str, Any]]) -> list[Any]:
+    """What there is to compare: tables, rows that arrived, and what stopped it."""
+    return [
+        answer["error"]
+        if "error" in answer
+        else [answer["tables"], {table: count for table, count in answer["rows"].items() if count}]
+        for answer in answers
+    ]
+
+
+def has_nested_first_run(case: ContractCase) -> bool:
+    """Whether a list that is new in a batch has elements with different keys."""
+    known: set[str] = set()
+    for batch in case.batches:
+        keys: dict[str, set[tuple[str, ...]]] = {}
+        for row in batch:
+            for name, elements in row.items():
+                if isinstance(elements, list):
+                    keys.setdefault(name, set()).update(tuple(element) for element in elements)
+        if any(len(sets) > 1 for name, sets in keys.items() if name not in known):
+            return True
+        known |= keys.keys()
+    return False
+
+
+def has_null_after_value(case: ContractCase) -> bool:
+    """Whether a key that is new in a batch comes with a value first and with a null later."""
+    known: set[str] = set()
+    for batch in case.batches:
+        given: set[str] = set()
+        for row in batch:
+            if any(value is None and key in given - known for key, value in row.items()):
+                return True
+            given |= {key for key, value in row.items() if value is not None}
+        known |= given if batch is case.batches[0] else set()
+    return False
+
+
+def verdict(case: ContractCase, theirs: list[dict[str, Any]]) -> str:
+    ours = outcomes(case)
+    if compared(ours) == compared(theirs):
+        return "equal"
+    if has_nested_first_run(case):
+        return "nested-first-run"
+    if has_null_after_value(case):
+        return "a-null-for-a-refused-column"
+    unpruned = [{**mine, "tables": mine["first"]} if "first" in mine else mine for mine in ours]
+    return "a-row-left-out-leaves-columns-behind" if compared(unpruned) == compared(theirs) else "WRONG"
+
+
+def answers() -> Iterator[tuple[ContractCase, list[dict[str, Any]]]]:
+    for start in range(0, COUNT, CHUNK):
+        cases = [contract_case(number) for number in range(start, start + CHUNK)]
+        yield from zip(cases, ask("contracts", cases=[case.coded() for case in cases]), strict=True)
+
+
+def recorded(case: ContractCase, theirs: list[dict[str, Any]]) -> list[str]:
+    """What is kept of an answer: the verdict and the digest."""
+    return [verdict(case, theirs), digest(compared(theirs))]
+
+
+@needs_dlt
+def test_contracts_have_the_outcomes_of_dlt() -> None:
+    verdicts: Counter[str] = Counter()
+    wrong = []
+    for case, theirs in answers():
+        said = verdict(case, theirs)
+        verdicts[said] += 1
+        if said == "WRONG":
+            wrong.append(case.number)
+
+    print(dict(verdicts.most_common()))  # noqa: T201  the figures are what one runs this for
+    assert wrong == []
+    assert verdicts["equal"] >= 500
+
+
+@pytest.mark.parametrize("start", range(0, COUNT, CHUNK))
+def test_recorded_contracts_still_have_the_outcomes_of_dlt(start: int) -> None:
+    vectors = vector("contracts.json")
+    for number in range(start, start + CHUNK):
+        said, kept = vectors[number]
+        if said == "equal":
+            assert digest(compared(outcomes(contract_case(number)))) == kept, number

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+
+import pytest
+from tests.oracle.asking import ask, needs_dlt, vector
+from tests.oracle.identifiers import CONVENTIONS, COUNT, LENGTHS, identifiers
+
+from penstock.schema import naming
+
+ALL = [(convention, length) for convention in CONVENTIONS for length in LENGTHS]
+
+
+def ours(convention: str, length: int) -> list[list[str]]:
+    rules = naming(convention, length)
+    return [[rules.normalize_identifier(raw), rules.normalize_path(raw)] for raw in identifiers()]
+
+
+def digest(names: list[list[str]]) -> str:
+    return sha256(json.dumps(names).encode()).hexdigest()
+
+
+@needs_dlt
+@pytest.mark.parametrize(("convention", "length"), ALL)
+def test_ten_thousand_names_equal_those_of_dlt(convention: str, length: int) -> None:
+    raw = identifiers()
+    theirs = ask("names", convention=convention, max_length=length, raw=raw)
+
+    different = [(r, o, t) for r, o, t in zip(raw, ours(convention, length), theirs, strict=True) if o != t]
+
+    assert different == []
+    assert len(raw) == COUNT
+
+
+@pytest.mark.parametrize(("convention", "length"), ALL)
+def test_ten_thousand_names_are_those_that_dlt_gave(convention: str, length: int) -> None:
+    assert digest(ours(convention, length)) == vector("names.json")[f"{convention}/{length}"]

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from penstock.errors import UsageError
+from penstock.schema import Contract, Schema, Table, contract_of
+
+TABLES = {
+    "orders": Table(name="orders", extras={"schema_contract": {"columns": "freeze"}}),
+    "orders__items": Table(name="orders__items", parent="orders"),
+    "orders__items__tags": Table(
+        name="orders__items__tags", parent="orders__items", extras={"schema_contract": "discard_row"}
+    ),
+    "plain": Table(name="plain"),
+}
+
+
+def test_one_word_speaks_for_every_entity_and_silence_evolves() -> None:
+    assert Contract.from_settings("freeze") == Contract(tables="freeze", columns="freeze", data_type="freeze")
+    assert Contract.from_settings({"columns": "discard_row"}) == Contract(columns="discard_row")
+    assert Contract.from_settings(None) == Contract.from_settings({}) == Contract()
+
+
+@pytest.mark.parametrize("settings", ["melt", {"rows": "freeze"}, {"columns": "melt"}, 3, ["freeze"]])
+def test_other_words_are_refused(settings: Any) -> None:
+    with pytest.raises(UsageError):
+        Contract.from_settings(settings)
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ("orders", Contract(columns="freeze")),
+        ("orders__items", Contract(columns="freeze")),
+        ("orders__items__tags", Contract.from_settings("discard_row")),
+        ("plain", Contract(tables="discard_value")),
+        ("_dlt_loads", Contract()),
+    ],
+)
+def test_the_nearest_setting_counts(table: str, expected: Contract) -> None:
+    assert contract_of(table, TABLES, schema={"tables": "discard_value"}) == expected
+
+
+def test_a_table_that_is_not_there_yet_is_bound_by_what_is_above_it() -> None:
+    assert contract_of("orders__new", TABLES, parent="orders") == Contract(columns="freeze")
+    assert contract_of("new", TABLES, schema="freeze") == Contract.from_settings("freeze")
+
+
+def test_the_run_comes_before_everything_but_not_before_system_tables() -> None:
+    assert contract_of("orders", TABLES, run="evolve") == Contract()
+    assert contract_of("_dlt_loads", TABLES, run="freeze") == Contract()
+
+
+def test_a_schema_takes_a_contract_and_gives_it_back() -> None:
+    schema = Schema("t")
+    before = schema.version_hash
+
+    schema.set_schema_contract({"columns": "freeze"})
+    assert schema.settings["schema_contract"] == {"columns": "freeze"}
+    schema.set_schema_contract(None)
+
+    assert "schema_contract" not in schema.settings
+    assert schema.version_hash == before
+    with pytest.raises(UsageError):
+        schema.set_schema_contract("melt")  # type: ignore[arg-type]

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+from penstock.schema import Column, Relation, Schema, Table, decide, gather, relations
+
+
+def shop() -> Schema:
+    schema = Schema("shop")
+    reference = {
+        "columns": ["who"],
+        "referenced_table": "people",
+        "referenced_columns": ["id"],
+        "label": "buys",
+    }
+    schema.update_table(
+        Table(
+            name="orders",
+            write_disposition="merge",
+            extras={"references": [reference], "description": "it's"},
+        )
+    )
+    schema.update_table(
+        Table(
+            name="people", columns={"id": Column(name="id", data_type="bigint", hints={"primary_key": True})}
+        )
+    )
+    schema.update(decide(schema.stored, "orders", gather([{"who": 5, "items": [{"<a>": "x"}]}])).schema)
+    return schema
+
+
+def test_relations_are_those_declared_and_those_of_the_engine() -> None:
+    assert set(relations(shop().stored, include_dlt_tables=False)) == {
+        Relation(table="orders", columns=("who",), to_table="people", to_columns=("id",), label="buys"),
+        Relation(
+            table="orders__items",
+            columns=("_dlt_parent_id",),
+            to_table="orders",
+            to_columns=("_dlt_id",),
+            label="_dlt_parent",
+        ),
+        Relation(
+            table="orders__items",
+            columns=("_dlt_root_id",),
+            to_table="orders",
+            to_columns=("_dlt_id",),
+            label="_dlt_root",
+        ),
+    }
+    with_system = {(one.table, one.to_table) for one in relations(shop().stored)}
+    assert {("orders", "_dlt_loads"), ("_dlt_loads", "_dlt_version")} <= with_system
+
+
+def test_mermaid_has_tables_columns_keys_and_lines() -> None:
+    text = shop().to_mermaid(include_dlt_tables=False)
+
+    assert text.splitlines()[0] == "erDiagram"
+    assert "        bigint id PK" in text
+    assert "        text _dlt_parent_id FK" in text
+    assert '    "orders" }o--|| "people" : "buys"' in text
+    assert "_dlt_loads" not in text
+
+
+def test_columns_can_be_hidden() -> None:
+    assert "bigint" not in shop().to_mermaid(hide_columns=True)
+    assert "bigint" not in shop().to_dot(hide_columns=True)
+
+
+def test_odd_names_and_texts_do_not_break_a_diagram() -> None:
+    schema = Schema("odd")
+    hints = {"description": 'say "hi"\nor \\ not', "unique": True}
+    schema.update_table(
+        Table(name='a"b <c>', columns={"x y": Column(name="x y", data_type="text", hints=hints)})
+    )
+
+    assert "        text x_y UK \"say 'hi' or \\ not\"" in schema.to_mermaid()
+    assert "a&quot;b &lt;c&gt;" in schema.to_dot()
+    assert 'Table "a\'b <c>" {' in schema.to_dbml()
+
+
+def test_dbml_has_keys_notes_and_references() -> None:
+    text = shop().to_dbml(include_dlt_tables=False)
+
+    assert 'Table "orders" {' in text
+    assert '    "id" bigint [pk]' in text
+    assert "    Note: 'it\\'s'" in text
+    assert 'Ref: "orders"."who" > "people"."id"' in text
+
+
+def test_a_reference_to_a_table_that_is_not_there_is_drawn_or_left_out() -> None:
+    schema = shop()
+    schema.drop_tables(["people"])
+
+    assert '"orders":e0 -> "people" [' in schema.to_dot()
+    assert "people" not in schema.to_dbml()
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+@pytest.mark.parametrize("hide_columns", [True, False])
+def test_graphviz_makes_a_picture_of_it(hide_columns: bool) -> None:
+    done = subprocess.run(
+        ["dot", "-Tsvg"],
+        input=shop().to_dot(hide_columns=hide_columns),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stderr == ""
+    assert "orders__items" in done.stdout
