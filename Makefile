@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 RUN := uv run --no-sync
 
-.PHONY: help setup check lint types walls unit test test-spark test-all up down status docs map jars
+.PHONY: help setup check lint types walls unit test test-spark oracle test-all up down status docs map
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,7 +29,12 @@ test: check test-spark ## check, then the tests on a local Spark
 test-spark: ## the tests on a local Spark session
 	$(RUN) dev/with-jars pytest -q tests/spark tests/flow
 
-test-all: test ## everything; needs the parts of `make up`
+oracle: ## compare with dlt itself, at full size: ten minutes
+	$(RUN) dev/with-jars pytest -q -s tests/oracle
+
+test-all: test oracle ## everything; needs the parts of `make up`
+	PENSTOCK_TEST_MODE=connect $(RUN) dev/with-parts pytest -q tests/flow
+	PENSTOCK_TEST_MODE=standalone $(RUN) dev/with-parts pytest -q tests/flow
 	$(RUN) dev/with-parts pytest -q tests/service
 
 up: ## start Postgres, the S3 gateway, Spark standalone and Spark Connect
