@@ -55,4 +55,5 @@ def test_the_example_prints_what_the_readme_shows(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert settled(done.stdout) == settled(output)
+    assert {path.name for path in tmp_path.iterdir()} == {"home", "quick_lake"}, "nothing else is left behind"
     assert len(done.stderr.splitlines()) <= 1, f"Spark's chatter reached the terminal:\n{done.stderr}"

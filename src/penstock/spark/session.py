@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from penstock.config import home_folder
 from penstock.errors import SessionLacksConf, SparkNotAvailable
 from penstock.spark.jars import jar_conf, keep_jars
+from penstock.spark.paths import spark_path
 from penstock.spark.presets import LOCAL_START, preset, start_conf
 
 if TYPE_CHECKING:
@@ -99,7 +101,9 @@ def _build(settings: Settings, needs: tuple[str, ...]) -> SparkSession:
     master = settings.spark("master") or LOCAL_MASTER
     conf = {**start_conf(spark_version, needs), **jar_conf(spark_version, needs, settings)}
     if master.startswith("local"):
-        conf = {**LOCAL_START, **_quiet(), **conf}
+        # Otherwise Spark leaves a folder `spark-warehouse` wherever it is started.
+        warehouse = {"spark.sql.warehouse.dir": spark_path(str(home_folder() / "warehouse"))}
+        conf = {**LOCAL_START, **_quiet(), **warehouse, **conf}
         # Workers of a local Spark are this Python, whatever `python3` is on the PATH; no conf says so.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("penstock")
