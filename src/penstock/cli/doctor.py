@@ -9,10 +9,10 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from penstock.spark.installed import installed_version
 from penstock.spark.jars import cache_folder
 from penstock.spark.presets import PRESETS
 
@@ -46,7 +46,7 @@ def examine(settings: Settings, *, location: str | None) -> Iterator[Finding]:
     java = _java()
     if not remote:
         yield java
-    installed = _spark_version()
+    installed = installed_version()
     spark = _spark(installed)
     yield spark
     if installed is None or "failure" in (spark.verdict, "" if remote else java.verdict):
@@ -79,15 +79,6 @@ def _java() -> Finding:
         fact = f"Java {found[1]} does not run Spark 4"
         return Finding(check="Java", verdict="failure", fact=fact, fix=_INSTALL_JAVA)
     return Finding(check="Java", verdict="ok", fact=f"{found[1]}{found[2]} at {command}")
-
-
-def _spark_version() -> str | None:
-    for name in ("pyspark", "pyspark-client"):
-        try:
-            return version(name)
-        except PackageNotFoundError:
-            continue
-    return None
 
 
 def _spark(installed: str | None) -> Finding:

@@ -68,7 +68,7 @@ class Runner:
             if self._is_committed(package.extracted()["schema_name"], package.load_id):
                 package.complete()
             else:
-                reports += self._normalize_and_load(package)
+                reports += self._normalize_and_load(package, self._known())
         return reports
 
     def _load_new(self, resources: Sequence[Resource]) -> list[PackageReport]:
@@ -81,10 +81,9 @@ class Runner:
         if not info.rows:
             package.store.delete("")
             return []
-        return self._normalize_and_load(package)
+        return self._normalize_and_load(package, known)
 
-    def _normalize_and_load(self, package: Package) -> list[PackageReport]:
-        known = self._known()
+    def _normalize_and_load(self, package: Package, known: Known) -> list[PackageReport]:
         started = time.monotonic()
         extras = {"table_format": self._target.destination.destination_name}
         longest = self._target.destination.spec.capabilities.max_identifier_length

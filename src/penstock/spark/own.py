@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from penstock.spark.presets import LOCAL_CONF, OWN_CONF, preset
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
 
@@ -95,11 +95,6 @@ class SessionPool:
     def _note(self, note: str) -> None:
         if note not in self.notes:
             self.notes.append(note)
-
-
-def settings_of(spark: SparkSession) -> Mapping[str, str]:
-    """All conf of a session, to be compared before and after."""
-    return dict(spark.conf.getAll)
 
 
 def _set(spark: SparkSession, key: str, value: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from penstock.config import home_folder
 from penstock.errors import SessionLacksConf, SparkNotAvailable
+from penstock.spark.installed import installed_version
 from penstock.spark.jars import jar_conf, keep_jars
 from penstock.spark.paths import spark_path
 from penstock.spark.presets import LOCAL_START, preset, start_conf
@@ -97,7 +97,9 @@ def _build(settings: Settings, needs: tuple[str, ...]) -> SparkSession:
         for key, value in own.items():
             builder = builder.config(key, value)
         return _started(builder)
-    spark_version = _installed_version()
+    spark_version = installed_version()
+    if spark_version is None:
+        raise SparkNotAvailable(reason="pyspark is not installed", hint="pip install 'penstock[spark]'")
     master = settings.spark("master") or LOCAL_MASTER
     conf = {**start_conf(spark_version, needs), **jar_conf(spark_version, needs, settings)}
     if master.startswith("local"):
@@ -123,15 +125,6 @@ def _started(builder: SparkSession.Builder) -> SparkSession:
             reason=str(error).splitlines()[0] if str(error) else type(error).__name__,
             hint="read what Spark printed above; `penstock doctor` checks Java, Spark and jars one by one",
         ) from error
-
-
-def _installed_version() -> str:
-    for name in ("pyspark", "pyspark-client"):
-        try:
-            return version(name)
-        except PackageNotFoundError:
-            continue
-    raise SparkNotAvailable(reason="pyspark is not installed", hint="pip install 'penstock[spark]'")
 
 
 def _quiet() -> dict[str, str]:
