@@ -1,0 +1,61 @@
+"""What user code may ask about the moment it runs in: the one context variable of this room.
+
+Set by pipeline, extract and load, and copied into their threads. Read by functions that users call, never by a
+room's own decisions.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurrentPackage:
+    """The load package at hand. `document` is one dict, the same in all threads; `commit` writes it."""
+
+    document: dict[str, Any]
+    commit: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Current:
+    """The moment: which pipeline, package, source and resource user code runs for."""
+
+    pipeline: Any = None
+    package: CurrentPackage | None = None
+    source_name: str | None = None
+    resource_name: str | None = None
+    state: dict[str, Any] | None = None
+
+
+_current: ContextVar[Current] = ContextVar("penstock_current", default=Current())  # noqa: B039 - a frozen value
+
+
+def current() -> Current:
+    """The moment of the calling thread; all fields are None outside a run.
+
+    >>> current().package is None
+    True
+    """
+    return _current.get()
+
+
+@contextmanager
+def during(**changes: Any) -> Iterator[Current]:
+    """Change some fields for the time of a block.
+
+    >>> with during(resource_name="items") as moment:
+    ...     current().resource_name
+    'items'
+    """
+    token = _current.set(replace(_current.get(), **changes))
+    try:
+        yield _current.get()
+    finally:
+        _current.reset(token)
