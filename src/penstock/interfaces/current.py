@@ -1,7 +1,7 @@
 """What user code may ask about the moment it runs in: the one context variable of this room.
 
-Set by pipeline, extract and load, and copied into their threads. Read by functions that users call, never by a
-room's own decisions.
+Set by pipeline, extract and load, and copied into their threads. Read by functions that users call, never by
+a room's own decisions.
 """
 
 from __future__ import annotations
