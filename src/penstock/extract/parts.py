@@ -13,7 +13,7 @@ from penstock.extract.plan import Rotation, part_name
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from penstock.package import Store
+    from penstock.package import FileStorage
 
 COLUMN = "row"
 _SCHEMA = pa.schema([pa.field(COLUMN, pa.string(), nullable=False)])
@@ -22,7 +22,7 @@ _SCHEMA = pa.schema([pa.field(COLUMN, pa.string(), nullable=False)])
 class PartWriter:
     """One resource's part files. Use as a context manager: a file is complete when it is closed."""
 
-    def __init__(self, store: Store, folder: str, rotation: Rotation) -> None:
+    def __init__(self, store: FileStorage, folder: str, rotation: Rotation) -> None:
         self._store, self._folder, self._rotation = store, folder, rotation
         # One buffer, not a list: the encoder's texts hold far more memory than they have characters.
         self._texts, self._ends = bytearray(), array("i", [0])
