@@ -27,7 +27,7 @@ unit:
 test: check test-spark ## check, then the tests on a local Spark
 
 test-spark: ## the tests on a local Spark session
-	$(RUN) dev/with-jars pytest -q tests/spark tests/flow
+	$(RUN) dev/with-jars pytest -q tests/spark tests/flow tests/contract
 
 oracle: ## compare with dlt itself, at full size: ten minutes
 	$(RUN) dev/with-jars pytest -q -s tests/oracle

@@ -9,6 +9,7 @@ PenstockError
 │   ├── ConfigValueCannotBeCoerced
 │   ├── CurrentLoadPackageStateNotAvailable
 │   ├── InvalidDatasetName
+│   ├── InvalidDestinationReference
 │   ├── InvalidIdentifier
 │   ├── InvalidJobFileName
 │   ├── InvalidPipelineName
@@ -33,11 +34,21 @@ PenstockError
 │   └── ValueNotSecret
 ├── DataError: look at the data
 │   ├── DataValidationError
+│   ├── DestinationTerminalException
+│   │   ├── DestinationHasFailedJobs
+│   │   ├── IdentifierTooLongException
+│   │   ├── LoadClientJobFailed
+│   │   └── LoadClientTerminalException
 │   ├── ResourceFailed
 │   ├── RowNotEncodable
 │   └── RowsNotReadable
 ├── RetryableError: run again
 │   ├── CommitLost
+│   ├── DestinationTransientException
+│   │   ├── FollowupJobCreationFailedException
+│   │   ├── LoadClientJobRetry
+│   │   ├── LoadClientTransientException
+│   │   └── TableChainFollowupJobCreationFailedException
 │   ├── LeaseLost
 │   ├── LoadPackageAborted
 │   ├── LoadPackageCancelled
@@ -139,6 +150,8 @@ class ConfigValueCannotBeCoerced(UsageError):
             hint="correct the value; lists and objects are given as JSON text in environment variables",
         )
         self.field, self.type, self.place, self.reason = field, type, place, reason
+
+
 class CurrentLoadPackageStateNotAvailable(UsageError):
     """A load package was asked for where none is at hand."""
 
@@ -162,6 +175,20 @@ class InvalidDatasetName(UsageError):
             hint="use letters, digits, '_' and '-' only, such as 'github_raw'",
             name=name,
             reason=reason,
+        )
+
+
+class InvalidDestinationReference(UsageError):
+    """What is registered under a destination's name is no destination."""
+
+    code = "invalid-destination-reference"
+
+    def __init__(self, *, name: str, found: str) -> None:
+        super().__init__(
+            f"the entry point {name!r} gives {found}, which is no destination",
+            hint="an entry point of a destination names an object with spec(), capabilities() and client()",
+            name=name,
+            found=found,
         )
 
 
@@ -509,6 +536,65 @@ class DataValidationError(DataError):
         )
 
 
+class DestinationTerminalException(DataError):
+    """The destination refuses something, and would refuse it again."""
+
+    code = "destination-terminal"
+
+
+class DestinationHasFailedJobs(DestinationTerminalException):
+    """A load was completed without some of its jobs."""
+
+    code = "destination-has-failed-jobs"
+
+    def __init__(self, *, destination: str, load_id: str, failed_jobs: tuple[str, ...]) -> None:
+        super().__init__(
+            f"load {load_id} went to {destination} without {len(failed_jobs)} jobs: {', '.join(failed_jobs)}",
+            hint="the messages stand beside the jobs in `failed_jobs` of the package",
+            destination=destination,
+            load_id=load_id,
+            failed_jobs=failed_jobs,
+        )
+
+
+class IdentifierTooLongException(DestinationTerminalException):
+    """A name is longer than the destination allows."""
+
+    code = "identifier-too-long"
+
+    def __init__(self, *, destination: str, kind: str, name: str, max_length: int) -> None:
+        super().__init__(
+            f"the {kind} name {name!r} has {len(name)} characters, and {destination} allows {max_length}",
+            hint="load the data again: names are cut to fit when rows are normalized for this destination",
+            destination=destination,
+            kind=kind,
+            name=name,
+            max_length=max_length,
+        )
+
+
+class LoadClientJobFailed(DestinationTerminalException):
+    """A job cannot be loaded as it is."""
+
+    code = "load-client-job-failed"
+
+    def __init__(self, *, load_id: str, job_id: str, failed_message: str) -> None:
+        super().__init__(
+            f"job {job_id} of load {load_id} failed: {failed_message}",
+            hint="nothing of the load is committed and its package is kept: mend the cause and run again, or "
+            "set LOAD__RAISE_ON_FAILED_JOBS=false to go on without the tables that fail",
+            load_id=load_id,
+            job_id=job_id,
+            failed_message=failed_message,
+        )
+
+
+class LoadClientTerminalException(DestinationTerminalException):
+    """Raised by a destination: the job is failed."""
+
+    code = "load-client-terminal"
+
+
 class ResourceFailed(DataError):
     """The user's generator raised; the cause is chained."""
 
@@ -573,6 +659,62 @@ class CommitLost(RetryableError):
             hint="run again: the package is sealed and will be applied from where it stopped",
             table=table,
             sequence=sequence,
+        )
+
+
+class DestinationTransientException(RetryableError):
+    """The destination could not do something now, and may do it later."""
+
+    code = "destination-transient"
+
+
+class FollowupJobCreationFailedException(DestinationTransientException):
+    """A job is done, and the destination could not say what follows it."""
+
+    code = "followup-job-creation-failed"
+
+    def __init__(self, *, job_id: str, cause: str) -> None:
+        super().__init__(
+            f"the jobs that follow {job_id} could not be made: {cause}",
+            hint="run again: what is done is not done twice",
+            job_id=job_id,
+            cause=cause,
+        )
+
+
+class LoadClientJobRetry(DestinationTransientException):
+    """A job was tried as many times as the settings allow for one run."""
+
+    code = "load-client-job-retry"
+
+    def __init__(self, *, load_id: str, job_id: str, retry_count: int, retry_message: str) -> None:
+        super().__init__(
+            f"job {job_id} of load {load_id} was tried {retry_count} times, the last time: {retry_message}",
+            hint="run again later: the package is kept and goes on from where it stopped",
+            load_id=load_id,
+            job_id=job_id,
+            retry_count=retry_count,
+            retry_message=retry_message,
+        )
+
+
+class LoadClientTransientException(DestinationTransientException):
+    """Raised by a destination: the job is to be tried again."""
+
+    code = "load-client-transient"
+
+
+class TableChainFollowupJobCreationFailedException(DestinationTransientException):
+    """A chain of tables is done, and the destination could not say what follows it."""
+
+    code = "table-chain-followup-job-creation-failed"
+
+    def __init__(self, *, root_table_name: str, cause: str) -> None:
+        super().__init__(
+            f"the jobs that follow the tables of {root_table_name} could not be made: {cause}",
+            hint="run again: what is done is not done twice",
+            root_table_name=root_table_name,
+            cause=cause,
         )
 
 

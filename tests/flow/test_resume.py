@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +13,16 @@ import pytest
 
 import penstock
 from penstock.destinations.delta.adapter import DeltaClient
+from penstock.destinations.delta.reference import DeltaReference
 from penstock.extract.run import extract
-from penstock.interfaces import CommitRecord, Destination, Resource, find_destination
+from penstock.interfaces import CommitRecord, Destination, Resource
 from penstock.package import FileStorage, Packages, create_load_id
 from penstock.package.ledger import FileLedger
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from penstock.schema import Schema
 
 KILLED = """
 import os, signal, sys
@@ -75,13 +77,20 @@ class DeadBeforeCommit(FileLedger):
 
 class DyingClient(DeltaClient):
     def ledger(self) -> FileLedger:
-        return DeadBeforeCommit(FileStorage(self.location()))
+        return DeadBeforeCommit(FileStorage(self.displayable_location()))
+
+
+class DyingReference(DeltaReference):
+    def client(
+        self, schema: Schema, initial_config: Any = None, *, spark: SparkSession | None = None
+    ) -> DeltaClient:
+        return DyingClient(schema, initial_config, self.capabilities(), spark=spark)
 
 
 def test_a_sealed_package_that_was_not_committed_is_rolled_forward_without_doubling(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    dying = Destination(replace(find_destination("delta"), open=DyingClient), {"bucket_url": location})
+    dying = Destination("delta", DyingReference(), {"bucket_url": location})
     with pytest.raises(SystemExit) as end:
         make(location, tmp_path, spark).run([{"id": 1, "tags": ["x"]}], table_name="items", destination=dying)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.config.settings import read_settings
 
@@ -17,6 +17,9 @@ class ConfigAccessor:
     True
     >>> del os.environ["DESTINATION__DELTA__BUCKET_URL"]
     """
+
+    value: ClassVar[Any] = None
+    """Stands for a value that is looked up in the settings where it is the default of an argument."""
 
     def __getitem__(self, path: str) -> Any:
         found = self.get(path)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from penstock.config import read_settings
 from penstock.errors import InvalidDatasetName, UsageError
 from penstock.interfaces import Destination, Resource
 from penstock.pipeline import stages
-from penstock.pipeline.target import Target
 from penstock.pipeline.workdir import WorkDir, check_name
 from penstock.sources import as_resource
 
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from penstock.dataset.dataset import Dataset
-    from penstock.interfaces import DestinationClient
     from penstock.load.report import LoadInfo
+    from penstock.pipeline.target import Target
 
 
 class Pipeline:
@@ -76,28 +75,22 @@ class Pipeline:
 
     def dataset(self) -> Dataset:
         """Read what was loaded: `pipeline.dataset()["items"].df()`."""
-        destination = self._destination()
-        return stages.open_dataset(
-            self._client(),
-            name=self.dataset_name,
-            spark=self._spark,
-            settings=read_settings(),
-            needs=destination.spec.capabilities.spark_needs,
-        )
+        return stages.open_dataset(self._target(), spark=self._spark)
 
     def _resources(
         self, data: Any, *, table_name: str | None, write_disposition: str | None
     ) -> tuple[Resource, ...]:
         if data is None:
             return ()
-        allowed = self._destination().spec.capabilities.write_dispositions
+        allowed = self._destination().capabilities.supported_write_dispositions
         if write_disposition is not None and write_disposition not in allowed:
             raise UsageError(
                 f"{self._destination().destination_name} cannot write with {write_disposition!r} yet",
                 hint=f"use one of: {', '.join(sorted(allowed))}",
                 write_disposition=write_disposition,
             )
-        return (as_resource(data, table_name=table_name),)
+        resource = as_resource(data, table_name=table_name)
+        return (replace(resource, write_disposition=write_disposition or resource.write_disposition),)
 
     def _destination(self) -> Destination:
         if self.destination is None:
@@ -107,23 +100,13 @@ class Pipeline:
             )
         return self.destination
 
-    def _client(self) -> DestinationClient:
-        return stages.open_client(
+    def _target(self) -> Target:
+        return stages.open_target(
             self._destination(),
             dataset_name=self.dataset_name,
             pipeline_name=self.pipeline_name,
-            spark=self._spark,
-            settings=read_settings(),
-        )
-
-    def _target(self) -> Target:
-        return Target(
-            pipeline_name=self.pipeline_name,
-            dataset_name=self.dataset_name,
-            destination=self._destination(),
-            client=self._client(),
-            settings=read_settings(),
             workdir=WorkDir(self.working_dir),
+            spark=self._spark,
         )
 
     def __repr__(self) -> str:

@@ -6,16 +6,21 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from penstock.config import resolve_configuration
 from penstock.errors import SlotTaken, in_stage
 from penstock.extract.run import extract
-from penstock.interfaces import StoredState
+from penstock.interfaces import StateInfo
 from penstock.load.plan import next_sequence
 from penstock.load.report import LoadInfo, PackageReport
-from penstock.load.run import load
+from penstock.load.run import Into, finish, load
+from penstock.load.settings import LoaderConfiguration
+from penstock.load.worker import Opener
 from penstock.normalize.run import normalize
 from penstock.package import Manifest, Package, Packages, create_load_id
+from penstock.pipeline.places import ledger_of, package_root
 from penstock.pipeline.restore import Known, restore
 from penstock.pipeline.state import ENGINE_VERSION, encode_state, with_version
+from penstock.schema import Schema
 from penstock.spark.own import SessionPool
 from penstock.spark.session import check_session, find_session
 
@@ -32,27 +37,36 @@ class Runner:
     """Carries one call of `Pipeline.run` through the stages."""
 
     def __init__(self, target: Target, *, spark: SparkSession | None) -> None:
-        needs = target.destination.spec.capabilities.spark_needs
+        needs = target.destination.capabilities.spark_needs
         self._target = target
         self._user = find_session(spark, target.settings, needs)
         check_session(self._user, needs)
         self._pool = SessionPool(self._user, needs)
-        self._packages = Packages.at(target.client.package_root(target.pipeline_name))
+        self._client = target.client()
+        self._packages = Packages.at(package_root(target, self._client, master=self._user.master))
+        self._ledger = ledger_of(self._client, self._packages.store)
+        self._rules = resolve_configuration(
+            LoaderConfiguration,
+            settings=target.settings,
+            sections=("load",),
+            pipeline_name=target.pipeline_name,
+        )
         self._seconds: dict[str, float] = {}
 
     def run(self, resources: Sequence[Resource]) -> LoadInfo:
         """Pending packages never hide new data: they are finished first, and both are reported."""
         try:
-            reports = self._finish_pending()
-            if resources:
-                reports += self._load_new(resources)
+            with self._client:
+                reports = self._finish_pending()
+                if resources:
+                    reports += self._load_new(resources)
         finally:
             self._pool.close()
         return LoadInfo(
             pipeline_name=self._target.pipeline_name,
             destination_name=self._target.destination.destination_name,
             dataset_name=self._target.dataset_name,
-            location=self._target.client.describe(),
+            location=self._client.displayable_location(),
             packages=tuple(reports),
             seconds=self._seconds,
             notes=tuple(self._pool.notes),
@@ -63,7 +77,9 @@ class Runner:
         reports: list[PackageReport] = []
         self._packages.tidy()
         sealed = self._packages.to_roll_forward()
-        if sealed is not None:
+        if sealed is not None and self._is_committed(sealed):
+            finish(sealed, self._into(sealed), state=_state_row(sealed))
+        elif sealed is not None:
             reports.append(self._load(sealed))
         unsealed = [*self._packages.with_status("extracted"), *self._packages.with_status("normalized")]
         for package in sorted(unsealed, key=lambda package: package.load_id):
@@ -84,16 +100,16 @@ class Runner:
 
     def _normalize_and_load(self, package: Package, known: Known) -> list[PackageReport]:
         started = time.monotonic()
-        extras = {"table_format": self._target.destination.destination_name}
-        longest = self._target.destination.spec.capabilities.max_identifier_length
+        able = self._target.destination.capabilities
+        extras = {"table_format": able.preferred_table_format} if able.preferred_table_format else {}
+        longest = min(able.max_identifier_length, able.max_column_identifier_length)
         naming = known.schema.naming.with_max_length(longest)
         with in_stage("normalize", load_id=package.load_id), self._pool.session() as spark:
             normalized = normalize(package, known.schema, spark=spark, naming=naming, table_extras=extras)
         self._took("normalize", started)
-        last = self._packages.last_sealed()
         manifest = Manifest(
             load_id=package.load_id,
-            sequence=next_sequence(last.sequence if last else None),
+            sequence=next_sequence(self._last_sequence()),
             pipeline_name=self._target.pipeline_name,
             dataset_name=self._target.dataset_name,
             schema_name=known.schema.name,
@@ -109,40 +125,49 @@ class Runner:
 
     def _load(self, manifest: Manifest) -> PackageReport:
         started = time.monotonic()
-        package = self._packages.package(manifest.load_id)
         with in_stage("load", load_id=manifest.load_id):
-            report = load(
-                manifest,
-                package,
-                self._target.client,
-                state=_state_row(manifest),
-                pool=self._pool,
-                packages=self._packages,
-            )
+            report = load(manifest, self._into(manifest), state=_state_row(manifest), rules=self._rules)
         self._target.workdir.save(state=manifest.state, schema=manifest.schema)
         self._took("load", started)
         return report
 
-    def _known(self) -> Known:
-        return restore(
-            self._target.client.ledger(),
-            pipeline_name=self._target.pipeline_name,
-            dataset_name=self._target.dataset_name,
-            destination_type=self._target.destination.spec.state_type,
+    def _into(self, manifest: Manifest) -> Into:
+        opener = Opener(
+            destination=self._target.destination,
+            config=self._target.config,
+            schema=Schema.from_dict(dict(manifest.schema)),
+            pool=self._pool,
         )
+        return Into(opener=opener, ledger=self._ledger, packages=self._packages)
+
+    def _is_committed(self, manifest: Manifest) -> bool:
+        return (
+            self._ledger.find_commit(schema_name=manifest.schema_name, load_id=manifest.load_id) is not None
+        )
+
+    def _last_sequence(self) -> int | None:
+        """The highest number used: by a sealed load, or by a complete one whose package is gone."""
+        sealed = self._packages.last_sealed()
+        if sealed is not None:
+            return sealed.sequence
+        committed = self._ledger.last_commit(self._target.pipeline_name)
+        return committed.sequence if committed else None
+
+    def _known(self) -> Known:
+        return restore(self._ledger, self._client, self._target)
 
     def _took(self, step: str, started: float) -> None:
         self._seconds[step] = self._seconds.get(step, 0.0) + time.monotonic() - started
 
 
-def _state_row(manifest: Manifest) -> StoredState:
+def _state_row(manifest: Manifest) -> StateInfo:
     state: dict[str, Any] = dict(manifest.state)
-    return StoredState(
+    return StateInfo(
         version=state["_state_version"],
         engine_version=ENGINE_VERSION,
         pipeline_name=manifest.pipeline_name,
         state=encode_state(state),
-        created_at=datetime.fromtimestamp(float(manifest.load_id), UTC).isoformat(),
+        created_at=datetime.fromtimestamp(float(manifest.load_id), UTC),
         version_hash=state["_version_hash"],
-        load_id=manifest.load_id,
+        dlt_load_id=manifest.load_id,
     )

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from penstock.config import read_settings
 from penstock.errors import MissingExtra
+from penstock.pipeline.target import Target, default_schema_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,9 +20,9 @@ if TYPE_CHECKING:
 
     from penstock.config import Settings
     from penstock.dataset.dataset import Dataset
-    from penstock.interfaces import Destination, DestinationClient, Resource
+    from penstock.interfaces import Destination, Resource
     from penstock.load.report import LoadInfo
-    from penstock.pipeline.target import Target
+    from penstock.pipeline.workdir import WorkDir
 
 
 def run(target: Target, resources: Sequence[Resource], *, spark: SparkSession | None) -> LoadInfo:
@@ -31,38 +33,55 @@ def run(target: Target, resources: Sequence[Resource], *, spark: SparkSession | 
     return Runner(target, spark=spark).run(resources)
 
 
-def open_dataset(
-    client: DestinationClient,
-    *,
-    name: str,
-    spark: SparkSession | None,
-    settings: Settings,
-    needs: tuple[str, ...],
-) -> Dataset:
-    """A reader over an opened destination."""
+def open_dataset(target: Target, *, spark: SparkSession | None) -> Dataset:
+    """A reader over what a destination holds."""
     _require_spark()
     from penstock.dataset.dataset import Dataset
+    from penstock.package import FileStorage
+    from penstock.pipeline.places import ledger_of, package_root
     from penstock.spark.own import SessionPool
     from penstock.spark.session import check_session, find_session
 
-    user = find_session(spark, settings, needs)
+    needs = target.destination.capabilities.spark_needs
+    user = find_session(spark, target.settings, needs)
     check_session(user, needs)
-    return Dataset(client, name=name, user=user, pool=SessionPool(user, needs))
+    client = target.client()
+    packages = FileStorage(package_root(target, client, master=user.master))
+    return Dataset(
+        client,
+        ledger_of(client, packages),
+        name=target.dataset_name,
+        user=user,
+        pool=SessionPool(user, needs),
+    )
 
 
-def open_client(
+def open_target(
     destination: Destination,
     *,
     dataset_name: str,
     pipeline_name: str,
+    workdir: WorkDir,
     spark: SparkSession | None,
-    settings: Settings,
-) -> DestinationClient:
-    """A destination opened at the place that its settings say."""
-    found = destination.settings(
-        settings, pipeline_name=pipeline_name, master=target_master(spark=spark, settings=settings)
+) -> Target:
+    """A destination with the place that its settings say; nothing is opened yet."""
+    settings = read_settings()
+    schema_name = default_schema_name(pipeline_name)
+    config = destination.configuration(
+        settings,
+        pipeline_name=pipeline_name,
+        dataset_name=dataset_name,
+        master=target_master(spark=spark, settings=settings),
     )
-    return destination.spec.open(found, dataset_name=dataset_name)
+    return Target(
+        pipeline_name=pipeline_name,
+        dataset_name=dataset_name,
+        default_schema_name=schema_name,
+        destination=destination,
+        config=config,
+        settings=settings,
+        workdir=workdir,
+    )
 
 
 def target_master(*, spark: SparkSession | None, settings: Settings) -> str:

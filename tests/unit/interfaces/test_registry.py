@@ -8,10 +8,10 @@ from penstock.interfaces import Destination, destination_names, find_destination
 
 
 def test_our_own_destination_is_found_by_name() -> None:
-    spec = find_destination("delta")
+    reference = find_destination("delta")
 
-    assert spec.name == "delta"
-    assert "append" in spec.capabilities.write_dispositions
+    assert reference.spec().model_fields["destination_name"].default == "delta"
+    assert "append" in reference.capabilities().supported_write_dispositions
 
 
 def test_an_unknown_name_is_answered_with_the_names_that_work() -> None:
@@ -26,7 +26,7 @@ def test_an_unknown_name_is_answered_with_the_names_that_work() -> None:
 def test_a_name_means_the_destination_without_arguments() -> None:
     made = Destination.from_reference("delta")
 
-    assert made == Destination(find_destination("delta"), {})
+    assert made == Destination("delta", find_destination("delta"), {})
     assert Destination.from_reference(made) is made
 
 
