@@ -15,9 +15,8 @@ from penstock.errors import (
 )
 from penstock.interfaces import WithUndo
 from penstock.load.failures import told
-from penstock.load.plan import is_last_try, pause_before, table_of
+from penstock.load.plan import is_last_try, pause_before
 from penstock.load.worker import run_job
-from penstock.schema import root_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -32,14 +31,15 @@ if TYPE_CHECKING:
 class Engine:
     """Runs the jobs of one load side by side.
 
-    What stops the run lets jobs that are under way finish first, so that their end is written down.
+    `staged` are the jobs whose rows go to the staging dataset; jobs that follow others are never among them,
+    for they work on both datasets. What stops the run lets jobs that are under way finish first, so that
+    their end is written down.
     """
 
     def __init__(
         self, work: Work, opener: Opener, *, staged: Collection[str], rules: LoaderConfiguration
     ) -> None:
         self._work, self._opener, self._staged, self._rules = work, opener, staged, rules
-        self._manifest_jobs = frozenset(work.states)
         self._paused: dict[str, float] = {}
         self._stop = threading.Event()
         self._halt: PenstockError | None = None
@@ -80,7 +80,7 @@ class Engine:
         found = self._work.next_jobs(workers=workers, strategy=strategy, paused=self._paused)
         started: dict[Future[Outcome], str] = {}
         for job in found:
-            task = self._work.start(job, staged=self._is_staged(job))
+            task = self._work.start(job, staged=job in self._staged)
             # Each thread gets a copy of what user code may ask about the load.
             future = threads.submit(
                 copy_context().run,
@@ -92,11 +92,6 @@ class Engine:
             )
             started[future] = job
         return started
-
-    def _is_staged(self, job: str) -> bool:
-        """Jobs that follow others work on both datasets, and choose themselves."""
-        root = root_of(table_of(job), self._opener.schema.tables).name
-        return job in self._manifest_jobs and root in self._staged
 
     def _pause(self) -> float | None:
         """Seconds until the first paused job may be tried again; None when none is paused."""

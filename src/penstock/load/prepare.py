@@ -21,7 +21,7 @@ def prepare(
     chains: Sequence[Chain],
     tables_before: Callable[[], Mapping[str, Table]],
 ) -> frozenset[str]:
-    """Make ready; gives the roots of the chains that go through the staging dataset.
+    """Make ready; gives the jobs whose rows go to the staging dataset.
 
     Tables are changed and emptied once a load, before its first job: not again when it is resumed.
     """
@@ -34,7 +34,7 @@ def prepare(
         if staged:
             _prepare_staging(client, [table for chain in staged for table in chain.tables])
         package.commit_schema_updates(applied or {})
-    return frozenset(chain.root for chain in staged)
+    return frozenset(job for chain in staged for job in chain.jobs)
 
 
 def _stage_dispositions(client: JobClientBase) -> Sequence[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from penstock.errors import FollowupJobCreationFailedException
 from penstock.interfaces import FollowupJob, WithStagingDataset
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
+
+    from pyspark.sql import SparkSession
 
     from penstock.errors import PenstockError
     from penstock.interfaces import (
@@ -26,7 +28,13 @@ if TYPE_CHECKING:
         TLoadJobState,
     )
     from penstock.schema import Schema
-    from penstock.spark.own import SessionPool
+
+
+class Sessions(Protocol):
+    """Lends sessions; `SessionPool` does."""
+
+    def session(self) -> AbstractContextManager[SparkSession]:
+        """A session for the length of a block."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +44,7 @@ class Opener:
     destination: Destination
     config: DestinationClientConfiguration
     schema: Schema
-    pool: SessionPool
+    pool: Sessions
 
     @contextmanager
     def client(self) -> Iterator[JobClientBase]:
