@@ -1,4 +1,4 @@
-"""Lookups by section and key: the environment first, then `config.toml`."""
+"""What the environment and the files said when they were read, as a value that can be asked."""
 
 from __future__ import annotations
 
@@ -8,23 +8,35 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from penstock.config.lookup import Sections, search
 from penstock.config.places import home_folder, settings_folder
+from penstock.config.providers import ConfigProvider, Document, Environment
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FILE = "config.toml"
-# The rest of the file is left alone until the whole of the configuration is built.
-SECTIONS = ("spark", "destination")
+SECRETS, CONFIG = "secrets.toml", "config.toml"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the environment and the files said when they were read."""
+    """What the environment and the files said when they were read; `more` are providers of others."""
 
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: Mapping[str, Any] = field(default_factory=dict, repr=False)
     document: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    more: tuple[ConfigProvider, ...] = ()
+
+    @property
+    def providers(self) -> tuple[ConfigProvider, ...]:
+        """Everybody who is asked for a value, in that order."""
+        return (
+            Environment(variables=self.environment),
+            Document(title=SECRETS, tree=self.secrets, secret=True),
+            Document(title=CONFIG, tree=self.document),
+            *self.more,
+        )
 
     def get(self, *sections: str, key: str) -> Any | None:
         """The value of `key`, looked for with all sections, then with fewer, dropped from the right.
@@ -33,46 +45,26 @@ class Settings:
         >>> settings.get("destination", "delta", key="bucket_url")
         'lake'
         """
-        for length in range(len(sections), -1, -1):
-            found = self._in_environment((*sections[:length], key))
-            if found is not None:
-                return found
-        for length in range(len(sections), 0, -1):
-            found = self._in_document((*sections[:length], key))
-            if found is not None:
-                return found
-        return None
+        return search(key, providers=self.providers, sections=Sections(asked=sections)).value
 
     def spark(self, key: str) -> str | None:
         """A setting of the `[spark]` section. Never by its bare name: `MASTER` may mean anything."""
-        found = self._in_environment(("spark", key)) or self._in_document(("spark", key))
+        found = search(key, providers=self.providers, sections=Sections(kept=("spark",))).value
         return None if found is None else str(found)
 
     def section(self, *sections: str) -> dict[str, Any]:
         """A whole table of the file, such as `[spark.conf]`; empty when it is not there."""
-        found = self._in_document(sections)
+        *above, last = sections
+        found = search(last, providers=self.providers, sections=Sections(kept=tuple(above))).value
         return dict(found) if isinstance(found, Mapping) else {}
-
-    def _in_environment(self, path: tuple[str, ...]) -> str | None:
-        return self.environment.get("__".join(path).upper())
-
-    def _in_document(self, path: tuple[str, ...]) -> Any | None:
-        found: Any = self.document
-        for part in path:
-            if not isinstance(found, Mapping) or part not in found:
-                return None
-            found = found[part]
-        return found
 
 
 def read_settings(project: Path | None = None) -> Settings:
     """Read the environment and the files; the project's file is laid over the one in the home folder."""
-    document: dict[str, Any] = {}
+    read: dict[str, dict[str, Any]] = {SECRETS: {}, CONFIG: {}}
     for folder in (home_folder(), settings_folder(project)):
-        document = _laid_over(document, _read(folder / FILE))
-    return Settings(
-        environment=dict(os.environ), document={name: document.get(name, {}) for name in SECTIONS}
-    )
+        read = {name: _laid_over(below, _read(folder / name)) for name, below in read.items()}
+    return Settings(environment=dict(os.environ), secrets=read[SECRETS], document=read[CONFIG])
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -67,11 +67,11 @@ def test_a_shorter_name_in_the_environment_beats_a_longer_one_in_the_file() -> N
     assert settings.get("destination", "delta", key="bucket_url") == "environment"
 
 
-def test_the_file_too_is_looked_up_with_fewer_sections_but_not_with_none() -> None:
-    settings = Settings(document={"destination": {"bucket_url": "lake"}, "master": "local[7]"})
+def test_the_file_too_is_looked_up_with_fewer_sections() -> None:
+    settings = Settings(document={"destination": {"bucket_url": "lake"}, "layout": "flat"})
 
     assert settings.get("destination", "delta", key="bucket_url") == "lake"
-    assert settings.get("spark", key="master") is None
+    assert settings.get("destination", "delta", key="layout") == "flat"
 
 
 def test_a_value_where_a_section_is_expected_is_no_section() -> None:

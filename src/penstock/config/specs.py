@@ -1,0 +1,107 @@
+"""Specs: classes that say which settings something takes, and of which types."""
+
+from __future__ import annotations
+
+from types import new_class
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform, overload
+
+from pydantic import BaseModel, ConfigDict
+
+from penstock.config.hints import is_secret
+from penstock.config.secrets import MASK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+T = TypeVar("T", bound=type)
+
+
+class BaseConfiguration(BaseModel):
+    """The base of all specs; its fields are filled by `resolve_configuration`.
+
+    A field without default, or with the default None and a type that is not optional, must be found.
+
+    >>> class Api(BaseConfiguration):
+    ...     url: str = None
+    ...     pages: int = 10
+    >>> Api(url="https://example.com")
+    Api(url='https://example.com', pages=10)
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        arbitrary_types_allowed=True,
+        coerce_numbers_to_str=True,
+        hide_input_in_errors=True,
+        ignored_types=(property,),
+        protected_namespaces=(),
+    )
+
+    __section__: ClassVar[str | None] = None
+    """The section that the fields always stand in, whatever other sections are dropped."""
+
+    def on_resolved(self) -> None:
+        """Called once all fields have their values; subclasses check or complete them here."""
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        secret = secret_fields(type(self))
+        for name, value in super().__repr_args__():
+            yield name, (_Masked() if name in secret and value is not None else value)
+
+
+class CredentialsConfiguration(BaseConfiguration):
+    """The base of all credentials. Their section is `credentials`; one text may stand for all fields.
+
+    Override `parse_native_representation` to take such a text apart.
+    """
+
+    __section__: ClassVar[str | None] = "credentials"
+
+    def parse_native_representation(self, native_value: Any) -> None:
+        """Set the fields from one value, such as a connection string. ValueError where it is none."""
+        raise ValueError(f"{type(self).__name__} cannot be given as one value")
+
+
+class NotResolved:
+    """Marks an annotated type as one that no provider is asked for: `Annotated[str, NotResolved()]`."""
+
+
+class _Masked:
+    def __repr__(self) -> str:
+        return MASK
+
+
+def secret_fields(spec: type[BaseModel]) -> frozenset[str]:
+    """The names of the fields whose values are secrets."""
+    return frozenset(
+        name for name, field in spec.model_fields.items() if is_secret(field.annotation, field.metadata)
+    )
+
+
+@overload
+def configspec(cls: T, /) -> T: ...
+@overload
+def configspec(cls: None = None, /, *, init: bool = True) -> Callable[[T], T]: ...
+@dataclass_transform(kw_only_default=True)
+def configspec(cls: Any = None, /, *, init: bool = True) -> Any:
+    """Make a spec of a class: plain annotated classes become a `BaseConfiguration`, specs stay as they are.
+
+    >>> @configspec
+    ... class Api:
+    ...     pages: int = 10
+    >>> Api(pages="3")
+    Api(pages=3)
+    """
+    return _spec_of if cls is None else _spec_of(cls)
+
+
+def _spec_of(cls: type) -> type[BaseConfiguration]:
+    if issubclass(cls, BaseConfiguration):
+        return cls
+    left_out = {"__dict__", "__weakref__"}
+    space = {name: value for name, value in vars(cls).items() if name not in left_out}
+    bases = tuple(base for base in cls.__bases__ if base is not object)
+    made: type[BaseConfiguration] = new_class(
+        cls.__name__, (*bases, BaseConfiguration), exec_body=lambda body: body.update(space)
+    )
+    return made
