@@ -71,8 +71,9 @@ def test_an_interrupt_stops_our_jobs_and_leaves_the_users_alone(user: UserSessio
 
     with ThreadPoolExecutor(2) as threads, pool.session() as own:
         ours, theirs = threads.submit(slow, own), threads.submit(slow, user.spark)
-        time.sleep(1)
-        pool.interrupt()
+        while not ours.done():
+            time.sleep(0.2)
+            pool.interrupt()
 
         with pytest.raises(Py4JJavaError, match="CANCEL"):
             ours.result(timeout=60)
