@@ -24,6 +24,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "spec": "GithubConfiguration",
         "fields": {"token": ("environment: SOURCES__GITHUB__TOKEN", "secrets.toml: sources.github.token")},
     },
+    "ConfigProviderFailed": {"provider": "vault", "reason": "ConnectionError"},
     "ConfigValueCannotBeCoerced": {
         "field": "pages",
         "type": "int",
