@@ -43,7 +43,8 @@ PenstockError
 │   ├── LoadPackageAborted
 │   ├── LoadPackageCancelled
 │   ├── PipelineLocked
-│   └── SlotTaken
+│   ├── SlotTaken
+│   └── StorageNotReachable
 └── InternalError: report it to us
     ├── DestinationAhead
     ├── JobNotFound
@@ -678,6 +679,20 @@ class SlotTaken(RetryableError):
             hint="let the other run finish, then call run() without data: the rows are kept in their package",
             pipeline=pipeline,
             sequence=sequence,
+        )
+
+
+class StorageNotReachable(RetryableError, OSError):
+    """A storage does not answer."""
+
+    code = "storage-not-reachable"
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        super().__init__(
+            f"{path} cannot be reached: {reason}",
+            hint="look at the network, the address and the credentials, then run again: nothing is lost",
+            path=path,
+            reason=reason,
         )
 
 

@@ -94,6 +94,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "alive": 30.0,
     },
     "SlotTaken": {"pipeline": "shop", "sequence": 13},
+    "StorageNotReachable": {
+        "path": "lake/demo/_dlt_pkg/shop/slots",
+        "reason": "EndpointConnectionError: Could not connect to the endpoint URL",
+    },
     "InternalError": {
         "message": "10 rows of orders went in and 9 came out",
         "hint": "keep the package folder and report this",
