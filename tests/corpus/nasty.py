@@ -119,7 +119,7 @@ TEXTS = [
     kept("control characters", {"v": "\x01\x1f\x7f\u2028"}),
 ]
 
-SHAPES = [
+SHAPES: list[Kept | PutAside] = [
     kept("a scalar", 7, {"value": 7}),
     kept("a text", "x", {"value": "x"}),
     kept("nothing", None, {"value": None}),
@@ -133,7 +133,7 @@ SHAPES = [
     kept("10,000 keys", {f"k{number}": number for number in range(10_000)}),
 ]
 
-VALUES = [
+VALUES: list[Kept | PutAside] = [
     kept("a set", {"v": {1}}, {"v": [1]}),
     kept("bytes", {"v": b"\x00\xff"}, {"v": tags.BYTES + "AP8="}),
     kept("a tuple", {"v": (1, 2)}, {"v": [1, 2]}),
