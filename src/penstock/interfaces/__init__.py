@@ -19,7 +19,6 @@ from penstock.interfaces.configuration import (
     DestinationClientDwhConfiguration,
     DestinationClientDwhWithStagingConfiguration,
     DestinationClientStagingConfiguration,
-    displayable,
 )
 from penstock.interfaces.destination import Destination
 from penstock.interfaces.jobs import ParsedLoadJobFileName
@@ -71,6 +70,5 @@ __all__ = [
     "WithUndo",
     "configured",
     "destination_names",
-    "displayable",
     "find_destination",
 ]

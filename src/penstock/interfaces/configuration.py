@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
-from penstock.config import BaseConfiguration, NotResolved, configspec
+from penstock.config import BaseConfiguration, NotResolved, configspec, redact
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
     from penstock.schema import Schema
-
-_USER_INFO = re.compile(r"//[^/@]*@")
-_QUERY = re.compile(r"\?.*", re.DOTALL)
-
-
-def displayable(url: str) -> str:
-    """An address without what stands before an `@` or behind a `?` in it.
-
-    >>> displayable("s3://key:secret@host/lake?token=x")
-    's3://***@host/lake'
-    """
-    return _USER_INFO.sub("//***@", _QUERY.sub("", url))
 
 
 @configspec
@@ -122,7 +109,7 @@ class DestinationClientStagingConfiguration(DestinationClientDwhConfiguration):
 
     def __str__(self) -> str:
         """The bucket without credentials."""
-        return displayable(self.bucket_url)
+        return redact(self.bucket_url)
 
 
 @configspec

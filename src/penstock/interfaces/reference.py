@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
-from penstock.config import ConfigAccessor, read_settings, resolve_configuration
+from penstock.config import config_value, read_settings, resolve_configuration
 from penstock.interfaces.configuration import DestinationClientConfiguration
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class DestinationReference(Protocol):
     def client(
         self,
         schema: Schema,
-        initial_config: DestinationClientConfiguration = ConfigAccessor.value,
+        initial_config: DestinationClientConfiguration = config_value,
         *,
         spark: SparkSession | None = None,
     ) -> JobClientBase:

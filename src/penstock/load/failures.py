@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyspark.errors import AnalysisException
 
+from penstock.config import redact
 from penstock.errors import DataError, InternalError, PenstockError, UsageError
 
 _TERMINAL = (UsageError, DataError, InternalError, AssertionError, AnalysisException)
@@ -15,5 +16,5 @@ def is_terminal(error: BaseException) -> bool:
 
 
 def told(error: BaseException) -> str:
-    """An error in one text, with its kind where that is not one of ours."""
-    return error.message if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}"
+    """An error in one text without secrets, with its kind where that is not one of ours."""
+    return redact(error.message if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}")

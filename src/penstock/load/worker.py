@@ -6,6 +6,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from penstock.config import redact
 from penstock.errors import FollowupJobCreationFailedException
 from penstock.interfaces import FollowupJob, WithStagingDataset
 from penstock.load.failures import is_terminal, told
@@ -100,7 +101,7 @@ def _outcome(job: LoadJob, stop: threading.Event, poll_pause: float) -> Outcome:
     state = _ended(job, stop, poll_pause)
     if state == "completed":
         return _afterwards(job)
-    return Outcome(state=state, message=job.exception() if state != "running" else "")
+    return Outcome(state=state, message=redact(job.exception()) if state != "running" else "")
 
 
 def _afterwards(job: LoadJob) -> Outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from penstock.config import ConfigAccessor
+from penstock.config import config_value
 from penstock.destinations.delta.adapter import DeltaClient
 from penstock.destinations.delta.settings import DeltaConfiguration
 from penstock.interfaces import (
@@ -43,7 +43,7 @@ class DeltaReference:
     def client(
         self,
         schema: Schema,
-        initial_config: DestinationClientConfiguration = ConfigAccessor.value,
+        initial_config: DestinationClientConfiguration = config_value,
         *,
         spark: SparkSession | None = None,
     ) -> DeltaClient:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from typing import Annotated, ClassVar, Self
 
-from penstock.config import NotResolved, configspec
+from penstock.config import NotResolved, configspec, redact
 from penstock.errors import MissingLocation
-from penstock.interfaces import DestinationClientDwhConfiguration, displayable
+from penstock.interfaces import DestinationClientDwhConfiguration
 from penstock.package.storage import absolute
 
 
@@ -26,12 +26,12 @@ class DeltaConfiguration(DestinationClientDwhConfiguration):
 
     def fingerprint(self) -> str:
         """A hash of the location; empty where none is set."""
-        shown = displayable(self.bucket_url) if self.bucket_url else ""
+        shown = redact(self.bucket_url) if self.bucket_url else ""
         return hashlib.shake_128(shown.encode()).hexdigest(8) if shown else ""
 
     def __str__(self) -> str:
         """The location without credentials."""
-        return displayable(self.bucket_url).rstrip("/") if self.bucket_url else "delta"
+        return redact(self.bucket_url).rstrip("/") if self.bucket_url else "delta"
 
     def bound(
         self, *, pipeline_name: str, dataset_name: str, default_schema_name: str | None, master: str
