@@ -16,7 +16,7 @@ from penstock.interfaces.destination import (
 from penstock.interfaces.ledger import CommitRecord, Ledger, StoredSchemaRow, StoredState
 from penstock.interfaces.reference import Destination
 from penstock.interfaces.registry import destination_names, find_destination
-from penstock.interfaces.source import Resource
+from penstock.interfaces.source import Flow, Limit, Step, Stream
 
 __all__ = [
     "AppliedJob",
@@ -25,11 +25,14 @@ __all__ = [
     "Destination",
     "DestinationClient",
     "DestinationSpec",
+    "Flow",
     "Ledger",
+    "Limit",
     "LoadMark",
-    "Resource",
+    "Step",
     "StoredSchemaRow",
     "StoredState",
+    "Stream",
     "TableJob",
     "destination_names",
     "find_destination",

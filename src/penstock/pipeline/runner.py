@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import time
+from copy import deepcopy
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import SlotTaken, in_stage
+from penstock.errors import SlotTaken, UsageError, in_stage
+from penstock.extract.plan import Workload
 from penstock.extract.run import extract
 from penstock.interfaces import StoredState
 from penstock.load.plan import next_sequence
 from penstock.load.report import LoadInfo, PackageReport
 from penstock.load.run import load
 from penstock.normalize.run import normalize
-from penstock.package import Manifest, Package, Packages, create_load_id
-from penstock.pipeline.restore import Known, restore
-from penstock.pipeline.state import ENGINE_VERSION, encode_state, with_version
+from penstock.package import Manifest, Package, Packages, create_load_id, package_context
+from penstock.package.extracted import Extracted
+from penstock.package.typed import to_typed
+from penstock.pipeline.restore import Known, restore, with_source_schema
+from penstock.pipeline.state import ENGINE_VERSION, encode_state, with_sources, with_version
 from penstock.spark.own import SessionPool
 from penstock.spark.session import check_session, find_session
 
@@ -24,8 +28,10 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from penstock.interfaces import Resource
+    from penstock.config import Settings
+    from penstock.interfaces import Flow
     from penstock.pipeline.target import Target
+    from penstock.schema import NamingConvention, Schema
 
 
 class Runner:
@@ -40,12 +46,12 @@ class Runner:
         self._packages = Packages.at(target.client.package_root(target.pipeline_name))
         self._seconds: dict[str, float] = {}
 
-    def run(self, resources: Sequence[Resource]) -> LoadInfo:
+    def run(self, flows: Sequence[Flow]) -> LoadInfo:
         """Pending packages never hide new data: they are finished first, and both are reported."""
         try:
             reports = self._finish_pending()
-            if resources:
-                reports += self._load_new(resources)
+            for package in self._extract(flows):
+                reports += self._normalize_and_load(package)
         finally:
             self._pool.close()
         return LoadInfo(
@@ -67,28 +73,47 @@ class Runner:
             reports.append(self._load(sealed))
         unsealed = [*self._packages.with_status("extracted"), *self._packages.with_status("normalized")]
         for package in sorted(unsealed, key=lambda package: package.load_id):
-            reports += self._normalize_and_load(package, self._known())
+            reports += self._normalize_and_load(package)
         return reports
 
-    def _load_new(self, resources: Sequence[Resource]) -> list[PackageReport]:
-        known = self._known()
-        package = self._packages.package(create_load_id())
+    def _extract(self, flows: Sequence[Flow]) -> list[Package]:
+        """A package for each flow that brought rows or changed the state; none counts if one fails."""
         started = time.monotonic()
-        with in_stage("extract", load_id=package.load_id):
-            info = extract(resources, package, schema_name=known.schema.name)
+        made: list[tuple[Package, Extracted]] = []
+        # What one flow remembers is there for the next.
+        state = deepcopy(self._known().state)
+        for flow in flows:
+            package = self._packages.package(create_load_id())
+            known = self._known(flow.name)
+            with in_stage("extract", load_id=package.load_id), package_context(package):
+                done = extract(
+                    flow,
+                    package,
+                    schema_name=known.schema.name,
+                    naming=self._naming(known.schema),
+                    state=state,
+                    dispositions=self._target.destination.spec.capabilities.write_dispositions,
+                    workload=_workload(self._target.settings),
+                )
+            if done.info.rows or done.extracted.state != to_typed(known.state.get("sources", {})):
+                made.append((package, done.extracted))
+            else:
+                package.delete()
+        for package, extracted in made:
+            package.mark_extracted(extracted.to_dict())
         self._took("extract", started)
-        if not info.rows:
-            package.store.delete("")
-            return []
-        return self._normalize_and_load(package, known)
+        return [package for package, _ in made]
 
-    def _normalize_and_load(self, package: Package, known: Known) -> list[PackageReport]:
+    def _normalize_and_load(self, package: Package) -> list[PackageReport]:
         started = time.monotonic()
+        extracted = Extracted.from_dict(package.extracted())
+        known = self._known(extracted.schema_name)
+        schema = with_source_schema(known.schema, extracted)
         extras = {"table_format": self._target.destination.destination_name}
-        longest = self._target.destination.spec.capabilities.max_identifier_length
-        naming = known.schema.naming.with_max_length(longest)
         with in_stage("normalize", load_id=package.load_id), self._pool.session() as spark:
-            normalized = normalize(package, known.schema, spark=spark, naming=naming, table_extras=extras)
+            normalized = normalize(
+                package, schema, spark=spark, naming=self._naming(schema), table_extras=extras
+            )
         self._took("normalize", started)
         last = self._packages.last_sealed()
         manifest = Manifest(
@@ -101,7 +126,7 @@ class Runner:
             folders=normalized.folders,
             schema_before=None if known.schema.is_new else known.schema.version_hash,
             schema=dict(normalized.schema.to_dict()),
-            state=with_version(known.state),
+            state=with_version(with_sources(known.state, extracted)),
         )
         if not self._packages.seal(manifest):
             raise SlotTaken(pipeline=manifest.pipeline_name, sequence=manifest.sequence)
@@ -123,16 +148,30 @@ class Runner:
         self._took("load", started)
         return report
 
-    def _known(self) -> Known:
+    def _naming(self, schema: Schema) -> NamingConvention:
+        return schema.naming.with_max_length(self._target.destination.spec.capabilities.max_identifier_length)
+
+    def _known(self, schema_name: str | None = None) -> Known:
         return restore(
             self._target.client.ledger(),
             pipeline_name=self._target.pipeline_name,
             dataset_name=self._target.dataset_name,
             destination_type=self._target.destination.spec.state_type,
+            schema_name=schema_name,
         )
 
     def _took(self, step: str, started: float) -> None:
         self._seconds[step] = self._seconds.get(step, 0.0) + time.monotonic() - started
+
+
+def _workload(settings: Settings) -> Workload:
+    """How much is extracted at the same time: the section `extract` of the settings."""
+    said = {name: settings.get("extract", key=name) for name in ("workers", "max_parallel_items")}
+    mode = settings.get("extract", key="next_item_mode")
+    if mode not in {None, "round_robin", "fifo"}:
+        raise UsageError(f"{mode!r} is not a next_item_mode", hint="use round_robin or fifo")
+    numbers = {name: int(value) for name, value in said.items() if value is not None}
+    return Workload(**numbers, next_item_mode=mode or "round_robin")
 
 
 def _state_row(manifest: Manifest) -> StoredState:

@@ -7,28 +7,35 @@ that only declare sources. This is the one module of the house with imports insi
 # ruff: noqa: PLC0415 - see above
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
     from penstock.config import Settings
     from penstock.dataset.dataset import Dataset
-    from penstock.interfaces import Destination, DestinationClient, Resource
+    from penstock.interfaces import Destination, DestinationClient, Flow
     from penstock.load.report import LoadInfo
     from penstock.pipeline.target import Target
 
 
-def run(target: Target, resources: Sequence[Resource], *, spark: SparkSession | None) -> LoadInfo:
+def run(target: Target, flows: Sequence[Flow], *, spark: SparkSession | None) -> LoadInfo:
     """Everything that `Pipeline.run` does."""
     _require_spark()
     from penstock.pipeline.runner import Runner
 
-    return Runner(target, spark=spark).run(resources)
+    return Runner(target, spark=spark).run(flows)
+
+
+def read_items(flow: Flow) -> Iterator[Any]:
+    """The items of a source that a user iterates over."""
+    from penstock.extract.reading import read_items as found
+
+    return found(flow)
 
 
 def open_dataset(
