@@ -8,7 +8,7 @@ import penstock.dataset  # the rooms first, so that the public names below are b
 import penstock.pipeline
 import penstock.sources.decorators  # noqa: F401 - see above
 from penstock import destinations, sources
-from penstock.config import ConfigAccessor
+from penstock.config import ConfigAccessor, SecretsAccessor, TCredentials, TSecretStrValue, TSecretValue
 from penstock.errors import PenstockError
 from penstock.pipeline.factory import dataset, pipeline
 from penstock.pipeline.pipeline import Pipeline
@@ -17,6 +17,7 @@ from penstock.sources import current, mark
 from penstock.sources.decorators import defer, resource, source, transformer
 
 config = ConfigAccessor()
+secrets = SecretsAccessor()
 
 __version__ = "0.1.0"
 
@@ -24,6 +25,9 @@ __all__ = [
     "PenstockError",
     "Pipeline",
     "Schema",
+    "TCredentials",
+    "TSecretStrValue",
+    "TSecretValue",
     "__version__",
     "config",
     "current",
@@ -33,6 +37,7 @@ __all__ = [
     "mark",
     "pipeline",
     "resource",
+    "secrets",
     "source",
     "sources",
     "transformer",

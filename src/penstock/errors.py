@@ -6,6 +6,7 @@ A message states a fact, `hint` the next move, and the facts are attributes. `co
 PenstockError
 ├── UsageError: change the call or the settings
 │   ├── ConfigFieldMissing
+│   ├── ConfigProviderFailed
 │   ├── ConfigValueCannotBeCoerced
 │   ├── CurrentLoadPackageStateNotAvailable
 │   ├── InconsistentTableTemplate
@@ -48,7 +49,8 @@ PenstockError
 │   ├── LoadPackageAborted
 │   ├── LoadPackageCancelled
 │   ├── PipelineLocked
-│   └── SlotTaken
+│   ├── SlotTaken
+│   └── StorageNotReachable
 └── InternalError: report it to us
     ├── DestinationAhead
     ├── JobNotFound
@@ -118,14 +120,14 @@ class UsageError(PenstockError):
     code = "usage"
 
 
-class ConfigFieldMissing(UsageError):
+class ConfigFieldMissing(UsageError, KeyError):
     """Settings that something cannot do without were found nowhere."""
 
     code = "config-field-missing"
 
     def __init__(self, *, spec: str, fields: dict[str, tuple[str, ...]]) -> None:
         places = "".join(
-            f"\n  {name} was looked for in:" + "".join(f"\n    {place}" for place in tried)
+            f"\n  {name} was looked for in:" + "".join(f"\n    {line}" for line in _by_provider(tried))
             for name, tried in fields.items()
         )
         super().__init__(
@@ -133,6 +135,31 @@ class ConfigFieldMissing(UsageError):
             hint="pass the value, or set it in one of these places; the first place that has it wins",
         )
         self.spec, self.fields = spec, fields
+
+
+def _by_provider(places: tuple[str, ...]) -> list[str]:
+    """`provider: key` many times becomes `provider: key, key`, in the same order."""
+    lines: list[str] = []
+    for place in places:
+        provider, _, key = place.partition(": ")
+        if lines and lines[-1].startswith(f"{provider}: "):
+            lines[-1] += f", {key}"
+        else:
+            lines.append(place)
+    return lines
+
+
+class ConfigProviderFailed(UsageError):
+    """A provider of settings could not be loaded or did not answer; the cause is chained."""
+
+    code = "config-provider-failed"
+
+    def __init__(self, *, provider: str, reason: str) -> None:
+        super().__init__(
+            f"the config provider {provider} failed: {reason}",
+            hint="repair the provider or remove it: going on without it could miss a value that it has",
+        )
+        self.provider, self.reason = provider, reason
 
 
 class ConfigValueCannotBeCoerced(UsageError):
@@ -750,6 +777,20 @@ class SlotTaken(RetryableError):
             hint="let the other run finish, then call run() without data: the rows are kept in their package",
             pipeline=pipeline,
             sequence=sequence,
+        )
+
+
+class StorageNotReachable(RetryableError, OSError):
+    """A storage does not answer."""
+
+    code = "storage-not-reachable"
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        super().__init__(
+            f"{path} cannot be reached: {reason}",
+            hint="look at the network, the address and the credentials, then run again: nothing is lost",
+            path=path,
+            reason=reason,
         )
 
 

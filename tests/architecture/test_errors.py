@@ -24,6 +24,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "spec": "GithubConfiguration",
         "fields": {"token": ("environment: SOURCES__GITHUB__TOKEN", "secrets.toml: sources.github.token")},
     },
+    "ConfigProviderFailed": {"provider": "vault", "reason": "ConnectionError"},
     "ConfigValueCannotBeCoerced": {
         "field": "pages",
         "type": "int",
@@ -99,6 +100,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "alive": 30.0,
     },
     "SlotTaken": {"pipeline": "shop", "sequence": 13},
+    "StorageNotReachable": {
+        "path": "lake/demo/_dlt_pkg/shop/slots",
+        "reason": "EndpointConnectionError: Could not connect to the endpoint URL",
+    },
     "InternalError": {
         "message": "10 rows of orders went in and 9 came out",
         "hint": "keep the package folder and report this",

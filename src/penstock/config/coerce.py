@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
+
+from penstock.config.hints import arms
 
 CONFIG = ConfigDict(arbitrary_types_allowed=True, coerce_numbers_to_str=True, hide_input_in_errors=True)
 
@@ -19,14 +23,37 @@ def coerced(value: Any, hint: Any) -> Any:
     (5, True, ['a'], 'x')
     """
     adapter = _adapter(hint)
+    plain = _as_text(value) if set(arms(hint)) == {str} else value
+    if isinstance(plain, str) and set(arms(hint)) == {bytes}:
+        return base64.b64decode(plain, validate=True)
     try:
-        return adapter.validate_python(value)
+        return adapter.validate_python(plain)
     except ValidationError as error:
         said = reason(error)
-    if isinstance(value, str):
+    if isinstance(plain, str) and plain.lstrip()[:1] in ("[", "{"):
         with suppress(ValidationError):
-            return adapter.validate_json(value)
+            return adapter.validate_json(plain)
     raise ValueError(said)
+
+
+def guessed(value: Any) -> Any:
+    """A text as what it looks like: a switch, a number, a list or an object; texts stay texts.
+
+    >>> [guessed(text) for text in ("true", "5", "5.5", "[1]", "yes", "2024-01-01")]
+    [True, 5, 5.5, [1], 'yes', '2024-01-01']
+    """
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for read in (int, float):
+        with suppress(ValueError):
+            return read(text)
+    if text[:1] in ("[", "{"):
+        with suppress(ValueError):
+            return json.loads(text)
+    return value
 
 
 def reason(error: ValidationError) -> str:
@@ -36,6 +63,12 @@ def reason(error: ValidationError) -> str:
         for one in error.errors(include_url=False, include_context=False, include_input=False)
     ]
     return "; ".join(said)
+
+
+def _as_text(value: Any) -> Any:
+    if isinstance(value, (dict, list)):
+        return json.dumps(value, default=str)
+    return str(value) if isinstance(value, (bool, int, float)) or hasattr(value, "isoformat") else value
 
 
 def _adapter(hint: Any) -> TypeAdapter[Any]:
@@ -48,7 +81,7 @@ def _adapter(hint: Any) -> TypeAdapter[Any]:
 def _new(hint: Any) -> TypeAdapter[Any]:
     try:
         return TypeAdapter(hint, config=CONFIG)
-    except PydanticUserError:  # a model has its own settings
+    except PydanticUserError:  # a model has settings of its own
         return TypeAdapter(hint)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
-from penstock.config.secrets import SecretMark
+from penstock.config.secret import SecretMark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def is_secret(hint: Any, metadata: Iterable[Any] = ()) -> bool:
     """Whether a value of this type is a secret, at the outside or in one arm of a union.
 
-    >>> from penstock.config.secrets import TSecretStrValue
+    >>> from penstock.config.secret import TSecretStrValue
     >>> is_secret(TSecretStrValue | None), is_secret(str)
     (True, False)
     """
@@ -55,3 +55,8 @@ def arms(hint: Any) -> Iterator[Any]:
 def classes_below(hint: Any, base: type) -> tuple[type, ...]:
     """The classes among the arms of a type that are subclasses of `base`."""
     return tuple(arm for arm in arms(hint) if isinstance(arm, type) and issubclass(arm, base))
+
+
+def said(hint: Any) -> str:
+    """A type in words: `int`, `list[str] | None`."""
+    return hint.__name__ if isinstance(hint, type) else str(hint).replace("typing.", "")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from penstock.config.providers import ask
 from penstock.errors import ValueNotSecret
 
 if TYPE_CHECKING:
@@ -29,20 +31,16 @@ class Place:
 class Search:
     """Where a value was looked for, and what was found."""
 
-    tried: tuple[Place, ...]
+    tried: tuple[Place, ...] = ()
     place: Place | None = None
     value: Any = field(default=None, repr=False)
-
-    @property
-    def found(self) -> bool:
-        """Whether there is a value."""
-        return self.place is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sections:
-    """The sections of a lookup: what was asked for, what specs add, and the last one, which always stays."""
+    """The sections of a lookup: asked for, and added by specs. `fixed` and `kept` are never dropped."""
 
+    fixed: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
@@ -51,7 +49,7 @@ class Sections:
         """The sections of a spec that is the field `name` of another one; `_name` adds none."""
         if name.startswith("_"):
             return self
-        return Sections(asked=self.asked, added=(*self.added, *self.kept), kept=(name,))
+        return replace(self, added=(*self.added, *self.kept), kept=(name,))
 
     def chain(self) -> Iterator[tuple[str, ...]]:
         """All sections first, then with fewer and fewer, dropped from the right.
@@ -74,41 +72,62 @@ class Sections:
             case _:
                 pass
         for way in dict.fromkeys(ways):
-            yield (*way, *self.kept)
+            yield (*self.fixed, *way, *self.kept)
 
 
-def search(
-    key: str,
-    *,
-    providers: Sequence[ConfigProvider],
-    sections: Sections,
-    pipeline_name: str | None = None,
-    hint: Any = Any,
-    secret: bool = False,
-    tables: bool = True,
-) -> Search:
-    """Ask every provider, with the pipeline's name as first section, then without; the first value wins.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What one place holds: a value or None. `misplaced` is a secret where secrets must not be."""
 
-    Without `tables` a whole section is no value.
+    place: Place
+    value: Any = field(default=None, repr=False)
+    misplaced: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lookup:
+    """One value to look for. Without `tables` a whole section is no value.
+
+    `whole` looks for one value in place of many fields. A section ends that search: the fields are in there.
     """
-    tried: list[Place] = []
-    for provider, first, way in _questions(providers, sections, pipeline_name):
-        value, full = provider.get_value(key, hint, first, *way)
-        place = Place(provider=provider.name, key=full)
-        if value is not None and (tables or not isinstance(value, Mapping)):
-            if secret and not provider.supports_secrets:
-                raise ValueNotSecret(field=key, place=str(place))
-            return Search(tried=(*tried, place), place=place, value=value)
-        if provider.supports_secrets or not secret:
-            tried.append(place)
-    return Search(tried=tuple(tried))
+
+    key: str
+    sections: Sections = field(default_factory=Sections)
+    pipeline_name: str | None = None
+    hint: Any = Any
+    secret: bool = False
+    tables: bool = True
+    whole: bool = False
+
+    def look(self, providers: Sequence[ConfigProvider]) -> Iterator[Seen]:
+        """Every place in its order. One that must not hold secrets is only shown where it holds this one.
+
+        With the pipeline's name as the first section every provider is asked, then all again without it.
+        """
+        for first in (self.pipeline_name, None) if self.pipeline_name else (None,):
+            for provider in providers:
+                for way in self.sections.chain() if provider.supports_sections else [()]:
+                    value, full = ask(provider, self.key, self.hint, first, *way)
+                    found = value is not None and (self.tables or not isinstance(value, Mapping))
+                    place = Place(provider=provider.name, key=full)
+                    if provider.supports_secrets or not self.secret:
+                        yield Seen(place=place, value=_own(value) if found else None)
+                    elif found and not (self.whole and isinstance(value, Mapping)):
+                        yield Seen(place=place, misplaced=True)
+
+    def first(self, providers: Sequence[ConfigProvider]) -> Search:
+        """The value at the first place that has one."""
+        tried: list[Place] = []
+        for seen in self.look(providers):
+            if seen.misplaced:
+                raise ValueNotSecret(field=self.key, place=str(seen.place))
+            tried.append(seen.place)
+            if self.whole and isinstance(seen.value, Mapping):
+                break
+            if seen.value is not None:
+                return Search(tried=tuple(tried), place=seen.place, value=seen.value)
+        return Search(tried=tuple(tried))
 
 
-def _questions(
-    providers: Sequence[ConfigProvider], sections: Sections, pipeline_name: str | None
-) -> Iterator[tuple[ConfigProvider, str | None, tuple[str, ...]]]:
-    for first in (pipeline_name, None) if pipeline_name else (None,):
-        for provider in providers:
-            ways = sections.chain() if provider.supports_sections else [()]
-            for way in ways:
-                yield provider, first, way
+def _own(value: Any) -> Any:
+    return deepcopy(value) if isinstance(value, (dict, list)) else value

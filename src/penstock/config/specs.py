@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform, o
 from pydantic import BaseModel, ConfigDict
 
 from penstock.config.hints import is_secret
-from penstock.config.secrets import MASK
+from penstock.config.native import taken_apart
+from penstock.config.redact import redact
+from penstock.config.secret import Masked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,29 +48,53 @@ class BaseConfiguration(BaseModel):
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
         secret = secret_fields(type(self))
         for name, value in super().__repr_args__():
-            yield name, (_Masked() if name in secret and value is not None else value)
+            yield name, (Masked() if name in secret and value is not None else value)
+
+    def __repr__(self) -> str:
+        return redact(super().__repr__())
+
+    def __str__(self) -> str:
+        return redact(super().__str__())
 
 
 class CredentialsConfiguration(BaseConfiguration):
     """The base of all credentials. Their section is `credentials`; one text may stand for all fields.
 
-    Override `parse_native_representation` to take such a text apart.
+    Override `parse_native_representation` to take such a text apart, `to_native_representation` to make one.
+
+    >>> class Login(CredentialsConfiguration):
+    ...     user: str = None
+    ...     def parse_native_representation(self, native_value):
+    ...         self.user = native_value.removeprefix("login:")
+    >>> Login("login:ada"), Login(user="ada")
+    (Login(user='ada'), Login(user='ada'))
     """
 
     __section__: ClassVar[str | None] = "credentials"
 
+    def __init__(self, native_value: Any = None, /, **fields: Any) -> None:
+        """Made from fields, or from the one value that stands for them."""
+        super().__init__(**{**taken_apart(type(self), native_value), **fields})
+
     def parse_native_representation(self, native_value: Any) -> None:
-        """Set the fields from one value, such as a connection string. ValueError where it is none."""
+        """Set the fields from one value, such as a connection string; ValueError where it is none."""
         raise ValueError(f"{type(self).__name__} cannot be given as one value")
+
+    def to_native_representation(self) -> Any:
+        """One value that stands for all fields. It holds secrets."""
+        raise NotImplementedError(f"{type(self).__name__} cannot be told in one value")
+
+    def to_native_credentials(self) -> Any:
+        """What a library that knows nothing of penstock logs in with: the native representation."""
+        return self.to_native_representation()
+
+
+TCredentials = CredentialsConfiguration
+"""Any credentials, for annotations."""
 
 
 class NotResolved:
     """Marks an annotated type as one that no provider is asked for: `Annotated[str, NotResolved()]`."""
-
-
-class _Masked:
-    def __repr__(self) -> str:
-        return MASK
 
 
 def secret_fields(spec: type[BaseModel]) -> frozenset[str]:

@@ -9,8 +9,11 @@ from typing import Final, NamedTuple
 from penstock.errors import InvalidJobFileName
 
 _PARTS: Final = ("table_name", "file_id", "retry_count", "file_format")
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f\\]")
-_LONGEST, _LONGEST_COUNT = 255 - len(".exception"), 9
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]")
+_COUNT = re.compile(r"0|[1-9][0-9]{0,8}")
+_MESSAGE, _SHOWN = "exception", 80
+# Room for the message beside it and for nine digits of retries: a retry must not make a name too long.
+_LONGEST = 255 - len(f".{_MESSAGE}") - 9
 
 
 class ParsedLoadJobFileName(NamedTuple):
@@ -50,18 +53,26 @@ class ParsedLoadJobFileName(NamedTuple):
         """Read a name, or a path that ends in one."""
         name = file_name.rsplit("/", 1)[-1]
         parts = name.split(".")
-        if len(name.encode("utf-8", "replace")) > _LONGEST:
-            raise InvalidJobFileName(file_name=name[:80] + "…", reason=f"it has more than {_LONGEST} bytes")
-        if _UNSAFE.search(name):
-            raise InvalidJobFileName(file_name=name, reason="it has a character in it that no name may have")
         compressed = len(parts) == len(_PARTS) + 1 and parts[-1] == "gz"
-        if len(parts) - compressed != len(_PARTS) or not all(parts):
-            raise InvalidJobFileName(file_name=name, reason=f"it has {len(parts)} parts between dots")
-        if not (parts[2].isascii() and parts[2].isdecimal()) or len(parts[2]) > _LONGEST_COUNT:
-            raise InvalidJobFileName(file_name=name, reason=f"{parts[2]!r} is no number of retries")
+        if reason := _fault(name, parts[:-1] if compressed else parts):
+            shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
+            raise InvalidJobFileName(file_name=shown, reason=reason)
         return ParsedLoadJobFileName(parts[0], parts[1], int(parts[2]), parts[3], compressed)
 
     @staticmethod
     def new_file_id() -> str:
         """Ten random hexadecimal digits."""
         return secrets.token_hex(5)
+
+
+def _fault(name: str, parts: list[str]) -> str | None:
+    """Why this cannot be a name, or None. It must read back as it was written, whatever it is retried."""
+    if _UNSAFE.search(name):
+        return "it has a character in it that no name may have"
+    if len(parts) != len(_PARTS) or not all(parts):
+        return f"it has {name.count('.') + 1} parts between dots"
+    if not _COUNT.fullmatch(parts[2]):
+        return f"{parts[2][:_SHOWN]!r} is no number of retries"
+    if len(name.encode("utf-8", "replace")) - len(parts[2]) > _LONGEST:
+        return f"it has more than {_LONGEST} bytes beside the number of retries"
+    return "this ending is that of messages beside jobs" if parts[3] == _MESSAGE else None

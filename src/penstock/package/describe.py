@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from penstock.package.control import read_control
+from penstock.errors import PackageDamaged
 from penstock.package.info import LoadJobInfo, LoadPackageInfo, moment
-from penstock.package.layout import COMPLETED, JOB_STATES, SCHEMA, SEALED
+from penstock.package.layout import COMPLETED, JOB_STATES, NORMALIZED, SCHEMA
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
@@ -23,23 +23,33 @@ def describe(package: Package) -> LoadPackageInfo:
     board = package.jobs.board()
     jobs = {state: job_infos(package, board.having(state)) for state in JOB_STATES}
     completed = files.get(COMPLETED)
-    sealed = read_control(package.store, SEALED, "sealed") if SEALED in files else None
+    mark = package.mark()
     return LoadPackageInfo(
         load_id=package.load_id,
         package_path=package.path,
         state=package.status,
-        schema=Schema.from_dict(package.schema()) if SCHEMA in files else None,
+        schema=read_schema(package) if SCHEMA in files else None,
         schema_update=package.applied_schema_updates() or package.schema_updates() or {},
         completed_at=moment(completed.modified) if completed else None,
         jobs=jobs,
-        sequence=sealed["sequence"] if sealed else None,
+        sequence=mark.sequence if mark else None,
     )
+
+
+def read_schema(package: Package) -> Schema:
+    """The schema that stands in the package."""
+    document = package.schema()
+    try:
+        return Schema.from_dict(document)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        reason = f"{error!r} while a schema was read"
+        raise PackageDamaged(path=package.store.path(SCHEMA), reason=reason) from error
 
 
 def job_infos(package: Package, jobs: Iterable[Placed]) -> list[LoadJobInfo]:
     """Jobs with the sizes that were counted when they were written, or the size of the file itself."""
     placed = list(jobs)
-    facts = _facts(package.normalized()) if placed else {}
+    facts = _facts(package) if placed else {}
     now = time.time()
     return [_info(package, job, facts.get(job.name.job_id(), {}), now) for job in placed]
 
@@ -58,5 +68,8 @@ def _info(package: Package, job: Placed, facts: Mapping[str, Any], now: float) -
     )
 
 
-def _facts(normalized: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    return {entry["job_id"]: entry for entry in normalized.get("jobs", ())}
+def _facts(package: Package) -> dict[str, Mapping[str, Any]]:
+    jobs = package.normalized().get("jobs", [])
+    if not isinstance(jobs, list) or not all(isinstance(job, dict) and "job_id" in job for job in jobs):
+        raise PackageDamaged(path=package.store.path(NORMALIZED), reason="its jobs are no list of jobs")
+    return {job["job_id"]: job for job in jobs}

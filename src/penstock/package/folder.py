@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from penstock.errors import UnsafePath
+from penstock.package.record import fitting
+from penstock.package.storage import checked
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -28,5 +32,10 @@ class DataFolder:
 
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> DataFolder:
-        """Read what `to_dict` gave."""
-        return DataFolder(**document)
+        """Read what `to_dict` gave; a path that leads out of the package is a `ValueError`."""
+        folder = fitting(DataFolder(**document))
+        try:
+            checked(folder.path)
+        except UnsafePath as error:
+            raise ValueError(error.message) from error
+        return folder

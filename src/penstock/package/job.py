@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import PackageDamaged
+from penstock.errors import PackageDamaged, UsageError
 from penstock.interfaces import LoadMark
 from penstock.interfaces.jobs import ParsedLoadJobFileName
 from penstock.package.control import read_control
 from penstock.package.folder import DataFolder
 from penstock.package.layout import SEALED
 from penstock.package.projection import Projection
+from penstock.package.record import fitting, record
 from penstock.package.storage import FileStorage
 from penstock.spark.paths import spark_path
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyspark.sql import DataFrame, SparkSession
+
+_PARTS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +74,10 @@ def read_job(path: str, **options: Any) -> JobFile:
     Give it what `start_file_load` got: the rows are `read_job(path).frame(spark)`, and a commit that carries
     `read_job(path).mark` can be told from every other.
     """
-    package_path, folder, name = path.rsplit("/", 2)
-    return parse_job(FileStorage(package_path, **options), f"{folder}/{name}")
+    package_path, *job = path.rsplit("/", 2)
+    if len(job) != _PARTS:
+        raise UsageError(f"{path!r} is no address of a job file", hint="give what start_job() gave")
+    return parse_job(FileStorage(package_path, **options), "/".join(job))
 
 
 def parse_job(storage: FileStorage, name: str) -> JobFile:
@@ -87,15 +92,22 @@ def parse_job(storage: FileStorage, name: str) -> JobFile:
 
 
 def _job(storage: FileStorage, name: str, document: Mapping[str, Any]) -> JobFile:
-    sealed = read_control(storage, SEALED, "sealed")
-    return JobFile(
-        name=ParsedLoadJobFileName.parse(name),
-        load_id=document["load_id"],
-        package_path=storage.root,
-        data=DataFolder.from_dict(document["data"]),
-        columns=document["columns"],
-        data_format=document["data_format"],
-        rows=document["rows"],
-        projection=Projection.from_dict(document["projection"]),
-        mark=LoadMark(**sealed) if sealed else None,
+    return fitting(
+        JobFile(
+            name=ParsedLoadJobFileName.parse(name),
+            load_id=document["load_id"],
+            package_path=storage.root,
+            data=DataFolder.from_dict(document["data"]),
+            columns=document["columns"],
+            data_format=document["data_format"],
+            rows=document["rows"],
+            projection=Projection.from_dict(document["projection"]),
+            mark=read_mark(storage),
+        )
     )
+
+
+def read_mark(storage: FileStorage) -> LoadMark | None:
+    """The slot that the package which `storage` stands in has taken, or None while it has none."""
+    sealed = read_control(storage, SEALED, "sealed")
+    return None if sealed is None else record(LoadMark, sealed, path=storage.path(SEALED))

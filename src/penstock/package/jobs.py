@@ -55,7 +55,8 @@ class Jobs:
     def complete(self, file_name: str, result: Mapping[str, Any] | None = None) -> str:
         """From started to completed; `result` is what the destination said, kept beside the job."""
         name = _name(file_name)
-        if result is not None:
+        # What is said about a job that somebody else has completed stays as they said it.
+        if result is not None and self._stands(STARTED_JOBS, name):
             self._storage.put(_result_path(name), versioned(result))
         return self._move(name, STARTED_JOBS, COMPLETED_JOBS)
 
@@ -70,7 +71,8 @@ class Jobs:
     def fail(self, file_name: str, message: str | None = None) -> str:
         """From started to failed, with the message beside it."""
         name = _name(file_name)
-        self._storage.put(f"{FAILED_JOBS}/{name.file_name()}{EXCEPTION}", (message or "").encode())
+        if self._stands(STARTED_JOBS, name):
+            self._storage.put(f"{FAILED_JOBS}/{name.file_name()}{EXCEPTION}", _text(message or ""))
         return self._move(name, STARTED_JOBS, FAILED_JOBS)
 
     def failed_message(self, name: ParsedLoadJobFileName) -> str | None:
@@ -86,8 +88,12 @@ class Jobs:
         return read_control(self._storage, _result_path(name), "result")
 
     def remove_completed(self) -> None:
-        """Delete completed jobs, all of them or none: a package with failed jobs keeps them."""
+        """Delete completed jobs, all of them or none: a package with failed jobs keeps them.
+
+        What half-done moves have left goes first: a file of a completed job would come back to life.
+        """
         if not self.board().having(FAILED_JOBS):
+            self.repair()
             self._storage.delete(COMPLETED_JOBS)
 
     def failed(self, *, load_id: str, completed: bool) -> list[Placed]:
@@ -99,12 +105,16 @@ class Jobs:
     def _again(
         self, name: ParsedLoadJobFileName, source: TJobState, message: str | None, kind: str | None
     ) -> str:
-        again = name.with_retry()
-        if message is not None:
+        # A name that could not be read back would lose the job.
+        again = _name(name.with_retry().file_name())
+        if message is not None and self._stands(source, name):
             text = f"retry: {kind or 'transient'}\n{message}"
-            self._storage.put(_exception_path(again), text.encode())
+            self._storage.put(_exception_path(again), _text(text))
         self._move_as(name, source, again, NEW_JOBS)
         return again.file_name()
+
+    def _stands(self, state: TJobState, name: ParsedLoadJobFileName) -> bool:
+        return self._storage.exists(f"{state}/{name.file_name()}")
 
     def _move(self, name: ParsedLoadJobFileName, source: TJobState, target: TJobState) -> str:
         return self._move_as(name, source, name, target)
@@ -125,6 +135,11 @@ class Jobs:
 
 def _name(file_name: str) -> ParsedLoadJobFileName:
     return ParsedLoadJobFileName.parse(file_name)
+
+
+def _text(message: str) -> bytes:
+    """Messages come from anywhere: half a character in one must not keep a job from failing."""
+    return message.encode(errors="backslashreplace")
 
 
 def _result_path(name: ParsedLoadJobFileName) -> str:

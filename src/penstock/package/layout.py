@@ -10,6 +10,8 @@ from penstock.errors import UnsafePath
 TLoadPackageStatus = Literal["new", "extracted", "normalized", "loaded", "aborted"]
 """How far a package has come."""
 
+FINISHED: frozenset[TLoadPackageStatus] = frozenset(("loaded", "aborted"))
+
 TJobState = Literal["new_jobs", "failed_jobs", "started_jobs", "completed_jobs"]
 """The folder that a job file stands in."""
 
@@ -53,12 +55,17 @@ class TLoadPackage(TypedDict, total=False):
     """State of the load package"""
 
 
+def is_load_id(name: str) -> bool:
+    """Whether a folder of that name can be a package."""
+    return bool(_LOAD_ID.fullmatch(name)) and ".." not in name
+
+
 def check_load_id(load_id: str) -> str:
     """Refuse an id that cannot be the name of a folder.
 
     >>> check_load_id("1794700870.5798686")
     '1794700870.5798686'
     """
-    if not _LOAD_ID.fullmatch(load_id) or ".." in load_id:
+    if not is_load_id(load_id):
         raise UnsafePath(name=load_id[:120], reason="it cannot be a load id")
     return load_id

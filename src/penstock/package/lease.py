@@ -8,20 +8,19 @@ anything is the sequence slot.
 
 from __future__ import annotations
 
-import getpass
-import os
-import socket
+import math
+import re
 import threading
 import time
-import uuid
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Final
 
 from penstock.errors import LeaseLost, PackageDamaged, PipelineLocked
 from penstock.package.control import current_form, read_control, versioned
+from penstock.package.holder import Holder, LeaseTimes
 from penstock.package.layout import LEASE
+from penstock.package.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,44 +29,13 @@ if TYPE_CHECKING:
 
 _DIGITS = 10
 _KEPT = 3
+_NAME: Final = re.compile(rf"([0-9]{{{_DIGITS}}})\.(json|beat|released)")
+# Of a clock that cannot jump, one that goes on while the machine sleeps, where there is one.
+_CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaseTimes:
-    """Seconds. A holder beats every `beat`; one that has not beaten for `alive` may be taken for dead."""
-
-    beat: float = 5.0
-    alive: float = 30.0
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "unknown"
-
-
-def _machine() -> str | None:
-    """This boot of this machine, and which table of processes: containers share the one, not the other."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        return f"{boot}/{Path('/proc/self/ns/pid').stat().st_ino}"
-    except OSError:
-        return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
-    """Who holds the lease, for the next one to read."""
-
-    token: str = field(default_factory=lambda: uuid.uuid4().hex)
-    host: str = field(default_factory=socket.gethostname)
-    machine: str | None = field(default_factory=_machine)
-    process: int = field(default_factory=os.getpid)
-    user: str = field(default_factory=_user)
-    started_at: float = field(default_factory=time.time)
-    beat: float = 5.0
-    alive: float = 30.0
+def _now() -> float:
+    return time.clock_gettime(_CLOCK)
 
 
 class Lease:
@@ -78,11 +46,17 @@ class Lease:
     """
 
     def __init__(
-        self, storage: FileStorage, epoch: int, holder: Holder, *, on_lost: Callable[[], None] | None = None
+        self,
+        storage: FileStorage,
+        epoch: int,
+        holder: Holder,
+        *,
+        since: float,
+        on_lost: Callable[[], None] | None = None,
     ) -> None:
         self._storage, self.epoch, self.holder = storage, epoch, holder
         self._on_lost = on_lost
-        self._last_beat = time.monotonic()
+        self._last_beat = since
         self._count = 0
         self._lost, self._ended = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="penstock-lease", daemon=True)
@@ -95,7 +69,7 @@ class Lease:
 
     def check(self) -> None:
         """Stop here if the lease is lost, or if it was not renewed for so long that it may be."""
-        if time.monotonic() - self._last_beat > self.holder.alive:
+        if self._is_late():
             self._lose()
         if self._lost.is_set():
             raise LeaseLost(epoch=self.epoch, host=self.holder.host)
@@ -105,30 +79,34 @@ class Lease:
         self._ended.set()
         self._thread.join(timeout=self.holder.alive)
         if not self._lost.is_set():
-            self._storage.put(_path(self.epoch, "released"), versioned({"token": self.holder.token}))
+            _release(self._storage, self.epoch, self.holder)
 
     def _run(self) -> None:
         while not self._ended.wait(self.holder.beat):
             try:
                 self._beat()
-            except (OSError, PackageDamaged):
+            except OSError:
                 # A storage that does not answer may come back in time; the deadline decides.
-                late = time.monotonic() - self._last_beat > self.holder.alive
-            else:
-                late = False
-            if late:
-                self._lose()
+                if self._is_late():
+                    self._lose()
             if self._lost.is_set():
                 return
 
     def _beat(self) -> None:
+        """Renew, but never what has run out: whoever watched may be about to take it, or have taken it."""
+        begun = _now()
+        if self._is_late():
+            self._lose()
+            return
+        self._count += 1
+        beat(self._storage, self.epoch, self._count)
         if highest(self._storage) > self.epoch:
             self._lose()
             return
-        begun = time.monotonic()
-        self._count += 1
-        beat(self._storage, self.epoch, self._count)
         self._last_beat = begun
+
+    def _is_late(self) -> bool:
+        return _now() - self._last_beat > self.holder.alive
 
     def _lose(self) -> None:
         if not self._lost.is_set():
@@ -151,14 +129,18 @@ def acquire(
     limits = times or LeaseTimes()
     holder = Holder(beat=limits.beat, alive=limits.alive)
     epoch = highest(storage)
-    if epoch and not storage.exists(_path(epoch, "released")):
-        _wait_for_death(storage, epoch, pipeline)
-    mine = epoch + 1
+    was_held = epoch > 0 and not storage.exists(_path(epoch, "released"))
+    last_sign = _wait_for_death(storage, epoch, pipeline) if was_held else None
+    mine, since = epoch + 1, _now()
     if not storage.put_if_absent(_path(mine, "json"), versioned(asdict(holder))) or highest(storage) > mine:
-        raise _locked(storage, highest(storage), pipeline)
+        raise _locked(storage, pipeline)
+    if was_held and storage.read(_path(epoch, "beat")) != last_sign:
+        # It beat just now: it will find this epoch and stop, but until then it may go on.
+        _release(storage, mine, holder)
+        raise _locked(storage, pipeline)
     beat(storage, mine, 0)
     _tidy(storage, mine)
-    return Lease(storage, mine, holder, on_lost=on_lost)
+    return Lease(storage, mine, holder, since=since, on_lost=on_lost)
 
 
 @contextmanager
@@ -179,8 +161,7 @@ def held(
 
 def highest(storage: FileStorage) -> int:
     """The epoch that counts, 0 when nobody ever held the lease."""
-    epochs = (name.removesuffix(".json") for name in storage.names(LEASE) if name.endswith(".json"))
-    return max((int(epoch) for epoch in epochs if epoch.isdecimal()), default=0)
+    return max((epoch for epoch, suffix, _ in _listed(storage) if suffix == "json"), default=0)
 
 
 def beat(storage: FileStorage, epoch: int, count: int) -> None:
@@ -188,26 +169,34 @@ def beat(storage: FileStorage, epoch: int, count: int) -> None:
     storage.put(_path(epoch, "beat"), versioned({"count": count, "at": time.time()}))
 
 
-def _wait_for_death(storage: FileStorage, epoch: int, pipeline: str) -> None:
-    """Return when the holder is dead; raise at once while it shows signs of life."""
+def _release(storage: FileStorage, epoch: int, holder: Holder) -> None:
+    storage.put(_path(epoch, "released"), versioned({"token": holder.token}))
+
+
+def _wait_for_death(storage: FileStorage, epoch: int, pipeline: str) -> bytes | None:
+    """Return when the holder is dead, with its last sign of life; raise at once while it shows one."""
     holder = _holder(storage, epoch)
-    if _process_is_gone(holder):
-        return
-    seen = _last_beat(storage, epoch)
-    if _age(holder, seen) < holder.alive:
-        raise _locked(storage, epoch, pipeline)
-    # Old by the clock, which may be wrong on either side: a living holder beats while it is watched.
-    until = time.monotonic() + max(holder.alive, 2 * holder.beat)
-    while time.monotonic() < until:
+    if holder is None:  # tidied away, so others have held it since
+        raise _locked(storage, pipeline)
+    seen = storage.read(_path(epoch, "beat"))
+    if holder.is_gone():
+        return seen
+    if abs(time.time() - _beaten_at(storage, epoch, holder)) < holder.alive:
+        raise _locked(storage, pipeline)
+    # Far off by the clock, which may be wrong on either side: a living holder beats while it is watched.
+    until = _now() + max(holder.alive, 2 * holder.beat)
+    while _now() < until:
         time.sleep(min(holder.beat, 1.0))
         if storage.exists(_path(epoch, "released")):
-            return
-        if _last_beat(storage, epoch) != seen or highest(storage) > epoch:
-            raise _locked(storage, highest(storage), pipeline)
+            return storage.read(_path(epoch, "beat"))
+        if storage.read(_path(epoch, "beat")) != seen or highest(storage) > epoch:
+            raise _locked(storage, pipeline)
+    return seen
 
 
-def _locked(storage: FileStorage, epoch: int, pipeline: str) -> PipelineLocked:
-    holder = _holder(storage, epoch)
+def _locked(storage: FileStorage, pipeline: str) -> PipelineLocked:
+    # Others may go on while this looks; who held it last is told as well as it can be.
+    holder = _holder(storage, highest(storage)) or Holder(host="unknown", process=0, user="somebody")
     return PipelineLocked(
         pipeline=pipeline,
         host=holder.host,
@@ -218,40 +207,37 @@ def _locked(storage: FileStorage, epoch: int, pipeline: str) -> PipelineLocked:
     )
 
 
-def _holder(storage: FileStorage, epoch: int) -> Holder:
-    path = _path(epoch, "json")
+def _holder(storage: FileStorage, epoch: int) -> Holder | None:
+    name = _path(epoch, "json")
+    content = storage.read_json(name)
+    if content is None:
+        return None
+    path = storage.path(name)
+    holder = record(Holder, current_form(content, "lease", path=path), path=path)
+    if min(holder.beat, holder.alive) <= 0:
+        raise PackageDamaged(path=path, reason="it beats never, or has no time to live")
+    return holder
+
+
+def _beaten_at(storage: FileStorage, epoch: int, holder: Holder) -> float:
+    """When the holder says it has beaten last. What cannot be understood is watched, as if it were old."""
     try:
-        return Holder(**current_form(storage.read_json(path), "lease", path=storage.path(path)))
-    except TypeError as error:
-        raise PackageDamaged(path=storage.path(path), reason=str(error)) from error
-
-
-def _last_beat(storage: FileStorage, epoch: int) -> dict[str, Any]:
-    return read_control(storage, _path(epoch, "beat"), "beat") or {}
-
-
-def _age(holder: Holder, seen: dict[str, Any]) -> float:
-    return time.time() - float(seen.get("at", holder.started_at))
-
-
-def _process_is_gone(holder: Holder) -> bool:
-    """True only when it is certain: the same machine and table of processes, and no such process."""
-    if holder.machine is None or holder.machine != _machine():
-        return False
-    try:
-        os.kill(holder.process, 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return False
+        seen = read_control(storage, _path(epoch, "beat"), "beat") or {}
+    except PackageDamaged:
+        return -math.inf
+    at = seen.get("at", holder.started_at)
+    return float(at) if isinstance(at, int | float) else -math.inf
 
 
 def _tidy(storage: FileStorage, epoch: int) -> None:
-    for name in storage.names(LEASE):
-        number = name.split(".", 1)[0]
-        if number.isdecimal() and int(number) <= epoch - _KEPT:
+    for number, _, name in _listed(storage):
+        if number <= epoch - _KEPT:
             storage.delete(f"{LEASE}/{name}")
+
+
+def _listed(storage: FileStorage) -> list[tuple[int, str, str]]:
+    found = (_NAME.fullmatch(name) for name in storage.names(LEASE))
+    return [(int(name[1]), name[2], name[0]) for name in found if name]
 
 
 def _path(epoch: int, suffix: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,8 @@ from penstock.errors import PackageDamaged
 from penstock.interfaces import LoadMark
 from penstock.package.control import current_form, versioned
 from penstock.package.folder import DataFolder
+from penstock.package.record import fitting
+from penstock.package.storage import from_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,11 +70,7 @@ class Manifest:
     @staticmethod
     def from_json(content: bytes, *, path: str = "a sealed manifest") -> Manifest:
         """Read what `to_json` wrote, in this release or in an older one."""
-        try:
-            document = json.loads(content)
-        except (ValueError, RecursionError) as error:
-            raise PackageDamaged(path=path, reason=str(error)) from error
-        found = Manifest.from_dict(document, path=path)
+        found = Manifest.from_dict(from_json(content, path=path), path=path)
         return replace(found, stored_hash=hashlib.sha256(content).hexdigest())
 
     @staticmethod
@@ -81,8 +78,8 @@ class Manifest:
         """The values of a document. A field that nobody knows is refused: it may change the meaning."""
         content = current_form(document, "manifest", path=path)
         try:
-            content["tables"] = tuple(TableEntry(**entry) for entry in content["tables"])
-            content["folders"] = tuple(DataFolder(**folder) for folder in content["folders"])
-            return Manifest(**content)
+            content["tables"] = tuple(fitting(TableEntry(**entry)) for entry in content["tables"])
+            content["folders"] = tuple(DataFolder.from_dict(folder) for folder in content["folders"])
+            return fitting(Manifest(**content))
         except (KeyError, TypeError, ValueError) as error:
             raise PackageDamaged(path=path, reason=f"{error} is missing or wrong in it") from error

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import random
 import time
+from contextlib import contextmanager
 from datetime import datetime
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
+from penstock.errors import StorageNotReachable
 from penstock.package.entry import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6)
 _TIMES = ("LastModified", "last_modified", "updated", "mtime", "created")
+
+
+@contextmanager
+def answering(path: str) -> Iterator[None]:
+    """Client libraries have errors of their own for a store that does not answer: make them one of ours."""
+    try:
+        yield
+    except (OSError, NotImplementedError, TypeError, ValueError):
+        raise
+    except Exception as error:
+        raise StorageNotReachable(path=path, reason=f"{type(error).__name__}: {error}") from error
 
 
 class ObjectFiles:
@@ -21,17 +37,20 @@ class ObjectFiles:
 
     def read(self, path: str) -> bytes:
         """The whole content."""
-        content: bytes = self._files.cat_file(path)
+        with answering(path):
+            content: bytes = self._files.cat_file(path)
         return content
 
     def exists(self, path: str) -> bool:
         """Whether an object, or anything below such a prefix, is there."""
-        self._files.invalidate_cache()
-        return bool(self._files.exists(path))
+        with answering(path):
+            self._files.invalidate_cache()
+            return bool(self._files.exists(path))
 
     def put(self, path: str, content: bytes) -> None:
         """Replace an object; stores do that at once."""
-        self._files.pipe_file(path, content)
+        with answering(path):
+            self._files.pipe_file(path, content)
 
     def put_if_absent(self, path: str, content: bytes) -> bool:
         """Make an object under a name that nobody has taken; `content` must be the caller's alone.
@@ -40,10 +59,10 @@ class ObjectFiles:
         ours if it is what we sent.
         """
         try:
-            self._create(path, content)
+            with answering(path):
+                self._create(path, content)
         except OSError:
-            self._files.invalidate_cache()
-            if not self._files.exists(path):
+            if not self.exists(path):
                 raise
             return self.read(path) == content
         return True
@@ -63,32 +82,35 @@ class ObjectFiles:
 
     def move(self, source: str, target: str) -> None:
         """Copy, then delete: a stop in between leaves both, and the further one counts."""
-        self._files.cp_file(source, target)
-        self._files.rm_file(source)
+        with answering(source):
+            self._files.cp_file(source, target)
+            self._files.rm_file(source)
 
     def entries(self, folder: str) -> list[Entry]:
         """What stands directly below a prefix."""
-        self._files.invalidate_cache()
-        found = []
-        for item in self._files.ls(folder, detail=True):
-            name = str(item["name"]).rstrip("/")
-            if name.strip("/") != folder.strip("/"):  # some stores list the folder itself
-                size = int(item.get("size") or 0)
-                found.append(
-                    Entry(name.rsplit("/", 1)[-1], size, _modified(item), item["type"] == "directory")
-                )
-        return found
+        with answering(folder):
+            self._files.invalidate_cache()
+            items = self._files.ls(folder, detail=True)
+        # Some stores list the folder itself.
+        return [_entry(item) for item in items if str(item["name"]).strip("/") != folder.strip("/")]
 
     def delete(self, path: str) -> None:
         """Delete an object, or everything below a prefix, in as few requests as the store allows."""
-        self._files.invalidate_cache()
-        self._files.rm(path, recursive=True)
-        self._files.invalidate_cache()
+        with answering(path):
+            self._files.invalidate_cache()
+            self._files.rm(path, recursive=True)
+            self._files.invalidate_cache()
 
     def open_new(self, path: str) -> IO[bytes]:
         """A data object to be written; it is there when closed."""
-        stream: IO[bytes] = self._files.open(path, "wb")
+        with answering(path):
+            stream: IO[bytes] = self._files.open(path, "wb")
         return stream
+
+
+def _entry(item: dict[str, Any]) -> Entry:
+    name = str(item["name"]).rstrip("/").rsplit("/", 1)[-1]
+    return Entry(name, int(item.get("size") or 0), _modified(item), item["type"] == "directory")
 
 
 def _modified(item: dict[str, Any]) -> float:
@@ -99,6 +121,13 @@ def _modified(item: dict[str, Any]) -> float:
         case int() | float():
             return float(found)
         case str():
-            return datetime.fromisoformat(found).timestamp()
+            return _parsed(found)
         case _:
             return 0.0
+
+
+def _parsed(text: str) -> float:
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return 0.0

@@ -11,10 +11,11 @@ from penstock.errors import (
     LoadPackageCancelled,
     LoadPackageNotFound,
     PackageDamaged,
+    UsageError,
 )
-from penstock.interfaces import LoadMark
+from penstock.interfaces.jobs import ParsedLoadJobFileName
 from penstock.package.control import read_control, versioned
-from penstock.package.job import JobFile, parse_job
+from penstock.package.job import JobFile, parse_job, read_mark
 from penstock.package.jobs import Jobs
 from penstock.package.layout import (
     APPLIED_SCHEMA_UPDATES,
@@ -22,6 +23,7 @@ from penstock.package.layout import (
     COMPLETED,
     DATA,
     EXTRACTED,
+    FINISHED,
     NEW_JOBS,
     NORMALIZED,
     SCHEMA,
@@ -31,12 +33,13 @@ from penstock.package.layout import (
     TLoadPackageState,
     TLoadPackageStatus,
 )
-from penstock.package.state import bumped, check_engine, default_state
+from penstock.package.state import bumped, default_state, read_state
 from penstock.package.storage import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from penstock.interfaces import LoadMark
     from penstock.package.storage import FileStorage
 
 
@@ -78,8 +81,8 @@ class Package:
         return self
 
     def create(self, state: TLoadPackageState | None = None) -> None:
-        """Make the folder: its first file is the state."""
-        self.save_state(state or default_state(self.load_id))
+        """Make the folder: its first file is the state. One that is there stays as it is."""
+        self.store.put_if_absent(STATE, as_json(bumped(state or default_state(self.load_id))))
 
     def mark_extracted(self, document: Mapping[str, Any]) -> None:
         """All rows are in; from here on the package will not be extracted again."""
@@ -103,14 +106,16 @@ class Package:
 
     def mark(self) -> LoadMark | None:
         """The slot that the package has taken, or None while it has none."""
-        sealed = read_control(self.store, SEALED, "sealed")
-        return LoadMark(**sealed) if sealed else None
+        return read_mark(self.store)
 
     def complete(self, status: TLoadPackageStatus = "loaded", *, again: bool = True) -> str:
-        """Write the last marker; gives its path. With `again=False` a second time is an error."""
+        """Write the last marker; gives the package's path. With `again=False` a second time is an error."""
+        if status not in FINISHED:
+            raise UsageError(f"a package cannot end as {status!r}", hint="use 'loaded' or 'aborted'")
         if not again and self.store.exists(COMPLETED):
             raise LoadPackageAlreadyCompleted(load_id=self.load_id)
-        self.store.put_if_absent(COMPLETED, versioned({"status": status}))
+        if not self.store.put_if_absent(COMPLETED, versioned({"status": status})) and not again:
+            raise LoadPackageAlreadyCompleted(load_id=self.load_id)
         return self.path
 
     def completion(self) -> TLoadPackageStatus | None:
@@ -120,7 +125,7 @@ class Package:
         if content in {None, b"loaded", b"aborted"}:
             return cast("TLoadPackageStatus | None", content.decode() if content else None)
         status = (read_control(self.store, COMPLETED, "completed") or {}).get("status")
-        if status not in {"loaded", "aborted"}:
+        if status not in FINISHED:
             raise PackageDamaged(path=self.store.path(COMPLETED), reason=f"it says {status!r}")
         return cast("TLoadPackageStatus", status)
 
@@ -145,8 +150,8 @@ class Package:
 
     def schema_updates(self) -> dict[str, Any] | None:
         """What `save_schema_updates` left, or None once it was applied."""
-        found = read_control(self.store, SCHEMA_UPDATES, "schema_updates")
-        return None if found is None or self.applied_schema_updates() is not None else found["tables"]
+        found = self._tables(SCHEMA_UPDATES)
+        return None if self.applied_schema_updates() is not None else found
 
     def commit_schema_updates(self, applied: Mapping[str, Any]) -> None:
         """What the destination has changed; from here on there is nothing left to change."""
@@ -155,17 +160,14 @@ class Package:
 
     def applied_schema_updates(self) -> dict[str, Any] | None:
         """What the destination has changed, or None while it was not asked."""
-        found = read_control(self.store, APPLIED_SCHEMA_UPDATES, "schema_updates")
-        return None if found is None else found["tables"]
+        return self._tables(APPLIED_SCHEMA_UPDATES)
 
     def state(self) -> TLoadPackageState:
         """The package's own state; a new one where none was saved."""
         document = self.store.read_json(STATE)
         if document is None:
             return default_state(self.load_id)
-        if not isinstance(document, dict):
-            raise PackageDamaged(path=self.store.path(STATE), reason="it holds no object")
-        return check_engine(document, path=self.store.path(STATE))
+        return read_state(document, path=self.store.path(STATE))
 
     def save_state(self, state: TLoadPackageState) -> TLoadPackageState:
         """Write the state with its hash and version; gives what was written."""
@@ -187,12 +189,23 @@ class Package:
         self.jobs.add(job.name.file_name(), versioned(job.to_dict()))
 
     def job(self, file_name: str) -> JobFile:
-        """Open a job file, done or not."""
-        for placed in self.jobs.board().jobs.values():
-            if placed.name.file_name() == file_name:
-                return parse_job(self.store, placed.path)
-        return parse_job(self.store, f"{NEW_JOBS}/{file_name}")
+        """Open a job file, done or not, whatever the number of its tries is by now."""
+        placed = self.jobs.board().jobs.get(ParsedLoadJobFileName.parse(file_name).job_id())
+        return parse_job(self.store, placed.path if placed else f"{NEW_JOBS}/{file_name}")
 
     def delete(self) -> None:
-        """Remove the folder with all that is in it."""
+        """Remove the folder with all that is in it.
+
+        The markers go first: a folder that is half deleted must not look like one that waits to be loaded.
+        """
+        self.store.delete(EXTRACTED)
+        self.store.delete(NORMALIZED)
         self.store.delete("")
+
+    def _tables(self, name: str) -> dict[str, Any] | None:
+        found = read_control(self.store, name, "schema_updates")
+        if found is None:
+            return None
+        if not isinstance(found.get("tables"), dict):
+            raise PackageDamaged(path=self.store.path(name), reason="there are no tables in it")
+        return cast("dict[str, Any]", found["tables"])

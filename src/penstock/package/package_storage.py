@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from penstock.errors import UsageError
 from penstock.interfaces.jobs import ParsedLoadJobFileName
 from penstock.package import layout
-from penstock.package.describe import describe, job_infos
-from penstock.package.layout import check_load_id
+from penstock.package.describe import describe, job_infos, read_schema
+from penstock.package.layout import FINISHED, check_load_id, is_load_id
 from penstock.package.package import Package
 from penstock.package.storage import FileStorage
-from penstock.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from penstock.package.info import LoadJobInfo, LoadPackageInfo
     from penstock.package.layout import TJobState, TLoadPackageState, TLoadPackageStatus
+    from penstock.schema import Schema
 
 _FINISHED = ".finished"
 
@@ -59,7 +59,7 @@ class PackageStorage:
         Ids are sorted as text; a clock's ids sort by time.
         """
         finished, others = self._names()
-        if self.initial_state in {"loaded", "aborted"}:
+        if self.initial_state in FINISHED:
             return sorted([*finished, *self._late(others)])
         return [name for name in others if self.package(name).status == self.initial_state]
 
@@ -103,8 +103,9 @@ class PackageStorage:
 
     def import_job(self, load_id: str, job_file_path: str, job_state: TJobState = "new_jobs") -> None:
         """Add a job by moving the file at `job_file_path` into a job folder of the package."""
-        folder, _, name = job_file_path.replace("\\", "/").rpartition("/")
-        source = FileStorage(folder or ".")
+        if job_state not in layout.JOB_STATES:
+            raise UsageError(f"{job_state!r} is no state of a job", hint=f"use one of {layout.JOB_STATES}")
+        source, name = self._beside(job_file_path)
         package = self.package(load_id).require()
         content = source.read(name)
         # Gone from there and standing here: an earlier call was stopped after its move.
@@ -157,10 +158,14 @@ class PackageStorage:
         package.create(initial_state)
         if schema is not None:
             package.save_schema(dict(schema.to_dict()))
-        if self.initial_state in {"extracted", "normalized"}:
-            package.mark_extracted({})
-        if self.initial_state == "normalized":
+        if self.initial_state == "new":
+            return
+        package.mark_extracted({})
+        if self.initial_state != "extracted":
             package.mark_normalized({})
+        if self.initial_state in FINISHED:
+            package.complete(self.initial_state)
+            self.note_finished(load_id)
 
     def complete_loading_package(self, load_id: str, load_state: TLoadPackageStatus) -> str:
         """Finish a package with a marker that says `load_state`; gives the package's path."""
@@ -194,15 +199,15 @@ class PackageStorage:
 
     def load_schema(self, load_id: str) -> Schema:
         """The package's schema."""
-        return Schema.from_dict(self.package(load_id).require().schema())
+        return read_schema(self.package(load_id).require())
 
     def save_schema(self, load_id: str, schema: Schema) -> None:
         """Keep the package's schema."""
-        self.package(load_id).save_schema(dict(schema.to_dict()))
+        self.package(load_id).require().save_schema(dict(schema.to_dict()))
 
     def save_schema_updates(self, load_id: str, schema_update: Mapping[str, Any]) -> None:
         """Keep the tables that the destination must change for this package."""
-        self.package(load_id).save_schema_updates(schema_update)
+        self.package(load_id).require().save_schema_updates(schema_update)
 
     def get_load_package_info(self, load_id: str) -> LoadPackageInfo:
         """All there is to know about a package: status, schema, jobs and their states."""
@@ -237,7 +242,7 @@ class PackageStorage:
     def is_package_partially_loaded(package_info: LoadPackageInfo) -> bool:
         """Whether a package that is not finished has jobs that are not new, or a finished one has both."""
         count = {state: len(jobs) for state, jobs in package_info.jobs.items()}
-        if package_info.state in {"loaded", "aborted"}:
+        if package_info.state in FINISHED:
             done = count.get("completed_jobs", 0)
             return 0 < done < sum(count.values())
         return sum(count.values()) > count.get("new_jobs", 0)
@@ -258,8 +263,17 @@ class PackageStorage:
     def _names(self) -> tuple[list[str], list[str]]:
         """The packages that are noted as finished, and the others: two listings."""
         noted = set(self.storage.names(_FINISHED))
-        names = [name for name in self.storage.names("") if not name.startswith(".")]
+        found = self.storage.entries("")
+        names = [entry.name for entry in found if entry.is_folder and is_load_id(entry.name)]
         return [name for name in names if name in noted], [name for name in names if name not in noted]
+
+    def _beside(self, path: str) -> tuple[FileStorage, str]:
+        """Where a file stands, by this storage's connection if it is below it, and its name there."""
+        folder, _, name = path.replace("\\", "/").rpartition("/")
+        below = folder.removeprefix(f"{self.storage.root}/")
+        if below != folder:
+            return self.storage.below(below), name
+        return FileStorage(folder or "."), name
 
     def _late(self, names: Iterable[str]) -> list[str]:
         return [name for name in names if self.package(name).completion() is not None]

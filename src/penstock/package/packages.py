@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from penstock.errors import LoadIsDecided, LoadPackageAborted
+from penstock.errors import InternalError, LoadIsDecided, LoadPackageAborted
 from penstock.package.layout import FAILED_JOBS, PACKAGES, TLoadPackageStatus
 from penstock.package.package_storage import PackageStorage
 from penstock.package.slots import Decision, Outcome, Slots
@@ -74,8 +74,12 @@ class Packages:
         return self.slots.read(last) if last else None
 
     def seal(self, manifest: Manifest) -> bool:
-        """Decide the content of the next load. False when another run has taken the slot."""
-        if not self.slots.seal(manifest):
+        """Decide the content of the next load.
+
+        False when another run was first: with this number, with this package, or with a load that is not
+        finished yet. Numbers that are left out are an error.
+        """
+        if not (self._may_seal(manifest) and self.slots.seal(manifest)):
             return False
         self.package(manifest.load_id).mark_sealed(manifest.mark)
         return True
@@ -96,16 +100,7 @@ class Packages:
     def to_roll_forward(self) -> Manifest | None:
         """The sealed load that is not finished, or None. What a crash left half done is done here first."""
         manifest = self.last_sealed()
-        if manifest is None:
-            return None
-        package = self.package(manifest.load_id)
-        if package.mark() is None:
-            package.mark_sealed(manifest.mark)
-        outcome = self.slots.outcome(manifest.sequence)
-        if outcome is not None and outcome.decision == "abort":
-            self.finish(manifest.load_id, "aborted")
-            return None
-        return manifest if package.completion() is None else None
+        return manifest if manifest is not None and self._is_open(manifest) else None
 
     def finish(
         self, load_id: str, status: TLoadPackageStatus = "loaded", retention: Retention | None = None
@@ -128,8 +123,10 @@ class Packages:
             self.finish(load_id, self.package(load_id).completion() or "loaded", rules)
         finished = self.loaded.list_packages()
         beyond = 0 if rules.packages is None else max(0, len(finished) - rules.packages)
+        last = self.last_sealed() if beyond else None
         for load_id in finished[:beyond]:
-            if not self.package(load_id).jobs.board().having(FAILED_JOBS):
+            is_last = last is not None and last.load_id == load_id
+            if not is_last and not self.package(load_id).jobs.board().having(FAILED_JOBS):
                 self.loaded.delete_package(load_id, not_exists_ok=True)
 
     def drop(self, load_id: str) -> TLoadPackageStatus | None:
@@ -148,6 +145,32 @@ class Packages:
             return self.slots.read(mark.sequence)
         last = self.last_sealed()
         return last if last is not None and last.load_id == load_id else None
+
+    def _may_seal(self, manifest: Manifest) -> bool:
+        last = self.slots.last()
+        if last >= manifest.sequence:
+            return last == manifest.sequence  # what stands there decides
+        if manifest.sequence < 1 or (last and manifest.sequence > last + 1):
+            raise InternalError(f"number {manifest.sequence} does not follow {last}", hint="report this")
+        before = self.slots.read(last) if last else None
+        if before is not None and self._is_open(before):
+            return False
+        mark = self.package(manifest.load_id).mark()
+        return mark is None or mark.sequence == manifest.sequence
+
+    def _is_open(self, manifest: Manifest) -> bool:
+        """Whether a sealed load is still to be rolled forward. Steps that a crash left out are done first."""
+        package = self.package(manifest.load_id)
+        outcome = self.slots.outcome(manifest.sequence)
+        if not package.exists():
+            # Its rows were given up by hand: nobody may find them counted later.
+            self._settle(manifest, "abort")
+            return False
+        if package.mark() is None:
+            package.mark_sealed(manifest.mark)
+        if outcome is not None and outcome.decision == "abort":
+            self.finish(manifest.load_id, "aborted")
+        return package.completion() is None
 
     def _settle(self, manifest: Manifest, decision: Decision) -> Outcome:
         # Who decides is part of the record: two deciders never write the same bytes.

@@ -6,20 +6,23 @@ number taken, so it cannot decide anything that was decided without it.
 
 from __future__ import annotations
 
-import json
+import re
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from penstock.errors import PackageDamaged
-from penstock.package.control import current_form, read_control, versioned
+from penstock.package.control import read_control, versioned
 from penstock.package.layout import OUTCOMES, SLOTS
 from penstock.package.manifest import Manifest
+from penstock.package.record import record
 
 if TYPE_CHECKING:
     from penstock.package.storage import FileStorage
 
 _HINT = "last.json"
 _DIGITS = 10
+_NAME: Final = re.compile(rf"([0-9]{{{_DIGITS}}})\.json")
+_MOST: Final = 10**_DIGITS - 1
 
 Decision = Literal["commit", "abort"]
 
@@ -65,8 +68,10 @@ class Slots:
         return manifest
 
     def seal(self, manifest: Manifest) -> bool:
-        """Take the slot of the manifest's number. False when another run has taken it."""
-        if not self._storage.put_if_absent(_slot(manifest.sequence), manifest.to_json()):
+        """Take the slot of the manifest's number. False when something else stands there."""
+        name, content = _slot(manifest.sequence), manifest.to_json()
+        # The same content was put there by an earlier call of ours that was stopped.
+        if not self._storage.put_if_absent(name, content) and self._storage.read(name) != content:
             return False
         self._storage.put(f"{SLOTS}/{_HINT}", versioned({"sequence": manifest.sequence}))
         return True
@@ -83,14 +88,14 @@ class Slots:
 
     def outcome(self, sequence: int) -> Outcome | None:
         """The decision on a load, or None while it is open."""
-        content = self._storage.read(_outcome(sequence))
-        if content is None:
+        document = read_control(self._storage, _outcome(sequence), "outcome")
+        if document is None:
             return None
         path = self._storage.path(_outcome(sequence))
-        try:
-            return Outcome(**current_form(json.loads(content), "outcome", path=path))
-        except (TypeError, ValueError) as error:
-            raise PackageDamaged(path=path, reason=str(error)) from error
+        outcome = record(Outcome, document, path=path)
+        if outcome.sequence != sequence:
+            raise PackageDamaged(path=path, reason=f"it says it is about {outcome.sequence}")
+        return outcome
 
     def _noted(self) -> int:
         try:
@@ -100,11 +105,11 @@ class Slots:
         return noted if isinstance(noted, int) else 0
 
     def _taken(self, sequence: int) -> bool:
-        return sequence > 0 and self._storage.exists(_slot(sequence))
+        return 0 < sequence <= _MOST and self._storage.exists(_slot(sequence))
 
     def _listed(self) -> int:
-        numbers = (name.removesuffix(".json") for name in self._storage.names(SLOTS))
-        return max((int(number) for number in numbers if number.isdecimal()), default=0)
+        names = (_NAME.fullmatch(name) for name in self._storage.names(SLOTS))
+        return max((int(name[1]) for name in names if name), default=0)
 
 
 def _slot(sequence: int) -> str:

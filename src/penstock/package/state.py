@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
 
-from penstock.errors import UnsupportedVersion
+from penstock.errors import PackageDamaged, UnsupportedVersion, UsageError
 
 if TYPE_CHECKING:
     from penstock.package.layout import TLoadPackageState
@@ -40,24 +40,37 @@ def bumped(state: TLoadPackageState) -> TLoadPackageState:
     >>> first["_state_version"], second["_state_version"], bumped(second)["_state_version"]
     (0, 1, 1)
     """
-    document = cast("dict[str, Any]", state)
+    document: dict[str, Any] = dict(state)  # a copy at once: other threads may add keys meanwhile
     digest = _digest(document)
     before = document.get("_version_hash")
     version = document.get("_state_version", 0) + (1 if before not in {None, digest} else 0)
     return cast("TLoadPackageState", {**document, "_state_version": version, "_version_hash": digest})
 
 
-def check_engine(state: dict[str, Any], *, path: str) -> TLoadPackageState:
-    """Refuse a state that a later release wrote."""
-    has = state.get("_state_engine_version", ENGINE_VERSION)
+def read_state(document: Any, *, path: str) -> TLoadPackageState:
+    """The state in a document; one that a later release wrote, or that nobody did, is refused."""
+    if not isinstance(document, dict):
+        raise PackageDamaged(path=path, reason="it holds no object")
+    has = document.get("_state_engine_version", ENGINE_VERSION)
+    for key, value, kind in (
+        ("_state_engine_version", has, int),
+        ("_state_version", document.get("_state_version", 0), int),
+        ("destination_state", document.get("destination_state", {}), dict),
+    ):
+        if not isinstance(value, kind):
+            raise PackageDamaged(path=path, reason=f"its {key} is {value!r:.80}")
     if has > ENGINE_VERSION:
         raise UnsupportedVersion(what=path, has=str(has), supports=f"up to {ENGINE_VERSION}")
-    return cast("TLoadPackageState", state)
+    return cast("TLoadPackageState", document)
 
 
 def _digest(document: dict[str, Any]) -> str:
     content = {key: value for key, value in document.items() if key not in _NOT_HASHED}
-    text = orjson.dumps(content, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+    try:
+        text = orjson.dumps(content, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+    except TypeError as error:
+        hint = "keep texts, numbers, lists and dicts in the state of a package"
+        raise UsageError(f"a state cannot be written: {error}", hint=hint) from error
     return base64.b64encode(hashlib.sha3_256(text).digest()).decode()
 
 

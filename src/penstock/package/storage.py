@@ -7,22 +7,23 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import contextmanager
 from copy import copy
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from penstock.errors import PackageDamaged, UnsafePath
-from penstock.package.local import LocalFiles
+from penstock.errors import PackageDamaged, UnsafePath, UsageError
+from penstock.package.local import MOST_BYTES, LocalFiles
 from penstock.package.objects import ObjectFiles
 from penstock.spark.paths import local_path
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from penstock.package.entry import Entry
 
-# A control file that is larger is not one of ours; without a limit one file could fill the memory.
-MOST_BYTES = 256 * 1024 * 1024
 _LONGEST_PART, _LONGEST_PATH = 255, 900
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\\]")
 
@@ -79,26 +80,24 @@ class FileStorage:
 
     def path(self, name: str = "") -> str:
         """The full address of a file, in the form the root was given in."""
-        return f"{self.root}/{_checked(name)}" if name else self.root
+        return f"{self.root}/{checked(name)}" if name else self.root
 
     def read(self, name: str) -> bytes | None:
         """The content of a file, or None when there is none."""
         try:
-            return self._files.read(self._at(name))
+            content = self._files.read(self._at(name))
         except (FileNotFoundError, NotADirectoryError):
             return None
+        except IsADirectoryError as error:
+            raise PackageDamaged(path=self.path(name), reason="it is a folder") from error
+        if len(content) > MOST_BYTES:
+            raise PackageDamaged(path=self.path(name), reason=f"it has more than {MOST_BYTES} bytes")
+        return content
 
     def read_json(self, name: str) -> Any | None:
         """The content of a JSON file, or None when there is none."""
         content = self.read(name)
-        if content is None:
-            return None
-        if len(content) > MOST_BYTES:
-            raise PackageDamaged(path=self.path(name), reason=f"it has more than {MOST_BYTES} bytes")
-        try:
-            return json.loads(content)
-        except (ValueError, RecursionError) as error:
-            raise PackageDamaged(path=self.path(name), reason=str(error)) from error
+        return None if content is None else from_json(content, path=self.path(name))
 
     def exists(self, name: str) -> bool:
         """Whether a file or folder of that name is there."""
@@ -106,16 +105,19 @@ class FileStorage:
 
     def put(self, name: str, content: bytes) -> None:
         """Write a file so that readers see the old content or the new, never a part."""
-        self._files.put(self._at(name), content)
+        with self._in_the_way(name):
+            self._files.put(self._at(name), content)
 
     def put_if_absent(self, name: str, content: bytes) -> bool:
         """Write a file that must not be there yet; False when it was. Of many callers one gets True."""
-        return self._files.put_if_absent(self._at(name), content)
+        with self._in_the_way(name):
+            return self._files.put_if_absent(self._at(name), content)
 
     def move(self, source: str, target: str) -> bool:
         """Give a file another name; False when it is not there, because somebody else has moved it."""
         try:
-            self._files.move(self._at(source), self._at(target))
+            with self._in_the_way(target):
+                self._files.move(self._at(source), self._at(target))
         except FileNotFoundError:
             return False
         return True
@@ -138,12 +140,30 @@ class FileStorage:
         except FileNotFoundError:
             return
 
+    def open(self, name: str) -> IO[bytes]:
+        """Open a data file for reading."""
+        stream: IO[bytes] = self.system.open(self._at(name), "rb")
+        return stream
+
+    def size(self, name: str) -> int:
+        """The bytes of a file."""
+        self.system.invalidate_cache()
+        return int(self.system.size(self._at(name)))
+
     def open_new(self, name: str) -> IO[bytes]:
         """Open a data file for writing; it is complete when closed."""
         return self._files.open_new(self._at(name))
 
+    @contextmanager
+    def _in_the_way(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
+            reason = "a file stands where a folder belongs, or a folder where a file does"
+            raise PackageDamaged(path=self.path(name), reason=reason) from error
+
     def _at(self, name: str) -> str:
-        return f"{self._base}/{_checked(name)}" if name else str(self._base)
+        return f"{self._base}/{checked(name)}" if name else str(self._base)
 
     def __repr__(self) -> str:
         return f"FileStorage({self.root!r})"
@@ -151,7 +171,20 @@ class FileStorage:
 
 def as_json(document: Any) -> bytes:
     """One compact form for control files. Keys keep their order: that of columns is part of a schema."""
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    try:
+        return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(
+            f"this has no JSON form: {error}", hint="use texts, numbers, lists, and dicts with texts as keys"
+        ) from error
+
+
+def from_json(content: bytes, *, path: str) -> Any:
+    """Read what `as_json` wrote. Two values under one key are damage: nobody could say which one counts."""
+    try:
+        return json.loads(content, object_pairs_hook=_object)
+    except (ValueError, RecursionError) as error:
+        raise PackageDamaged(path=path, reason=str(error)) from error
 
 
 def absolute(location: str) -> str:
@@ -160,7 +193,7 @@ def absolute(location: str) -> str:
     return location if path is None else str(path.absolute())
 
 
-def _checked(name: str) -> str:
+def checked(name: str) -> str:
     """Refuse a name that leads out of the folder or that some storage cannot hold."""
     if len(name) > _LONGEST_PATH:
         raise UnsafePath(name=name[:80] + "…", reason=f"it is longer than {_LONGEST_PATH} characters")
@@ -169,6 +202,20 @@ def _checked(name: str) -> str:
     for part in name.split("/"):
         if part in {"", ".", ".."}:
             raise UnsafePath(name=name, reason="it leads out of its folder or has an empty part")
-        if len(part.encode("utf-8", "surrogatepass")) > _LONGEST_PART:
+        if len(_utf8(part)) > _LONGEST_PART:
             raise UnsafePath(name=part[:80] + "…", reason=f"a part is longer than {_LONGEST_PART} bytes")
     return name
+
+
+def _utf8(part: str) -> bytes:
+    try:
+        return part.encode()
+    except UnicodeEncodeError as error:
+        raise UnsafePath(name=part[:80], reason="it has half of a character in it") from error
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        raise ValueError("a key stands in it twice")
+    return document

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from penstock.errors import StorageNotTrusted
+from penstock.package.objects import answering
 
 if TYPE_CHECKING:
     from penstock.package.storage import FileStorage
@@ -90,7 +91,8 @@ def _s3_trust(system: Any, root: str) -> Trust:
     if host and re.search(r"(^|\.)amazonaws\.com(\.cn)?$", host):
         return Trust(trusted=True, reason=TRUSTED["s3"])
     try:
-        answer = system.call_s3("head_bucket", Bucket=system.split_path(root)[0])
+        with answering(root):
+            answer = system.call_s3("head_bucket", Bucket=system.split_path(root)[0])
     except OSError as error:
         return Trust(trusted=False, reason=f"the server at {host} did not answer: {error}")
     server = str(answer["ResponseMetadata"]["HTTPHeaders"].get("server", "none"))

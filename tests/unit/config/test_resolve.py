@@ -68,7 +68,12 @@ def test_one_error_names_all_missing_fields_and_every_place() -> None:
     with pytest.raises(ConfigFieldMissing) as caught:
         resolve_configuration(Base, settings=Settings(), sections=("destination",), pipeline_name="shop")
 
-    assert list(caught.value.fields) == ["credentials.user", "credentials.password"]
+    assert list(caught.value.fields) == ["credentials", "credentials.user", "credentials.password"]
+    assert caught.value.fields["credentials"][:3] == (
+        "environment: SHOP__DESTINATION__CREDENTIALS",
+        "environment: SHOP__CREDENTIALS",
+        "secrets.toml: shop.destination.credentials",
+    )
     assert caught.value.fields["credentials.user"] == (
         "environment: SHOP__DESTINATION__CREDENTIALS__USER",
         "environment: SHOP__CREDENTIALS__USER",

@@ -147,11 +147,11 @@ def test_a_file_that_is_not_toml_is_named(project: Path, content: bytes) -> None
 
 def test_public_access_reads_afresh_each_time(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = ConfigAccessor()
-    before = config.get("destination.delta.bucket_url", "nothing")
+    before = config.get("destination.delta.bucket_url")
 
     monkeypatch.setenv("DESTINATION__DELTA__BUCKET_URL", "lake")
 
-    assert (before, config["destination.delta.bucket_url"]) == ("nothing", "lake")
+    assert (before, config["destination.delta.bucket_url"]) == (None, "lake")
 
 
 def test_a_setting_that_is_not_there_is_a_missing_key(project: Path) -> None:

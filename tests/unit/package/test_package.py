@@ -215,7 +215,8 @@ def test_a_slot_is_taken_once(packages: Packages) -> None:
 def test_the_last_sealed_is_the_one_with_the_highest_number(packages: Packages) -> None:
     before = packages.last_sealed()
     for sequence in range(1, 13):
-        packages.seal(replace(MANIFEST, sequence=sequence))
+        packages.seal(replace(MANIFEST, load_id=f"{sequence}.0", sequence=sequence))
+        packages.finish(f"{sequence}.0")
 
     last = packages.last_sealed()
 

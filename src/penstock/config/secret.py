@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic_core import core_schema
+
+from penstock.config.redact import MASK, remember_secret
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
 
-MASK: Final = "***"
-
 
 class SecretText(str):
-    """A text whose `repr` is masked; everything else is the text itself.
+    """A text whose `repr` is masked; in everything else it is the text itself.
+
+    So it does not show in a printed list, dict, dataclass or error with arguments, and headers and connection
+    strings are made of it as of any other text. `redact` masks it in texts from then on.
 
     >>> key = SecretText("hunter2")
     >>> key, [key], {"key": key}
     (***, [***], {'key': ***})
-    >>> "Bearer " + key
-    'Bearer hunter2'
+    >>> "Bearer " + key, f"Bearer {key}"
+    ('Bearer hunter2', 'Bearer hunter2')
     """
 
     __slots__ = ()
+
+    def __new__(cls, value: str = "") -> SecretText:
+        """Also remember it, so that `redact` knows it."""
+        remember_secret(value)
+        return super().__new__(cls, value)
 
     def __repr__(self) -> str:
         return MASK
@@ -34,16 +42,25 @@ class SecretText(str):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel as plain text: whoever unpickles it may not have penstock."""
+        """Travel as plain text: who receives it may not have penstock."""
         return (str, (str.__str__(self),))
 
 
 class SecretMark:
-    """Marks an annotated type as secret: `Annotated[str, SecretMark()]`."""
+    """Marks a type as secret, as `TSecretValue` and `TSecretStrValue` do.
+
+    >>> from penstock.config import BaseConfiguration
+    >>> class Api(BaseConfiguration):
+    ...     url: str
+    ...     token: TSecretStrValue
+    >>> Api(url="https://example.com", token="hunter2")
+    Api(url='https://example.com', token=***)
+    """
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
+        """Turn texts into `SecretText` after validation, and mask them in JSON."""
         return core_schema.no_info_after_validator_function(
             hidden,
             handler(source),
@@ -54,8 +71,19 @@ class SecretMark:
         return "Secret"
 
 
+class Masked:
+    """Stands where a secret would be shown."""
+
+    def __repr__(self) -> str:
+        return MASK
+
+
 def hidden(value: Any) -> Any:
-    """The same value; texts in it become secret texts."""
+    """The same value; texts in it become secret texts.
+
+    >>> hidden({"user": "ada", "keys": ["one", 2]})
+    {'user': ***, 'keys': [***, 2]}
+    """
     if isinstance(value, str):
         return value if isinstance(value, SecretText) else SecretText(value)
     if isinstance(value, dict):
