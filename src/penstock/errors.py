@@ -9,6 +9,7 @@ PenstockError
 │   ├── ConfigProviderFailed
 │   ├── ConfigValueCannotBeCoerced
 │   ├── CurrentLoadPackageStateNotAvailable
+│   ├── InconsistentTableTemplate
 │   ├── InvalidDatasetName
 │   ├── InvalidDestinationReference
 │   ├── InvalidIdentifier
@@ -22,8 +23,13 @@ PenstockError
 │   ├── MissingExtra
 │   ├── MissingLocation
 │   ├── MissingTableName
+│   ├── NotDuringRun
+│   ├── ResourceNameTaken
+│   ├── ResourceUnbound
+│   ├── ResourcesNotFound
 │   ├── SchemaEngineNoUpgradePath
 │   ├── SessionLacksConf
+│   ├── SourceExhausted
 │   ├── SparkNotAvailable
 │   ├── StorageNotShared
 │   ├── StorageNotTrusted
@@ -65,6 +71,7 @@ PenstockError
 from __future__ import annotations
 
 from contextlib import contextmanager
+from traceback import format_exception
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -188,6 +195,20 @@ class CurrentLoadPackageStateNotAvailable(UsageError):
         super().__init__(
             "no load package is at hand here",
             hint="call this from a resource, a destination or a load job while it runs",
+        )
+
+
+class InconsistentTableTemplate(UsageError):
+    """A hint is a function of an item, but the table's name is not."""
+
+    code = "inconsistent-table-template"
+
+    def __init__(self, *, hint_name: str, table_name: str) -> None:
+        super().__init__(
+            f"{hint_name} is a function of an item, but the table is always {table_name!r}",
+            hint="give table_name as a function too, so that each item names its table",
+            hint_name=hint_name,
+            table_name=table_name,
         )
 
 
@@ -371,6 +392,62 @@ class MissingTableName(UsageError):
         )
 
 
+class NotDuringRun(UsageError):
+    """Something of the moment was asked for where there is none."""
+
+    code = "not-during-run"
+
+    def __init__(self, *, what: str) -> None:
+        super().__init__(
+            f"{what} was asked for, and none is at hand here",
+            hint="ask inside a source or resource, while a pipeline runs it",
+            what=what,
+        )
+
+
+class ResourceNameTaken(UsageError):
+    """Two resources of one source have the same name."""
+
+    code = "resource-name-taken"
+
+    def __init__(self, *, resource: str, source: str) -> None:
+        super().__init__(
+            f"there are two resources {resource!r} in source {source}",
+            hint="rename one of them with with_name(...)",
+            resource=resource,
+            source=source,
+        )
+
+
+class ResourceUnbound(UsageError):
+    """A resource lacks something before it can be read."""
+
+    code = "resource-unbound"
+
+    def __init__(self, *, resource: str, missing: str) -> None:
+        super().__init__(
+            f"{resource} cannot be read without {missing}",
+            hint="call the resource with its arguments, or feed the transformer with data_from or |",
+            resource=resource,
+            missing=missing,
+        )
+
+
+class ResourcesNotFound(UsageError):
+    """A source has no resource of that name."""
+
+    code = "resources-not-found"
+
+    def __init__(self, *, source: str, unknown: str, known: str) -> None:
+        super().__init__(
+            f"source {source} has no resource {unknown}",
+            hint=f"use one of: {known}",
+            source=source,
+            unknown=unknown,
+            known=known,
+        )
+
+
 class SchemaEngineNoUpgradePath(UsageError):
     """A stored schema has a version this release cannot read."""
 
@@ -398,6 +475,19 @@ class SessionLacksConf(UsageError):
             hint=f"build the session with these lines (they count only before it starts):\n    {lines}",
             destination=destination,
             conf=conf,
+        )
+
+
+class SourceExhausted(UsageError):
+    """A generator was handed over that has been read already."""
+
+    code = "source-exhausted"
+
+    def __init__(self, *, resource: str) -> None:
+        super().__init__(
+            f"{resource} is made of a generator that has been read to its end",
+            hint="make the generator anew, or pass the function that makes it",
+            resource=resource,
         )
 
 
@@ -623,17 +713,25 @@ class LoadClientTerminalException(DestinationTerminalException):
 
 
 class ResourceFailed(DataError):
-    """The user's generator raised; the cause is chained."""
+    """The user's code raised; the cause is chained."""
 
     code = "resource-failed"
 
-    def __init__(self, *, resource: str, item: int, cause: str) -> None:
+    def __init__(self, *, resource: str, item: int, cause: str, traceback: str = "") -> None:
         super().__init__(
-            f"{resource} raised {cause} after {item} rows",
+            f"{resource} raised {cause} at item {item}",
             hint="the traceback above is your code's; nothing of this run was loaded",
             resource=resource,
             item=item,
             cause=cause,
+            traceback=traceback,
+        )
+
+    @classmethod
+    def of(cls, error: Exception, *, resource: str, item: int) -> ResourceFailed:
+        """Name an error; its traceback is kept as text too, for those who get the error from elsewhere."""
+        return cls(
+            resource=resource, item=item, cause=repr(error), traceback="".join(format_exception(error))
         )
 
 

@@ -19,8 +19,6 @@ import penstock
 from penstock.errors import LoadClientJobFailed, LoadClientJobRetry, UsageError
 from penstock.interfaces import destination_names
 from penstock.package import Packages
-from penstock.pipeline import stages
-from penstock.sources import as_resource
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -205,12 +203,12 @@ def test_a_failed_chain_can_be_left_out_whole_while_the_rest_is_loaded(
 ) -> None:
     monkeypatch.setenv("LOAD__RAISE_ON_FAILED_JOBS", "false")
     example.tell(terminal=["items__tags"])
-    resources = (
-        as_resource(ROWS, table_name="items"),
-        as_resource([{"id": 7, "parts": [1]}], table_name="others"),
-    )
+    resources = [
+        penstock.resource(ROWS, name="items"),
+        penstock.resource([{"id": 7, "parts": [1]}], name="others"),
+    ]
 
-    info = stages.run(example.pipeline()._target(), resources, spark=example.spark)
+    info = example.pipeline().run(resources)
 
     assert counts(info) == {"others": 1, "others__parts": 1}
     assert example.values("items", "id") == []

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from penstock.interfaces.source import NextItemMode
 
 MEGABYTE = 1 << 20
 
@@ -17,6 +21,9 @@ class Rotation:
     row_group_bytes: int = 16 * MEGABYTE
     row_group_rows: int = 100_000
     file_bytes: int = 256 * MEGABYTE
+    held_bytes: int = 128 * MEGABYTE
+    """What the driver holds of all tables together."""
+    open_files: int = 64
     file_seconds: float = 300.0
 
     def group_is_full(self, *, rows: int, size: int) -> bool:
@@ -32,11 +39,23 @@ class Rotation:
         return seconds >= self.file_seconds
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """How much is done at the same time, and which resource is next; the defaults are dlt's."""
+
+    workers: int = 5
+    """Threads for deferred calls and parallel resources."""
+    max_parallel_items: int = 20
+    """Calls, steps of generators and coroutines under way at most."""
+    next_item_mode: NextItemMode = "round_robin"
+    """`round_robin`: one item of each resource in turn. `fifo`: one resource after the other."""
+
+
 def part_name(folder: str, index: int) -> str:
     """Part files of a resource in the order they were written."""
     return f"{folder}/part-{index:06d}.parquet"
 
 
-def resource_folder(index: int) -> str:
-    """Resources are numbered: their names may hold anything."""
+def table_folder(index: int) -> str:
+    """Tables are numbered: a folder says nothing that a name could break."""
     return f"data/extracted/{index:05d}"

@@ -26,7 +26,7 @@ from penstock.interfaces.ledger import CommitRecord, Ledger, StateInfo, StorageS
 from penstock.interfaces.loadjob import AppliedJob, FollowupJob, LoadJob, LoadMark, NewLoadJob, TLoadJobState
 from penstock.interfaces.reference import DestinationReference, configured
 from penstock.interfaces.registry import destination_names, find_destination
-from penstock.interfaces.source import Resource
+from penstock.interfaces.source import Flow, Limit, Step, Stream
 from penstock.interfaces.traits import (
     WithLedger,
     WithPackageStorage,
@@ -46,16 +46,19 @@ __all__ = [
     "DestinationClientDwhWithStagingConfiguration",
     "DestinationClientStagingConfiguration",
     "DestinationReference",
+    "Flow",
     "FollowupJob",
     "JobClientBase",
     "Ledger",
+    "Limit",
     "LoadJob",
     "LoadMark",
     "NewLoadJob",
     "ParsedLoadJobFileName",
-    "Resource",
     "StateInfo",
+    "Step",
     "StorageSchemaInfo",
+    "Stream",
     "TLoadJobState",
     "TLoaderFileFormat",
     "TLoaderMergeStrategy",

@@ -19,7 +19,7 @@ from penstock.load.plan import is_last_try, pause_before
 from penstock.load.worker import run_job
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from penstock.errors import PenstockError
     from penstock.load.plan import Chain
@@ -37,9 +37,16 @@ class Engine:
     """
 
     def __init__(
-        self, work: Work, opener: Opener, *, staged: Collection[str], rules: LoaderConfiguration
+        self,
+        work: Work,
+        opener: Opener,
+        *,
+        staged: Collection[str],
+        rules: LoaderConfiguration,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
         self._work, self._opener, self._staged, self._rules = work, opener, staged, rules
+        self._check = check
         self._paused: dict[str, float] = {}
         self._stop = threading.Event()
         self._halt: PenstockError | None = None
@@ -80,6 +87,7 @@ class Engine:
         found = self._work.next_jobs(workers=workers, strategy=strategy, paused=self._paused)
         started: dict[Future[Outcome], str] = {}
         for job in found:
+            self._check()
             task = self._work.start(job, staged=job in self._staged)
             # Each thread gets a copy of what user code may ask about the load.
             future = threads.submit(

@@ -15,12 +15,12 @@ from penstock.load.plan import chains_of, outcomes
 from penstock.load.prepare import prepare
 from penstock.load.report import FailedJob, PackageReport, TableReport
 from penstock.load.work import Work
-from penstock.package import package_context
+from penstock.package import Retention, package_context
 from penstock.package.storage import as_json
 from penstock.schema import ENGINE_VERSION, Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from penstock.interfaces import AppliedJob, Ledger, StateInfo
     from penstock.load.settings import LoaderConfiguration
@@ -36,6 +36,9 @@ class Into:
     opener: Opener
     ledger: Ledger
     packages: Packages
+    check: Callable[[], None]
+    """Raises when another run has taken over; asked before anything that lasts."""
+    retention: Retention
 
 
 def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfiguration) -> PackageReport:
@@ -48,13 +51,14 @@ def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfi
         with opener.client() as client:
             staged = prepare(client, package, chains, lambda: _tables_before(into.ledger, opener.schema))
         work = Work(package, into.packages.normalized, chains)
-        Engine(work, opener, staged=staged, rules=rules).run()
+        Engine(work, opener, staged=staged, rules=rules, check=into.check).run()
         applied = outcomes(work.results())
+        into.check()
         into.packages.commit(manifest)
         _write_down(manifest, into, state, applied)
         with opener.client() as client:
             client.complete_load(manifest.load_id)
-    into.packages.finish(manifest.load_id)
+    into.packages.finish(manifest.load_id, retention=into.retention)
     return PackageReport(
         load_id=manifest.load_id,
         sequence=manifest.sequence,
@@ -74,7 +78,7 @@ def finish(manifest: Manifest, into: Into, *, state: StateInfo) -> None:
     package = into.packages.package(manifest.load_id)
     with _at_hand(package, state), into.opener.client() as client:
         client.complete_load(manifest.load_id)
-    into.packages.finish(manifest.load_id)
+    into.packages.finish(manifest.load_id, retention=into.retention)
 
 
 @contextmanager

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from penstock.interfaces import WithStateSync
 from penstock.pipeline.state import State, decode_state, new_state
-from penstock.schema import Schema
+from penstock.schema import Schema, StoredSchema
+from penstock.schema.frozen import thaw
 
 if TYPE_CHECKING:
     from penstock.interfaces import JobClientBase, Ledger, StateInfo, StorageSchemaInfo
+    from penstock.package.extracted import Extracted
     from penstock.pipeline.target import Target
 
 
@@ -23,15 +25,18 @@ class Known:
     state: State
 
 
-def restore(ledger: Ledger, client: JobClientBase, target: Target) -> Known:
+def restore(
+    ledger: Ledger, client: JobClientBase, target: Target, *, schema_name: str | None = None
+) -> Known:
     """The last complete load's schema and state; new ones where there is none.
 
     The ledger knows both. Where it knows nothing, because it stood on a machine that is gone, a destination
-    that remembers them is asked.
+    that remembers them is asked. Without a `schema_name` the schema is the default one: the first that was
+    ever loaded.
     """
     stored = _stored_state(ledger, client, target.pipeline_name)
     if stored is None:
-        name = target.default_schema_name
+        name = schema_name or target.default_schema_name
         state = new_state(
             pipeline_name=target.pipeline_name,
             dataset_name=target.dataset_name,
@@ -41,7 +46,7 @@ def restore(ledger: Ledger, client: JobClientBase, target: Target) -> Known:
     else:
         state = decode_state(stored.state)
         state["dataset_name"] = target.dataset_name
-        name = state["default_schema_name"]
+        name = schema_name or state["default_schema_name"]
     row = _stored_schema(ledger, target, name)
     return Known(schema=Schema.from_dict(json.loads(row.schema)) if row else Schema(name), state=state)
 
@@ -61,3 +66,19 @@ def _stored_schema(ledger: Ledger, target: Target, name: str) -> StorageSchemaIn
         if isinstance(client, WithStateSync) and client.is_storage_initialized():
             return client.get_stored_schema()
     return None
+
+
+def with_source_schema(schema: Schema, extracted: Extracted) -> Schema:
+    """The schema with what the source says of it: its contract, its nesting, and, at first, its tables."""
+    if extracted.schema is None:
+        return schema
+    brought = StoredSchema.from_dict(thaw(extracted.schema))
+    taken = schema.clone()
+    if schema.is_new:
+        taken.update(brought)
+        return taken
+    stored = taken.stored
+    said = {key: value for key, value in brought.settings.items() if key == "schema_contract"}
+    json_said = {**stored.normalizers.get("json", {}), **brought.normalizers.get("json", {})}
+    taken.update(stored.with_settings(**said).with_normalizers(json=json_said))
+    return taken

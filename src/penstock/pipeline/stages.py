@@ -7,30 +7,37 @@ that only declare sources. This is the one module of the house with imports insi
 # ruff: noqa: PLC0415 - see above
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.config import read_settings
 from penstock.errors import MissingExtra
 from penstock.pipeline.target import Target, default_schema_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
     from penstock.config import Settings
     from penstock.dataset.dataset import Dataset
-    from penstock.interfaces import Destination, Resource
+    from penstock.interfaces import Destination, Flow
     from penstock.load.report import LoadInfo
     from penstock.pipeline.workdir import WorkDir
 
 
-def run(target: Target, resources: Sequence[Resource], *, spark: SparkSession | None) -> LoadInfo:
+def run(target: Target, flows: Sequence[Flow], *, spark: SparkSession | None) -> LoadInfo:
     """Everything that `Pipeline.run` does."""
     _require_spark()
     from penstock.pipeline.runner import Runner
 
-    return Runner(target, spark=spark).run(resources)
+    return Runner(target, spark=spark).run(flows)
+
+
+def read_items(flow: Flow) -> Iterator[Any]:
+    """The items of a source that a user iterates over."""
+    from penstock.extract.reading import read_items as found
+
+    return found(flow)
 
 
 def open_dataset(target: Target, *, spark: SparkSession | None) -> Dataset:

@@ -24,7 +24,7 @@ from penstock.interfaces import DestinationClientConfiguration, StateInfo
 from penstock.load.run import Into, finish, load
 from penstock.load.settings import LoaderConfiguration
 from penstock.load.worker import Opener
-from penstock.package import FileStorage, Manifest, Packages, TableEntry
+from penstock.package import FileStorage, Manifest, Packages, Retention, TableEntry
 from penstock.package.ledger import FileLedger
 from penstock.package.local import LocalFiles
 from penstock.schema import Schema, Table
@@ -101,7 +101,13 @@ class Place:
             schema=Schema.from_dict(dict(self.manifest.schema)),
             pool=NoSessions(),
         )
-        return Into(opener=opener, ledger=FileLedger(storage.below("ledger")), packages=Packages(storage))
+        return Into(
+            opener=opener,
+            ledger=FileLedger(storage.below("ledger")),
+            packages=Packages(storage),
+            check=lambda: None,
+            retention=Retention(),
+        )
 
     def load(self, files: LocalFiles | None = None, **rules: Any) -> PackageReport:
         given = QUICK.model_copy(update=rules)
