@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from fsspec.core import split_protocol
+
 from penstock.errors import UsageError
 from penstock.interfaces.jobs import ParsedLoadJobFileName
 from penstock.package import layout
@@ -61,7 +63,9 @@ class PackageStorage:
         finished, others = self._names()
         if self.initial_state in FINISHED:
             return sorted([*finished, *self._late(others)])
-        return [name for name in others if self.package(name).status == self.initial_state]
+        found = [name for name in others if self.package(name).status == self.initial_state]
+        # On a disk an empty folder may be left of a package that was being deleted.
+        return [name for name in found if self.initial_state != "new" or self.package(name).exists()]
 
     def list_late_packages(self) -> Sequence[str]:
         """Finished packages that nobody has tidied yet."""
@@ -268,12 +272,10 @@ class PackageStorage:
         return [name for name in names if name in noted], [name for name in names if name not in noted]
 
     def _beside(self, path: str) -> tuple[FileStorage, str]:
-        """Where a file stands, by this storage's connection if it is below it, and its name there."""
+        """Where a file stands, by this storage's connection if it is of the same kind, and its name there."""
         folder, _, name = path.replace("\\", "/").rpartition("/")
-        below = folder.removeprefix(f"{self.storage.root}/")
-        if below != folder:
-            return self.storage.below(below), name
-        return FileStorage(folder or "."), name
+        here, there = (split_protocol(address)[0] for address in (self.storage.root, folder))
+        return self.storage.at(folder or ".") if here == there else FileStorage(folder or "."), name
 
     def _late(self, names: Iterable[str]) -> list[str]:
         return [name for name in names if self.package(name).completion() is not None]

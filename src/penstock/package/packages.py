@@ -168,9 +168,12 @@ class Packages:
             return False
         if package.mark() is None:
             package.mark_sealed(manifest.mark)
+        if package.completion() is not None:
+            return False
         if outcome is not None and outcome.decision == "abort":
             self.finish(manifest.load_id, "aborted")
-        return package.completion() is None
+            return False
+        return True
 
     def _settle(self, manifest: Manifest, decision: Decision) -> Outcome:
         # Who decides is part of the record: two deciders never write the same bytes.

@@ -78,6 +78,12 @@ class FileStorage:
         storage.__dict__.update(root=self.path(name), _base=self._at(name))
         return storage
 
+    def at(self, address: str) -> FileStorage:
+        """The storage of another folder of the same kind, by the same connection."""
+        storage = copy(self)
+        storage.__dict__.update(root=address.rstrip("/"), _base=self.system._strip_protocol(address))  # noqa: SLF001 - fsspec's own way to read addresses
+        return storage
+
     def path(self, name: str = "") -> str:
         """The full address of a file, in the form the root was given in."""
         return f"{self.root}/{checked(name)}" if name else self.root

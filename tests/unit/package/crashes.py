@@ -1,0 +1,169 @@
+"""Stops a program before and after every durable operation, and opens storages that can be stopped.
+
+On a disk each system call that changes a name is a point of its own, so a stop falls inside a put, between
+the link and the unlink of a put-if-absent, and between two files of a folder that is being deleted. In an
+object store each request is one, and a delete of many objects is as many points, in any order.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import uuid
+from typing import TYPE_CHECKING, Any, Protocol
+
+from fsspec.implementations.memory import MemoryFileSystem
+
+from penstock.package import FileStorage
+from penstock.package.objects import ObjectFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+class Crash(BaseException):
+    """The process ends here. Nothing may catch it but the test."""
+
+
+def _crash() -> None:
+    raise Crash
+
+
+class Points:
+    """Counts durable operations; at one of them it stops, and nothing durable happens after that."""
+
+    def __init__(self, *, stop: Callable[[], None] = _crash) -> None:
+        self.seen: list[str] = []
+        self._stop, self._at = stop, -1
+        self._active = self._dead = False
+
+    def arm(self, at: int | None) -> None:
+        """Count from now on, and stop at the point with this number."""
+        self.seen, self._at = [], -1 if at is None else at
+        self._active, self._dead = True, False
+
+    def disarm(self) -> None:
+        """Let everything pass."""
+        self._active = self._dead = False
+
+    def reach(self, what: str) -> None:
+        """Call this before and after every durable operation."""
+        if not self._active:
+            return
+        if self._dead or len(self.seen) == self._at:
+            self._dead = True
+            self._stop()
+        self.seen.append(what)
+
+
+class Place(Protocol):
+    """A kind of storage."""
+
+    def new_root(self) -> str:
+        """An address that nobody has used."""
+
+    def storage(self, root: str, points: Points) -> FileStorage:
+        """The storage at an address, with its stops."""
+
+    def clean(self, root: str) -> None:
+        """Remove what is below an address."""
+
+
+# --- on a disk
+
+_CHANGES = frozenset(("os.link", "os.rename", "os.remove", "os.mkdir", "os.rmdir"))
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+_watching: list[tuple[str, Points]] = []
+
+
+def _hook(event: str, arguments: tuple[Any, ...]) -> None:
+    """Python tells of every call that changes the names on a disk before it makes it."""
+    if not _watching:
+        return
+    if event not in _CHANGES and not (event == "open" and arguments[2] & _WRITING):
+        return
+    root, points = _watching[-1]
+    path = os.fsdecode(arguments[0]) if isinstance(arguments[0], str | bytes | os.PathLike) else ""
+    # Deleting a folder goes by names relative to an open folder.
+    if path.startswith(root) or (path and not path.startswith("/")):
+        points.reach(f"{event} {path.removeprefix(root)}")
+
+
+class Disk:
+    """A folder. Stops fall before each change of a name; what is after one is before the next."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        if not hasattr(sys, "_penstock_hook"):
+            sys.addaudithook(_hook)
+            sys._penstock_hook = True  # type: ignore[attr-defined]
+
+    def new_root(self) -> str:
+        return str(self._folder / uuid.uuid4().hex[:12])
+
+    def storage(self, root: str, points: Points) -> FileStorage:
+        _watching[:] = [(root, points)]
+        return FileStorage(f"{root}/store")
+
+    def clean(self, root: str) -> None:
+        _watching.clear()
+        FileStorage(root).delete("")
+
+
+# --- in an object store
+
+
+class StoppingSystem:
+    """A file system of fsspec with a stop before and after each request that changes something."""
+
+    def __init__(self, system: Any, points: Points) -> None:
+        self._system, self._points = system, points
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._system, name)
+
+    def _changing(self, name: str, path: str, *arguments: Any, **options: Any) -> None:
+        self._points.reach(f"before {name} {path}")
+        getattr(self._system, name)(path, *arguments, **options)
+        self._points.reach(f"after {name} {path}")
+
+    def pipe_file(self, path: str, content: bytes, **options: Any) -> None:
+        self._changing("pipe_file", path, content, **options)
+
+    def cp_file(self, source: str, target: str) -> None:
+        self._changing("cp_file", source, target)
+
+    def rm_file(self, path: str) -> None:
+        self._changing("rm_file", path)
+
+    def rm(self, path: str, *, recursive: bool) -> None:
+        assert recursive
+        if not self._system.exists(path):
+            raise FileNotFoundError(path)
+        paths = sorted(self._system.find(path)) or [path]
+        random.Random(len(paths)).shuffle(paths)
+        self._points.reach(f"before rm {path}")
+        for one in paths:
+            self._system.rm(one, recursive=True)
+            self._points.reach(f"after rm {one}")
+        if isinstance(self._system, MemoryFileSystem) and self._system.exists(path):
+            self._system.rm(path, recursive=True)  # it has real folders, which nobody would see in a store
+
+
+class Objects:
+    """An object store, by default one in memory that moves by copy and delete as the real ones do."""
+
+    def __init__(self, prefix: str = "memory://penstock", **options: Any) -> None:
+        self._prefix, self._options = prefix, options
+
+    def new_root(self) -> str:
+        return f"{self._prefix}/{uuid.uuid4().hex[:12]}"
+
+    def storage(self, root: str, points: Points) -> FileStorage:
+        system = FileStorage(root, **self._options).system
+        return FileStorage(root, files=ObjectFiles(StoppingSystem(system, points)), **self._options)
+
+    def clean(self, root: str) -> None:
+        FileStorage(root, **self._options).delete("")

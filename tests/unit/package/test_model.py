@@ -1,0 +1,67 @@
+"""Packages against their model: `make model` for many sequences, `--hypothesis-seed` for others."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+from tests.unit.package.crashes import Disk, Objects, Place
+from tests.unit.package.machine import PackageMachine
+
+if TYPE_CHECKING:
+    import pytest
+
+SEQUENCES = int(os.environ.get("PENSTOCK_TEST_SEQUENCES", "25"))
+MEMORY = Path("/dev/shm")
+
+
+def run(where: Place, *, sequences: int, steps: int = 30) -> Counter[str]:
+    class Machine(PackageMachine):
+        place = where
+        tally: Counter[str] = Counter()  # noqa: RUF012 - one for all sequences
+
+    patient = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+    how = settings(
+        max_examples=sequences,
+        stateful_step_count=steps,
+        deadline=None,
+        suppress_health_check=patient,
+        phases=[Phase.explicit, Phase.reuse, Phase.generate],  # to make one shorter takes many minutes
+    )
+    run_state_machine_as_test(Machine, settings=how)
+    return Machine.tally
+
+
+def told(where: str, tally: Counter[str]) -> str:
+    points = sum(" at " in name for name in tally)
+    return (
+        f"{where}: {tally['sequences']} sequences, {tally['steps']} steps, {tally['stops']} stops "
+        f"at {points} different points of calls"
+    )
+
+
+def test_packages_on_a_disk_are_what_the_model_says_wherever_a_process_stops(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # On a disk in memory where there is one: what is tried is the order of calls.
+    with TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
+        tally = run(Disk(Path(folder)), sequences=SEQUENCES)
+
+    assert tally["stops"] > SEQUENCES
+    with capsys.disabled():
+        print(f"\n{told('on a disk', tally)}")  # noqa: T201 - a number that people ask for
+
+
+def test_packages_in_an_object_store_are_what_the_model_says_wherever_a_process_stops(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tally = run(Objects(), sequences=SEQUENCES)
+
+    assert tally["stops"] > SEQUENCES
+    with capsys.disabled():
+        print(f"\n{told('in an object store', tally)}")  # noqa: T201
