@@ -166,19 +166,31 @@ class Engine:
             for job in reversed(chain.jobs):
                 match self._work.states[job]:
                     case "completed":
-                        self._work.take_back(job, self._taken_back(chain, job))
+                        self._take_back(chain, job)
                     case "new":
                         self._work.fail(job, _left_out(chain, "and was not run"))
                     case _:
                         pass
 
-    def _taken_back(self, chain: Chain, job: str) -> str:
+    def _take_back(self, chain: Chain, job: str) -> None:
+        try:
+            what = self._undone(job)
+        except Exception as error:
+            failed = LoadClientJobFailed(
+                load_id=self._work.load_id, job_id=job, failed_message=f"cannot be taken back: {told(error)}"
+            )
+            failed.__cause__ = error
+            self._halt_by(failed)
+        else:
+            self._work.take_back(job, _left_out(chain, what))
+
+    def _undone(self, job: str) -> str:
         with self._opener.client() as client:
             if not isinstance(client, WithUndo):
-                return _left_out(chain, "but its rows are in their table: the destination cannot undo")
+                return "but its rows are in their table: the destination cannot undo"
             for applied in self._work.applied(job):
                 client.undo(applied, self._work.load_id)
-        return _left_out(chain, "and its rows were taken back")
+        return "and its rows were taken back"
 
 
 def _left_out(chain: Chain, what: str) -> str:

@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from penstock.errors import LoadClientTerminalException, LoadClientTransientException
@@ -27,7 +28,6 @@ from penstock.package import load_package
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -78,9 +78,10 @@ class World:
         with self.lock:
             if name.job_id() not in self.jobs:
                 self.jobs.add(name.job_id())
-                self.landed.append(name.table_name if name.file_format == "reference" else str(name))
+                what = name.table_name if name.file_format == "reference" else str(name)
+                self.landed.append(what)
                 if staging:
-                    self.staging.add(name.table_name)
+                    self.staging.add(what)
 
     def new_file(self, table: str) -> Path:
         """A job file that follows others; its name differs each time, as a stranger's would."""
@@ -205,7 +206,7 @@ class ScriptedJob(LoadJob, FollowupJob):
     def __init__(self, world: World, file_path: str, *, staging: bool) -> None:
         super().__init__(ParsedLoadJobFileName.parse(file_path).file_name())
         self._world, self._staging = world, staging
-        self._name = ParsedLoadJobFileName.parse(file_path)
+        self._name, self._path, self._has_ended = ParsedLoadJobFileName.parse(file_path), file_path, False
         self._says = world.next_of(self._name.table_name)
         if self._says in RAISED:
             raise RAISED[self._says](f"{self._name.table_name}: {self._says}")
@@ -217,16 +218,21 @@ class ScriptedJob(LoadJob, FollowupJob):
     def state(self) -> TLoadJobState:
         """Under way at the first look, at an end at the second."""
         self._looks += 1
-        if self._looks == 1:
-            return "running"
         with self._world.lock:
+            self._world.at_once["looks"] += 1
+            self._world.at_once["looks without a file"] += not Path(self._path).exists()
+            self._world.at_once["looks after the end"] += self._has_ended
+            if self._looks == 1:
+                return "running"
             self._world.at_once["now"] -= 1
+        self._has_ended = True
         if self._says in {"retry", "failed"}:
             return cast("TLoadJobState", self._says)
         self._world.land(self._name, staging=self._staging)
         return "completed"
 
     def exception(self) -> str:
+        assert self._says in {"retry", "failed"}, "only jobs that did not succeed are asked why"
         return f"{self._name.table_name} says {self._says}"
 
     def applied(self) -> Sequence[AppliedJob]:

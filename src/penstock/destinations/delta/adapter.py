@@ -5,7 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from penstock.errors import CommitLost, DestinationAhead, InternalError, UsageError
+from penstock.errors import (
+    CommitLost,
+    DestinationAhead,
+    DestinationTerminalException,
+    InternalError,
+    UsageError,
+)
 from penstock.interfaces import (
     AppliedJob,
     JobClientBase,
@@ -18,6 +24,7 @@ from penstock.interfaces import (
     WithPackageStorage,
     WithStateSync,
     WithTableVersions,
+    WithUndo,
 )
 from penstock.package import read_job
 from penstock.package.ledger import FileLedger
@@ -35,12 +42,13 @@ if TYPE_CHECKING:
     from penstock.schema import Schema, TTableSchema
 
 _LAST_COMMIT = "spark.databricks.delta.lastCommitVersionInSession"
+_COMMIT_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _PACKAGES = "_dlt_pkg"
 # How far back a commit of the load that is being resumed may stand.
 _HISTORY = 50
 
 
-class DeltaClient(JobClientBase, WithStateSync, WithLedger, WithPackageStorage, WithTableVersions):
+class DeltaClient(JobClientBase, WithStateSync, WithLedger, WithPackageStorage, WithTableVersions, WithUndo):
     """A Delta lake opened for one dataset."""
 
     def __init__(
@@ -121,6 +129,32 @@ class DeltaClient(JobClientBase, WithStateSync, WithLedger, WithPackageStorage, 
         if version is not None:
             reader = reader.option("versionAsOf", version)
         return reader.load(spark_path(self._path(table)))
+
+    def undo(self, applied: AppliedJob, load_id: str) -> None:
+        """Bring a table back to the version before a job by one commit, unless it has moved on since.
+
+        A table that the job had made is left without rows: Delta has no version before the first.
+        """
+        if applied.version_after is None:
+            return
+        spark, table = self._session(), self._sql_name(applied.table)
+        newest = spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").select("version", "userMetadata").collect()[0]
+        mark = json.dumps({"undone": load_id, "version": applied.version_after})
+        if newest["userMetadata"] == mark:
+            return
+        if int(newest["version"]) != applied.version_after:
+            raise DestinationTerminalException(
+                f"{applied.table} was changed after version {applied.version_after} and cannot be taken back",
+                hint=f"bring the table back by hand to what it was before load {load_id}",
+            )
+        spark.conf.set(_COMMIT_METADATA, mark)
+        try:
+            if applied.version_before is None:
+                spark.sql(f"DELETE FROM {table}")
+            else:
+                spark.sql(f"RESTORE TABLE {table} TO VERSION AS OF {applied.version_before}")
+        finally:
+            spark.conf.unset(_COMMIT_METADATA)
 
     def append(self, table: str, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
         """Append once.
