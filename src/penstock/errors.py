@@ -85,7 +85,7 @@ class PenstockError(Exception):
     ...     raise MissingTableName(data_type="list")
     ... except PenstockError as error:
     ...     error.code, error.hint
-    ('missing-table-name', 'pass table_name=... to run()')
+    ('missing-table-name', 'pass table_name=... to run(), or name=... to resource()')
     """
 
     code: ClassVar[str] = "penstock"
@@ -387,7 +387,7 @@ class MissingTableName(UsageError):
     def __init__(self, *, data_type: str) -> None:
         super().__init__(
             f"a {data_type} has no name to call its table by",
-            hint="pass table_name=... to run()",
+            hint="pass table_name=... to run(), or name=... to resource()",
             data_type=data_type,
         )
 

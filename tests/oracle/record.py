@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.oracle import test_config, test_contracts
 from tests.oracle.asking import VECTORS, ask
+from tests.oracle.extracting import SNIPPETS
 from tests.oracle.files import document, import_steps
 from tests.oracle.identifiers import identifiers
 from tests.oracle.rowsets import RECORDED
@@ -48,12 +49,18 @@ def config() -> dict[str, Any]:
     return {name: test_config.asked(name) for name in test_config.QUESTIONS}
 
 
+def snippets() -> dict[str, Any]:
+    answer: dict[str, Any] = ask("snippets", paths=[str(path) for path in SNIPPETS.values()])
+    return answer
+
+
 RECORDERS: dict[str, Callable[[], Any]] = {
     "names.json": names,
     "files.json": files,
     "imports.json": imports,
     "rows.json": rows,
     "contracts.json": contracts,
+    "snippets.json": snippets,
     "config.json": config,
 }
 

@@ -62,9 +62,28 @@ class Engine:
         with ExitStack() as ending:
             ending.callback(self._close_taps)
             ending.callback(self._workers.close)
-            while self._turn():
+            while True:
+                if self._is_quick():
+                    tap = self._ready.popleft()
+                    value = self._draw(tap)
+                    if type(value) is dict or type(value) is list:
+                        # Most items: straight from a generator to its table.
+                        tap.node.taken += 1
+                        self._queue(tap)
+                        yield tap.node, value, None
+                        continue
+                    self._drawn(tap, value)
+                elif not self._turn():
+                    return
                 while self._out:
                     yield self._out.popleft()
+
+    def _is_quick(self) -> bool:
+        """Whether the next thing to do is to draw an item that has no way to go."""
+        if not self._ready or self._workers.pending or self._eager:
+            return False
+        tap = self._ready[0]
+        return tap.is_root and tap.mode == "here" and tap.node.is_plain
 
     def _turn(self) -> bool:
         """Do one thing; False when there is nothing left to do."""
@@ -87,13 +106,19 @@ class Engine:
         if node.is_closed() or not (node.gate is None or node.gate.is_open()):
             self._close(tap)
         elif tap.mode == "here":
-            self._drawn(tap, node.run(tap.draw, number=tap.number))
+            self._drawn(tap, self._draw(tap))
         elif tap.mode == "thread":
             self._away[id(tap)] = tap
             self._workers.call(node.context, tap.draw, then=tap)
         else:
             self._away[id(tap)] = tap
             self._workers.await_(node.context, tap.draw_later(), then=tap)
+
+    def _draw(self, tap: Tap) -> Any:
+        try:
+            return tap.node.context.run(tap.draw)
+        except Exception as error:
+            raise tap.node.failure(error, tap.number) from error
 
     def _settle(self, future: Future[Any], then: Tap | _Place) -> None:
         """Go on with what was worked out elsewhere."""
@@ -115,7 +140,6 @@ class Engine:
             self._close(tap)
             return
         if value is NOT_YET:
-            tap.mode = "loop"
             self._queue(tap)
             return
         if tap.is_root:

@@ -48,6 +48,11 @@ class Node:
         self.wanted, self._closed, self.taken = stream.selected, False, 0
 
     @property
+    def is_plain(self) -> bool:
+        """Whether its items go straight to its table."""
+        return not (self.stages or self.children or self.gate) and self.wanted
+
+    @property
     def name(self) -> str:
         """The name of the resource."""
         return self.stream.name

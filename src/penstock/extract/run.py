@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from penstock.config import in_scope
 from penstock.errors import RowNotEncodable
 from penstock.extract.encode import encode
 from penstock.extract.engine import Engine
@@ -63,7 +64,10 @@ def extract(
     """
     started = time.monotonic()
     schema: Schema = flow.source.schema if flow.source is not None else Schema(schema_name)
-    with during(source_name=schema_name, source=flow.source, schema=schema, state=state):
+    with (
+        during(source_name=schema_name, source=flow.source, schema=schema, state=state),
+        in_scope(sections=flow.sections),
+    ):
         _forget_replaced(flow, state, schema_name)
         engine = Engine(flow, workload or Workload())
         book = TableBook(naming, dispositions=dispositions)
@@ -91,7 +95,9 @@ def _write(engine: Engine, book: TableBook, writers: Writers) -> dict[str, int]:
     rows: Counter[str] = Counter({node.name: 0 for node in _all(engine.roots) if node.wanted})
     with closing(engine.arrivals()) as arrivals:
         for node, item, mark in arrivals:
-            for route, part in node.run(book.routes, node.stream, item, mark):
+            known = book.route(node.stream) if mark is None else None
+            routes = [(known, item)] if known else node.run(book.routes, node.stream, item, mark)
+            for route, part in routes:
                 if route.is_wanted:
                     rows[node.name] += _write_part(node, route, part, writers, rows[node.name])
     return dict(rows)
@@ -139,10 +145,7 @@ def _forget_replaced(flow: Flow, state: dict[str, Any], name: str) -> None:
     """A resource that replaces its table begins anew: what it remembered goes."""
     resources = state.get(_SOURCES, {}).get(name, {}).get(_RESOURCES, {})
     for stream in flow.streams:
-        said = stream.hints.write_disposition
-        if (
-            said if isinstance(said, str) or callable(said) else (said or {}).get("disposition")
-        ) == "replace":
+        if stream.hints.disposition == "replace":
             resources.pop(stream.name, None)
 
 

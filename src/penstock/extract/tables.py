@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import UsageError
 from penstock.interfaces.declared import declared_tables
 from penstock.interfaces.items import TableNameMark
+from penstock.schema import COMPOUND_HINTS
 
 if TYPE_CHECKING:
     from penstock.interfaces.hints import TableHints
@@ -34,7 +35,13 @@ class TableBook:
         self.naming = naming
         self.tables: dict[str, Table] = {}
         self._dispositions = dispositions
+        self._owners: dict[str, str] = {}
         self._speakers: dict[Stream, _Speaker] = {}
+
+    def route(self, stream: Stream) -> Route | None:
+        """The one table of all items of a stream that carry no mark; None where it takes the item to know."""
+        speaker = self._speakers.get(stream)
+        return speaker.known() if speaker else None
 
     def routes(self, stream: Stream, item: Any, mark: Any) -> list[tuple[Route, Any]]:
         """The item with its table; a page is taken apart where each of its rows may name another table."""
@@ -49,14 +56,23 @@ class TableBook:
             return [(speaker.route(row, name), row) for row in item]
         return [(speaker.route(item, name), item)]
 
-    def declare(self, tables: tuple[Table, ...]) -> None:
-        """Take over what a resource says: a property that is said replaces what was said before."""
+    def declare(self, tables: tuple[Table, ...], *, resource: str) -> None:
+        """Take over what a resource says of its tables.
+
+        What it says later replaces what it said before. Of a table that another resource has declared it
+        can say what that one has not.
+        """
         for table in tables:
             known = self.tables.get(table.name)
             if known == table:
                 continue
             self._check(table)
-            self.tables[table.name] = table if known is None else known.with_hints_of(table)
+            owner = self._owners.setdefault(table.name, resource)
+            if known is None:
+                self.tables[table.name] = table
+            else:
+                joined = known.with_hints_of(table) if owner == resource else _completed(known, table)
+                self.tables[table.name] = joined
 
     def _check(self, table: Table) -> None:
         said = table.write_disposition
@@ -69,6 +85,17 @@ class TableBook:
         )
 
 
+def _completed(known: Table, other: Table) -> Table:
+    """A table with the columns that another resource adds; a key is that of the first one who has one."""
+    spoken = tuple(hint for hint in sorted(COMPOUND_HINTS) if known.columns_with(hint))
+    added = [
+        column.without_hints(*spoken)
+        for name, column in other.columns.items()
+        if name not in known.columns and (column.is_complete or not any(map(column.has, spoken)))
+    ]
+    return known.with_columns(added)
+
+
 class _Speaker:
     """What one resource says of its tables: hints may change with each item."""
 
@@ -78,6 +105,10 @@ class _Speaker:
         # Templates by the name that a mark gives, and routes of those that are the same for every item.
         self._templates: dict[str | None, tuple[TableHints, tuple[str, ...]]] = {}
         self._known: dict[str | None, Route] = {}
+
+    def known(self) -> Route | None:
+        """The route of items without a mark, once one of them has come."""
+        return self._known.get(None)
 
     def hear(self, mark: Mark) -> str | None:
         """Take a mark to heart; gives the table that it names for its item."""
@@ -129,6 +160,6 @@ class _Speaker:
         root = tables[0].with_extras(variant_name=name) if name in self._variants else tables[0]
         is_wanted = stream.tables is None or raw in stream.tables or root.name in stream.tables
         if is_wanted:
-            self._book.declare((root, *tables[1:]))
+            self._book.declare((root, *tables[1:]), resource=stream.name)
         skipped = root.write_disposition == "skip"
         return Route(table=root.name, resource=stream.name, is_wanted=is_wanted and not skipped)

@@ -43,9 +43,9 @@ class Tap:
         """The next item. Runs in the context of the node, here or in a thread."""
         if self.iterator is None:
             self.iterator = opened(self.node.stream.open())
-        if isinstance(self.iterator, AsyncIterator):
-            return NOT_YET
-        return next(self.iterator, END)
+            if isinstance(self.iterator, AsyncIterator):
+                self.mode = "loop"
+        return NOT_YET if self.mode == "loop" else next(self.iterator, END)
 
     async def draw_later(self) -> Any:
         """The next item of an asynchronous generator."""

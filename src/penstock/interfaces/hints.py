@@ -48,6 +48,14 @@ class TableHints:
         return is_dynamic(self.table_name)
 
     @property
+    def disposition(self) -> str | None:
+        """The write disposition in one word; None where nothing is said, or where each item says it."""
+        said = self.write_disposition
+        if said is None or is_dynamic(said):
+            return None
+        return str(said["disposition"] if isinstance(said, Mapping) else said)
+
+    @property
     def dynamic(self) -> tuple[str, ...]:
         """The hints that are functions of an item."""
         return tuple(

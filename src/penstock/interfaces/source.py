@@ -91,3 +91,8 @@ class Flow:
     """What the source brought: settings, and tables that it declares. None where it brought nothing."""
     source: Any = None
     """What the user holds, for `current.source()`."""
+
+    @property
+    def sections(self) -> tuple[str, ...] | None:
+        """The sections of the configuration that its resources look in; None for those that look alone."""
+        return ("sources", self.section, self.name) if self.section and self.name and self.source else None

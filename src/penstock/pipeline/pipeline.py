@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.config import in_scope
 from penstock.errors import InvalidDatasetName, UsageError
 from penstock.interfaces import Destination
 from penstock.interfaces.current import during
@@ -78,7 +79,7 @@ class Pipeline:
         if destination is not None:
             self.destination = Destination.from_reference(destination)
         self.dataset_name = check_name(dataset_name or self.dataset_name, InvalidDatasetName)
-        with during(pipeline=self):
+        with during(pipeline=self), in_scope(pipeline_name=self.pipeline_name):
             flows: tuple[Flow, ...] = ()
             if data is not None:
                 flows = flows_of(
@@ -91,11 +92,23 @@ class Pipeline:
                     table_format=table_format,
                     schema_contract=schema_contract,
                 )
+            self._check_dispositions(flows)
             return stages.run(self._target(), flows, spark=self._spark)
 
     def dataset(self) -> Dataset:
         """Read what was loaded: `pipeline.dataset()["items"].df()`."""
         return stages.open_dataset(self._target(), spark=self._spark)
+
+    def _check_dispositions(self, flows: tuple[Flow, ...]) -> None:
+        """Refuse what is known to be refused, before anything is started."""
+        allowed = {*self._destination().capabilities.supported_write_dispositions, "skip"}
+        for said in (stream.hints.disposition for flow in flows for stream in flow.streams):
+            if said is not None and said not in allowed:
+                raise UsageError(
+                    f"{self._destination().destination_name} cannot write with {said!r} yet",
+                    hint=f"use one of: {', '.join(sorted(allowed))}",
+                    write_disposition=said,
+                )
 
     def _destination(self) -> Destination:
         if self.destination is None:

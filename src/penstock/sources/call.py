@@ -7,6 +7,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from penstock.config import resource_sections
 from penstock.errors import ResourceUnbound, UsageError
 from penstock.schema.frozen import FrozenMap
 from penstock.sources.inject import injected
@@ -106,7 +107,7 @@ class Opener:
             self._call.function,
             spec=self._call.spec,
             given=self._call.given,
-            sections=self._sections,
+            sections=resource_sections(*self._sections),
             settings=self._settings,
         )
         signature = self._call.signature

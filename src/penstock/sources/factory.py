@@ -10,7 +10,7 @@ from functools import cache, update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from penstock.config import read_settings
+from penstock.config import in_scope, read_settings
 from penstock.errors import UnsupportedData
 from penstock.interfaces.current import during
 from penstock.schema import Schema
@@ -109,7 +109,8 @@ class SourceFactory:
 
     @contextmanager
     def _at_hand(self, schema: Schema) -> Iterator[None]:
-        with during(source_name=self.name, schema=schema):
+        sections = sections_of(self.section, self.name)
+        with during(source_name=self.name, schema=schema), in_scope(sections=sections):
             yield
 
     def _source(self, given: Any, schema: Schema) -> Source:

@@ -9,7 +9,7 @@ from penstock.interfaces.hints import TableHints, make_hints
 from penstock.interfaces.source import Declared, Flow
 from penstock.sources.factory import SourceFactory
 from penstock.sources.resource import Resource
-from penstock.sources.resources import ResourceDict
+from penstock.sources.resources import Copies
 from penstock.sources.source import Source
 from penstock.sources.streams import streams_of
 
@@ -61,13 +61,12 @@ def _flow(source: Source, hints: TableHints, schema: Schema | None) -> Flow:
 
 
 def _loose_flow(resources: list[Resource], hints: TableHints, schema: Schema | None) -> Flow:
-    own = ResourceDict("of the pipeline")
-    own.add(*resources)
-    _apply(hints, own.values())
+    own = Copies().of(resources)
+    _apply(hints, own)
     return Flow(
         name=schema.name if schema else None,
         schema=schema.stored if schema else None,
-        streams=streams_of(own.values()),
+        streams=streams_of(one for one in own if one.selected),
     )
 
 

@@ -90,6 +90,11 @@ class Hinted(Declared):
         self.change(hints=replace(self.hints, max_table_nesting=levels))
 
     @property
+    def incremental(self) -> Any:
+        """The cursor, if one is said."""
+        return self.hints.incremental
+
+    @property
     def has_dynamic_table_name(self) -> bool:
         """Whether each item names its table."""
         return self.hints.has_dynamic_table_name

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
+
+from penstock.config import function_spec, resolve_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,5 +21,11 @@ def injected(
     sections: tuple[str, ...],
     settings: Callable[[], Settings],
 ) -> dict[str, Any]:
-    """The arguments that are given, and those that configuration adds."""
-    return dict(given)
+    """The arguments that are given, and those that configuration adds; settings are read if need be."""
+    if not inspect.isroutine(function):
+        return dict(given)
+    taken = function_spec(function, spec=spec)
+    if not taken.fields:
+        return dict(given)
+    found = resolve_arguments(taken, given, settings=settings(), sections=sections)
+    return {**given, **found}

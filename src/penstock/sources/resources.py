@@ -11,6 +11,35 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+class Copies:
+    """Copies of resources that feed each other as the originals do."""
+
+    def __init__(self) -> None:
+        # Also of parents that are not listed; a copy is its own copy.
+        self._known: dict[Resource, Resource] = {}
+
+    def of(self, resources: Iterable[Resource]) -> list[Resource]:
+        """The copies, in the order of the originals; the same original has one copy."""
+        # All of them first, then their parents: a transformer may come before what feeds it.
+        made = [(self._copy(one), one.parent) for one in resources]
+        for copy, parent in made:
+            self._feed(copy, parent)
+        return [copy for copy, _ in made]
+
+    def _copy(self, resource: Resource) -> Resource:
+        if resource not in self._known:
+            copy = resource.clone()
+            self._known |= {resource: copy, copy: copy}
+        return self._known[resource]
+
+    def _feed(self, copy: Resource, parent: Resource | None) -> None:
+        while parent is not None:
+            is_known = parent in self._known
+            above = self._copy(parent)
+            copy.pipe_data_from(above)
+            copy, parent = above, None if is_known else parent.parent
+
+
 class ResourceDict(dict[str, Resource]):
     """Resources by name, in the order they were declared.
 
@@ -20,30 +49,14 @@ class ResourceDict(dict[str, Resource]):
     def __init__(self, source_name: str) -> None:
         super().__init__()
         self._source_name = source_name
-        # What was declared, with the copy that belongs here, also of parents that are not listed.
-        self._copies: dict[Resource, Resource] = {}
+        self._copies = Copies()
 
     def add(self, *resources: Resource) -> None:
         """Take in copies; a name can be there once."""
-        # All of them first, then their parents: a transformer may come before what feeds it.
-        for original, copy in [(one, self._copy(one)) for one in resources]:
+        for copy in self._copies.of(resources):
             if self.get(copy.name, copy) is not copy:
                 raise ResourceNameTaken(resource=copy.name, source=self._source_name)
             super().__setitem__(copy.name, copy)
-            self._feed(copy, original.parent)
-
-    def _copy(self, resource: Resource) -> Resource:
-        if resource not in self._copies:
-            copy = resource.clone()
-            self._copies |= {resource: copy, copy: copy}
-        return self._copies[resource]
-
-    def _feed(self, copy: Resource, parent: Resource | None) -> None:
-        while parent is not None:
-            is_known = parent in self._copies
-            above = self._copy(parent)
-            copy.pipe_data_from(above)
-            copy, parent = above, None if is_known else parent.parent
 
     def __setitem__(self, name: str, resource: Resource) -> None:
         if name != resource.name:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,8 @@ SOURCES = "sources"
 
 def module_section(function: Callable[..., Any]) -> str | None:
     """The name of the module: what it calls itself in `__source_name__`, else the last part of its name."""
-    module: Any = inspect.getmodule(inspect.unwrap(function))
+    # Not by inspect.getmodule: it looks through all modules where it finds none.
+    module: Any = sys.modules.get(getattr(inspect.unwrap(function), "__module__", None) or "")
     if module is None:
         return None
     name = str(getattr(module, "__source_name__", None) or module.__name__.rpartition(".")[2])
