@@ -8,10 +8,16 @@ PenstockError
 │   ├── ConfigFieldMissing
 │   ├── ConfigProviderFailed
 │   ├── ConfigValueCannotBeCoerced
+│   ├── CurrentLoadPackageStateNotAvailable
 │   ├── InvalidDatasetName
 │   ├── InvalidIdentifier
+│   ├── InvalidJobFileName
 │   ├── InvalidPipelineName
 │   ├── InvalidSchemaName
+│   ├── LoadIsDecided
+│   ├── LoadPackageAlreadyCompleted
+│   ├── LoadPackageNotCompleted
+│   ├── LoadPackageNotFound
 │   ├── MissingExtra
 │   ├── MissingLocation
 │   ├── MissingTableName
@@ -19,8 +25,10 @@ PenstockError
 │   ├── SessionLacksConf
 │   ├── SparkNotAvailable
 │   ├── StorageNotShared
+│   ├── StorageNotTrusted
 │   ├── TableNotFound
 │   ├── UnknownDestination
+│   ├── UnsafePath
 │   ├── UnsupportedData
 │   ├── UnsupportedVersion
 │   └── ValueNotSecret
@@ -31,9 +39,15 @@ PenstockError
 │   └── RowsNotReadable
 ├── RetryableError: run again
 │   ├── CommitLost
-│   └── SlotTaken
+│   ├── LeaseLost
+│   ├── LoadPackageAborted
+│   ├── LoadPackageCancelled
+│   ├── PipelineLocked
+│   ├── SlotTaken
+│   └── StorageNotReachable
 └── InternalError: report it to us
     ├── DestinationAhead
+    ├── JobNotFound
     └── PackageDamaged
 """
 
@@ -154,6 +168,18 @@ class ConfigValueCannotBeCoerced(UsageError):
         self.field, self.type, self.place, self.reason = field, type, place, reason
 
 
+class CurrentLoadPackageStateNotAvailable(UsageError):
+    """A load package was asked for where none is at hand."""
+
+    code = "current-load-package-state-not-available"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "no load package is at hand here",
+            hint="call this from a resource, a destination or a load job while it runs",
+        )
+
+
 class InvalidDatasetName(UsageError):
     """A dataset's name must be a legal folder name everywhere."""
 
@@ -182,6 +208,20 @@ class InvalidIdentifier(UsageError):
         )
 
 
+class InvalidJobFileName(UsageError, ValueError):
+    """A file name does not follow the grammar of job files."""
+
+    code = "invalid-job-file-name"
+
+    def __init__(self, *, file_name: str, reason: str) -> None:
+        super().__init__(
+            f"{file_name!r} is not the name of a job file: {reason}",
+            hint="the form is <table>.<file id>.<retries>.<format>, with at most 255 bytes",
+            file_name=file_name,
+            reason=reason,
+        )
+
+
 class InvalidPipelineName(UsageError):
     """A pipeline's name must be a legal folder name everywhere."""
 
@@ -206,6 +246,60 @@ class InvalidSchemaName(UsageError):
             f"{name!r} cannot be a schema name",
             hint="use a Python identifier of at most 64 characters",
             name=name,
+        )
+
+
+class LoadIsDecided(UsageError):
+    """A load was to be aborted that counts already."""
+
+    code = "load-is-decided"
+
+    def __init__(self, *, load_id: str, sequence: int) -> None:
+        super().__init__(
+            f"load {load_id} (sequence {sequence}) is committed and cannot be aborted",
+            hint="call run(): what is left to do for it will be done",
+            load_id=load_id,
+            sequence=sequence,
+        )
+
+
+class LoadPackageAlreadyCompleted(UsageError):
+    """A package was to be finished twice."""
+
+    code = "load-package-already-completed"
+
+    def __init__(self, *, load_id: str) -> None:
+        super().__init__(
+            f"package {load_id} is finished already",
+            hint="look at it with get_load_package_info(); there is nothing left to do",
+            load_id=load_id,
+        )
+
+
+class LoadPackageNotCompleted(UsageError):
+    """Something was asked about a package that only a finished one can answer."""
+
+    code = "load-package-not-completed"
+
+    def __init__(self, *, load_id: str) -> None:
+        super().__init__(
+            f"package {load_id} is not finished yet",
+            hint="load it, or give it up, and ask again",
+            load_id=load_id,
+        )
+
+
+class LoadPackageNotFound(UsageError, FileNotFoundError):
+    """There is no package with that id."""
+
+    code = "load-package-not-found"
+
+    def __init__(self, *, load_id: str, path: str) -> None:
+        super().__init__(
+            f"there is no package {load_id} at {path}",
+            hint="look at the ids that list_packages() gives",
+            load_id=load_id,
+            path=path,
         )
 
 
@@ -306,6 +400,21 @@ class StorageNotShared(UsageError):
         )
 
 
+class StorageNotTrusted(UsageError):
+    """Two runs could both decide the same load on this storage."""
+
+    code = "storage-not-trusted"
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        super().__init__(
+            f"{path} cannot be trusted to make a file once: {reason}",
+            hint="set package_storage to a local or shared disk, Amazon S3, Google Cloud Storage or Azure; "
+            "tables may stay where they are",
+            path=path,
+            reason=reason,
+        )
+
+
 class TableNotFound(UsageError):
     """A table was asked for that the schema does not have."""
 
@@ -332,6 +441,20 @@ class UnknownDestination(UsageError):
             "others register an entry point in the group 'penstock.destinations'",
             name=name,
             known=known,
+        )
+
+
+class UnsafePath(UsageError):
+    """A name leads out of its folder, or no storage could hold it."""
+
+    code = "unsafe-path"
+
+    def __init__(self, *, name: str, reason: str) -> None:
+        super().__init__(
+            f"{name!r} cannot be a file here: {reason}",
+            hint="use a plain name",
+            name=name,
+            reason=reason,
         )
 
 
@@ -482,6 +605,69 @@ class CommitLost(RetryableError):
         )
 
 
+class LeaseLost(RetryableError):
+    """Another run has taken over, or may have."""
+
+    code = "lease-lost"
+
+    def __init__(self, *, epoch: int, host: str) -> None:
+        super().__init__(
+            f"this run on {host} has lost its lease (epoch {epoch}) and stopped",
+            hint="another run goes on with the same packages; look why this one stood still, then run again",
+            epoch=epoch,
+            host=host,
+        )
+
+
+class LoadPackageAborted(RetryableError):
+    """A load was given up by somebody while it was being applied."""
+
+    code = "load-package-aborted"
+
+    def __init__(self, *, load_id: str, sequence: int, by: str) -> None:
+        super().__init__(
+            f"load {load_id} (sequence {sequence}) was aborted while it was being loaded",
+            hint="run again: the next load takes the next number",
+            load_id=load_id,
+            sequence=sequence,
+            by=by,
+        )
+
+
+class LoadPackageCancelled(RetryableError):
+    """Somebody has told all who work on a package to stop."""
+
+    code = "load-package-cancelled"
+
+    def __init__(self, *, load_id: str) -> None:
+        super().__init__(
+            f"work on package {load_id} was cancelled",
+            hint="run again, or drop the package",
+            load_id=load_id,
+        )
+
+
+class PipelineLocked(RetryableError):
+    """Another run of this pipeline is going on."""
+
+    code = "pipeline-locked"
+
+    def __init__(
+        self, *, pipeline: str, host: str, process: int, user: str, age: float, alive: float
+    ) -> None:
+        super().__init__(
+            f"{pipeline} is being run by {user} on {host} (process {process}) for {age:.0f} s",
+            hint="wait for it to end; if it was killed, its lease is taken over "
+            f"{2 * alive:.0f} s after its last sign of life",
+            pipeline=pipeline,
+            host=host,
+            process=process,
+            user=user,
+            age=age,
+            alive=alive,
+        )
+
+
 class SlotTaken(RetryableError):
     """Another run of this pipeline decided the next load first."""
 
@@ -493,6 +679,20 @@ class SlotTaken(RetryableError):
             hint="let the other run finish, then call run() without data: the rows are kept in their package",
             pipeline=pipeline,
             sequence=sequence,
+        )
+
+
+class StorageNotReachable(RetryableError, OSError):
+    """A storage does not answer."""
+
+    code = "storage-not-reachable"
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        super().__init__(
+            f"{path} cannot be reached: {reason}",
+            hint="look at the network, the address and the credentials, then run again: nothing is lost",
+            path=path,
+            reason=reason,
         )
 
 
@@ -513,6 +713,19 @@ class DestinationAhead(InternalError):
             hint="the ledger was restored, or two pipelines share a name here: use another pipeline name",
             table=table,
             sequence=sequence,
+        )
+
+
+class JobNotFound(InternalError):
+    """A job was to be moved that is not there."""
+
+    code = "job-not-found"
+
+    def __init__(self, *, path: str) -> None:
+        super().__init__(
+            f"there is no job file {path}",
+            hint="another process has moved it on; read the package again",
+            path=path,
         )
 
 

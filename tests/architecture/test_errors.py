@@ -31,10 +31,19 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "place": "environment: SOURCES__GITHUB__PAGES",
         "reason": "Input should be a valid integer, unable to parse string as an integer",
     },
+    "CurrentLoadPackageStateNotAvailable": {},
     "InvalidDatasetName": {"name": "../lake", "reason": "it is not a plain folder name"},
     "InvalidIdentifier": {"identifier": "  ", "reason": "it is blank"},
+    "InvalidJobFileName": {"file_name": "orders.parquet", "reason": "it has 2 parts between dots"},
     "InvalidPipelineName": {"name": "shop/eu", "reason": "it is not a plain folder name"},
     "InvalidSchemaName": {"name": "my schema"},
+    "LoadIsDecided": {"load_id": "1794709965.511098", "sequence": 12},
+    "LoadPackageAlreadyCompleted": {"load_id": "1794709965.511098"},
+    "LoadPackageNotCompleted": {"load_id": "1794709965.511098"},
+    "LoadPackageNotFound": {
+        "load_id": "1794709965.511098",
+        "path": "s3://lake/demo/_dlt_pkg/shop/packages/1794709965.511098",
+    },
     "MissingExtra": {"extra": "spark", "needed_for": "running a pipeline"},
     "MissingLocation": {"destination": "delta", "master": "spark://cluster:7077"},
     "MissingTableName": {"data_type": "list"},
@@ -45,8 +54,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "SparkNotAvailable": {"reason": "pyspark is not installed", "hint": "pip install 'penstock[spark]'"},
     "StorageNotShared": {"path": "s3://lake", "seen_by": "the driver", "missing_for": "the executors"},
+    "StorageNotTrusted": {"path": "ftp://files/lake", "reason": "nothing is known about 'ftp'"},
     "TableNotFound": {"table": "Orders", "schema": "shop"},
     "UnknownDestination": {"name": "detla", "known": ("delta",)},
+    "UnsafePath": {"name": "../secrets.toml", "reason": "it leads out of its folder or has an empty part"},
     "UnsupportedData": {"data_type": "str", "reason": "it is one value, not rows"},
     "UnsupportedVersion": {"what": "Spark", "has": "3.5.6", "supports": "4.0 and 4.1"},
     "ValueNotSecret": {"field": "token", "place": "config.toml: sources.github.token"},
@@ -71,12 +82,30 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "RetryableError": {"message": "the storage did not answer", "hint": "run again"},
     "CommitLost": {"table": "orders", "sequence": 12},
+    "LeaseLost": {"epoch": 4, "host": "worker-7"},
+    "LoadPackageAborted": {"load_id": "1794709965.511098", "sequence": 12, "by": "0f3a"},
+    "LoadPackageCancelled": {"load_id": "1794709965.511098"},
+    "PipelineLocked": {
+        "pipeline": "shop",
+        "host": "worker-7",
+        "process": 4711,
+        "user": "etl",
+        "age": 93.0,
+        "alive": 30.0,
+    },
     "SlotTaken": {"pipeline": "shop", "sequence": 13},
+    "StorageNotReachable": {
+        "path": "lake/demo/_dlt_pkg/shop/slots",
+        "reason": "EndpointConnectionError: Could not connect to the endpoint URL",
+    },
     "InternalError": {
         "message": "10 rows of orders went in and 9 came out",
         "hint": "keep the package folder and report this",
     },
     "DestinationAhead": {"table": "orders", "sequence": 12},
+    "JobNotFound": {
+        "path": "s3://lake/demo/_dlt_pkg/shop/packages/1794709965.511098/started_jobs/orders.5c1c2f0d11.0.reference"
+    },
     "PackageDamaged": {"path": "s3://lake/shop/slots/0000000012.json", "reason": "Expecting value"},
 }
 
@@ -115,7 +144,7 @@ def sections() -> dict[str, tuple[int, str]]:
 
 def test_the_drawn_tree_is_the_tree_of_classes() -> None:
     real = {
-        name: found.__base__.__name__ if found is not PenstockError and found.__base__ else None
+        name: found.__bases__[0].__name__ if found is not PenstockError else None
         for name, found in CLASSES.items()
     }
 

@@ -16,7 +16,7 @@ import penstock
 from penstock.destinations.delta.adapter import DeltaClient
 from penstock.extract.run import extract
 from penstock.interfaces import CommitRecord, Destination, Resource, find_destination
-from penstock.package import Packages, PackageStatus, Store, create_load_id
+from penstock.package import FileStorage, Packages, create_load_id
 from penstock.package.ledger import FileLedger
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class DeadBeforeCommit(FileLedger):
 
 class DyingClient(DeltaClient):
     def ledger(self) -> FileLedger:
-        return DeadBeforeCommit(Store(self.location()))
+        return DeadBeforeCommit(FileStorage(self.location()))
 
 
 def test_a_sealed_package_that_was_not_committed_is_rolled_forward_without_doubling(
@@ -91,7 +91,7 @@ def test_a_sealed_package_that_was_not_committed_is_rolled_forward_without_doubl
     assert all(table.skipped for table in again.packages[0].tables)
     assert "was committed before" in str(again)
     assert make(location, tmp_path, spark).dataset().row_counts() == {"items": 1, "items__tags": 1}
-    assert packages_of(location).package(again.loads_ids[0]).status is PackageStatus.LOADED
+    assert packages_of(location).package(again.loads_ids[0]).status == "loaded"
 
 
 def test_a_committed_package_that_was_not_tidied_up_is_not_loaded_again(
@@ -105,7 +105,7 @@ def test_a_committed_package_that_was_not_tidied_up_is_not_loaded_again(
     again = pipeline.run()
 
     assert again.loads_ids == []
-    assert package.status is PackageStatus.LOADED
+    assert package.status == "loaded"
     assert pipeline.dataset().row_counts() == {"items": 1}
 
 

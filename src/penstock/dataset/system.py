@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from penstock.package.ledger import LOADS, STATES, VERSIONS
-from penstock.package.store import as_json
+from penstock.package.storage import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

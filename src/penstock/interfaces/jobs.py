@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
-from typing import NamedTuple
+import re
+import secrets
+from typing import Final, NamedTuple
 
-from penstock.errors import UsageError
+from penstock.errors import InvalidJobFileName
+
+_PARTS: Final = ("table_name", "file_id", "retry_count", "file_format")
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]")
+_COUNT = re.compile(r"0|[1-9][0-9]{0,8}")
+_MESSAGE, _SHOWN = "exception", 80
+# Room for the message beside it and for nine digits of retries: a retry must not make a name too long.
+_LONGEST = 255 - len(f".{_MESSAGE}") - 9
 
 
 class ParsedLoadJobFileName(NamedTuple):
@@ -20,27 +28,51 @@ class ParsedLoadJobFileName(NamedTuple):
     file_id: str
     retry_count: int
     file_format: str
+    is_compressed: bool = False
 
     def job_id(self) -> str:
         """Unique identifier of the job; without the retry count, so it never changes."""
-        return f"{self.table_name}.{self.file_id}.{self.file_format}"
+        return f"{self.table_name}.{self.file_id}.{self._extension()}"
 
     def file_name(self) -> str:
         """The name of the file."""
-        return f"{self.table_name}.{self.file_id}.{self.retry_count}.{self.file_format}"
+        return f"{self.table_name}.{self.file_id}.{self.retry_count}.{self._extension()}"
 
     def with_retry(self) -> ParsedLoadJobFileName:
         """The same job, tried once more."""
         return self._replace(retry_count=self.retry_count + 1)
 
+    def _extension(self) -> str:
+        return f"{self.file_format}.gz" if self.is_compressed else self.file_format
+
+    def __str__(self) -> str:
+        return self.job_id()
+
     @staticmethod
     def parse(file_name: str) -> ParsedLoadJobFileName:
         """Read a name, or a path that ends in one."""
-        parts = PurePosixPath(file_name).name.split(".")
-        if len(parts) != len(ParsedLoadJobFileName._fields) or not parts[2].isdecimal() or not all(parts):
-            raise UsageError(
-                f"{file_name!r} is not the name of a job file",
-                hint="the form is <table>.<file id>.<retries>.<format>",
-                file_name=file_name,
-            )
-        return ParsedLoadJobFileName(parts[0], parts[1], int(parts[2]), parts[3])
+        name = file_name.rsplit("/", 1)[-1]
+        parts = name.split(".")
+        compressed = len(parts) == len(_PARTS) + 1 and parts[-1] == "gz"
+        if reason := _fault(name, parts[:-1] if compressed else parts):
+            shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
+            raise InvalidJobFileName(file_name=shown, reason=reason)
+        return ParsedLoadJobFileName(parts[0], parts[1], int(parts[2]), parts[3], compressed)
+
+    @staticmethod
+    def new_file_id() -> str:
+        """Ten random hexadecimal digits."""
+        return secrets.token_hex(5)
+
+
+def _fault(name: str, parts: list[str]) -> str | None:
+    """Why this cannot be a name, or None. It must read back as it was written, whatever it is retried."""
+    if _UNSAFE.search(name):
+        return "it has a character in it that no name may have"
+    if len(parts) != len(_PARTS) or not all(parts):
+        return f"it has {name.count('.') + 1} parts between dots"
+    if not _COUNT.fullmatch(parts[2]):
+        return f"{parts[2][:_SHOWN]!r} is no number of retries"
+    if len(name.encode("utf-8", "replace")) - len(parts[2]) > _LONGEST:
+        return f"it has more than {_LONGEST} bytes beside the number of retries"
+    return "this ending is that of messages beside jobs" if parts[3] == _MESSAGE else None

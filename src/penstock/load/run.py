@@ -4,36 +4,40 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from penstock.interfaces import CommitRecord, LoadMark, StoredSchemaRow, TableJob
+from penstock.interfaces import CommitRecord, StoredSchemaRow, TableJob
 from penstock.load.plan import MAX_WORKERS, waves
 from penstock.load.report import PackageReport, TableReport
-from penstock.package.store import as_json
+from penstock.package import ParsedLoadJobFileName
+from penstock.package.storage import as_json
 from penstock.schema import ENGINE_VERSION, Schema
 
 if TYPE_CHECKING:
-    from penstock.interfaces import AppliedJob, DestinationClient, StoredState
-    from penstock.package import Manifest, Package, TableEntry
+    from penstock.interfaces import AppliedJob, DestinationClient, LoadMark, StoredState
+    from penstock.package import Manifest, Package, Packages, TableEntry
     from penstock.spark.own import SessionPool
 
 
 def load(
-    manifest: Manifest, package: Package, client: DestinationClient, *, state: StoredState, pool: SessionPool
+    manifest: Manifest,
+    package: Package,
+    client: DestinationClient,
+    *,
+    state: StoredState,
+    pool: SessionPool,
+    packages: Packages,
 ) -> PackageReport:
     """Roll a sealed package forward. Any process may do it, any number of times: the result is the same."""
     started = time.monotonic()
-    mark = LoadMark(
-        pipeline_name=manifest.pipeline_name,
-        sequence=manifest.sequence,
-        load_id=manifest.load_id,
-        manifest_hash=manifest.content_hash,
-    )
+    mark = manifest.mark
     schema = Schema.from_dict(dict(manifest.schema))
     ledger = client.ledger()
     ledger.initialize()
     applied = _apply_all(manifest, package, schema, client, mark, pool)
+    packages.commit(manifest)
     ledger.store_schema(_schema_row(schema))
     last = ledger.last_state(manifest.pipeline_name)
     if last is None or last.version_hash != state.version_hash:
@@ -53,7 +57,7 @@ def load(
             },
         )
     )
-    package.complete()
+    packages.finish(manifest.load_id)
     tables = tuple(
         TableReport(table=job.table, rows=job.rows, version=job.version_after, skipped=job.skipped)
         for job in applied
@@ -79,9 +83,13 @@ def _apply_all(
     def apply_one(entry: TableEntry) -> AppliedJob:
         frame = package.job(entry.job).frame
         job = TableJob(table=entry.table, write_disposition=entry.write_disposition, frame=frame)
+        placed = package.jobs.board().jobs[ParsedLoadJobFileName.parse(entry.job).job_id()]
+        if placed.state == "new_jobs":
+            package.jobs.start(entry.job)
         with pool.session() as spark:
             applied = client.apply(job, mark, spark=spark)
-        package.complete_job(entry.job)
+        if placed.state != "completed_jobs":
+            package.jobs.complete(entry.job, asdict(applied))
         return applied
 
     done: list[AppliedJob] = []

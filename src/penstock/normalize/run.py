@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -17,9 +17,10 @@ from penstock.normalize.report import NormalizeInfo, RootReport
 from penstock.normalize.shape import group_of, nested_schema
 from penstock.normalize.steps import parse_rows, stamp_rows
 from penstock.normalize.tree import Node, Object, ordered_like, parse_tree, pruned
-from penstock.package import JobFile, Package, ParsedLoadJobFileName, TableEntry
+from penstock.package import DataFolder, JobFile, Package, ParsedLoadJobFileName, TableEntry
 from penstock.package.ids import file_id
 from penstock.schema import unique_names
+from penstock.spark.folders import folder_facts, folder_of
 from penstock.spark.observe import observed
 from penstock.spark.paths import spark_path
 
@@ -40,6 +41,7 @@ class Normalized:
     """A package ready to be sealed: its tables, children before their root, and the schema after it."""
 
     tables: tuple[TableEntry, ...]
+    folders: tuple[DataFolder, ...]
     schema: Schema
     info: NormalizeInfo
 
@@ -48,6 +50,7 @@ class Normalized:
 class _Root:
     """One root table: its plans, root first, and the columns of the nested dataset they project from."""
 
+    folder: str
     plans: list[TablePlan]
     columns: str
     report: RootReport
@@ -68,8 +71,7 @@ def normalize(
     started = time.monotonic()
     attempt = uuid.uuid4().hex[:12]
     after = schema.clone()
-    entries: list[TableEntry] = []
-    reports: list[RootReport] = []
+    roots: list[_Root] = []
     for index, resource in enumerate(package.extracted()["resources"]):
         if not resource["rows"]:
             continue
@@ -79,12 +81,21 @@ def normalize(
         )
         for plan in root.plans:
             after.update_table(plan.table)
-        reports.append(root.report)
-        entries += [_add_job(package, plan, folder, attempt, root.columns) for plan in reversed(root.plans)]
+        roots.append(root)
+    folders = _describe_folders(package, f"data/normalized/{attempt}", spark)
+    entries = [
+        _add_job(package, plan, root, folders[root.folder], attempt)
+        for root in roots
+        for plan in reversed(root.plans)
+    ]
     package.save_schema(dict(after.to_dict()))
-    seconds = time.monotonic() - started
-    info = NormalizeInfo(load_id=package.load_id, roots=tuple(reports), seconds=seconds)
-    return Normalized(tables=tuple(entries), schema=after, info=info)
+    package.mark_normalized(_normalized_document(entries, folders))
+    info = NormalizeInfo(
+        load_id=package.load_id,
+        roots=tuple(root.report for root in roots),
+        seconds=time.monotonic() - started,
+    )
+    return Normalized(tables=tuple(entries), folders=tuple(folders.values()), schema=after, info=info)
 
 
 def _normalize_root(
@@ -120,7 +131,9 @@ def _normalize_root(
         extras=table_extras,
     )
     plans = plan_tables(root, hints, seen, stored=schema.tables, naming=naming)
-    return _Root(plans=plans, columns=columns, report=_report(plans, resource, rows_out, schema))
+    return _Root(
+        folder=folder, plans=plans, columns=columns, report=_report(plans, resource, rows_out, schema)
+    )
 
 
 def _raw_rows(package: Package, folder: str, spark: SparkSession) -> DataFrame:
@@ -169,7 +182,42 @@ def _ask(asked: Sequence[Question], nested: DataFrame) -> dict[tuple[tuple[str, 
     return {question.key: Seen(answers[index] or 0) for index, question in enumerate(asked)}
 
 
-def _add_job(package: Package, plan: TablePlan, folder: str, attempt: str, columns: str) -> TableEntry:
+def _describe_folders(package: Package, attempt: str, spark: SparkSession) -> dict[str, DataFolder]:
+    """Count and hash the files of all folders of an attempt in one job; no file is opened."""
+    files = (
+        spark.read.format("binaryFile")
+        .option("recursiveFileLookup", "true")
+        .load(spark_path(f"{package.path}/{attempt}"))
+        .select("path", "length")
+    )
+    found = {row["folder"]: row for row in files.groupBy(folder_of("path")).agg(*folder_facts()).collect()}
+    return {
+        f"{attempt}/{name}": DataFolder(
+            path=f"{attempt}/{name}", files=row["files"], bytes=row["bytes"], digest=row["digest"]
+        )
+        for name, row in found.items()
+    }
+
+
+def _normalized_document(entries: Sequence[TableEntry], folders: Mapping[str, DataFolder]) -> dict[str, Any]:
+    """What the marker says. Tables that share a folder are each given its size once, at their root."""
+    roots = {entry.data: entry.job for entry in entries}
+    jobs = [
+        {
+            "job_id": ParsedLoadJobFileName.parse(entry.job).job_id(),
+            "rows": entry.rows,
+            "bytes": folders[entry.data].bytes if entry.data and roots[entry.data] == entry.job else 0,
+        }
+        for entry in entries
+    ]
+    return {
+        "tables": [asdict(entry) for entry in entries],
+        "folders": [folder.to_dict() for folder in folders.values()],
+        "jobs": jobs,
+    }
+
+
+def _add_job(package: Package, plan: TablePlan, root: _Root, folder: DataFolder, attempt: str) -> TableEntry:
     table = plan.table.name
     name = ParsedLoadJobFileName(table, file_id(package.load_id, attempt, table), 0, "reference")
     package.add_job(
@@ -178,12 +226,17 @@ def _add_job(package: Package, plan: TablePlan, folder: str, attempt: str, colum
             load_id=package.load_id,
             package_path=package.path,
             data=folder,
-            columns=columns,
+            columns=root.columns,
             projection=plan.projection,
+            rows=root.report.rows_out if plan is root.plans[0] else None,
         )
     )
     return TableEntry(
-        table=table, job=name.file_name(), write_disposition=plan.table.write_disposition or "append"
+        table=table,
+        job=name.file_name(),
+        write_disposition=plan.table.write_disposition or "append",
+        data=folder.path,
+        rows=root.report.rows_out if plan is root.plans[0] else None,
     )
 
 

@@ -6,25 +6,50 @@ Touches: spark (paths), interfaces, schema, errors.
 """
 
 from penstock.interfaces.jobs import ParsedLoadJobFileName
+from penstock.package.context import (
+    clear_destination_state,
+    commit_load_package_state,
+    destination_state,
+    load_package,
+    package_context,
+)
+from penstock.package.folder import DataFolder
 from penstock.package.ids import create_load_id
+from penstock.package.info import LoadJobInfo, LoadPackageInfo
 from penstock.package.job import JobFile, read_job
+from penstock.package.layout import TJobState, TLoadPackage, TLoadPackageState, TLoadPackageStatus
 from penstock.package.manifest import Manifest, TableEntry
-from penstock.package.package import Package, Packages, PackageStatus
+from penstock.package.package import Package
+from penstock.package.package_storage import PackageStorage
+from penstock.package.packages import Packages, Retention
 from penstock.package.projection import ListStep, OutputColumn, Projection
-from penstock.package.store import Store
+from penstock.package.storage import FileStorage
 
 __all__ = [
+    "DataFolder",
+    "FileStorage",
     "JobFile",
     "ListStep",
+    "LoadJobInfo",
+    "LoadPackageInfo",
     "Manifest",
     "OutputColumn",
     "Package",
-    "PackageStatus",
+    "PackageStorage",
     "Packages",
     "ParsedLoadJobFileName",
     "Projection",
-    "Store",
+    "Retention",
+    "TJobState",
+    "TLoadPackage",
+    "TLoadPackageState",
+    "TLoadPackageStatus",
     "TableEntry",
+    "clear_destination_state",
+    "commit_load_package_state",
     "create_load_id",
+    "destination_state",
+    "load_package",
+    "package_context",
     "read_job",
 ]

@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import PackageDamaged, UnsupportedVersion
+from penstock.errors import PackageDamaged, UsageError
+from penstock.interfaces import LoadMark
 from penstock.interfaces.jobs import ParsedLoadJobFileName
+from penstock.package.control import read_control
+from penstock.package.folder import DataFolder
+from penstock.package.layout import SEALED
 from penstock.package.projection import Projection
-from penstock.package.store import Store
+from penstock.package.record import fitting, record
+from penstock.package.storage import FileStorage
 from penstock.spark.paths import spark_path
 
 if TYPE_CHECKING:
@@ -16,30 +21,32 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-FORMAT_VERSION = 1
+_PARTS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobFile:
     """The rows of one table in one package.
 
-    `data` is a folder of Parquet files, relative to the package; moving the job never moves it.
+    `data` is a folder of files, relative to the package; moving the job never moves it.
     """
 
     name: ParsedLoadJobFileName
     load_id: str
     package_path: str
-    data: str
+    data: DataFolder
     columns: str
     """The columns of the data files as Spark SQL writes them, so that no job runs to find them."""
     projection: Projection
     data_format: str = "parquet"
     rows: int | None = None
+    mark: LoadMark | None = None
+    """What a commit of these rows is marked with; None while the package is not sealed."""
 
     @property
     def data_path(self) -> str:
         """The full address of the data folder."""
-        return f"{self.package_path}/{self.data}"
+        return f"{self.package_path}/{self.data.path}"
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """The table as a lazy frame in the given session."""
@@ -49,12 +56,11 @@ class JobFile:
         return frame
 
     def to_dict(self) -> dict[str, Any]:
-        """The content of the file."""
+        """The content of the file, but for its version."""
         return {
-            "format_version": FORMAT_VERSION,
             "load_id": self.load_id,
             "table": self.name.table_name,
-            "data": self.data,
+            "data": self.data.to_dict(),
             "columns": self.columns,
             "data_format": self.data_format,
             "rows": self.rows,
@@ -62,35 +68,46 @@ class JobFile:
         }
 
 
-def read_job(path: str) -> JobFile:
-    """Open a job file by its path, wherever its package is."""
-    package_path, _, folder_and_name = path.rpartition("/packages/")
-    load_id, _, inside = folder_and_name.partition("/")
-    return parse_job(Store(f"{package_path}/packages/{load_id}"), inside)
+def read_job(path: str, **options: Any) -> JobFile:
+    """Open a job file by its address, wherever its package is. `options` are those of the storage.
+
+    Give it what `start_file_load` got: the rows are `read_job(path).frame(spark)`, and a commit that carries
+    `read_job(path).mark` can be told from every other.
+    """
+    package_path, *job = path.rsplit("/", 2)
+    if len(job) != _PARTS:
+        raise UsageError(f"{path!r} is no address of a job file", hint="give what start_job() gave")
+    return parse_job(FileStorage(package_path, **options), "/".join(job))
 
 
-def parse_job(store: Store, name: str) -> JobFile:
-    """Read the job file `name` of the package that `store` stands in."""
-    document = store.read_json(name)
+def parse_job(storage: FileStorage, name: str) -> JobFile:
+    """Read the job file `name` of the package that `storage` stands in."""
+    document = read_control(storage, name, "job")
     if document is None:
-        raise PackageDamaged(path=store.path(name), reason="there is no such job file")
+        raise PackageDamaged(path=storage.path(name), reason="there is no such job file")
     try:
-        return _job(store, name, document)
-    except (KeyError, TypeError) as error:
-        raise PackageDamaged(path=store.path(name), reason=f"{error} is missing or wrong in it") from error
+        return _job(storage, name, document)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise PackageDamaged(path=storage.path(name), reason=f"{error} is missing or wrong in it") from error
 
 
-def _job(store: Store, name: str, document: Mapping[str, Any]) -> JobFile:
-    if document["format_version"] > FORMAT_VERSION:
-        has = str(document["format_version"])
-        raise UnsupportedVersion(what=store.path(name), has=has, supports=str(FORMAT_VERSION))
-    return JobFile(
-        name=ParsedLoadJobFileName.parse(name),
-        load_id=document["load_id"],
-        package_path=store.root,
-        data=document["data"],
-        columns=document["columns"],
-        data_format=document["data_format"],
-        rows=document["rows"],
-        projection=Projection.from_dict(document["projection"]),
+def _job(storage: FileStorage, name: str, document: Mapping[str, Any]) -> JobFile:
+    return fitting(
+        JobFile(
+            name=ParsedLoadJobFileName.parse(name),
+            load_id=document["load_id"],
+            package_path=storage.root,
+            data=DataFolder.from_dict(document["data"]),
+            columns=document["columns"],
+            data_format=document["data_format"],
+            rows=document["rows"],
+            projection=Projection.from_dict(document["projection"]),
+            mark=read_mark(storage),
+        )
     )
+
+
+def read_mark(storage: FileStorage) -> LoadMark | None:
+    """The slot that the package which `storage` stands in has taken, or None while it has none."""
+    sealed = read_control(storage, SEALED, "sealed")
+    return None if sealed is None else record(LoadMark, sealed, path=storage.path(SEALED))

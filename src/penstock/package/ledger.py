@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from penstock.interfaces.ledger import CommitRecord, StoredSchemaRow, StoredState
-from penstock.package.store import Store, as_json
+from penstock.package.storage import FileStorage, as_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ class FileLedger:
     A load counts from the moment its `_dlt_loads` file exists.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: FileStorage) -> None:
         self._store = store
 
     def initialize(self) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import UnsupportedVersion
-from penstock.package.store import as_json
+from penstock.errors import PackageDamaged
+from penstock.interfaces import LoadMark
+from penstock.package.control import current_form, versioned
+from penstock.package.folder import DataFolder
+from penstock.package.record import fitting
+from penstock.package.storage import from_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-FORMAT_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,11 +24,14 @@ class TableEntry:
     table: str
     job: str
     write_disposition: str
+    data: str | None = None
+    """The folder its rows are read from; several tables may share one."""
+    rows: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """Everything needed to apply a load, or to apply it again."""
+    """Everything needed to apply a load, or to apply it again. Its size grows with tables, not with files."""
 
     load_id: str
     sequence: int
@@ -34,25 +39,47 @@ class Manifest:
     dataset_name: str
     schema_name: str
     tables: tuple[TableEntry, ...]
+    folders: tuple[DataFolder, ...] = ()
     schema_before: str | None
     schema: Mapping[str, Any] = field(repr=False)
     state: Mapping[str, Any] = field(repr=False)
+    stored_hash: str | None = field(default=None, repr=False, compare=False)
+    """The hash of the slot that this was read from: an older format keeps the hash it was sealed with."""
 
     def to_json(self) -> bytes:
         """The content of the slot."""
-        return as_json({"format_version": FORMAT_VERSION, **asdict(self)})
+        document = asdict(self)
+        del document["stored_hash"]
+        return versioned(document)
 
     @property
     def content_hash(self) -> str:
         """SHA-256 of the slot's content, in hexadecimal digits."""
-        return hashlib.sha256(self.to_json()).hexdigest()
+        return self.stored_hash or hashlib.sha256(self.to_json()).hexdigest()
+
+    @property
+    def mark(self) -> LoadMark:
+        """What every commit of this load is marked with."""
+        return LoadMark(
+            pipeline_name=self.pipeline_name,
+            sequence=self.sequence,
+            load_id=self.load_id,
+            manifest_hash=self.content_hash,
+        )
 
     @staticmethod
-    def from_dict(document: Mapping[str, Any]) -> Manifest:
-        """Read what `to_json` wrote."""
-        content = dict(document)
-        version = content.pop("format_version")
-        if version > FORMAT_VERSION:
-            raise UnsupportedVersion(what="a sealed manifest", has=str(version), supports=str(FORMAT_VERSION))
-        content["tables"] = tuple(TableEntry(**entry) for entry in content["tables"])
-        return Manifest(**content)
+    def from_json(content: bytes, *, path: str = "a sealed manifest") -> Manifest:
+        """Read what `to_json` wrote, in this release or in an older one."""
+        found = Manifest.from_dict(from_json(content, path=path), path=path)
+        return replace(found, stored_hash=hashlib.sha256(content).hexdigest())
+
+    @staticmethod
+    def from_dict(document: Mapping[str, Any], *, path: str = "a sealed manifest") -> Manifest:
+        """The values of a document. A field that nobody knows is refused: it may change the meaning."""
+        content = current_form(document, "manifest", path=path)
+        try:
+            content["tables"] = tuple(fitting(TableEntry(**entry)) for entry in content["tables"])
+            content["folders"] = tuple(DataFolder.from_dict(folder) for folder in content["folders"])
+            return fitting(Manifest(**content))
+        except (KeyError, TypeError, ValueError) as error:
+            raise PackageDamaged(path=path, reason=f"{error} is missing or wrong in it") from error

@@ -2,36 +2,52 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
-from penstock.package.job import JobFile, parse_job
-from penstock.package.manifest import Manifest
-from penstock.package.store import Store, as_json
+from penstock.errors import (
+    LoadPackageAlreadyCompleted,
+    LoadPackageCancelled,
+    LoadPackageNotFound,
+    PackageDamaged,
+    UsageError,
+)
+from penstock.interfaces.jobs import ParsedLoadJobFileName
+from penstock.package.control import read_control, versioned
+from penstock.package.job import JobFile, parse_job, read_mark
+from penstock.package.jobs import Jobs
+from penstock.package.layout import (
+    APPLIED_SCHEMA_UPDATES,
+    CANCELLED,
+    COMPLETED,
+    DATA,
+    EXTRACTED,
+    FINISHED,
+    NEW_JOBS,
+    NORMALIZED,
+    SCHEMA,
+    SCHEMA_UPDATES,
+    SEALED,
+    STATE,
+    TLoadPackageState,
+    TLoadPackageStatus,
+)
+from penstock.package.state import bumped, default_state, read_state
+from penstock.package.storage import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FORMAT_VERSION = 1
-NEW_JOBS, COMPLETED_JOBS = "new_jobs", "completed_jobs"
-_EXTRACTED, _SCHEMA, _COMPLETED = "extracted.json", "schema.json", "package_completed.json"
-_SLOTS, _PACKAGES = "slots", "packages"
+    from penstock.interfaces import LoadMark
+    from penstock.package.storage import FileStorage
 
 
-class PackageStatus(StrEnum):
-    """How far a package has come."""
-
-    NEW = "new"
-    EXTRACTED = "extracted"
-    LOADED = "loaded"
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Package:
     """One load's folder."""
 
-    store: Store
+    store: FileStorage
     load_id: str
 
     @property
@@ -39,74 +55,157 @@ class Package:
         """The address of the folder."""
         return self.store.path()
 
+    @cached_property
+    def jobs(self) -> Jobs:
+        """The job files."""
+        return Jobs(self.store)
+
     @property
-    def status(self) -> PackageStatus:
-        """The furthest marker that is there."""
-        if self.store.exists(_COMPLETED):
-            return PackageStatus.LOADED
-        return PackageStatus.EXTRACTED if self.store.exists(_EXTRACTED) else PackageStatus.NEW
+    def status(self) -> TLoadPackageStatus:
+        """The furthest marker that is there; one listing."""
+        names = frozenset(self.store.names(""))
+        if COMPLETED in names:
+            return self.completion() or "loaded"
+        if NORMALIZED in names:
+            return "normalized"
+        return "extracted" if EXTRACTED in names else "new"
+
+    def exists(self) -> bool:
+        """Whether there is anything of it."""
+        return bool(self.store.names(""))
+
+    def require(self) -> Package:
+        """Itself, or an error when nothing of it is there."""
+        if not self.exists():
+            raise LoadPackageNotFound(load_id=self.load_id, path=self.path)
+        return self
+
+    def create(self, state: TLoadPackageState | None = None) -> None:
+        """Make the folder: its first file is the state. One that is there stays as it is."""
+        self.store.put_if_absent(STATE, as_json(bumped(state or default_state(self.load_id))))
 
     def mark_extracted(self, document: Mapping[str, Any]) -> None:
         """All rows are in; from here on the package will not be extracted again."""
-        self.store.put(_EXTRACTED, as_json({"format_version": FORMAT_VERSION, **document}))
+        self.store.put(EXTRACTED, versioned(document))
 
     def extracted(self) -> dict[str, Any]:
         """What the extract stage left for the next one."""
-        document: dict[str, Any] | None = self.store.read_json(_EXTRACTED)
-        return document or {}
+        return read_control(self.store, EXTRACTED, "extracted") or {}
+
+    def mark_normalized(self, document: Mapping[str, Any]) -> None:
+        """All job files are in; what is left is to seal and to load them."""
+        self.store.put(NORMALIZED, versioned(document))
+
+    def normalized(self) -> dict[str, Any]:
+        """What the normalize stage left: the tables, their folders, and what these hold."""
+        return read_control(self.store, NORMALIZED, "normalized") or {}
+
+    def mark_sealed(self, mark: LoadMark) -> None:
+        """Note the slot that the package has taken, for whoever opens one of its jobs."""
+        self.store.put(SEALED, versioned(asdict(mark)))
+
+    def mark(self) -> LoadMark | None:
+        """The slot that the package has taken, or None while it has none."""
+        return read_mark(self.store)
+
+    def complete(self, status: TLoadPackageStatus = "loaded", *, again: bool = True) -> str:
+        """Write the last marker; gives the package's path. With `again=False` a second time is an error."""
+        if status not in FINISHED:
+            raise UsageError(f"a package cannot end as {status!r}", hint="use 'loaded' or 'aborted'")
+        if not again and self.store.exists(COMPLETED):
+            raise LoadPackageAlreadyCompleted(load_id=self.load_id)
+        if not self.store.put_if_absent(COMPLETED, versioned({"status": status})) and not again:
+            raise LoadPackageAlreadyCompleted(load_id=self.load_id)
+        return self.path
+
+    def completion(self) -> TLoadPackageStatus | None:
+        """How the package ended, or None while it has not."""
+        content = self.store.read(COMPLETED)
+        # The first release wrote the bare word.
+        if content in {None, b"loaded", b"aborted"}:
+            return cast("TLoadPackageStatus | None", content.decode() if content else None)
+        status = (read_control(self.store, COMPLETED, "completed") or {}).get("status")
+        if status not in FINISHED:
+            raise PackageDamaged(path=self.store.path(COMPLETED), reason=f"it says {status!r}")
+        return cast("TLoadPackageStatus", status)
+
+    def remove_data(self) -> None:
+        """Let the data files go: one request to the storage, whatever their number."""
+        self.store.delete(DATA)
 
     def save_schema(self, document: Mapping[str, Any]) -> None:
         """The schema of this package, for people who look at it; the sealed one is in the slot."""
-        self.store.put(_SCHEMA, as_json(document))
+        self.store.put(SCHEMA, as_json(document))
+
+    def schema(self) -> dict[str, Any]:
+        """The schema as it was saved."""
+        document = self.store.read_json(SCHEMA)
+        if not isinstance(document, dict) or "name" not in document:
+            raise PackageDamaged(path=self.store.path(SCHEMA), reason="there is no schema in it")
+        return document
+
+    def save_schema_updates(self, tables: Mapping[str, Any]) -> None:
+        """The tables that the destination must still change."""
+        self.store.put(SCHEMA_UPDATES, versioned({"tables": dict(tables)}))
+
+    def schema_updates(self) -> dict[str, Any] | None:
+        """What `save_schema_updates` left, or None once it was applied."""
+        found = self._tables(SCHEMA_UPDATES)
+        return None if self.applied_schema_updates() is not None else found
+
+    def commit_schema_updates(self, applied: Mapping[str, Any]) -> None:
+        """What the destination has changed; from here on there is nothing left to change."""
+        self.store.put(APPLIED_SCHEMA_UPDATES, versioned({"tables": dict(applied)}))
+        self.store.delete(SCHEMA_UPDATES)
+
+    def applied_schema_updates(self) -> dict[str, Any] | None:
+        """What the destination has changed, or None while it was not asked."""
+        return self._tables(APPLIED_SCHEMA_UPDATES)
+
+    def state(self) -> TLoadPackageState:
+        """The package's own state; a new one where none was saved."""
+        document = self.store.read_json(STATE)
+        if document is None:
+            return default_state(self.load_id)
+        return read_state(document, path=self.store.path(STATE))
+
+    def save_state(self, state: TLoadPackageState) -> TLoadPackageState:
+        """Write the state with its hash and version; gives what was written."""
+        saved = bumped(state)
+        self.store.put(STATE, as_json(saved))
+        return saved
+
+    def cancel(self) -> None:
+        """Tell everybody who works on this package to stop."""
+        self.store.put(CANCELLED, b"")
+
+    def raise_if_cancelled(self) -> None:
+        """Stop here if somebody has called `cancel`."""
+        if self.store.exists(CANCELLED):
+            raise LoadPackageCancelled(load_id=self.load_id)
 
     def add_job(self, job: JobFile) -> None:
         """Put a job file among the new ones."""
-        self.store.put(f"{NEW_JOBS}/{job.name.file_name()}", as_json(job.to_dict()))
+        self.jobs.add(job.name.file_name(), versioned(job.to_dict()))
 
     def job(self, file_name: str) -> JobFile:
-        """Open a job file, done or not."""
-        done = f"{COMPLETED_JOBS}/{file_name}"
-        return parse_job(self.store, done if self.store.exists(done) else f"{NEW_JOBS}/{file_name}")
+        """Open a job file, done or not, whatever the number of its tries is by now."""
+        placed = self.jobs.board().jobs.get(ParsedLoadJobFileName.parse(file_name).job_id())
+        return parse_job(self.store, placed.path if placed else f"{NEW_JOBS}/{file_name}")
 
-    def complete_job(self, file_name: str) -> None:
-        """Move a job to the completed ones: the copy first, so a half-done move shows as done."""
-        content = self.store.read(f"{NEW_JOBS}/{file_name}")
-        if content is not None:
-            self.store.put(f"{COMPLETED_JOBS}/{file_name}", content)
-            self.store.delete(f"{NEW_JOBS}/{file_name}")
+    def delete(self) -> None:
+        """Remove the folder with all that is in it.
 
-    def complete(self) -> None:
-        """The load is committed: mark it, and let its data go."""
-        self.store.put(_COMPLETED, b"loaded")
-        self.store.delete("data")
+        The markers go first: a folder that is half deleted must not look like one that waits to be loaded.
+        """
+        self.store.delete(EXTRACTED)
+        self.store.delete(NORMALIZED)
+        self.store.delete("")
 
-
-@dataclass(frozen=True, slots=True)
-class Packages:
-    """All packages of one pipeline in one dataset, and the slots that put sealed ones in order."""
-
-    store: Store
-
-    @staticmethod
-    def at(root: str) -> Packages:
-        """The packages below an address."""
-        return Packages(Store(root))
-
-    def package(self, load_id: str) -> Package:
-        """The package with that id, there or not yet."""
-        return Package(Store(self.store.path(f"{_PACKAGES}/{load_id}")), load_id)
-
-    def with_status(self, status: PackageStatus) -> list[Package]:
-        """Packages that have come exactly so far, oldest first."""
-        packages = [self.package(name) for name in self.store.names(_PACKAGES)]
-        return [package for package in packages if package.status is status]
-
-    def last_sealed(self) -> Manifest | None:
-        """The manifest in the highest slot, committed or not."""
-        slots = self.store.names(_SLOTS)
-        document = self.store.read_json(f"{_SLOTS}/{slots[-1]}") if slots else None
-        return Manifest.from_dict(document) if document is not None else None
-
-    def seal(self, manifest: Manifest) -> bool:
-        """Take the slot of the manifest's sequence. False when another run has taken it."""
-        return self.store.put_if_absent(f"{_SLOTS}/{manifest.sequence:010d}.json", manifest.to_json())
+    def _tables(self, name: str) -> dict[str, Any] | None:
+        found = read_control(self.store, name, "schema_updates")
+        if found is None:
+            return None
+        if not isinstance(found.get("tables"), dict):
+            raise PackageDamaged(path=self.store.path(name), reason="there are no tables in it")
+        return cast("dict[str, Any]", found["tables"])

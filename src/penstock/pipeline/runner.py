@@ -13,7 +13,7 @@ from penstock.load.plan import next_sequence
 from penstock.load.report import LoadInfo, PackageReport
 from penstock.load.run import load
 from penstock.normalize.run import normalize
-from penstock.package import Manifest, Package, Packages, PackageStatus, create_load_id
+from penstock.package import Manifest, Package, Packages, create_load_id
 from penstock.pipeline.restore import Known, restore
 from penstock.pipeline.state import ENGINE_VERSION, encode_state, with_version
 from penstock.spark.own import SessionPool
@@ -61,14 +61,13 @@ class Runner:
     def _finish_pending(self) -> list[PackageReport]:
         """A sealed package is rolled forward; an extracted one goes on from its files."""
         reports: list[PackageReport] = []
-        sealed = self._packages.last_sealed()
-        if sealed is not None and not self._is_committed(sealed.schema_name, sealed.load_id):
+        self._packages.tidy()
+        sealed = self._packages.to_roll_forward()
+        if sealed is not None:
             reports.append(self._load(sealed))
-        for package in self._packages.with_status(PackageStatus.EXTRACTED):
-            if self._is_committed(package.extracted()["schema_name"], package.load_id):
-                package.complete()
-            else:
-                reports += self._normalize_and_load(package, self._known())
+        unsealed = [*self._packages.with_status("extracted"), *self._packages.with_status("normalized")]
+        for package in sorted(unsealed, key=lambda package: package.load_id):
+            reports += self._normalize_and_load(package, self._known())
         return reports
 
     def _load_new(self, resources: Sequence[Resource]) -> list[PackageReport]:
@@ -99,6 +98,7 @@ class Runner:
             dataset_name=self._target.dataset_name,
             schema_name=known.schema.name,
             tables=normalized.tables,
+            folders=normalized.folders,
             schema_before=None if known.schema.is_new else known.schema.version_hash,
             schema=dict(normalized.schema.to_dict()),
             state=with_version(known.state),
@@ -111,7 +111,14 @@ class Runner:
         started = time.monotonic()
         package = self._packages.package(manifest.load_id)
         with in_stage("load", load_id=manifest.load_id):
-            report = load(manifest, package, self._target.client, state=_state_row(manifest), pool=self._pool)
+            report = load(
+                manifest,
+                package,
+                self._target.client,
+                state=_state_row(manifest),
+                pool=self._pool,
+                packages=self._packages,
+            )
         self._target.workdir.save(state=manifest.state, schema=manifest.schema)
         self._took("load", started)
         return report
@@ -123,9 +130,6 @@ class Runner:
             dataset_name=self._target.dataset_name,
             destination_type=self._target.destination.spec.state_type,
         )
-
-    def _is_committed(self, schema_name: str, load_id: str) -> bool:
-        return self._target.client.ledger().find_commit(schema_name=schema_name, load_id=load_id) is not None
 
     def _took(self, step: str, started: float) -> None:
         self._seconds[step] = self._seconds.get(step, 0.0) + time.monotonic() - started

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from penstock.extract.parts import PartWriter
 from penstock.extract.plan import Rotation
-from penstock.package import Store
+from penstock.package import FileStorage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +30,7 @@ def read(folder: Path) -> list[list[list[str]]]:
 def test_texts_are_written_in_order_and_counted(tmp_path: Path) -> None:
     texts = [f'{{"n":"ü{number}"}}' for number in range(1000)]
 
-    with PartWriter(Store(str(tmp_path)), "data", Rotation()) as writer:
+    with PartWriter(FileStorage(str(tmp_path)), "data", Rotation()) as writer:
         for text in texts:
             writer.write(text.encode())
 
@@ -40,7 +41,7 @@ def test_texts_are_written_in_order_and_counted(tmp_path: Path) -> None:
 def test_row_groups_are_cut_by_rows_and_files_by_bytes(tmp_path: Path) -> None:
     rotation = Rotation(row_group_rows=2, row_group_bytes=1000, file_bytes=6)
 
-    with PartWriter(Store(str(tmp_path)), "data", rotation) as writer:
+    with PartWriter(FileStorage(str(tmp_path)), "data", rotation) as writer:
         for text in (b"aa", b"bb", b"cc", b"dd", b"ee"):
             writer.write(text)
 
@@ -53,7 +54,7 @@ def test_row_groups_are_cut_by_rows_and_files_by_bytes(tmp_path: Path) -> None:
 
 
 def test_a_row_group_is_cut_by_bytes_too(tmp_path: Path) -> None:
-    with PartWriter(Store(str(tmp_path)), "data", Rotation(row_group_bytes=5)) as writer:
+    with PartWriter(FileStorage(str(tmp_path)), "data", Rotation(row_group_bytes=5)) as writer:
         for text in (b"aaaaaaaaa", b"bb", b"cc", b"dd", b"ee"):
             writer.write(text)
 
@@ -72,7 +73,7 @@ def test_no_text_is_lost_or_repeated_however_files_are_cut(
     folder = tmp_path_factory.mktemp("parts")
     rotation = Rotation(row_group_rows=rows, row_group_bytes=group, file_bytes=file)
 
-    with PartWriter(Store(str(folder)), "data", rotation) as writer:
+    with PartWriter(FileStorage(str(folder)), "data", rotation) as writer:
         for text in texts:
             writer.write(text.encode())
 
@@ -83,14 +84,14 @@ def test_no_text_is_lost_or_repeated_however_files_are_cut(
 
 
 def test_nothing_is_written_for_no_rows(tmp_path: Path) -> None:
-    with PartWriter(Store(str(tmp_path)), "data", Rotation()) as writer:
+    with PartWriter(FileStorage(str(tmp_path)), "data", Rotation()) as writer:
         pass
 
     assert (list(tmp_path.rglob("*")), writer.files) == ([], 0)
 
 
 def test_the_column_cannot_be_null_and_is_compressed(tmp_path: Path) -> None:
-    with PartWriter(Store(str(tmp_path)), "data", Rotation()) as writer:
+    with PartWriter(FileStorage(str(tmp_path)), "data", Rotation()) as writer:
         writer.write(b"{}")
 
     file = pq.ParquetFile(tmp_path / "data" / "part-000000.parquet")
@@ -99,7 +100,7 @@ def test_the_column_cannot_be_null_and_is_compressed(tmp_path: Path) -> None:
 
 
 def test_an_error_on_the_way_leaves_no_open_file_and_no_further_rows(tmp_path: Path) -> None:
-    writer = PartWriter(Store(str(tmp_path)), "data", Rotation(row_group_rows=2))
+    writer = PartWriter(FileStorage(str(tmp_path)), "data", Rotation(row_group_rows=2))
 
     def fail_after_three() -> None:
         with writer:
@@ -111,3 +112,15 @@ def test_an_error_on_the_way_leaves_no_open_file_and_no_further_rows(tmp_path: P
         fail_after_three()
     assert read(tmp_path) == [[["a", "b"]]]
     assert writer.rows == 2
+
+
+def test_a_file_of_a_slow_source_is_closed_after_some_time(tmp_path: Path) -> None:
+    with PartWriter(FileStorage(str(tmp_path)), "data", Rotation(file_seconds=0.05)) as writer:
+        writer.write(b"a")
+        time.sleep(0.06)
+        writer.write(b"b")
+        found = read(tmp_path)
+        writer.write(b"c")
+
+    assert found == [[["a", "b"]]]
+    assert read(tmp_path) == [[["a", "b"]], [["c"]]]

@@ -7,7 +7,11 @@ from hypothesis import strategies as st
 from penstock.errors import UsageError
 from penstock.interfaces.jobs import ParsedLoadJobFileName
 
-parts = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="./\0"), min_size=1, max_size=10)
+parts = st.text(
+    alphabet=st.characters(codec="utf-8", exclude_characters="./\\", exclude_categories=["Cc"]),
+    min_size=1,
+    max_size=10,
+)
 
 
 @given(table=parts, file_id=parts, retries=st.integers(0, 99), file_format=parts)

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.interfaces import CommitRecord, StoredSchemaRow, StoredState
 from penstock.package.ledger import LOADS, STATES, VERSIONS, FileLedger
-from penstock.package.store import Store
+from penstock.package.storage import FileStorage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +47,7 @@ STATE = StoredState(
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> FileLedger:
-    made = FileLedger(Store(str(tmp_path)))
+    made = FileLedger(FileStorage(str(tmp_path)))
     made.initialize()
     return made
 
@@ -102,11 +102,11 @@ def dlt_dataset(tmp_path: Path) -> FileLedger:
             "_dlt_id": "R2wkWkAgkvOQBw",
         },
     )
-    return FileLedger(Store(str(tmp_path)))
+    return FileLedger(FileStorage(str(tmp_path)))
 
 
 def test_a_dataset_is_initialized_once_and_in_dlts_form(tmp_path: Path) -> None:
-    ledger = FileLedger(Store(str(tmp_path)))
+    ledger = FileLedger(FileStorage(str(tmp_path)))
     before = ledger.is_initialized()
 
     ledger.initialize()

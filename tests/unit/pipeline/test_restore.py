@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from penstock.interfaces import CommitRecord, StoredSchemaRow, StoredState
 from penstock.package.ledger import FileLedger
-from penstock.package.store import Store, as_json
+from penstock.package.storage import FileStorage, as_json
 from penstock.pipeline.restore import Known, restore
 from penstock.pipeline.state import encode_state, new_state, with_version
 from penstock.schema import Schema
@@ -72,7 +72,7 @@ def load(ledger: FileLedger, load_id: str, *, commit: bool = True) -> Schema:
 
 
 def test_a_new_dataset_gives_a_new_schema_and_a_new_state(tmp_path: Path) -> None:
-    found = known(FileLedger(Store(str(tmp_path / "nowhere"))), "MyShop-eu")
+    found = known(FileLedger(FileStorage(str(tmp_path / "nowhere"))), "MyShop-eu")
 
     assert (found.schema.name, found.schema.is_new) == ("my_shop_eu", True)
     assert (found.state["_state_version"], found.state["pipeline_name"]) == (0, "MyShop-eu")
@@ -81,7 +81,7 @@ def test_a_new_dataset_gives_a_new_schema_and_a_new_state(tmp_path: Path) -> Non
 
 
 def test_a_fresh_machine_goes_on_from_the_last_complete_load(tmp_path: Path) -> None:
-    ledger = FileLedger(Store(str(tmp_path)))
+    ledger = FileLedger(FileStorage(str(tmp_path)))
     schema = load(ledger, "1.5")
 
     found = known(ledger)
@@ -92,7 +92,7 @@ def test_a_fresh_machine_goes_on_from_the_last_complete_load(tmp_path: Path) -> 
 
 
 def test_the_state_of_a_load_that_is_not_complete_is_not_taken_up(tmp_path: Path) -> None:
-    ledger = FileLedger(Store(str(tmp_path)))
+    ledger = FileLedger(FileStorage(str(tmp_path)))
     load(ledger, "1.5")
     load(ledger, "2.5", commit=False)
 
@@ -100,14 +100,14 @@ def test_the_state_of_a_load_that_is_not_complete_is_not_taken_up(tmp_path: Path
 
 
 def test_the_dataset_of_the_call_wins_over_the_one_in_the_state(tmp_path: Path) -> None:
-    ledger = FileLedger(Store(str(tmp_path)))
+    ledger = FileLedger(FileStorage(str(tmp_path)))
     load(ledger, "1.5")
 
     assert known(ledger, dataset_name="other").state["dataset_name"] == "other"
 
 
 def test_every_name_that_a_pipeline_may_have_gives_a_schema(tmp_path: Path) -> None:
-    short, long = (known(FileLedger(Store(str(tmp_path))), "a" * length) for length in (64, 128))
+    short, long = (known(FileLedger(FileStorage(str(tmp_path))), "a" * length) for length in (64, 128))
 
     assert short.schema.name == "a" * 64
     assert (len(long.schema.name), long.schema.is_new) == (64, True)
@@ -117,11 +117,11 @@ def test_every_name_that_a_pipeline_may_have_gives_a_schema(tmp_path: Path) -> N
 
 @given(name=st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}", fullmatch=True))
 def test_whatever_a_pipeline_is_called_its_schema_has_a_name(name: str) -> None:
-    assert known(FileLedger(Store("memory://nowhere")), name).schema.is_new
+    assert known(FileLedger(FileStorage("memory://nowhere")), name).schema.is_new
 
 
 def test_long_names_that_differ_give_schemas_that_differ(tmp_path: Path) -> None:
-    ledger = FileLedger(Store(str(tmp_path)))
+    ledger = FileLedger(FileStorage(str(tmp_path)))
 
     names = {known(ledger, f"{'a' * 50}{letter}{'a' * 50}").schema.name for letter in "bc"}
 

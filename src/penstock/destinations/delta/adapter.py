@@ -9,7 +9,7 @@ from penstock.errors import CommitLost, DestinationAhead, UsageError
 from penstock.interfaces import AppliedJob
 from penstock.package.ledger import FileLedger
 from penstock.package.sql import quoted
-from penstock.package.store import Store
+from penstock.package.storage import FileStorage
 from penstock.spark.paths import spark_path
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class DeltaClient:
     def __init__(self, settings: DeltaSettings, *, dataset_name: str) -> None:
         self._root = f"{settings.bucket_url.rstrip('/')}/{dataset_name}"
         self._shown, self._dataset_name = settings.describe().rstrip("/"), dataset_name
-        self._store = Store(self._root)
+        self._store = FileStorage(self._root)
 
     def ledger(self) -> FileLedger:
         """The ledger in dlt's file form, beside the tables."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import MissingLocation, UsageError
-from penstock.package.store import absolute
+from penstock.package.storage import absolute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import PackageDamaged
-from penstock.package.store import Store, absolute, as_json
+from penstock.package.storage import FileStorage, absolute, as_json
 
 documents = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(alphabet=st.characters(codec="utf-8")),
@@ -19,7 +19,7 @@ documents = st.recursive(
 
 
 def test_what_is_put_is_read_back(tmp_path: Path) -> None:
-    store = Store(str(tmp_path))
+    store = FileStorage(str(tmp_path))
 
     store.put("deep/er/a.json", b'{"a": 1}')
     store.put("deep/er/a.json", b'{"a": 2}')
@@ -31,7 +31,7 @@ def test_what_is_put_is_read_back(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_is_none(tmp_path: Path) -> None:
-    store = Store(str(tmp_path / "nowhere"))
+    store = FileStorage(str(tmp_path / "nowhere"))
 
     assert store.read("a") is None
     assert store.read_json("a") is None
@@ -40,7 +40,7 @@ def test_what_is_not_there_is_none(tmp_path: Path) -> None:
 
 
 def test_a_file_of_broken_json_is_named(tmp_path: Path) -> None:
-    store = Store(str(tmp_path))
+    store = FileStorage(str(tmp_path))
     store.put("a.json", b'{"a": ')
 
     with pytest.raises(PackageDamaged) as caught:
@@ -50,7 +50,7 @@ def test_a_file_of_broken_json_is_named(tmp_path: Path) -> None:
 
 
 def test_what_must_be_absent_is_not_overwritten(tmp_path: Path) -> None:
-    store = Store(str(tmp_path))
+    store = FileStorage(str(tmp_path))
 
     took = [store.put_if_absent("slots/1", content) for content in (b"first", b"second")]
 
@@ -63,17 +63,19 @@ def test_of_many_who_race_for_a_file_exactly_one_gets_it(tmp_path: Path) -> None
         for attempt in range(8):
             name = f"slots/{attempt}"
             took = list(
-                racers.map(lambda n, at=name: Store(str(tmp_path)).put_if_absent(at, b"%d" % n), range(16))
+                racers.map(
+                    lambda n, at=name: FileStorage(str(tmp_path)).put_if_absent(at, b"%d" % n), range(16)
+                )
             )
 
             assert took.count(True) == 1
-            assert Store(str(tmp_path)).read(name) == b"%d" % took.index(True)
+            assert FileStorage(str(tmp_path)).read(name) == b"%d" % took.index(True)
 
     assert sorted(path.name for path in (tmp_path / "slots").iterdir()) == [str(n) for n in range(8)]
 
 
 def test_names_are_sorted_and_hide_files_that_are_being_written(tmp_path: Path) -> None:
-    store = Store(str(tmp_path))
+    store = FileStorage(str(tmp_path))
     for name in ("b", "a/inner", "c", "10", "9"):
         store.put(name, b"")
     (tmp_path / ".tmp-half").write_bytes(b"half")
@@ -83,7 +85,7 @@ def test_names_are_sorted_and_hide_files_that_are_being_written(tmp_path: Path) 
 
 
 def test_names_see_what_another_process_wrote_since(tmp_path: Path) -> None:
-    store = Store(str(tmp_path))
+    store = FileStorage(str(tmp_path))
     before = store.names("")
 
     (tmp_path / "new").write_bytes(b"")
@@ -92,7 +94,7 @@ def test_names_see_what_another_process_wrote_since(tmp_path: Path) -> None:
 
 
 def test_deleting_twice_is_no_error(tmp_path: Path) -> None:
-    store = Store(str(tmp_path / "root"))
+    store = FileStorage(str(tmp_path / "root"))
     store.put("folder/a", b"1")
     store.put("folder/b/c", b"1")
 
@@ -104,7 +106,7 @@ def test_deleting_twice_is_no_error(tmp_path: Path) -> None:
 
 
 def test_deleting_nothing_in_particular_deletes_the_whole_store(tmp_path: Path) -> None:
-    store = Store(str(tmp_path / "root"))
+    store = FileStorage(str(tmp_path / "root"))
     store.put("a", b"1")
 
     store.delete("")
@@ -113,7 +115,7 @@ def test_deleting_nothing_in_particular_deletes_the_whole_store(tmp_path: Path) 
 
 
 def test_a_data_file_is_complete_when_closed(tmp_path: Path) -> None:
-    store = Store(str(tmp_path))
+    store = FileStorage(str(tmp_path))
 
     with store.open_new("data/part") as stream:
         stream.write(b"rows")
@@ -122,7 +124,7 @@ def test_a_data_file_is_complete_when_closed(tmp_path: Path) -> None:
 
 
 def test_files_can_be_read_by_whom_the_umask_allows(tmp_path: Path) -> None:
-    store = Store(str(tmp_path))
+    store = FileStorage(str(tmp_path))
     before = os.umask(0o027)
     try:
         store.put("a", b"")
@@ -143,11 +145,11 @@ def test_files_can_be_read_by_whom_the_umask_allows(tmp_path: Path) -> None:
     ],
 )
 def test_addresses_keep_the_form_of_the_root(root: str, address: str) -> None:
-    assert Store(root).path("a") == address
+    assert FileStorage(root).path("a") == address
 
 
 def test_a_store_without_a_disk_does_the_same(tmp_path: Path) -> None:
-    store = Store(f"memory://{tmp_path.name}")
+    store = FileStorage(f"memory://{tmp_path.name}")
 
     took = [store.put_if_absent("folder/a", content) for content in (b"1", b"2")]
     store.put("folder/b", b"3")
@@ -163,7 +165,7 @@ def test_a_store_without_a_disk_does_the_same(tmp_path: Path) -> None:
 def test_json_of_control_files_reads_back_and_keeps_the_order_of_keys(
     tmp_path_factory: pytest.TempPathFactory, document: object
 ) -> None:
-    store = Store(str(tmp_path_factory.getbasetemp() / "json"))
+    store = FileStorage(str(tmp_path_factory.getbasetemp() / "json"))
 
     store.put("document", as_json(document))
 

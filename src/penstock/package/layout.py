@@ -1,0 +1,71 @@
+"""The names of a package's files and folders, and the words for its states."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal, TypedDict, get_args
+
+from penstock.errors import UnsafePath
+
+TLoadPackageStatus = Literal["new", "extracted", "normalized", "loaded", "aborted"]
+"""How far a package has come."""
+
+FINISHED: frozenset[TLoadPackageStatus] = frozenset(("loaded", "aborted"))
+
+TJobState = Literal["new_jobs", "failed_jobs", "started_jobs", "completed_jobs"]
+"""The folder that a job file stands in."""
+
+JOB_STATES: tuple[TJobState, ...] = get_args(TJobState)
+NEW_JOBS, FAILED_JOBS, STARTED_JOBS, COMPLETED_JOBS = JOB_STATES
+
+EXTRACTED, NORMALIZED, SEALED = "extracted.json", "normalized.json", "sealed.json"
+COMPLETED = "package_completed.json"
+SCHEMA, STATE = "schema.json", "load_package_state.json"
+SCHEMA_UPDATES, APPLIED_SCHEMA_UPDATES = "schema_updates.json", "applied_schema_updates.json"
+CANCELLED, EXCEPTIONS, RESULTS, DATA = "_cancelled", ".exceptions", ".results", "data"
+
+PACKAGES, LOADED, SLOTS, OUTCOMES, LEASE = "packages", "loaded", "slots", "outcomes", "lease"
+
+_LOAD_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,119}")
+
+
+class TVersionedState(TypedDict, total=False):
+    """What every versioned state begins with."""
+
+    _state_version: int
+    _version_hash: str
+    _state_engine_version: int
+
+
+class TLoadPackageState(TVersionedState, total=False):
+    """The state of one package; it stays in the package and is never sent to the destination."""
+
+    created_at: str
+    """Timestamp when the load package was created"""
+    destination_state: dict[str, Any]
+    """Private space for destinations to store state relevant only to the load package"""
+
+
+class TLoadPackage(TypedDict, total=False):
+    """A package as user code and destinations see it."""
+
+    load_id: str
+    """Load id"""
+    state: TLoadPackageState
+    """State of the load package"""
+
+
+def is_load_id(name: str) -> bool:
+    """Whether a folder of that name can be a package."""
+    return bool(_LOAD_ID.fullmatch(name)) and ".." not in name
+
+
+def check_load_id(load_id: str) -> str:
+    """Refuse an id that cannot be the name of a folder.
+
+    >>> check_load_id("1794700870.5798686")
+    '1794700870.5798686'
+    """
+    if not is_load_id(load_id):
+        raise UnsafePath(name=load_id[:120], reason="it cannot be a load id")
+    return load_id

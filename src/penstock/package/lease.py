@@ -1,0 +1,244 @@
+"""One run of a pipeline at a time: a lease that is a chain of epochs, each taken by put-if-absent.
+
+The holder of the highest epoch holds the lease and beats: it rewrites a small file. Whoever finds a beat
+that is old by the clock watches it for longer than a living holder would let pass, by a clock that cannot
+jump, and only then takes the next epoch. The lease saves work; what keeps a late holder from deciding
+anything is the sequence slot.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Final
+
+from penstock.errors import LeaseLost, PackageDamaged, PipelineLocked
+from penstock.package.control import current_form, read_control, versioned
+from penstock.package.holder import Holder, LeaseTimes
+from penstock.package.layout import LEASE
+from penstock.package.record import record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from penstock.package.storage import FileStorage
+
+_DIGITS = 10
+_KEPT = 3
+_NAME: Final = re.compile(rf"([0-9]{{{_DIGITS}}})\.(json|beat|released)")
+# Of a clock that cannot jump, one that goes on while the machine sleeps, where there is one.
+_CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+def _now() -> float:
+    return time.clock_gettime(_CLOCK)
+
+
+class Lease:
+    """A lease that this process holds. Use `held`, or call `release` in the end.
+
+    `on_lost` is called once, from the beating thread, when another run has taken over or the storage cannot
+    be reached for so long that one may have.
+    """
+
+    def __init__(
+        self,
+        storage: FileStorage,
+        epoch: int,
+        holder: Holder,
+        *,
+        since: float,
+        on_lost: Callable[[], None] | None = None,
+    ) -> None:
+        self._storage, self.epoch, self.holder = storage, epoch, holder
+        self._on_lost = on_lost
+        self._last_beat = since
+        self._count = 0
+        self._lost, self._ended = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run, name="penstock-lease", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether this process must stop working for the pipeline."""
+        return self._lost.is_set()
+
+    def check(self) -> None:
+        """Stop here if the lease is lost, or if it was not renewed for so long that it may be."""
+        if self._is_late():
+            self._lose()
+        if self._lost.is_set():
+            raise LeaseLost(epoch=self.epoch, host=self.holder.host)
+
+    def release(self) -> None:
+        """Give the lease back; the next run need not wait."""
+        self._ended.set()
+        self._thread.join(timeout=self.holder.alive)
+        if not self._lost.is_set():
+            _release(self._storage, self.epoch, self.holder)
+
+    def _run(self) -> None:
+        while not self._ended.wait(self.holder.beat):
+            try:
+                self._beat()
+            except OSError:
+                # A storage that does not answer may come back in time; the deadline decides.
+                if self._is_late():
+                    self._lose()
+            if self._lost.is_set():
+                return
+
+    def _beat(self) -> None:
+        """Renew, but never what has run out: whoever watched may be about to take it, or have taken it."""
+        begun = _now()
+        if self._is_late():
+            self._lose()
+            return
+        self._count += 1
+        beat(self._storage, self.epoch, self._count)
+        if highest(self._storage) > self.epoch:
+            self._lose()
+            return
+        self._last_beat = begun
+
+    def _is_late(self) -> bool:
+        return _now() - self._last_beat > self.holder.alive
+
+    def _lose(self) -> None:
+        if not self._lost.is_set():
+            self._lost.set()
+            if self._on_lost is not None:
+                self._on_lost()
+
+
+def acquire(
+    storage: FileStorage,
+    *,
+    pipeline: str,
+    times: LeaseTimes | None = None,
+    on_lost: Callable[[], None] | None = None,
+) -> Lease:
+    """Take the lease, or say who has it.
+
+    A holder that was killed is noticed after `alive` seconds, on the same machine at once.
+    """
+    limits = times or LeaseTimes()
+    holder = Holder(beat=limits.beat, alive=limits.alive)
+    epoch = highest(storage)
+    was_held = epoch > 0 and not storage.exists(_path(epoch, "released"))
+    last_sign = _wait_for_death(storage, epoch, pipeline) if was_held else None
+    mine, since = epoch + 1, _now()
+    if not storage.put_if_absent(_path(mine, "json"), versioned(asdict(holder))) or highest(storage) > mine:
+        raise _locked(storage, pipeline)
+    if was_held and storage.read(_path(epoch, "beat")) != last_sign:
+        # It beat just now: it will find this epoch and stop, but until then it may go on.
+        _release(storage, mine, holder)
+        raise _locked(storage, pipeline)
+    beat(storage, mine, 0)
+    _tidy(storage, mine)
+    return Lease(storage, mine, holder, since=since, on_lost=on_lost)
+
+
+@contextmanager
+def held(
+    storage: FileStorage,
+    *,
+    pipeline: str,
+    times: LeaseTimes | None = None,
+    on_lost: Callable[[], None] | None = None,
+) -> Iterator[Lease]:
+    """Hold the lease for the time of a block."""
+    lease = acquire(storage, pipeline=pipeline, times=times, on_lost=on_lost)
+    try:
+        yield lease
+    finally:
+        lease.release()
+
+
+def highest(storage: FileStorage) -> int:
+    """The epoch that counts, 0 when nobody ever held the lease."""
+    return max((epoch for epoch, suffix, _ in _listed(storage) if suffix == "json"), default=0)
+
+
+def beat(storage: FileStorage, epoch: int, count: int) -> None:
+    """Show that the holder lives."""
+    storage.put(_path(epoch, "beat"), versioned({"count": count, "at": time.time()}))
+
+
+def _release(storage: FileStorage, epoch: int, holder: Holder) -> None:
+    storage.put(_path(epoch, "released"), versioned({"token": holder.token}))
+
+
+def _wait_for_death(storage: FileStorage, epoch: int, pipeline: str) -> bytes | None:
+    """Return when the holder is dead, with its last sign of life; raise at once while it shows one."""
+    holder = _holder(storage, epoch)
+    if holder is None:  # tidied away, so others have held it since
+        raise _locked(storage, pipeline)
+    seen = storage.read(_path(epoch, "beat"))
+    if holder.is_gone():
+        return seen
+    if abs(time.time() - _beaten_at(storage, epoch, holder)) < holder.alive:
+        raise _locked(storage, pipeline)
+    # Far off by the clock, which may be wrong on either side: a living holder beats while it is watched.
+    until = _now() + max(holder.alive, 2 * holder.beat)
+    while _now() < until:
+        time.sleep(min(holder.beat, 1.0))
+        if storage.exists(_path(epoch, "released")):
+            return storage.read(_path(epoch, "beat"))
+        if storage.read(_path(epoch, "beat")) != seen or highest(storage) > epoch:
+            raise _locked(storage, pipeline)
+    return seen
+
+
+def _locked(storage: FileStorage, pipeline: str) -> PipelineLocked:
+    # Others may go on while this looks; who held it last is told as well as it can be.
+    holder = _holder(storage, highest(storage)) or Holder(host="unknown", process=0, user="somebody")
+    return PipelineLocked(
+        pipeline=pipeline,
+        host=holder.host,
+        process=holder.process,
+        user=holder.user,
+        age=max(0.0, time.time() - holder.started_at),
+        alive=holder.alive,
+    )
+
+
+def _holder(storage: FileStorage, epoch: int) -> Holder | None:
+    name = _path(epoch, "json")
+    content = storage.read_json(name)
+    if content is None:
+        return None
+    path = storage.path(name)
+    holder = record(Holder, current_form(content, "lease", path=path), path=path)
+    if min(holder.beat, holder.alive) <= 0:
+        raise PackageDamaged(path=path, reason="it beats never, or has no time to live")
+    return holder
+
+
+def _beaten_at(storage: FileStorage, epoch: int, holder: Holder) -> float:
+    """When the holder says it has beaten last. What cannot be understood is watched, as if it were old."""
+    try:
+        seen = read_control(storage, _path(epoch, "beat"), "beat") or {}
+    except PackageDamaged:
+        return -math.inf
+    at = seen.get("at", holder.started_at)
+    return float(at) if isinstance(at, int | float) else -math.inf
+
+
+def _tidy(storage: FileStorage, epoch: int) -> None:
+    for number, _, name in _listed(storage):
+        if number <= epoch - _KEPT:
+            storage.delete(f"{LEASE}/{name}")
+
+
+def _listed(storage: FileStorage) -> list[tuple[int, str, str]]:
+    found = (_NAME.fullmatch(name) for name in storage.names(LEASE))
+    return [(int(name[1]), name[2], name[0]) for name in found if name]
+
+
+def _path(epoch: int, suffix: str) -> str:
+    return f"{LEASE}/{epoch:0{_DIGITS}d}.{suffix}"

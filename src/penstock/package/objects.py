@@ -1,0 +1,133 @@
+"""Files in an object store: put, put if absent, copy, delete. Nothing is renamed."""
+
+from __future__ import annotations
+
+import random
+import time
+from contextlib import contextmanager
+from datetime import datetime
+from typing import IO, TYPE_CHECKING, Any
+
+from penstock.errors import StorageNotReachable
+from penstock.package.entry import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6)
+_TIMES = ("LastModified", "last_modified", "updated", "mtime", "created")
+
+
+@contextmanager
+def answering(path: str) -> Iterator[None]:
+    """Client libraries have errors of their own for a store that does not answer: make them one of ours."""
+    try:
+        yield
+    except (OSError, NotImplementedError, TypeError, ValueError):
+        raise
+    except Exception as error:
+        raise StorageNotReachable(path=path, reason=f"{type(error).__name__}: {error}") from error
+
+
+class ObjectFiles:
+    """Any file system of fsspec that is not the local disk."""
+
+    def __init__(self, files: Any) -> None:
+        self._files = files
+
+    def read(self, path: str) -> bytes:
+        """The whole content."""
+        with answering(path):
+            content: bytes = self._files.cat_file(path)
+        return content
+
+    def exists(self, path: str) -> bool:
+        """Whether an object, or anything below such a prefix, is there."""
+        with answering(path):
+            self._files.invalidate_cache()
+            return bool(self._files.exists(path))
+
+    def put(self, path: str, content: bytes) -> None:
+        """Replace an object; stores do that at once."""
+        with answering(path):
+            self._files.pipe_file(path, content)
+
+    def put_if_absent(self, path: str, content: bytes) -> bool:
+        """Make an object under a name that nobody has taken; `content` must be the caller's alone.
+
+        The store itself decides. Its answer may be lost on the way, so what stands there is looked at: it is
+        ours if it is what we sent.
+        """
+        try:
+            with answering(path):
+                self._create(path, content)
+        except OSError:
+            if not self.exists(path):
+                raise
+            return self.read(path) == content
+        return True
+
+    def _create(self, path: str, content: bytes) -> None:
+        """S3 answers 409 when two conditional puts meet in flight: neither is decided, so ask again."""
+        for pause in _PAUSES:
+            try:
+                self._files.pipe_file(path, content, mode="create")
+            except OSError as error:
+                if "ConditionalRequestConflict" not in str(error):
+                    raise
+                time.sleep(pause * random.random())
+            else:
+                return
+        self._files.pipe_file(path, content, mode="create")
+
+    def move(self, source: str, target: str) -> None:
+        """Copy, then delete: a stop in between leaves both, and the further one counts."""
+        with answering(source):
+            self._files.cp_file(source, target)
+            self._files.rm_file(source)
+
+    def entries(self, folder: str) -> list[Entry]:
+        """What stands directly below a prefix."""
+        with answering(folder):
+            self._files.invalidate_cache()
+            items = self._files.ls(folder, detail=True)
+        # Some stores list the folder itself.
+        return [_entry(item) for item in items if str(item["name"]).strip("/") != folder.strip("/")]
+
+    def delete(self, path: str) -> None:
+        """Delete an object, or everything below a prefix, in as few requests as the store allows."""
+        with answering(path):
+            self._files.invalidate_cache()
+            self._files.rm(path, recursive=True)
+            self._files.invalidate_cache()
+
+    def open_new(self, path: str) -> IO[bytes]:
+        """A data object to be written; it is there when closed."""
+        with answering(path):
+            stream: IO[bytes] = self._files.open(path, "wb")
+        return stream
+
+
+def _entry(item: dict[str, Any]) -> Entry:
+    name = str(item["name"]).rstrip("/").rsplit("/", 1)[-1]
+    return Entry(name, int(item.get("size") or 0), _modified(item), item["type"] == "directory")
+
+
+def _modified(item: dict[str, Any]) -> float:
+    found = next((item[key] for key in _TIMES if item.get(key)), None)
+    match found:
+        case datetime():
+            return found.timestamp()
+        case int() | float():
+            return float(found)
+        case str():
+            return _parsed(found)
+        case _:
+            return 0.0
+
+
+def _parsed(text: str) -> float:
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return 0.0

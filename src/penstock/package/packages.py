@@ -1,0 +1,182 @@
+"""All packages of one pipeline in one dataset: where they stand, in which order they load, how they end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from penstock.errors import InternalError, LoadIsDecided, LoadPackageAborted
+from penstock.package.layout import FAILED_JOBS, PACKAGES, TLoadPackageStatus
+from penstock.package.package_storage import PackageStorage
+from penstock.package.slots import Decision, Outcome, Slots
+from penstock.package.storage import FileStorage
+
+if TYPE_CHECKING:
+    from penstock.package.manifest import Manifest
+    from penstock.package.package import Package
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """What is kept of finished packages. Manifests stay in their slots, whatever is set here.
+
+    `packages` is the number of finished packages whose control files are kept, None for all of them.
+    """
+
+    data: bool = False
+    packages: int | None = 100
+
+
+@dataclass(frozen=True)
+class Packages:
+    """A folder with `packages/`, `slots/`, `outcomes/` and `lease/`."""
+
+    store: FileStorage
+
+    @staticmethod
+    def at(root: str, **options: Any) -> Packages:
+        """The packages below an address; `options` are those of the storage."""
+        return Packages(FileStorage(root, **options))
+
+    @cached_property
+    def slots(self) -> Slots:
+        """The order of sealed packages."""
+        return Slots(self.store)
+
+    @property
+    def extracted(self) -> PackageStorage:
+        """Packages that wait to be normalized."""
+        return self._storage("extracted")
+
+    @property
+    def normalized(self) -> PackageStorage:
+        """Packages that wait to be loaded, or are being loaded."""
+        return self._storage("normalized")
+
+    @property
+    def loaded(self) -> PackageStorage:
+        """Packages that are finished, loaded or aborted."""
+        return self._storage("loaded")
+
+    def package(self, load_id: str) -> Package:
+        """The package with that id, there or not yet."""
+        return self.normalized.package(load_id)
+
+    def with_status(self, status: TLoadPackageStatus) -> list[Package]:
+        """Packages that have come exactly so far, oldest first."""
+        return [self.package(load_id) for load_id in self._storage(status).list_packages()]
+
+    def last_sealed(self) -> Manifest | None:
+        """The manifest in the highest slot, decided or not."""
+        last = self.slots.last()
+        return self.slots.read(last) if last else None
+
+    def seal(self, manifest: Manifest) -> bool:
+        """Decide the content of the next load.
+
+        False when another run was first: with this number, with this package, or with a load that is not
+        finished yet. Numbers that are left out are an error.
+        """
+        if not (self._may_seal(manifest) and self.slots.seal(manifest)):
+            return False
+        self.package(manifest.load_id).mark_sealed(manifest.mark)
+        return True
+
+    def commit(self, manifest: Manifest) -> None:
+        """Decide that a sealed load counts. From here on it is rolled forward and cannot be aborted."""
+        standing = self._settle(manifest, "commit")
+        if standing.decision == "abort":
+            raise LoadPackageAborted(load_id=manifest.load_id, sequence=manifest.sequence, by=standing.by)
+
+    def abort(self, manifest: Manifest) -> None:
+        """Decide that a sealed load will never count. Its slot stays used, its package is kept."""
+        standing = self._settle(manifest, "abort")
+        if standing.decision == "commit":
+            raise LoadIsDecided(load_id=manifest.load_id, sequence=manifest.sequence)
+        self.finish(manifest.load_id, "aborted")
+
+    def to_roll_forward(self) -> Manifest | None:
+        """The sealed load that is not finished, or None. What a crash left half done is done here first."""
+        manifest = self.last_sealed()
+        return manifest if manifest is not None and self._is_open(manifest) else None
+
+    def finish(
+        self, load_id: str, status: TLoadPackageStatus = "loaded", retention: Retention | None = None
+    ) -> None:
+        """Mark a package as finished and let go of what it needs no more; safe to call again.
+
+        The note among the finished comes last: a package without it is looked into again by `tidy`.
+        """
+        rules = retention or Retention()
+        package = self.package(load_id)
+        package.complete(status)
+        if not rules.data and not package.jobs.board().having(FAILED_JOBS):
+            package.remove_data()
+        self.loaded.note_finished(load_id)
+
+    def tidy(self, retention: Retention | None = None) -> None:
+        """Finish what a crash left of finished packages, and drop the oldest beyond those that are kept."""
+        rules = retention or Retention()
+        for load_id in self.loaded.list_late_packages():
+            self.finish(load_id, self.package(load_id).completion() or "loaded", rules)
+        finished = self.loaded.list_packages()
+        beyond = 0 if rules.packages is None else max(0, len(finished) - rules.packages)
+        last = self.last_sealed() if beyond else None
+        for load_id in finished[:beyond]:
+            is_last = last is not None and last.load_id == load_id
+            if not is_last and not self.package(load_id).jobs.board().having(FAILED_JOBS):
+                self.loaded.delete_package(load_id, not_exists_ok=True)
+
+    def drop(self, load_id: str) -> TLoadPackageStatus | None:
+        """Give a pending package up: deleted when it is not sealed (None), else aborted."""
+        manifest = self.sealed(load_id)
+        if manifest is None:
+            self.loaded.delete_package(load_id, not_exists_ok=True)
+            return None
+        self.abort(manifest)
+        return "aborted"
+
+    def sealed(self, load_id: str) -> Manifest | None:
+        """The manifest of a package, or None when it has no slot."""
+        mark = self.package(load_id).mark()
+        if mark is not None:
+            return self.slots.read(mark.sequence)
+        last = self.last_sealed()
+        return last if last is not None and last.load_id == load_id else None
+
+    def _may_seal(self, manifest: Manifest) -> bool:
+        last = self.slots.last()
+        if last >= manifest.sequence:
+            return last == manifest.sequence  # what stands there decides
+        if manifest.sequence < 1 or (last and manifest.sequence > last + 1):
+            raise InternalError(f"number {manifest.sequence} does not follow {last}", hint="report this")
+        before = self.slots.read(last) if last else None
+        if before is not None and self._is_open(before):
+            return False
+        mark = self.package(manifest.load_id).mark()
+        return mark is None or mark.sequence == manifest.sequence
+
+    def _is_open(self, manifest: Manifest) -> bool:
+        """Whether a sealed load is still to be rolled forward. Steps that a crash left out are done first."""
+        package = self.package(manifest.load_id)
+        outcome = self.slots.outcome(manifest.sequence)
+        if not package.exists():
+            # Its rows were given up by hand: nobody may find them counted later.
+            self._settle(manifest, "abort")
+            return False
+        if package.mark() is None:
+            package.mark_sealed(manifest.mark)
+        if outcome is not None and outcome.decision == "abort":
+            self.finish(manifest.load_id, "aborted")
+        return package.completion() is None
+
+    def _settle(self, manifest: Manifest, decision: Decision) -> Outcome:
+        # Who decides is part of the record: two deciders never write the same bytes.
+        return self.slots.settle(
+            Outcome(sequence=manifest.sequence, load_id=manifest.load_id, decision=decision, by=uuid4().hex)
+        )
+
+    def _storage(self, status: TLoadPackageStatus) -> PackageStorage:
+        return PackageStorage(self.store.below(PACKAGES), status)

@@ -1,0 +1,120 @@
+"""Sequence slots: the order of a pipeline's loads, and for each the one decision, commit or abort.
+
+A number is taken by put-if-absent and never given back. A process that was paused and wakes up late finds its
+number taken, so it cannot decide anything that was decided without it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from penstock.errors import PackageDamaged
+from penstock.package.control import read_control, versioned
+from penstock.package.layout import OUTCOMES, SLOTS
+from penstock.package.manifest import Manifest
+from penstock.package.record import record
+
+if TYPE_CHECKING:
+    from penstock.package.storage import FileStorage
+
+_HINT = "last.json"
+_DIGITS = 10
+_NAME: Final = re.compile(rf"([0-9]{{{_DIGITS}}})\.json")
+_MOST: Final = 10**_DIGITS - 1
+
+Decision = Literal["commit", "abort"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of a sealed load. `by` tells who decided, `facts` what they knew."""
+
+    sequence: int
+    load_id: str
+    decision: Decision
+    by: str
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+class Slots:
+    """The slots of one pipeline in one dataset. Numbers are dense and begin at 1."""
+
+    def __init__(self, storage: FileStorage) -> None:
+        self._storage = storage
+
+    def last(self) -> int:
+        """The highest number taken, 0 when there is none.
+
+        A note of the last number saves the listing; it may be behind, so the way on from it is walked.
+        """
+        noted = self._noted()
+        number = noted if self._taken(noted) else self._listed()
+        while self._taken(number + 1):
+            number += 1
+        return number
+
+    def read(self, sequence: int) -> Manifest | None:
+        """The manifest in a slot."""
+        content = self._storage.read(_slot(sequence))
+        if content is None:
+            return None
+        manifest = Manifest.from_json(content, path=self._storage.path(_slot(sequence)))
+        if manifest.sequence != sequence:
+            raise PackageDamaged(
+                path=self._storage.path(_slot(sequence)), reason=f"it says it is slot {manifest.sequence}"
+            )
+        return manifest
+
+    def seal(self, manifest: Manifest) -> bool:
+        """Take the slot of the manifest's number. False when something else stands there."""
+        name, content = _slot(manifest.sequence), manifest.to_json()
+        # The same content was put there by an earlier call of ours that was stopped.
+        if not self._storage.put_if_absent(name, content) and self._storage.read(name) != content:
+            return False
+        self._storage.put(f"{SLOTS}/{_HINT}", versioned({"sequence": manifest.sequence}))
+        return True
+
+    def settle(self, outcome: Outcome) -> Outcome:
+        """Decide a sealed load; gives the decision that stands, which may be somebody else's."""
+        self._storage.put_if_absent(_outcome(outcome.sequence), versioned(asdict(outcome)))
+        standing = self.outcome(outcome.sequence)
+        if standing is None:
+            raise PackageDamaged(
+                path=self._storage.path(_outcome(outcome.sequence)), reason="it was written and is not there"
+            )
+        return standing
+
+    def outcome(self, sequence: int) -> Outcome | None:
+        """The decision on a load, or None while it is open."""
+        document = read_control(self._storage, _outcome(sequence), "outcome")
+        if document is None:
+            return None
+        path = self._storage.path(_outcome(sequence))
+        outcome = record(Outcome, document, path=path)
+        if outcome.sequence != sequence:
+            raise PackageDamaged(path=path, reason=f"it says it is about {outcome.sequence}")
+        return outcome
+
+    def _noted(self) -> int:
+        try:
+            noted = (read_control(self._storage, f"{SLOTS}/{_HINT}", "hint") or {}).get("sequence")
+        except PackageDamaged:  # the note only saves a listing
+            return 0
+        return noted if isinstance(noted, int) else 0
+
+    def _taken(self, sequence: int) -> bool:
+        return 0 < sequence <= _MOST and self._storage.exists(_slot(sequence))
+
+    def _listed(self) -> int:
+        names = (_NAME.fullmatch(name) for name in self._storage.names(SLOTS))
+        return max((int(name[1]) for name in names if name), default=0)
+
+
+def _slot(sequence: int) -> str:
+    return f"{SLOTS}/{sequence:0{_DIGITS}d}.json"
+
+
+def _outcome(sequence: int) -> str:
+    return f"{OUTCOMES}/{sequence:0{_DIGITS}d}.json"

@@ -1,0 +1,81 @@
+"""The state of one package: a small versioned document for those who load it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import orjson
+
+from penstock.errors import PackageDamaged, UnsupportedVersion, UsageError
+
+if TYPE_CHECKING:
+    from penstock.package.layout import TLoadPackageState
+
+ENGINE_VERSION: Final = 1
+_NOT_HASHED = frozenset(("_state_version", "_state_engine_version", "_version_hash", "load_metrics"))
+
+
+def default_state(load_id: str, *, now: datetime | None = None) -> TLoadPackageState:
+    """The state of a package that is new. An id that is a clock's says when it was made.
+
+    >>> default_state("1794700870.5")["created_at"]
+    '2026-11-15T00:01:10.500000+00:00'
+    """
+    state = {
+        "_state_version": 0,
+        "_state_engine_version": ENGINE_VERSION,
+        "created_at": (_moment(load_id) or now or datetime.now(UTC)).isoformat(timespec="microseconds"),
+    }
+    return cast("TLoadPackageState", state)
+
+
+def bumped(state: TLoadPackageState) -> TLoadPackageState:
+    """The state with its hash. Its version grows when the content has changed since it was last hashed.
+
+    >>> first = bumped(default_state("1794700870.5"))
+    >>> second = bumped({**first, "destination_state": {"done": 3}})
+    >>> first["_state_version"], second["_state_version"], bumped(second)["_state_version"]
+    (0, 1, 1)
+    """
+    document: dict[str, Any] = dict(state)  # a copy at once: other threads may add keys meanwhile
+    digest = _digest(document)
+    before = document.get("_version_hash")
+    version = document.get("_state_version", 0) + (1 if before not in {None, digest} else 0)
+    return cast("TLoadPackageState", {**document, "_state_version": version, "_version_hash": digest})
+
+
+def read_state(document: Any, *, path: str) -> TLoadPackageState:
+    """The state in a document; one that a later release wrote, or that nobody did, is refused."""
+    if not isinstance(document, dict):
+        raise PackageDamaged(path=path, reason="it holds no object")
+    has = document.get("_state_engine_version", ENGINE_VERSION)
+    for key, value, kind in (
+        ("_state_engine_version", has, int),
+        ("_state_version", document.get("_state_version", 0), int),
+        ("destination_state", document.get("destination_state", {}), dict),
+    ):
+        if not isinstance(value, kind):
+            raise PackageDamaged(path=path, reason=f"its {key} is {value!r:.80}")
+    if has > ENGINE_VERSION:
+        raise UnsupportedVersion(what=path, has=str(has), supports=f"up to {ENGINE_VERSION}")
+    return cast("TLoadPackageState", document)
+
+
+def _digest(document: dict[str, Any]) -> str:
+    content = {key: value for key, value in document.items() if key not in _NOT_HASHED}
+    try:
+        text = orjson.dumps(content, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+    except TypeError as error:
+        hint = "keep texts, numbers, lists and dicts in the state of a package"
+        raise UsageError(f"a state cannot be written: {error}", hint=hint) from error
+    return base64.b64encode(hashlib.sha3_256(text).digest()).decode()
+
+
+def _moment(load_id: str) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(float(load_id), UTC)
+    except (ValueError, OverflowError, OSError):
+        return None

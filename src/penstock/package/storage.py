@@ -1,0 +1,221 @@
+"""Small files in one folder, on a disk or in an object store.
+
+Read, put, put if absent, move, list, delete. That is all that the protocol of packages needs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import contextmanager
+from copy import copy
+from typing import IO, TYPE_CHECKING, Any, Protocol
+
+import fsspec
+from fsspec.implementations.local import LocalFileSystem
+
+from penstock.errors import PackageDamaged, UnsafePath, UsageError
+from penstock.package.local import MOST_BYTES, LocalFiles
+from penstock.package.objects import ObjectFiles
+from penstock.spark.paths import local_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from penstock.package.entry import Entry
+
+_LONGEST_PART, _LONGEST_PATH = 255, 900
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\\]")
+
+
+class Files(Protocol):
+    """What both kinds of storage can do; paths are full."""
+
+    def read(self, path: str) -> bytes:
+        """The whole content."""
+
+    def exists(self, path: str) -> bool:
+        """Whether a file or folder is there."""
+
+    def put(self, path: str, content: bytes) -> None:
+        """Replace a file at once."""
+
+    def put_if_absent(self, path: str, content: bytes) -> bool:
+        """Make a file that nobody has made; of many callers one gets True."""
+
+    def move(self, source: str, target: str) -> None:
+        """The target is there before the source goes."""
+
+    def entries(self, folder: str) -> list[Entry]:
+        """What stands directly in a folder."""
+
+    def delete(self, path: str) -> None:
+        """Delete a file, or a folder with all that is in it."""
+
+    def open_new(self, path: str) -> IO[bytes]:
+        """A data file to be written."""
+
+
+class FileStorage:
+    """A folder of control files. Names are relative to it and never lead out of it.
+
+    >>> storage = FileStorage("memory://demo")
+    >>> storage.put("new_jobs/a.json", b"{}")
+    >>> storage.names("new_jobs"), storage.read_json("new_jobs/a.json")
+    (['a.json'], {})
+    """
+
+    def __init__(self, storage_path: str, *, files: Files | None = None, **options: Any) -> None:
+        self.root = storage_path.rstrip("/")
+        system, self._base = fsspec.core.url_to_fs(self.root, **options)
+        self.is_local = isinstance(system, LocalFileSystem)
+        self.system: Any = system
+        self._files: Files = files or (LocalFiles() if self.is_local else ObjectFiles(system))
+
+    def below(self, name: str) -> FileStorage:
+        """The storage of a folder of this one, by the same connection."""
+        storage = copy(self)
+        storage.__dict__.update(root=self.path(name), _base=self._at(name))
+        return storage
+
+    def path(self, name: str = "") -> str:
+        """The full address of a file, in the form the root was given in."""
+        return f"{self.root}/{checked(name)}" if name else self.root
+
+    def read(self, name: str) -> bytes | None:
+        """The content of a file, or None when there is none."""
+        try:
+            content = self._files.read(self._at(name))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except IsADirectoryError as error:
+            raise PackageDamaged(path=self.path(name), reason="it is a folder") from error
+        if len(content) > MOST_BYTES:
+            raise PackageDamaged(path=self.path(name), reason=f"it has more than {MOST_BYTES} bytes")
+        return content
+
+    def read_json(self, name: str) -> Any | None:
+        """The content of a JSON file, or None when there is none."""
+        content = self.read(name)
+        return None if content is None else from_json(content, path=self.path(name))
+
+    def exists(self, name: str) -> bool:
+        """Whether a file or folder of that name is there."""
+        return self._files.exists(self._at(name))
+
+    def put(self, name: str, content: bytes) -> None:
+        """Write a file so that readers see the old content or the new, never a part."""
+        with self._in_the_way(name):
+            self._files.put(self._at(name), content)
+
+    def put_if_absent(self, name: str, content: bytes) -> bool:
+        """Write a file that must not be there yet; False when it was. Of many callers one gets True."""
+        with self._in_the_way(name):
+            return self._files.put_if_absent(self._at(name), content)
+
+    def move(self, source: str, target: str) -> bool:
+        """Give a file another name; False when it is not there, because somebody else has moved it."""
+        try:
+            with self._in_the_way(target):
+                self._files.move(self._at(source), self._at(target))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def names(self, folder: str) -> list[str]:
+        """The names directly under a folder, sorted; empty when the folder is not there."""
+        return [entry.name for entry in self.entries(folder)]
+
+    def entries(self, folder: str) -> list[Entry]:
+        """The lines of a folder's listing, sorted by name; empty when the folder is not there."""
+        try:
+            return sorted(self._files.entries(self._at(folder)))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def delete(self, name: str) -> None:
+        """Delete a file or a folder with all that is in it; nothing to delete is no error."""
+        try:
+            self._files.delete(self._at(name))
+        except FileNotFoundError:
+            return
+
+    def open(self, name: str) -> IO[bytes]:
+        """Open a data file for reading."""
+        stream: IO[bytes] = self.system.open(self._at(name), "rb")
+        return stream
+
+    def size(self, name: str) -> int:
+        """The bytes of a file."""
+        self.system.invalidate_cache()
+        return int(self.system.size(self._at(name)))
+
+    def open_new(self, name: str) -> IO[bytes]:
+        """Open a data file for writing; it is complete when closed."""
+        return self._files.open_new(self._at(name))
+
+    @contextmanager
+    def _in_the_way(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
+            reason = "a file stands where a folder belongs, or a folder where a file does"
+            raise PackageDamaged(path=self.path(name), reason=reason) from error
+
+    def _at(self, name: str) -> str:
+        return f"{self._base}/{checked(name)}" if name else str(self._base)
+
+    def __repr__(self) -> str:
+        return f"FileStorage({self.root!r})"
+
+
+def as_json(document: Any) -> bytes:
+    """One compact form for control files. Keys keep their order: that of columns is part of a schema."""
+    try:
+        return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(
+            f"this has no JSON form: {error}", hint="use texts, numbers, lists, and dicts with texts as keys"
+        ) from error
+
+
+def from_json(content: bytes, *, path: str) -> Any:
+    """Read what `as_json` wrote. Two values under one key are damage: nobody could say which one counts."""
+    try:
+        return json.loads(content, object_pairs_hook=_object)
+    except (ValueError, RecursionError) as error:
+        raise PackageDamaged(path=path, reason=str(error)) from error
+
+
+def absolute(location: str) -> str:
+    """A local path made absolute; an address with a scheme stays as it is."""
+    path = local_path(location)
+    return location if path is None else str(path.absolute())
+
+
+def checked(name: str) -> str:
+    """Refuse a name that leads out of the folder or that some storage cannot hold."""
+    if len(name) > _LONGEST_PATH:
+        raise UnsafePath(name=name[:80] + "…", reason=f"it is longer than {_LONGEST_PATH} characters")
+    if _CONTROL.search(name):
+        raise UnsafePath(name=name, reason="it has a backslash or a control character in it")
+    for part in name.split("/"):
+        if part in {"", ".", ".."}:
+            raise UnsafePath(name=name, reason="it leads out of its folder or has an empty part")
+        if len(_utf8(part)) > _LONGEST_PART:
+            raise UnsafePath(name=part[:80] + "…", reason=f"a part is longer than {_LONGEST_PART} bytes")
+    return name
+
+
+def _utf8(part: str) -> bytes:
+    try:
+        return part.encode()
+    except UnicodeEncodeError as error:
+        raise UnsafePath(name=part[:80], reason="it has half of a character in it") from error
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        raise ValueError("a key stands in it twice")
+    return document

@@ -1,0 +1,101 @@
+"""Whether put-if-absent of a storage can be believed.
+
+The table says which stores are known to decide it themselves. A test by writing twice can only lower the
+trust: done one after the other it cannot tell a store that decides from a client that looks first and then
+writes.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from penstock.errors import StorageNotTrusted
+from penstock.package.objects import answering
+
+if TYPE_CHECKING:
+    from penstock.package.storage import FileStorage
+
+_TRIAL = "trial"
+
+TRUSTED: Final[dict[str, str]] = {
+    "file": "hard links are made by the file system, once",
+    "memory": "one process, one dictionary",
+    "s3": "Amazon S3 and stores known to keep If-None-Match in one step",
+    "gs": "a generation of zero is a condition the store checks",
+    "abfs": "If-None-Match is a condition the store checks",
+}
+"""Protocols whose put-if-absent is decided by the store, and why."""
+
+# What S3-compatible servers call themselves, for those that have been looked at.
+_S3_SERVERS = re.compile(r"AmazonS3|VERSITYGW", re.IGNORECASE)
+_ALIASES = {"local": "file", "s3a": "s3", "gcs": "gs", "az": "abfs", "abfss": "abfs", "adl": "abfs"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """The answer, with its reason."""
+
+    trusted: bool
+    reason: str
+
+
+def known_trust(storage: FileStorage) -> Trust:
+    """What the table says; nothing is written."""
+    protocol = _protocol(storage)
+    reason = TRUSTED.get(protocol)
+    if reason is None:
+        return Trust(trusted=False, reason=f"nothing is known about {protocol!r}")
+    if protocol != "s3":
+        return Trust(trusted=True, reason=reason)
+    return _s3_trust(storage.system, storage.root)
+
+
+def tried_trust(storage: FileStorage) -> Trust:
+    """The table's answer, lowered when a trial shows that the storage does not keep its word."""
+    known = known_trust(storage)
+    if not known.trusted:
+        return known
+    name = f"{_TRIAL}/{uuid.uuid4().hex}"
+    try:
+        first, second = (storage.put_if_absent(name, uuid.uuid4().bytes) for _ in range(2))
+    except (OSError, NotImplementedError, TypeError, ValueError) as error:
+        return Trust(trusted=False, reason=f"a trial failed: {error}")
+    finally:
+        storage.delete(name)
+    if first and not second:
+        return known
+    return Trust(trusted=False, reason="a trial wrote the same name twice")
+
+
+def require_trust(storage: FileStorage) -> None:
+    """Refuse a storage on which two runs could both decide the same load."""
+    found = tried_trust(storage)
+    if not found.trusted:
+        raise StorageNotTrusted(path=storage.root, reason=found.reason)
+
+
+def _protocol(storage: FileStorage) -> str:
+    found = storage.system.protocol
+    name = found if isinstance(found, str) else found[0]
+    return _ALIASES.get(name, name)
+
+
+def _s3_trust(system: Any, root: str) -> Trust:
+    """Amazon by its address; another server by the name it gives itself."""
+    endpoint = system.endpoint_url or (system.client_kwargs or {}).get("endpoint_url")
+    host = urlsplit(endpoint).hostname if endpoint else "amazonaws.com"
+    if host and re.search(r"(^|\.)amazonaws\.com(\.cn)?$", host):
+        return Trust(trusted=True, reason=TRUSTED["s3"])
+    try:
+        with answering(root):
+            answer = system.call_s3("head_bucket", Bucket=system.split_path(root)[0])
+    except OSError as error:
+        return Trust(trusted=False, reason=f"the server at {host} did not answer: {error}")
+    server = str(answer["ResponseMetadata"]["HTTPHeaders"].get("server", "none"))
+    if _S3_SERVERS.search(server):
+        return Trust(trusted=True, reason=f"{server} keeps If-None-Match in one step")
+    return Trust(trusted=False, reason=f"the S3 server {server!r} at {host} is not a known one")

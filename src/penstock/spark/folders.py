@@ -1,0 +1,35 @@
+"""Folders of files as Spark sees them: how many, how large, and a hash over names and sizes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+# Digits of SHA-256 that fit a decimal sum over many millions of files.
+_LANE = 15
+
+
+def folder_of(path: str) -> Column:
+    """The name of the folder that a file stands in."""
+    return F.element_at(F.split(F.col(path), "/"), -2).alias("folder")
+
+
+def folder_facts() -> list[Column]:
+    """Aggregates over `path` and `length`: the same files give the same digest in any order."""
+    name = F.element_at(F.split(F.col("path"), "/"), -1)
+    digest = F.sha2(F.concat_ws("/", name, F.col("length").cast("string")), 256)
+    lanes = [
+        F.sum(F.conv(F.substring(digest, 1 + lane * _LANE, _LANE), 16, 10).cast("decimal(38,0)")).cast(
+            "string"
+        )
+        for lane in range(2)
+    ]
+    return [
+        F.count("*").alias("files"),
+        F.sum("length").alias("bytes"),
+        F.sha2(F.concat_ws("-", *lanes), 256).alias("digest"),
+    ]
