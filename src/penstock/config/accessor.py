@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from penstock.config.coerce import guessed
+from penstock.config.explain import explain
 from penstock.config.fields import SpecField
 from penstock.config.fill import Question, fill_fields
 from penstock.config.lookup import Sections
@@ -15,9 +16,13 @@ from penstock.config.secret import SecretMark, hidden
 from penstock.config.settings import read_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.config.explain import Explanation
     from penstock.config.fill import Filled
     from penstock.config.process import Kind
     from penstock.config.providers import ConfigProvider
+    from penstock.config.specs import BaseConfiguration
 
 
 class _Accessor:
@@ -48,6 +53,16 @@ class _Accessor:
     def register_provider(self, provider: ConfigProvider) -> None:
         """Ask this provider too, after the environment and the files, from now on and in this process."""
         register_provider(provider)
+
+    def explain(
+        self,
+        what: str | type[BaseConfiguration] | Callable[..., Any],
+        *,
+        sections: tuple[str, ...] = (),
+        pipeline_name: str | None = None,
+    ) -> Explanation:
+        """Where the value of a dotted path, a spec or a function's arguments comes from; print the answer."""
+        return explain(what, sections=sections, pipeline_name=pipeline_name)
 
     def __repr__(self) -> str:
         return f"penstock.{self._kind}"

@@ -6,9 +6,11 @@ import re
 from typing import Any, Final, Self
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_serializer, field_validator, model_validator
 
-from penstock.config.secret import SecretText, TSecretStrValue
+from penstock.config.redact import is_secret_name
+from penstock.config.secret import SecretText, TSecretStrValue, hidden
+from penstock.config.secretforms import MASK
 from penstock.config.specs import CredentialsConfiguration, configspec
 
 # The password ends at the last `@` before the query, and may hold slashes: people forget to quote both.
@@ -38,6 +40,19 @@ class ConnectionStringCredentials(CredentialsConfiguration):
     host: str | None = None
     port: int | None = None
     query: dict[str, Any] = Field(default_factory=dict)
+
+    def __init__(self, connection_string: Any = None, /, **fields: Any) -> None:
+        """Made from a URL, from fields, or from both: fields win."""
+        super().__init__(connection_string, **fields)
+
+    @field_validator("query")
+    @classmethod
+    def _hide(cls, query: dict[str, Any]) -> dict[str, Any]:
+        return {key: hidden(value) if is_secret_name(key) else value for key, value in query.items()}
+
+    @field_serializer("query", when_used="json")
+    def _mask(self, query: dict[str, Any]) -> dict[str, Any]:
+        return {key: MASK if is_secret_name(key) else value for key, value in query.items()}
 
     def parse_native_representation(self, native_value: Any) -> None:
         """Take a URL apart, given as text or as an object of SQLAlchemy."""
@@ -96,9 +111,7 @@ class AwsCredentials(CredentialsConfiguration):
     @model_validator(mode="after")
     def _both_keys(self) -> Self:
         if (self.aws_access_key_id is None) != (self.aws_secret_access_key is None):
-            raise ValueError(
-                "aws_access_key_id and aws_secret_access_key belong together: one of them is missing"
-            )
+            raise ValueError("aws_access_key_id and aws_secret_access_key belong together: one is missing")
         return self
 
     def to_session_credentials(self) -> dict[str, str | None]:

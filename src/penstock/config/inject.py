@@ -78,11 +78,8 @@ def with_config(
         found = resolve_arguments(
             taken, bound.arguments, settings=read_settings(), sections=where or scope().sections
         )
-        given = {name: value for name, value in bound.arguments.items() if not isinstance(value, ConfigValue)}
-        bound.arguments.clear()
-        bound.arguments.update(
-            {name: {**given, **found}[name] for name in signature.parameters if name in {**given, **found}}
-        )
+        every = {**bound.arguments, **found}
+        bound.arguments = {name: every[name] for name in signature.parameters if name in every}
         return function(*bound.args, **bound.kwargs)
 
     setattr(filled, ATTRIBUTE, taken)

@@ -46,15 +46,6 @@ def register_provider(provider: ConfigProvider) -> None:
         _registered[:] = [*(one for one in _registered if one.name != provider.name), provider]
 
 
-def forget(*, provider: str | None = None) -> None:
-    """Forget what was written, or one registered provider."""
-    with _lock:
-        if provider is None:
-            _written["config"], _written["secrets"] = {}, {}
-        else:
-            _registered[:] = [one for one in _registered if one.name != provider]
-
-
 def further_providers() -> tuple[ConfigProvider, ...]:
     """Providers besides the environment and the files: installed ones by name, then registered ones."""
     with _lock:
