@@ -9,8 +9,6 @@ import pytest
 import penstock
 from penstock.errors import DestinationHasFailedJobs, DestinationTerminalException, LoadClientJobFailed
 from penstock.interfaces import AppliedJob
-from penstock.pipeline import stages
-from penstock.sources import as_resource
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,12 +74,12 @@ def test_a_chain_that_is_left_out_takes_its_rows_back(
     pipeline.run([{"id": 0, "tags": ["old"]}], table_name="items")
     stand_in_the_way(location, other, "named_struct('a', 1)")
     monkeypatch.setenv("LOAD__RAISE_ON_FAILED_JOBS", "false")
-    resources = (
-        as_resource(ROWS, table_name="items"),
-        as_resource([{"id": 7, "parts": [1]}], table_name="others"),
-    )
+    resources = [
+        penstock.resource(ROWS, name="items"),
+        penstock.resource([{"id": 7, "parts": [1]}], name="others"),
+    ]
 
-    info = stages.run(pipeline._target(), resources, spark=spark)
+    info = pipeline.run(resources)
 
     assert {table.table: table.rows for table in info.packages[0].tables} == {"others": 1, "others__parts": 1}
     values = [row["value"] for row in pipeline.dataset()["items__tags"].spark().collect()]

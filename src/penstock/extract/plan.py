@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from penstock.interfaces.source import NextItemMode
@@ -39,6 +39,10 @@ class Rotation:
         return seconds >= self.file_seconds
 
 
+BadRows = Literal["quarantine", "fail"]
+"""What happens to a row that has no JSON form: it is put aside, or it ends the extraction."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
     """How much is done at the same time, and which resource is next; the defaults are dlt's."""
@@ -49,6 +53,7 @@ class Workload:
     """Calls, steps of generators and coroutines under way at most."""
     next_item_mode: NextItemMode = "round_robin"
     """`round_robin`: one item of each resource in turn. `fifo`: one resource after the other."""
+    on_bad_row: BadRows = "quarantine"
 
 
 def part_name(folder: str, index: int) -> str:

@@ -19,6 +19,8 @@ class ExtractInfo:
     tables: tuple[ExtractedTable, ...]
     seconds: float
     resources: Mapping[str, int] = field(default_factory=dict)
+    put_aside: Mapping[str, int] = field(default_factory=dict)
+    """Rows that could not be written, by resource; they are kept in the table `_dlt_quarantine`."""
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What resources counted themselves, by name."""
 
@@ -30,4 +32,5 @@ class ExtractInfo:
     def __str__(self) -> str:
         lines = [f"Extracted {self.rows:,} rows in {self.seconds:.1f} s into package {self.load_id}"]
         lines += [f"- {table.table}: {table.rows:,} rows" for table in self.tables]
+        lines += [f"- {count:,} rows of {name} were put aside" for name, count in self.put_aside.items()]
         return "\n".join(lines)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from penstock.config import in_scope
-from penstock.errors import RowNotEncodable
+from penstock.extract.aside import Aside
 from penstock.extract.encode import encode
 from penstock.extract.engine import Engine
 from penstock.extract.frames import pages_of
@@ -62,17 +62,18 @@ def extract(
     `state` is that of the pipeline, a copy that user code may change. `dispositions` are those that the
     destination has; other ones are refused when their first row comes.
     """
-    started = time.monotonic()
+    started, load = time.monotonic(), workload or Workload()
     schema: Schema = flow.source.schema if flow.source is not None else Schema(schema_name)
     with (
         during(source_name=schema_name, source=flow.source, schema=schema, state=state),
         in_scope(sections=flow.sections),
     ):
         _forget_replaced(flow, state, schema_name)
-        engine = Engine(flow, workload or Workload())
+        engine = Engine(flow, load)
         book = TableBook(naming, dispositions=dispositions)
         with Writers(package.store, rotation or Rotation()) as writers:
-            rows = _write(engine, book, writers)
+            aside = Aside(writers, on_bad_row=load.on_bad_row)
+            rows = _write(engine, book, writers, aside)
     extracted = Extracted(
         schema_name=schema_name,
         tables=tuple(_table(writer, book) for writer in writers.tables.values()),
@@ -85,12 +86,13 @@ def extract(
         tables=extracted.tables,
         seconds=time.monotonic() - started,
         resources=rows,
+        put_aside=dict(aside.rows),
         metrics={node.name: node.metrics for node in _all(engine.roots) if node.metrics},
     )
     return Extraction(info=info, extracted=extracted)
 
 
-def _write(engine: Engine, book: TableBook, writers: Writers) -> dict[str, int]:
+def _write(engine: Engine, book: TableBook, writers: Writers, aside: Aside) -> dict[str, int]:
     """Write what arrives; gives the rows of each resource."""
     rows: Counter[str] = Counter({node.name: 0 for node in _all(engine.roots) if node.wanted})
     with closing(engine.arrivals()) as arrivals:
@@ -99,11 +101,12 @@ def _write(engine: Engine, book: TableBook, writers: Writers) -> dict[str, int]:
             routes = [(known, item)] if known else node.run(book.routes, node.stream, item, mark)
             for route, part in routes:
                 if route.is_wanted:
-                    rows[node.name] += _write_part(node, route, part, writers, rows[node.name])
+                    taken = _write_part(node, route, part, writers, aside, rows[node.name])
+                    rows[node.name] += taken
     return dict(rows)
 
 
-def _write_part(node: Node, route: Route, part: Any, writers: Writers, first: int) -> int:
+def _write_part(node: Node, route: Route, part: Any, writers: Writers, aside: Aside, first: int) -> int:
     writer: TableWriter | None = None
     number = first
     for page in _pages(node, part):
@@ -113,8 +116,9 @@ def _write_part(node: Node, route: Route, part: Any, writers: Writers, first: in
             try:
                 text = encode(row)
             except _REFUSED as error:
-                raise RowNotEncodable(resource=node.name, item=number, cause=str(error)) from error
-            writers.write(writer, text)
+                aside.put(row, error, route=route, number=number)
+            else:
+                writers.write(writer, text)
             number += 1
     return number - first
 
@@ -133,12 +137,17 @@ def _table(writer: TableWriter, book: TableBook) -> ExtractedTable:
     return ExtractedTable(
         table=writer.table,
         resource=writer.resource,
-        write_disposition=book.tables[writer.table].write_disposition or "append",
+        write_disposition=_disposition(book, writer.table),
         folder=writer.folder,
         rows=parts.rows,
         bytes=parts.bytes,
         files=parts.files,
     )
+
+
+def _disposition(book: TableBook, table: str) -> str:
+    declared = book.tables.get(table)
+    return (declared.write_disposition if declared else None) or "append"
 
 
 def _forget_replaced(flow: Flow, state: dict[str, Any], name: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.config import BaseConfiguration, resolve_configuration
 from penstock.errors import LeaseLost, SlotTaken, in_stage
+from penstock.extract.settings import ExtractConfiguration
 from penstock.interfaces import StateInfo
 from penstock.load.plan import next_sequence
 from penstock.load.report import LoadInfo, PackageReport
@@ -19,7 +20,7 @@ from penstock.package import Manifest, Package, Packages
 from penstock.package.extracted import Extracted
 from penstock.package.lease import Lease, held
 from penstock.package.trust import require_trust
-from penstock.pipeline.extracting import extract_flows, workload_of
+from penstock.pipeline.extracting import extract_flows
 from penstock.pipeline.places import ledger_of, package_root
 from penstock.pipeline.restore import Known, restore, with_source_schema
 from penstock.pipeline.settings import RunConfiguration
@@ -55,6 +56,7 @@ class Runner:
         self._rules = self._settings(LoaderConfiguration, "load")
         self._habits = self._settings(RunConfiguration, "run")
         self._seconds: dict[str, float] = {}
+        self._notes: list[str] = []
 
     def run(self, flows: Sequence[Flow]) -> LoadInfo:
         """Pending packages never hide new data: they are finished first, and both are reported.
@@ -78,7 +80,7 @@ class Runner:
             location=self._client.displayable_location(),
             packages=tuple(reports),
             seconds=self._seconds,
-            notes=tuple(self._pool.notes),
+            notes=(*self._notes, *self._pool.notes),
         )
 
     def _run(self, flows: Sequence[Flow], lease: Lease) -> list[PackageReport]:
@@ -116,14 +118,19 @@ class Runner:
         if not flows:
             return []
         started = time.monotonic()
-        packages = extract_flows(
+        packages, infos = extract_flows(
             flows,
             self._packages,
             known=self._known,
             naming=self._naming,
             dispositions=frozenset(self._target.destination.capabilities.supported_write_dispositions),
-            workload=workload_of(self._target.settings),
+            workload=self._settings(ExtractConfiguration, "extract").workload,
         )
+        self._notes += [
+            f"{count:,} rows of {name} could not be written and are kept in the table _dlt_quarantine"
+            for info in infos
+            for name, count in info.put_aside.items()
+        ]
         self._took("extract", started)
         return packages
 
