@@ -41,6 +41,7 @@ def extract_flows(
     state: dict[str, Any] = deepcopy(known(None).state)
     for flow in flows:
         package = packages.package(create_load_id())
+        package.create()
         before = known(flow.name)
         with in_stage("extract", load_id=package.load_id), package_context(package):
             done = extract(
