@@ -40,11 +40,12 @@ from penstock.errors import PenstockError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# The sign in front is in no text of ours, so that what is found in one is the secret.
 planted = st.text(
     alphabet=st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"]),
-    min_size=8,
+    min_size=6,
     max_size=40,
-).filter(lambda text: not text.isalpha() and len(set(text)) > 4 and "*" not in text)
+).map(lambda text: f"~9{text.replace('*', '+')}")
 
 
 @configspec
@@ -147,7 +148,7 @@ def test_errors_do_not_show_what_they_are_about(secret: str) -> None:
 
 @given(planted, st.sampled_from(["pg://ada:{}@db:x/shop", "no url {}", "{}"]))
 def test_a_connection_string_that_cannot_be_read_does_not_show(secret: str, form: str) -> None:
-    assume("/" not in secret)
+    assume(not {"/", "?"} & set(secret))  # these end a password that is not quoted
     with pytest.raises(PenstockError) as caught:
         resolve_configuration(
             ConnectionStringCredentials, settings=Settings(environment={"CREDENTIALS": form.format(secret)})
