@@ -15,7 +15,7 @@ import orjson
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from pydantic import SecretStr
+from pydantic import SecretStr, ValidationError
 
 from penstock.config import (
     AwsCredentials,
@@ -94,6 +94,24 @@ def test_a_spec_does_not_show_its_secrets(secret: str) -> None:
     assert secret not in repr(spec.model_dump())
     assert secret not in repr(copy.deepcopy(spec))
     assert spec.key == secret
+
+
+@given(planted)
+def test_a_field_that_is_no_secret_but_holds_one_does_not_show_it(secret: str) -> None:
+    SecretText(secret)
+
+    for spec in (Vaulted(url=secret, key="k"), Vaulted(url=f"https://ada:{secret}@example.com", key="k")):
+        for text in printed(spec):
+            assert secret not in text
+
+
+@given(planted)
+def test_a_model_that_refuses_a_value_does_not_show_it(secret: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Vaulted(key=secret, aws=secret, nothing=secret)  # type: ignore[arg-type, call-arg]
+
+    assert secret not in str(caught.value)
+    assert secret not in repr(caught.value)
 
 
 @given(planted)
