@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from penstock.config.coerce import guessed
 from penstock.config.explain import explain
 from penstock.config.fields import SpecField
-from penstock.config.fill import Question, fill_fields
+from penstock.config.fill import Filled, Question, fill_fields
 from penstock.config.lookup import Sections
 from penstock.config.markers import config_value, secrets_value
 from penstock.config.process import register_provider, write_value
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from penstock.config.explain import Explanation
-    from penstock.config.fill import Filled
     from penstock.config.process import Kind
     from penstock.config.providers import ConfigProvider
     from penstock.config.specs import BaseConfiguration
@@ -80,9 +80,10 @@ class _Accessor:
         ]
         question = Question(providers=providers, sections=Sections(fixed=tuple(above)))
         filled = fill_fields([one], question, {})
-        if expected_type is not None or not filled.values:
-            return filled
-        return type(filled)(values={key: guessed(filled.values[key])}, answers=filled.answers)
+        values = filled.values
+        if expected_type is None and values:
+            values = {key: guessed(values[key])}
+        return Filled(values=values, answers=tuple(replace(one, field=path) for one in filled.answers))
 
 
 class ConfigAccessor(_Accessor):

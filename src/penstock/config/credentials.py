@@ -61,6 +61,8 @@ class ConnectionStringCredentials(CredentialsConfiguration):
         parts = _URL.fullmatch(text) if isinstance(text, str) else None
         if parts is None:
             raise ValueError("it is not of the form drivername://username:password@host:port/database?query")
+        if _cut_short(parts):
+            raise ValueError("it has a `?` before the `@`: in a password it is written %3F")
         query = parse_qs(parts["query"] or "")
         self.drivername = parts["drivername"]
         self.database = parts["database"] or None
@@ -90,6 +92,14 @@ class ConnectionStringCredentials(CredentialsConfiguration):
         port = f":{self.port}" if self.port else ""
         database = f"/{self.database}" if self.database else ""
         return f"{self.drivername}://{login}{'@' if login else ''}{host}{port}{database}"
+
+
+def _cut_short(parts: re.Match[str]) -> bool:
+    """Whether a question mark in the password was taken for the beginning of the query."""
+    query = parts["query"] or ""
+    no_login = not parts["username"] and not parts["database"]
+    nowhere = not parts["host"] and not parts["ipv6"]
+    return "@" in query.partition("=")[0] or ("@" in query and (no_login or nowhere))
 
 
 @configspec

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from copy import deepcopy
 from functools import cache
 from importlib.metadata import entry_points
@@ -61,7 +60,7 @@ def _installed() -> tuple[ConfigProvider, ...]:
 def _loaded(found: EntryPoint) -> ConfigProvider:
     try:
         made = found.load()
-        provider = made() if isinstance(made, Callable) else made  # type: ignore[arg-type]
+        provider = made() if callable(made) else made
     except Exception as error:
         raise ConfigProviderFailed(provider=found.name, reason=type(error).__name__) from error
     if not isinstance(provider, ConfigProvider):

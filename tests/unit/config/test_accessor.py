@@ -55,7 +55,7 @@ def test_what_is_missing_is_told_with_its_places() -> None:
     with pytest.raises(ConfigFieldMissing) as caught:
         penstock.config["a.b"]
 
-    assert caught.value.fields == {"b": ("environment: A__B", "secrets.toml: a.b", "config.toml: a.b")}, (
+    assert caught.value.fields == {"a.b": ("environment: A__B", "secrets.toml: a.b", "config.toml: a.b")}, (
         "every place, and no other"
     )
 

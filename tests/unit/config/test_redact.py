@@ -87,8 +87,7 @@ def test_any_text_can_be_cleaned_and_cleaning_twice_changes_nothing(text: str) -
     after=texts,
 )
 def test_a_secret_that_was_met_is_masked_wherever_it_stands(secret: str, before: str, after: str) -> None:
-    if secret.isalpha() or not secret.strip(" *"):
-        return
+    secret = f"~8{secret}"  # in no other text: what one test makes known is known to all that follow
     remember_secret(secret)
 
     for text in (f"{before}{secret}{after}", repr(f"{before}\n{secret}"), f"{secret} {secret}"):
