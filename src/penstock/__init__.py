@@ -7,13 +7,14 @@ exactly once.
 import penstock.dataset  # the rooms first, so that the public names below are bound last
 import penstock.pipeline  # noqa: F401 - see above
 from penstock import destinations
-from penstock.config import ConfigAccessor
+from penstock.config import ConfigAccessor, SecretsAccessor, TCredentials, TSecretStrValue, TSecretValue
 from penstock.errors import PenstockError
 from penstock.pipeline.factory import dataset, pipeline
 from penstock.pipeline.pipeline import Pipeline
 from penstock.schema import Schema
 
 config = ConfigAccessor()
+secrets = SecretsAccessor()
 
 __version__ = "0.1.0"
 
@@ -21,9 +22,13 @@ __all__ = [
     "PenstockError",
     "Pipeline",
     "Schema",
+    "TCredentials",
+    "TSecretStrValue",
+    "TSecretValue",
     "__version__",
     "config",
     "dataset",
     "destinations",
     "pipeline",
+    "secrets",
 ]

@@ -5,6 +5,9 @@ A message states a fact, `hint` the next move, and the facts are attributes. `co
 
 PenstockError
 ├── UsageError: change the call or the settings
+│   ├── ConfigFieldMissing
+│   ├── ConfigProviderFailed
+│   ├── ConfigValueCannotBeCoerced
 │   ├── CurrentLoadPackageStateNotAvailable
 │   ├── InvalidDatasetName
 │   ├── InvalidIdentifier
@@ -27,7 +30,8 @@ PenstockError
 │   ├── UnknownDestination
 │   ├── UnsafePath
 │   ├── UnsupportedData
-│   └── UnsupportedVersion
+│   ├── UnsupportedVersion
+│   └── ValueNotSecret
 ├── DataError: look at the data
 │   ├── DataValidationError
 │   ├── ResourceFailed
@@ -107,6 +111,61 @@ class UsageError(PenstockError):
     """The call or the settings cannot work as they are."""
 
     code = "usage"
+
+
+class ConfigFieldMissing(UsageError, KeyError):
+    """Settings that something cannot do without were found nowhere."""
+
+    code = "config-field-missing"
+
+    def __init__(self, *, spec: str, fields: dict[str, tuple[str, ...]]) -> None:
+        places = "".join(
+            f"\n  {name} was looked for in:" + "".join(f"\n    {line}" for line in _by_provider(tried))
+            for name, tried in fields.items()
+        )
+        super().__init__(
+            f"{spec} lacks {', '.join(fields)}{places}",
+            hint="pass the value, or set it in one of these places; the first place that has it wins",
+        )
+        self.spec, self.fields = spec, fields
+
+
+def _by_provider(places: tuple[str, ...]) -> list[str]:
+    """`provider: key` many times becomes `provider: key, key`, in the same order."""
+    lines: list[str] = []
+    for place in places:
+        provider, _, key = place.partition(": ")
+        if lines and lines[-1].startswith(f"{provider}: "):
+            lines[-1] += f", {key}"
+        else:
+            lines.append(place)
+    return lines
+
+
+class ConfigProviderFailed(UsageError):
+    """A provider of settings could not be loaded or did not answer; the cause is chained."""
+
+    code = "config-provider-failed"
+
+    def __init__(self, *, provider: str, reason: str) -> None:
+        super().__init__(
+            f"the config provider {provider} failed: {reason}",
+            hint="repair the provider or remove it: going on without it could miss a value that it has",
+        )
+        self.provider, self.reason = provider, reason
+
+
+class ConfigValueCannotBeCoerced(UsageError):
+    """A setting was found, and is not of the type it must have. The value itself is not shown."""
+
+    code = "config-value-cannot-be-coerced"
+
+    def __init__(self, *, field: str, type: str, place: str, reason: str) -> None:  # noqa: A002 - a fact
+        super().__init__(
+            f"{field} in {place} is not a value for {type}: {reason}",
+            hint="correct the value; lists and objects are given as JSON text in environment variables",
+        )
+        self.field, self.type, self.place, self.reason = field, type, place, reason
 
 
 class CurrentLoadPackageStateNotAvailable(UsageError):
@@ -426,6 +485,19 @@ class UnsupportedVersion(UsageError):
             has=has,
             supports=supports,
         )
+
+
+class ValueNotSecret(UsageError):
+    """A secret stands in a place that is not made for secrets."""
+
+    code = "value-not-secret"
+
+    def __init__(self, *, field: str, place: str) -> None:
+        super().__init__(
+            f"{field} is a secret, and was found in {place}, where secrets must not be",
+            hint="move it to secrets.toml or to an environment variable, and think of it as known to others",
+        )
+        self.field, self.place = field, place
 
 
 class DataError(PenstockError):

@@ -20,6 +20,17 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "message": "pipeline 'shop' has no destination",
         "hint": "pass destination='delta' to penstock.pipeline() or to run()",
     },
+    "ConfigFieldMissing": {
+        "spec": "GithubConfiguration",
+        "fields": {"token": ("environment: SOURCES__GITHUB__TOKEN", "secrets.toml: sources.github.token")},
+    },
+    "ConfigProviderFailed": {"provider": "vault", "reason": "ConnectionError"},
+    "ConfigValueCannotBeCoerced": {
+        "field": "pages",
+        "type": "int",
+        "place": "environment: SOURCES__GITHUB__PAGES",
+        "reason": "Input should be a valid integer, unable to parse string as an integer",
+    },
     "CurrentLoadPackageStateNotAvailable": {},
     "InvalidDatasetName": {"name": "../lake", "reason": "it is not a plain folder name"},
     "InvalidIdentifier": {"identifier": "  ", "reason": "it is blank"},
@@ -49,6 +60,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "UnsafePath": {"name": "../secrets.toml", "reason": "it leads out of its folder or has an empty part"},
     "UnsupportedData": {"data_type": "str", "reason": "it is one value, not rows"},
     "UnsupportedVersion": {"what": "Spark", "has": "3.5.6", "supports": "4.0 and 4.1"},
+    "ValueNotSecret": {"field": "token", "place": "config.toml: sources.github.token"},
     "DataError": {"message": "the data cannot go where it was sent"},
     "DataValidationError": {
         "schema_name": "shop",

@@ -7,7 +7,7 @@ import sys
 import textwrap
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_origin
 
 import pytest
 
@@ -58,11 +58,15 @@ def test_public_names_stay_what_they_are_after_every_module_was_imported() -> No
         "PenstockError": "type",
         "Pipeline": "type",
         "Schema": "type",
+        "TCredentials": "ModelMetaclass",
+        "TSecretStrValue": "_AnnotatedAlias",
+        "TSecretValue": "_AnnotatedAlias",
         "__version__": "str",
         "config": "ConfigAccessor",
         "dataset": "function",
         "destinations": "module",
         "pipeline": "function",
+        "secrets": "SecretsAccessor",
     }
 
 
@@ -90,6 +94,8 @@ def test_every_public_name_is_explained_with_an_example(name: str) -> None:
     explained = thing if inspect.isclass(thing) or inspect.isroutine(thing) else type(thing)
     if inspect.ismodule(thing):
         explained = thing.delta
+    if get_origin(thing) is Annotated:
+        explained = type(thing.__metadata__[0])
 
     text = inspect.getdoc(explained) or ""
 

@@ -19,11 +19,11 @@ needs_dlt = pytest.mark.skipif(
 )
 
 
-def ask(what: str, **question: Any) -> Any:
+def ask(what: str, *, bridge: Path = BRIDGE, **question: Any) -> Any:
     """Ask the bridge; what it prints to standard error belongs to the failure."""
     assert PYTHON is not None
     done = subprocess.run(
-        [PYTHON, "-P", str(BRIDGE)],
+        [PYTHON, "-P", str(bridge)],
         input=json.dumps({"ask": what, **question}),
         capture_output=True,
         text=True,

@@ -1,3 +1,3 @@
-"""The bridge runs in a Python that has dlt; here it cannot even be imported."""
+"""The bridges run in a Python that has dlt; here they cannot even be imported."""
 
-collect_ignore = ["bridge.py"]
+collect_ignore = ["bridge.py", "configbridge.py"]

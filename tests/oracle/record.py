@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tests.oracle import test_contracts
+from tests.oracle import test_config, test_contracts
 from tests.oracle.asking import VECTORS, ask
 from tests.oracle.files import document, import_steps
 from tests.oracle.identifiers import identifiers
@@ -44,12 +44,17 @@ def contracts() -> list[list[str]]:
     return [test_contracts.recorded(case, theirs) for case, theirs in test_contracts.answers()]
 
 
+def config() -> dict[str, Any]:
+    return {name: test_config.asked(name) for name in test_config.QUESTIONS}
+
+
 RECORDERS: dict[str, Callable[[], Any]] = {
     "names.json": names,
     "files.json": files,
     "imports.json": imports,
     "rows.json": rows,
     "contracts.json": contracts,
+    "config.json": config,
 }
 
 if __name__ == "__main__":

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import functions as F
 
 from penstock.spark.own import SessionPool
 from penstock.spark.session import UserSession
@@ -11,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
-
-import pytest
 
 
 @pytest.fixture
@@ -57,3 +61,20 @@ def test_two_workers_never_share_a_session_and_a_free_one_is_used_again(pool: Se
 
     with pool.session() as third:
         assert third in (first, second)
+
+
+def test_an_interrupt_stops_our_jobs_and_leaves_the_users_alone(user: UserSession, pool: SessionPool) -> None:
+    def slow(spark: SparkSession) -> int:
+        # The column in the argument keeps Spark from sleeping once for all rows.
+        wait = F.expr("java_method('java.lang.Thread', 'sleep', 20L + id - id)")
+        return len(spark.range(0, 300, 1, 2).select(wait).collect())
+
+    with ThreadPoolExecutor(2) as threads, pool.session() as own:
+        ours, theirs = threads.submit(slow, own), threads.submit(slow, user.spark)
+        while not ours.done():
+            time.sleep(0.2)
+            pool.interrupt()
+
+        with pytest.raises(Py4JJavaError, match="CANCEL"):
+            ours.result(timeout=60)
+        assert theirs.result(timeout=60) == 300

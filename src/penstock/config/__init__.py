@@ -1,19 +1,71 @@
 """Settings: read once at the door and passed on as values.
 
-Takes:   environment variables and `config.toml` of the project and of the home folder.
-Gives:   `Settings`, a value that answers lookups by section and key.
+Takes:   environment variables, `secrets.toml`, `config.toml`, and what providers of others say.
+Gives:   `Settings`, a value that answers lookups; specs and arguments filled from it; texts without secrets.
 Touches: errors.
 """
 
-from penstock.config.accessor import ConfigAccessor
+from penstock.config.accessor import ConfigAccessor, SecretsAccessor
+from penstock.config.credentials import AwsCredentials, ConnectionStringCredentials
+from penstock.config.explain import Explanation, explain
+from penstock.config.inject import get_fun_spec, resolve_arguments, with_config
+from penstock.config.markers import ConfigValue, config_value, secrets_value
 from penstock.config.places import home_folder, pipelines_folder, settings_folder
+from penstock.config.process import register_provider
+from penstock.config.providers import ConfigProvider, CustomLoaderDocProvider
+from penstock.config.redact import RedactingFilter, logger, redact, remember_secret
+from penstock.config.resolve import resolve_configuration
+from penstock.config.scope import Scope, enter_scope, in_scope, resource_sections, scope
+from penstock.config.secret import SecretText, TSecretStrValue, TSecretValue
 from penstock.config.settings import Settings, read_settings
+from penstock.config.signature import FunctionSpec, function_spec
+from penstock.config.specs import (
+    BaseConfiguration,
+    CredentialsConfiguration,
+    NotResolved,
+    TCredentials,
+    configspec,
+)
 
 __all__ = [
+    "AwsCredentials",
+    "BaseConfiguration",
     "ConfigAccessor",
+    "ConfigProvider",
+    "ConfigValue",
+    "ConnectionStringCredentials",
+    "CredentialsConfiguration",
+    "CustomLoaderDocProvider",
+    "Explanation",
+    "FunctionSpec",
+    "NotResolved",
+    "RedactingFilter",
+    "Scope",
+    "SecretText",
+    "SecretsAccessor",
     "Settings",
+    "TCredentials",
+    "TSecretStrValue",
+    "TSecretValue",
+    "config_value",
+    "configspec",
+    "enter_scope",
+    "explain",
+    "function_spec",
+    "get_fun_spec",
     "home_folder",
+    "in_scope",
+    "logger",
     "pipelines_folder",
     "read_settings",
+    "redact",
+    "register_provider",
+    "remember_secret",
+    "resolve_arguments",
+    "resolve_configuration",
+    "resource_sections",
+    "scope",
+    "secrets_value",
     "settings_folder",
+    "with_config",
 ]

@@ -1,34 +1,104 @@
-"""The public `penstock.config`: reading settings by dotted path."""
+"""The public `penstock.config` and `penstock.secrets`: settings by dotted path, and markers for arguments."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from penstock.config.coerce import guessed
+from penstock.config.fields import SpecField
+from penstock.config.fill import Question, fill_fields
+from penstock.config.lookup import Sections
+from penstock.config.markers import config_value, secrets_value
+from penstock.config.process import register_provider, write_value
+from penstock.config.resolve import raise_missing
+from penstock.config.secret import SecretMark, hidden
 from penstock.config.settings import read_settings
 
+if TYPE_CHECKING:
+    from penstock.config.fill import Filled
+    from penstock.config.process import Kind
+    from penstock.config.providers import ConfigProvider
 
-class ConfigAccessor:
-    """Reads a setting by its dotted path, afresh each time.
 
-    >>> import os; os.environ["DESTINATION__DELTA__BUCKET_URL"] = "s3://lake"
-    >>> ConfigAccessor()["destination.delta.bucket_url"]
-    's3://lake'
-    >>> ConfigAccessor().get("destination.delta.nothing") is None
-    True
-    >>> del os.environ["DESTINATION__DELTA__BUCKET_URL"]
-    """
+class _Accessor:
+    """Reads a setting by its exact dotted path, afresh each time: no section is dropped."""
+
+    _kind: Kind
+    value: Any
 
     def __getitem__(self, path: str) -> Any:
-        found = self.get(path)
-        if found is None:
-            raise KeyError(path)
-        return found
+        filled = self._look(path, None, required=True)
+        raise_missing(f"penstock.{self._kind}", filled.answers)
+        return next(iter(filled.values.values()))
 
-    def get(self, path: str, default: Any = None) -> Any:
-        """The setting at `path`, or `default` where none is set."""
-        *sections, key = path.split(".")
-        found = read_settings().get(*sections, key=key)
-        return default if found is None else found
+    def get(self, path: str, expected_type: Any = None) -> Any:
+        """The setting at `path` as a value of the type, or None where it is not set.
+
+        Without a type a text that looks like a number, a switch, a list or an object is taken for one.
+        """
+        return next(iter(self._look(path, expected_type, required=False).values.values()), None)
+
+    def __setitem__(self, path: str, value: Any) -> None:
+        """Set a value for this process. Environment variables still win over it."""
+        write_value(self._kind, path, hidden(value) if self._kind == "secrets" else value)
+
+    def __contains__(self, path: str) -> bool:
+        return bool(self._look(path, None, required=False).values)
+
+    def register_provider(self, provider: ConfigProvider) -> None:
+        """Ask this provider too, after the environment and the files, from now on and in this process."""
+        register_provider(provider)
 
     def __repr__(self) -> str:
-        return "penstock.config"
+        return f"penstock.{self._kind}"
+
+    def _look(self, path: str, expected_type: Any, *, required: bool) -> Filled:
+        *above, key = path.split(".")
+        hint = Any if expected_type is None else expected_type
+        one = SpecField(
+            name=key,
+            hint=Annotated[hint, SecretMark()] if self._kind == "secrets" else hint,
+            required=required,
+        )
+        providers = [
+            one for one in read_settings().providers if one.supports_secrets or self._kind == "config"
+        ]
+        question = Question(providers=providers, sections=Sections(fixed=tuple(above)))
+        filled = fill_fields([one], question, {})
+        if expected_type is not None or not filled.values:
+            return filled
+        return type(filled)(values={key: guessed(filled.values[key])}, answers=filled.answers)
+
+
+class ConfigAccessor(_Accessor):
+    """`penstock.config`: settings of every provider, by dotted path.
+
+    `penstock.config.value` as the default of an argument has the argument looked for when it is not passed.
+
+    >>> import os; os.environ["SOURCES__HUB__PAGES"] = "3"
+    >>> ConfigAccessor()["sources.hub.pages"], ConfigAccessor().get("sources.hub.pages", str)
+    (3, '3')
+    >>> ConfigAccessor().get("sources.hub.nothing") is None
+    True
+    >>> del os.environ["SOURCES__HUB__PAGES"]
+    """
+
+    _kind = "config"
+    value: Any = config_value
+
+
+class SecretsAccessor(_Accessor):
+    """`penstock.secrets`: secrets by dotted path, from the providers that may hold them.
+
+    `penstock.secrets.value` as the default of an argument makes it a secret that is looked for.
+
+    >>> import os; os.environ["SOURCES__HUB__TOKEN"] = "hunter2"
+    >>> SecretsAccessor()["sources.hub.token"]
+    ***
+    >>> SecretsAccessor()["sources.hub.token"] == "hunter2"
+    True
+    >>> del os.environ["SOURCES__HUB__TOKEN"]
+    """
+
+    _kind = "secrets"
+    value: Any = secrets_value

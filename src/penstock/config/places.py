@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+FILES = ("secrets.toml", "config.toml")
+
 
 def home_folder() -> Path:
     """`~/.penstock`, or what `PENSTOCK_HOME` says."""
@@ -22,7 +24,22 @@ def jars_folder() -> Path:
 
 
 def settings_folder(project: Path | None = None) -> Path:
-    """`.penstock` of the project; `.dlt` where only that one exists."""
-    root = project or Path.cwd()
+    """`.penstock` of the project; `.dlt` where only that one exists.
+
+    The project is the folder one stands in, or what `PENSTOCK_PROJECT_DIR` says.
+    """
+    root = project or Path(os.environ.get("PENSTOCK_PROJECT_DIR") or Path.cwd())
     own, other = root / ".penstock", root / ".dlt"
     return other if other.is_dir() and not own.is_dir() else own
+
+
+def settings_folders(project: Path | None = None) -> tuple[Path, ...]:
+    """The folders with settings, the most general first: the home folder, then the project.
+
+    The folder in the home folder also holds working folders, so its files count, not its being there: where
+    it has none, `~/.dlt` is read.
+    """
+    home, other = home_folder(), Path.home() / ".dlt"
+    if not os.environ.get("PENSTOCK_HOME") and not any((home / name).is_file() for name in FILES):
+        home = other if other.is_dir() else home
+    return (home, settings_folder(project))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from array import array
 from typing import TYPE_CHECKING, Self
 
@@ -26,16 +27,20 @@ class PartWriter:
         self._store, self._folder, self._rotation = store, folder, rotation
         # One buffer, not a list: the encoder's texts hold far more memory than they have characters.
         self._texts, self._ends = bytearray(), array("i", [0])
-        self._in_file = 0
+        self._in_file, self._since = 0, time.monotonic()
         self._file: pq.ParquetWriter | None = None
         self.rows = self.bytes = self.files = 0
 
     def write(self, text: bytes) -> None:
         """Take one row; it is on storage when its row group is full or the writer is closed."""
+        if self._file is None and not self._texts:
+            self._since = time.monotonic()
         self._texts += text
         self._ends.append(len(self._texts))
         if self._rotation.group_is_full(rows=len(self._ends) - 1, size=len(self._texts)):
             self._flush()
+        elif self._rotation.is_old(time.monotonic() - self._since):
+            self.close()
 
     def close(self) -> None:
         """Write what is held and finish the last file."""

@@ -9,11 +9,15 @@ MEGABYTE = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotation:
-    """Limits in bytes of uncompressed text. A row group is what one task reads and what the driver holds."""
+    """Limits in bytes of uncompressed text. A row group is what one task reads and what the driver holds.
+
+    A file is closed after `file_seconds`, however small it is: what a slow source has given is on storage.
+    """
 
     row_group_bytes: int = 16 * MEGABYTE
     row_group_rows: int = 100_000
     file_bytes: int = 256 * MEGABYTE
+    file_seconds: float = 300.0
 
     def group_is_full(self, *, rows: int, size: int) -> bool:
         """Whether the rows held so far must be written."""
@@ -22,6 +26,10 @@ class Rotation:
     def file_is_full(self, size: int) -> bool:
         """Whether the next row group begins a new file."""
         return size >= self.file_bytes
+
+    def is_old(self, seconds: float) -> bool:
+        """Whether rows that were taken so long ago must be on storage by now."""
+        return seconds >= self.file_seconds
 
 
 def part_name(folder: str, index: int) -> str:

@@ -146,6 +146,16 @@ class FileStorage:
         except FileNotFoundError:
             return
 
+    def open(self, name: str) -> IO[bytes]:
+        """Open a data file for reading."""
+        stream: IO[bytes] = self.system.open(self._at(name), "rb")
+        return stream
+
+    def size(self, name: str) -> int:
+        """The bytes of a file."""
+        self.system.invalidate_cache()
+        return int(self.system.size(self._at(name)))
+
     def open_new(self, name: str) -> IO[bytes]:
         """Open a data file for writing; it is complete when closed."""
         return self._files.open_new(self._at(name))

@@ -27,6 +27,7 @@ class SessionPool:
     def __init__(self, user: UserSession, needs: tuple[str, ...]) -> None:
         self._user, self._needs = user, needs
         self._free: list[SparkSession] = []
+        self._made: list[SparkSession] = []
         self._lock = threading.Lock()
         self.notes: list[str] = []
 
@@ -41,6 +42,13 @@ class SessionPool:
             with self._lock:
                 self._free.append(spark)
 
+    def interrupt(self) -> None:
+        """Stop whatever runs in sessions of our own; the user's session is left alone."""
+        with self._lock:
+            made = list(self._made)
+        for spark in made:
+            spark.interruptAll()
+
     def close(self) -> None:
         """Release what was made.
 
@@ -52,9 +60,12 @@ class SessionPool:
                     if spark is not self._user.spark:
                         _release(spark)
             self._free.clear()
+            self._made.clear()
 
     def _make(self) -> SparkSession:
         spark = self._clone() if self._user.is_connect else self._new()
+        if spark is not self._user.spark:
+            self._made.append(spark)
         for key, value in self._conf().items():
             if not _set(spark, key, value):
                 self._note(f"the session refuses {key}={value}")

@@ -67,11 +67,11 @@ def test_a_shorter_name_in_the_environment_beats_a_longer_one_in_the_file() -> N
     assert settings.get("destination", "delta", key="bucket_url") == "environment"
 
 
-def test_the_file_too_is_looked_up_with_fewer_sections_but_not_with_none() -> None:
-    settings = Settings(document={"destination": {"bucket_url": "lake"}, "master": "local[7]"})
+def test_the_file_too_is_looked_up_with_fewer_sections() -> None:
+    settings = Settings(document={"destination": {"bucket_url": "lake"}, "layout": "flat"})
 
     assert settings.get("destination", "delta", key="bucket_url") == "lake"
-    assert settings.get("spark", key="master") is None
+    assert settings.get("destination", "delta", key="layout") == "flat"
 
 
 def test_a_value_where_a_section_is_expected_is_no_section() -> None:
@@ -147,11 +147,11 @@ def test_a_file_that_is_not_toml_is_named(project: Path, content: bytes) -> None
 
 def test_public_access_reads_afresh_each_time(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = ConfigAccessor()
-    before = config.get("destination.delta.bucket_url", "nothing")
+    before = config.get("destination.delta.bucket_url")
 
     monkeypatch.setenv("DESTINATION__DELTA__BUCKET_URL", "lake")
 
-    assert (before, config["destination.delta.bucket_url"]) == ("nothing", "lake")
+    assert (before, config["destination.delta.bucket_url"]) == (None, "lake")
 
 
 def test_a_setting_that_is_not_there_is_a_missing_key(project: Path) -> None:

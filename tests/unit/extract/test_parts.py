@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
@@ -111,3 +112,15 @@ def test_an_error_on_the_way_leaves_no_open_file_and_no_further_rows(tmp_path: P
         fail_after_three()
     assert read(tmp_path) == [[["a", "b"]]]
     assert writer.rows == 2
+
+
+def test_a_file_of_a_slow_source_is_closed_after_some_time(tmp_path: Path) -> None:
+    with PartWriter(FileStorage(str(tmp_path)), "data", Rotation(file_seconds=0.05)) as writer:
+        writer.write(b"a")
+        time.sleep(0.06)
+        writer.write(b"b")
+        found = read(tmp_path)
+        writer.write(b"c")
+
+    assert found == [[["a", "b"]]]
+    assert read(tmp_path) == [[["a", "b"]], [["c"]]]

@@ -1,0 +1,118 @@
+"""Credentials that many sources and destinations share."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, Self
+from urllib.parse import parse_qs, quote, unquote, urlencode
+
+from pydantic import Field, model_validator
+
+from penstock.config.secret import SecretText, TSecretStrValue
+from penstock.config.specs import CredentialsConfiguration, configspec
+
+# The password ends at the last `@` before the query, and may hold slashes: people forget to quote both.
+_URL: Final = re.compile(
+    r"(?P<drivername>[\w+.-]+)://"
+    r"(?:(?P<username>[^:/@]*)(?::(?P<password>[^?]*))?@)?"
+    r"(?:\[(?P<ipv6>[^\]/?]+)\]|(?P<host>[^/:?@]*))(?::(?P<port>\d+))?"
+    r"(?:/(?P<database>[^?]*))?(?:\?(?P<query>.*))?"
+)
+
+
+@configspec
+class ConnectionStringCredentials(CredentialsConfiguration):
+    """The parts of `drivername://username:password@host:port/database?query`.
+
+    >>> shop = ConnectionStringCredentials("postgresql://ada:p%40ss@db:5432/shop?sslmode=require")
+    >>> shop.username, shop.password, shop.password == "p@ss", shop.port, shop.query
+    ('ada', ***, True, 5432, {'sslmode': 'require'})
+    >>> print(shop)
+    postgresql://ada:***@db:5432/shop
+    """
+
+    drivername: str = None  # type: ignore[assignment]
+    database: str | None = None
+    username: str | None = None
+    password: TSecretStrValue | None = None
+    host: str | None = None
+    port: int | None = None
+    query: dict[str, Any] = Field(default_factory=dict)
+
+    def parse_native_representation(self, native_value: Any) -> None:
+        """Take a URL apart, given as text or as an object of SQLAlchemy."""
+        render = getattr(native_value, "render_as_string", None)
+        text = render(hide_password=False) if render else native_value
+        parts = _URL.fullmatch(text) if isinstance(text, str) else None
+        if parts is None:
+            raise ValueError("it is not of the form drivername://username:password@host:port/database?query")
+        query = parse_qs(parts["query"] or "")
+        self.drivername = parts["drivername"]
+        self.database = parts["database"] or None
+        self.username = None if parts["username"] is None else unquote(parts["username"])
+        self.password = None if parts["password"] is None else SecretText(unquote(parts["password"]))
+        self.host = parts["ipv6"] or parts["host"] or None
+        self.port = int(parts["port"]) if parts["port"] else None
+        self.query = {key: values[0] if len(values) == 1 else values for key, values in query.items()}
+
+    def to_url(self) -> SecretText:
+        """The whole URL, with the password in it."""
+        password = None if self.password is None else quote(self.password, safe="")
+        query = f"?{urlencode(self.query, doseq=True)}" if self.query else ""
+        return SecretText(self._place(password) + query)
+
+    def to_native_representation(self) -> SecretText:
+        """The same as `to_url`."""
+        return self.to_url()
+
+    def __str__(self) -> str:
+        """The URL without the password and without the query, which may hold secrets too."""
+        return self._place(None if self.password is None else "***")
+
+    def _place(self, password: str | None) -> str:
+        login = quote(self.username or "", safe="") + ("" if password is None else f":{password}")
+        host = f"[{self.host}]" if self.host and ":" in self.host else self.host or ""
+        port = f":{self.port}" if self.port else ""
+        database = f"/{self.database}" if self.database else ""
+        return f"{self.drivername}://{login}{'@' if login else ''}{host}{port}{database}"
+
+
+@configspec
+class AwsCredentials(CredentialsConfiguration):
+    """Keys for S3 and what speaks its protocol. Without keys the machine's own are used.
+
+    >>> AwsCredentials(aws_access_key_id="AKEXAMPLE", aws_secret_access_key="hush", region_name="eu-west-1")
+    AwsCredentials(aws_access_key_id=***, aws_secret_access_key=***, region_name='eu-west-1')
+    """
+
+    aws_access_key_id: str | None = None
+    aws_secret_access_key: TSecretStrValue | None = None
+    aws_session_token: TSecretStrValue | None = None
+    profile_name: str | None = None
+    region_name: str | None = None
+    endpoint_url: str | None = None
+    s3_url_style: str | None = None
+
+    @model_validator(mode="after")
+    def _both_keys(self) -> Self:
+        if (self.aws_access_key_id is None) != (self.aws_secret_access_key is None):
+            raise ValueError(
+                "aws_access_key_id and aws_secret_access_key belong together: one of them is missing"
+            )
+        return self
+
+    def to_session_credentials(self) -> dict[str, str | None]:
+        """The keys as a session of boto3 takes them."""
+        return {
+            "aws_access_key_id": self.aws_access_key_id,
+            "aws_secret_access_key": self.aws_secret_access_key,
+            "aws_session_token": self.aws_session_token,
+        }
+
+    def to_native_representation(self) -> dict[str, Any]:
+        """All fields that have a value."""
+        return {name: value for name, value in self if value is not None}
+
+    def __repr_args__(self) -> Any:
+        """Only what is set: most of it is not."""
+        return ((name, value) for name, value in super().__repr_args__() if value is not None)

@@ -1,0 +1,78 @@
+"""The fields of a spec, as the lookup sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_origin
+
+from pydantic_core import PydanticUndefined
+
+from penstock.config.hints import arms, classes_below, is_optional, is_secret
+from penstock.config.specs import BaseConfiguration, NotResolved
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecField:
+    """A value to look for: its name, its type, and what holds where none is found."""
+
+    name: str
+    hint: Any
+    default: Any = None
+    required: bool = False
+    asked_for: bool = True
+    """Whether providers are asked at all."""
+
+    @property
+    def secret(self) -> bool:
+        """Whether the value is a secret."""
+        return is_secret(self.hint)
+
+    @property
+    def specs(self) -> tuple[type[BaseConfiguration], ...]:
+        """The specs that the value may be of, in the order of preference."""
+        return classes_below(self.hint, BaseConfiguration)
+
+    @property
+    def tables(self) -> bool:
+        """Whether a whole section of a file can be the value."""
+        return any(arm is Any or _may_be_table(arm) for arm in arms(self.hint))
+
+
+def fields_of(spec: type[BaseConfiguration]) -> tuple[SpecField, ...]:
+    """The fields of a spec, in their order.
+
+    >>> class Api(BaseConfiguration):
+    ...     url: str = None
+    ...     pages: int = 10
+    >>> [(field.name, field.required) for field in fields_of(Api)]
+    [('url', True), ('pages', False)]
+    """
+    return tuple(_field(name, info) for name, info in spec.model_fields.items())
+
+
+def _field(name: str, info: FieldInfo) -> SpecField:
+    hint = Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
+    default = info.get_default(call_default_factory=True)
+    nothing = default is PydanticUndefined or default is None
+    return SpecField(
+        name=name,
+        hint=hint,
+        default=None if nothing else default,
+        required=nothing and not is_optional(info.annotation),
+        asked_for=not _has_mark(info.metadata),
+    )
+
+
+def _has_mark(metadata: Iterable[Any]) -> bool:
+    return any(isinstance(mark, NotResolved) or mark is NotResolved for mark in metadata)
+
+
+def _may_be_table(arm: Any) -> bool:
+    kind = get_origin(arm) or arm
+    if not isinstance(kind, type):
+        return False
+    return issubclass(kind, Mapping) or hasattr(kind, "__annotations__") or hasattr(kind, "model_fields")

@@ -1,0 +1,62 @@
+"""Questions about the types that fields are annotated with."""
+
+from __future__ import annotations
+
+import types
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+
+from penstock.config.secret import SecretMark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+def is_secret(hint: Any, metadata: Iterable[Any] = ()) -> bool:
+    """Whether a value of this type is a secret, at the outside or in one arm of a union.
+
+    >>> from penstock.config.secret import TSecretStrValue
+    >>> is_secret(TSecretStrValue | None), is_secret(str)
+    (True, False)
+    """
+    if any(isinstance(mark, SecretMark) or mark is SecretMark for mark in metadata):
+        return True
+    if get_origin(hint) is Annotated:
+        return is_secret(hint.__origin__, hint.__metadata__)
+    return is_union(hint) and any(is_secret(arm) for arm in get_args(hint))
+
+
+def is_optional(hint: Any) -> bool:
+    """Whether None is a value of this type.
+
+    >>> is_optional(int | None), is_optional(Any), is_optional(int)
+    (True, False, False)
+    """
+    if get_origin(hint) is Annotated:
+        return is_optional(hint.__origin__)
+    return hint is type(None) or (is_union(hint) and any(is_optional(arm) for arm in get_args(hint)))
+
+
+def is_union(hint: Any) -> bool:
+    """Whether this is `A | B` or `Union[A, B]`."""
+    return get_origin(hint) in (Union, types.UnionType)
+
+
+def arms(hint: Any) -> Iterator[Any]:
+    """The types that a value may have, without None and without annotations."""
+    if get_origin(hint) is Annotated:
+        yield from arms(hint.__origin__)
+    elif is_union(hint):
+        for arm in get_args(hint):
+            yield from arms(arm)
+    elif hint is not type(None):
+        yield hint
+
+
+def classes_below(hint: Any, base: type) -> tuple[type, ...]:
+    """The classes among the arms of a type that are subclasses of `base`."""
+    return tuple(arm for arm in arms(hint) if isinstance(arm, type) and issubclass(arm, base))
+
+
+def said(hint: Any) -> str:
+    """A type in words: `int`, `list[str] | None`."""
+    return hint.__name__ if isinstance(hint, type) else str(hint).replace("typing.", "")

@@ -1,0 +1,132 @@
+"""Arguments of decorated functions become values at the edge: nothing inside is decorated."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+
+from penstock.config.fill import CALL, Question, fill_fields
+from penstock.config.lookup import Place, Sections
+from penstock.config.markers import ConfigValue
+from penstock.config.resolve import raise_missing
+from penstock.config.scope import scope
+from penstock.config.settings import read_settings
+from penstock.config.signature import FunctionSpec, function_spec
+from penstock.errors import ConfigFieldMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from penstock.config.settings import Settings
+    from penstock.config.specs import BaseConfiguration
+
+P = ParamSpec("P")
+R = TypeVar("R")
+ATTRIBUTE = "__penstock_function_spec__"
+
+
+@overload
+def with_config(
+    function: Callable[P, R],
+    /,
+    *,
+    spec: type[BaseConfiguration] | None = None,
+    sections: str | tuple[str, ...] = (),
+    include_defaults: bool = True,
+) -> Callable[P, R]: ...
+@overload
+def with_config(
+    function: None = None,
+    /,
+    *,
+    spec: type[BaseConfiguration] | None = None,
+    sections: str | tuple[str, ...] = (),
+    include_defaults: bool = True,
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def with_config(
+    function: Any = None,
+    /,
+    *,
+    spec: type[BaseConfiguration] | None = None,
+    sections: str | tuple[str, ...] = (),
+    include_defaults: bool = True,
+) -> Any:
+    """Fill the arguments of a function from configuration when it is called.
+
+    What the caller passes wins. Otherwise arguments whose default is `penstock.config.value` or
+    `penstock.secrets.value` must be found, and ordinary defaults are overridden by what is found. Without
+    `sections` those of the scope count. The pipeline is that of the scope.
+
+    >>> import os; os.environ["SOURCES__HUB__PAGES"] = "3"
+    >>> @with_config(sections=("sources", "hub"))
+    ... def pages_of(repository, pages: int = 10):
+    ...     return repository, pages
+    >>> pages_of("penstock"), pages_of("penstock", 5)
+    (('penstock', 3), ('penstock', 5))
+    >>> del os.environ["SOURCES__HUB__PAGES"]
+    """
+    if function is None:
+        return functools.partial(with_config, spec=spec, sections=sections, include_defaults=include_defaults)
+    taken = function_spec(function, spec=spec, include_defaults=include_defaults)
+    signature = inspect.signature(function)
+    where = (sections,) if isinstance(sections, str) else sections
+
+    @functools.wraps(function)
+    def filled(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind_partial(*args, **kwargs)
+        found = resolve_arguments(
+            taken, bound.arguments, settings=read_settings(), sections=where or scope().sections
+        )
+        given = {name: value for name, value in bound.arguments.items() if not isinstance(value, ConfigValue)}
+        bound.arguments.clear()
+        bound.arguments.update(
+            {name: {**given, **found}[name] for name in signature.parameters if name in {**given, **found}}
+        )
+        return function(*bound.args, **bound.kwargs)
+
+    setattr(filled, ATTRIBUTE, taken)
+    return filled
+
+
+def get_fun_spec(function: Callable[..., Any]) -> FunctionSpec | None:
+    """What a function that `with_config` made takes from configuration; None for other functions."""
+    found = getattr(function, ATTRIBUTE, None)
+    return found if isinstance(found, FunctionSpec) else None
+
+
+def resolve_arguments(
+    taken: FunctionSpec,
+    given: Mapping[str, Any],
+    *,
+    settings: Settings,
+    sections: tuple[str, ...] = (),
+    pipeline_name: str | None = None,
+) -> dict[str, Any]:
+    """The arguments to add to those that are given, by name: what was found, and None for what is optional.
+
+    Given values stay as they are, except that credentials given as a text or an object become what the
+    argument is annotated with. The name of the pipeline is that of the scope where none is passed.
+    """
+    said = {name: value for name, value in given.items() if not isinstance(value, ConfigValue)}
+    _refuse_none(taken, said)
+    fields = [
+        one for one in taken.fields if one.name not in said or (one.specs and said[one.name] is not None)
+    ]
+    question = Question(
+        providers=settings.providers,
+        pipeline_name=pipeline_name or scope().pipeline_name,
+        sections=Sections(asked=sections),
+    )
+    filled = fill_fields(fields, question, said)
+    raise_missing(f"{taken.name}()", filled.answers)
+    nothing = {one.name: None for one in fields if one.name in taken.marked}
+    own = {one.name: one.default for one in fields if one.name not in taken.marked}
+    return {**nothing, **own, **filled.values}
+
+
+def _refuse_none(taken: FunctionSpec, said: Mapping[str, Any]) -> None:
+    none = [one for one in taken.fields if one.required and one.name in said and said[one.name] is None]
+    if none:
+        place = (str(Place(provider=CALL, key="None")),)
+        raise ConfigFieldMissing(spec=f"{taken.name}()", fields={one.name: place for one in none})

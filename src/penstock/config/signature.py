@@ -1,0 +1,130 @@
+"""What a function takes from configuration, read off its signature."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_origin, get_type_hints
+
+from pydantic import BaseModel
+
+from penstock.config.fields import SpecField, fields_of
+from penstock.config.hints import arms, is_optional
+from penstock.config.markers import ConfigValue
+from penstock.config.secret import SecretMark
+from penstock.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.config.specs import BaseConfiguration
+
+# Types that a value from a file or a variable can have. Other arguments are left to the caller.
+_SIMPLE: Final = (str, int, float, bool, bytes, list, dict, tuple, set, frozenset, BaseModel)
+_UNKNOWN: Final = object()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionSpec:
+    """The arguments of a function that configuration can fill."""
+
+    name: str
+    fields: tuple[SpecField, ...]
+    marked: frozenset[str] = frozenset()
+    """The arguments whose default is a marker."""
+
+    def field(self, name: str) -> SpecField | None:
+        """The field of an argument, or None where configuration cannot fill it."""
+        return next((one for one in self.fields if one.name == name), None)
+
+
+def function_spec(
+    function: Callable[..., Any],
+    *,
+    spec: type[BaseConfiguration] | None = None,
+    include_defaults: bool = True,
+) -> FunctionSpec:
+    """Read the signature of a function.
+
+    An argument with a marker as default must be found, unless its type is optional. One with an ordinary
+    default may be found, if `include_defaults`. One without default is the caller's. With `spec` its fields
+    are what configuration fills, besides the marked arguments.
+
+    >>> from penstock.config.markers import secrets_value
+    >>> def github(repository, token: str = secrets_value, pages=10): ...
+    >>> [(field.name, field.required, field.secret) for field in function_spec(github).fields]
+    [('token', True, True), ('pages', False, False)]
+    """
+    parameters = inspect.signature(function).parameters
+    marked = frozenset(name for name, one in parameters.items() if isinstance(one.default, ConfigValue))
+    own = {one.name: one for one in fields_of(spec) if one.name in parameters} if spec else {}
+    found: list[SpecField] = []
+    for name, parameter in parameters.items():
+        if name in own:
+            found.append(own[name])
+        elif name in marked:
+            found.append(_marked(function, parameter))
+        elif include_defaults and spec is None:
+            found += _with_default(function, parameter)
+    return FunctionSpec(name=function.__name__, fields=tuple(found), marked=marked)
+
+
+def _marked(function: Callable[..., Any], parameter: inspect.Parameter) -> SpecField:
+    hint = _hint(function, parameter)
+    if hint is _UNKNOWN:
+        raise UsageError(
+            f"the type of {parameter.name} in {function.__qualname__} cannot be read: {parameter.annotation}",
+            hint="import the type where the function is defined, not only for type checks",
+        )
+    kind = Any if hint is None else hint
+    return SpecField(
+        name=parameter.name,
+        hint=Annotated[kind, SecretMark()] if parameter.default.secret and not _has_spec(kind) else kind,
+        required=not is_optional(kind),
+    )
+
+
+def _with_default(function: Callable[..., Any], parameter: inspect.Parameter) -> list[SpecField]:
+    if parameter.default is parameter.empty or parameter.name.startswith("_"):
+        return []
+    hint = _hint(function, parameter)
+    if hint is None:
+        hint = Any if parameter.default is None else type(parameter.default)
+    if hint is _UNKNOWN or not all(_can_come(arm) for arm in arms(hint)):
+        return []
+    one = SpecField(name=parameter.name, hint=hint, default=parameter.default)
+    return [replace(one, hint=hint | None) if parameter.default is None and hint is not Any else one]
+
+
+def _hint(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
+    """The annotation, None where there is none, or `_UNKNOWN` where it names something that is not there."""
+    if parameter.annotation is parameter.empty:
+        return None
+    inner = inspect.unwrap(function)
+    shim = SimpleNamespace(__annotations__={"it": parameter.annotation})
+    try:
+        hints = get_type_hints(shim, globalns=getattr(inner, "__globals__", {}), include_extras=True)
+    except (NameError, AttributeError, TypeError):
+        return _UNKNOWN
+    return hints["it"]
+
+
+def _has_spec(hint: Any) -> bool:
+    return any(isinstance(arm, type) and issubclass(arm, BaseModel) for arm in arms(hint))
+
+
+def _can_come(arm: Any) -> bool:
+    kind = get_origin(arm) or arm
+    if kind is Any or kind is Literal:
+        return True
+    return isinstance(kind, type) and (issubclass(kind, _SIMPLE) or _is_plain(kind))
+
+
+def _is_plain(kind: type) -> bool:
+    return kind.__module__ in ("datetime", "decimal", "uuid", "enum", "pathlib") or kind.__name__ in (
+        "Mapping",
+        "MutableMapping",
+        "Sequence",
+        "MutableSequence",
+    )

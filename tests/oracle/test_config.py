@@ -1,0 +1,131 @@
+"""The lookup of settings, asked of dlt and of us: the same places and the same values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.oracle import configours as ours
+from tests.oracle.asking import ask, needs_dlt, vector
+from tests.oracle.configcases import CALLS, GIVEN, GUESSED, NOWHERE, ORDERS, TEXTS, TOML, URLS
+
+from penstock.config import ConnectionStringCredentials, Settings
+from penstock.config.coerce import guessed
+from penstock.config.inject import resolve_arguments
+from penstock.config.signature import function_spec
+from penstock.errors import ConfigFieldMissing, ConfigValueCannotBeCoerced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BRIDGE = Path(__file__).parent / "configbridge.py"
+BY_NAME = {order.name: order for order in ORDERS}
+ASIDE = [(BY_NAME[name], key) for name, keys in NOWHERE.items() for key in keys]
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "lookups": {"orders": [order.question() for order in ORDERS]},
+    "nowhere": {"orders": [(order.question(), key) for order, key in ASIDE]},
+    "coercions": {"texts": TEXTS, "toml": TOML},
+    "guesses": {"texts": GUESSED},
+    "urls": {"urls": URLS},
+    "calls": {"calls": CALLS},
+    "given": {"calls": GIVEN},
+}
+
+ERRORS: dict[str, type[Exception]] = {
+    "ConfigFieldMissingException": ConfigFieldMissing,
+    "ConfigValueCannotBeCoercedException": ConfigValueCannotBeCoerced,
+    "InvalidConnectionString": ValueError,
+    "TypeError": TypeError,
+}
+
+
+def asked(name: str) -> Any:
+    return ask(name, bridge=BRIDGE, **QUESTIONS[name])
+
+
+def outcome(function: Callable[[], Any]) -> Any:
+    """The value, or the error that dlt would name."""
+    try:
+        return ours.said(function())
+    except tuple(ERRORS.values()) as error:
+        return {"error": next(name for name, kind in ERRORS.items() if isinstance(error, kind))}
+
+
+@needs_dlt
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_dlt_still_answers_as_it_was_recorded(name: str) -> None:
+    assert asked(name) == vector("config.json")[name]
+
+
+@pytest.mark.parametrize("at", range(len(ORDERS)), ids=[order.name for order in ORDERS])
+def test_the_places_are_looked_at_in_the_order_of_dlt(at: int) -> None:
+    theirs = [found.rpartition("/")[2] for found in vector("config.json")["lookups"][at]]
+    our = [ours.winner(ORDERS[at], ORDERS[at].values(start)) for start in range(len(ORDERS[at].places))]
+
+    assert [found.rpartition("/")[2] for found in our] == theirs
+    assert theirs == [f"p{start}" for start in range(len(ORDERS[at].places))], "the order as it is written"
+
+
+def test_no_place_counts_here_that_does_not_count_for_dlt() -> None:
+    theirs = vector("config.json")["nowhere"]
+    our = [ours.winner(order, [["environment", key, "wrong"]]) for order, key in ASIDE]
+
+    assert "wrong" not in [*theirs, *our]
+
+
+def test_there_are_as_many_rows_as_promised() -> None:
+    assert sum(len(order.places) for order in ORDERS) > 200
+    assert {order.kind for order in ORDERS} == {"source", "resource", "destination", "section", "nested"}
+
+
+@pytest.mark.parametrize(("hint", "text"), [(hint, text) for hint, texts in TEXTS.items() for text in texts])
+def test_texts_of_the_environment_become_what_they_become_in_dlt(hint: str, text: str) -> None:
+    theirs = vector("config.json")["coercions"][f"{hint} {text!r}"]
+
+    assert outcome(lambda: ours.coerced_text(hint, text)) == theirs
+
+
+@pytest.mark.parametrize(("hint", "text"), [(hint, text) for hint, texts in TOML.items() for text in texts])
+def test_values_of_files_become_what_they_become_in_dlt(hint: str, text: str) -> None:
+    theirs = vector("config.json")["coercions"][f"{hint} toml {text}"]
+
+    assert outcome(lambda: ours.coerced_toml(hint, text)) == theirs
+
+
+@pytest.mark.parametrize("at", range(len(GUESSED)), ids=[repr(text) for text in GUESSED])
+def test_a_text_read_without_a_type_is_taken_for_what_dlt_takes_it_for(at: int) -> None:
+    assert ours.said(guessed(GUESSED[at])) == vector("config.json")["guesses"][at]
+
+
+@pytest.mark.parametrize("at", range(len(URLS)), ids=URLS)
+def test_a_connection_string_has_the_parts_that_it_has_in_dlt(at: int) -> None:
+    def parts() -> list[Any]:
+        credentials = ConnectionStringCredentials()
+        credentials.parse_native_representation(URLS[at])
+        return [ours.said(credentials), str(credentials)]
+
+    assert outcome(parts) == vector("config.json")["urls"][at]
+
+
+@pytest.mark.parametrize("at", range(len(CALLS)), ids=[call[0] for call in CALLS])
+def test_a_call_gets_the_arguments_that_it_gets_from_dlt(at: int) -> None:
+    _, arguments, environment = CALLS[at]
+
+    assert outcome(lambda: called(ours.call, arguments, environment)) == vector("config.json")["calls"][at]
+
+
+@pytest.mark.parametrize("at", range(len(GIVEN)), ids=[call[0] for call in GIVEN])
+def test_a_call_gets_the_secrets_that_it_gets_from_dlt(at: int) -> None:
+    _, arguments, environment = GIVEN[at]
+
+    found = outcome(lambda: [ours.said(one) for one in called(ours.given, arguments, environment)])
+
+    assert found == vector("config.json")["given"][at]
+
+
+def called(function: Callable[..., Any], arguments: dict[str, Any], environment: dict[str, str]) -> Any:
+    found = resolve_arguments(
+        function_spec(function), arguments, settings=Settings(environment=environment), sections=("s",)
+    )
+    return function(**{**arguments, **found})

@@ -1,0 +1,74 @@
+"""A package that was extracted in one place is normalized in another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from penstock.errors import PackageDamaged
+from penstock.package import Package, Packages
+from penstock.package.carry import carry
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(params=["disk", "memory"])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Package:
+    root = str(tmp_path / "lake") if request.param == "disk" else f"memory://{tmp_path.name}"
+    return Packages.at(root).package("17.5")
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Package:
+    package = Packages.at(str(tmp_path / "here")).package("17.5")
+    package.create()
+    for folder in range(3):
+        for part in range(2):
+            with package.store.open_new(f"data/extracted/{folder:05d}/part-{part}.parquet") as stream:
+                stream.write(b"%d" % part * 1000)
+    package.mark_extracted({"schema_name": "shop", "resources": [{"rows": 1}]})
+    return package
+
+
+def test_data_state_and_marker_arrive_and_the_original_goes(package: Package, target: Package) -> None:
+    said, state = package.extracted(), package.state()
+
+    carried = carry(package, target)
+
+    assert (carried.status, carried.extracted(), carried.state()) == ("extracted", said, state)
+    assert carried.store.read("data/extracted/00002/part-1.parquet") == b"1" * 1000
+    assert not package.exists()
+
+
+def test_a_copy_that_stopped_half_way_is_made_again(package: Package, target: Package) -> None:
+    target.store.put("data/extracted/00000/part-0.parquet", b"half")
+
+    carry(package, target)
+
+    assert target.store.read("data/extracted/00000/part-0.parquet") == b"0" * 1000
+
+
+def test_a_copy_that_was_finished_is_kept_and_only_the_original_goes(
+    package: Package, target: Package
+) -> None:
+    target.mark_extracted({"schema_name": "shop", "resources": []})
+
+    carry(package, target)
+
+    assert target.extracted()["resources"] == []
+    assert not package.exists()
+
+
+def test_a_copy_that_is_short_is_an_error_and_the_original_stays(
+    package: Package, target: Package, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A disk that loses the end of a file without saying so.
+    monkeypatch.setattr("shutil.copyfileobj", lambda rows, copy, size: copy.write(rows.read()[:-1]))
+
+    with pytest.raises(PackageDamaged, match="999 of 1000 bytes arrived"):
+        carry(package, target)
+
+    assert package.status == "extracted"
+    assert target.status == "new"
