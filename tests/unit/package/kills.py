@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import fsspec
 from tests.unit.package.crashes import Disk, Objects, Place, Points
-from tests.unit.package.transitions import SOON, TRANSITIONS, Transition
+from tests.unit.package.transitions import SOON, TRANSITIONS, Transition, there
 from tests.unit.package.world import FINISHED, observed
 
 from penstock.errors import LoadPackageAlreadyCompleted
@@ -37,6 +37,9 @@ def facts(packages: Packages) -> Facts:
     """All that can be seen from outside, as single facts."""
     world = observed(packages)
     found: Facts = {"slots": world.slots, "lease": highest(packages.store)}
+    elsewhere = there(packages).extracted.list_packages()
+    # Carried or not, the rows are in one of the two storages.
+    found["carried"] = bool(elsewhere) or any(one.rank > 0 for one in world.packages.values())
     found |= {f"outcome {sequence}": decision for sequence, decision in world.outcomes.items()}
     for load_id, one in world.packages.items():
         package = packages.package(load_id)
@@ -145,11 +148,9 @@ class Trial:
         packages = self._open(root, Points())
         seen = facts(packages)
         for key in seen.keys() | ends[0].keys() | ends[1].keys():
-            there, values = seen.get(key), [end.get(key) for end in ends]
-            on_the_way = key.endswith(" status") and there in STATUSES[: STATUSES.index(values[1] or "new")]
-            assert there in values or on_the_way or self._is_half_deleted(key, seen), (
-                f"{where}: {key} is {there}"
-            )
+            now, values = seen.get(key), [end.get(key) for end in ends]
+            on_the_way = key.endswith(" status") and now in STATUSES[: STATUSES.index(values[1] or "new")]
+            assert now in values or on_the_way or self._is_half_deleted(key, seen), f"{where}: {key} is {now}"
         if "lease" in self._name:
             # The holder is dead, whatever it had written: the next one need not wait.
             acquire(packages.store, pipeline="shop", times=SOON).release()

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from tests.unit.package.world import manifest_of
 
-from penstock.package import PackageStorage, Retention
+from penstock.package import Packages, PackageStorage, Retention
+from penstock.package.carry import carry
 from penstock.package.holder import LeaseTimes
 from penstock.package.lease import acquire
 from penstock.schema import Schema
@@ -15,7 +16,7 @@ from penstock.schema import Schema
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from penstock.package import Package, Packages
+    from penstock.package import Package
 
 ONE, TWO = "17.001", "17.002"
 JOB = "items.5c1c2f0d11.0.reference"
@@ -118,6 +119,20 @@ def importable(packages: Packages) -> None:
     packages.store.put("outside/tags.5c1c2f0d11.0.reference", b"{}")
 
 
+def there(packages: Packages) -> Packages:
+    """Packages in another storage, which only the driver sees."""
+    return Packages(packages.store.below("there"))
+
+
+def extracted_there(packages: Packages) -> None:
+    nothing(packages)
+    package = there(packages).package(ONE)
+    package.store.put("data/raw/part-0", b"rows")
+    package.store.put("data/raw/part-1", b"rows")
+    package.create()
+    package.mark_extracted({})
+
+
 def held_by_nobody(packages: Packages) -> None:
     for _ in range(4):
         acquire(packages.store, pipeline="shop", times=SOON).release()
@@ -173,6 +188,7 @@ TRANSITIONS: dict[str, Transition] = {
     "delete_package, finished": Transition(
         marker_without_note, by(lambda s: s.delete_package(ONE, not_exists_ok=True)), (ONE,)
     ),
+    "carry": Transition(extracted_there, lambda p: carry(there(p).package(ONE), p.package(ONE))),
     "seal": Transition(normalized, lambda p: p.seal(manifest_of(ONE, 1))),
     "seal after an abort": Transition(next_to_abort_without_end, lambda p: p.seal(manifest_of(TWO, 2))),
     "commit": Transition(sealed, lambda p: p.commit(manifest_of(ONE, 1))),
