@@ -23,6 +23,8 @@ def carry(package: Package, target: Package) -> Package:
     Safe to call again: until the copy's marker is there the original counts, then it goes.
     """
     if target.status == "new":
+        if package.status == "new":  # what follows would delete the only copy
+            raise PackageDamaged(path=package.path, reason="it was not extracted to its end")
         for name in _files(package.store, DATA):
             _copy(package.store, target.store, name)
         for name in (STATE, EXTRACTED):

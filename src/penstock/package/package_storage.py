@@ -169,13 +169,13 @@ class PackageStorage:
             package.mark_normalized({})
         if self.initial_state in FINISHED:
             package.complete(self.initial_state)
-            self.note_finished(load_id)
 
     def complete_loading_package(self, load_id: str, load_state: TLoadPackageStatus) -> str:
-        """Finish a package with a marker that says `load_state`; gives the package's path."""
-        path = self.package(load_id).require().complete(load_state, again=False)
-        self.note_finished(load_id)
-        return path
+        """Finish a package with a marker that says `load_state`; gives the package's path.
+
+        Its data stays until `Packages.tidy` applies the retention.
+        """
+        return self.package(load_id).require().complete(load_state, again=False)
 
     def note_finished(self, load_id: str) -> None:
         """Keep the finished apart, so that nobody looks into them to find those that are not."""

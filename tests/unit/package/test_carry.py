@@ -42,6 +42,18 @@ def test_data_state_and_marker_arrive_and_the_original_goes(package: Package, ta
     assert not package.exists()
 
 
+def test_what_was_not_extracted_to_its_end_is_not_carried_and_stays(
+    package: Package, target: Package
+) -> None:
+    package.store.delete("extracted.json")
+
+    with pytest.raises(PackageDamaged, match="was not extracted to its end"):
+        carry(package, target)
+
+    assert package.store.exists("data/extracted/00000/part-0.parquet")
+    assert not target.exists()
+
+
 def test_a_copy_that_stopped_half_way_is_made_again(package: Package, target: Package) -> None:
     target.store.put("data/extracted/00000/part-0.parquet", b"half")
 

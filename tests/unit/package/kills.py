@@ -1,0 +1,206 @@
+"""Kills a process at every durable operation of every public call, and lets a new process look and go on.
+
+`python -m tests.unit.package.kills disk`, or `s3` with the addresses of `make up`. A child is forked for
+each kill, so that nothing needs to be imported again.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import fsspec
+from tests.unit.package.crashes import Disk, Objects, Place, Points
+from tests.unit.package.transitions import SOON, TRANSITIONS, Transition, there
+from tests.unit.package.world import FINISHED, observed
+
+from penstock.errors import LoadPackageAlreadyCompleted
+from penstock.package import Packages, ParsedLoadJobFileName, TLoadPackageStatus
+from penstock.package.lease import acquire, highest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Facts = dict[str, Any]
+STATUSES = (None, *get_args(TLoadPackageStatus))
+
+
+def facts(packages: Packages) -> Facts:
+    """All that can be seen from outside, as single facts."""
+    world = observed(packages)
+    found: Facts = {"slots": world.slots, "lease": highest(packages.store)}
+    elsewhere = there(packages).extracted.list_packages()
+    # Carried or not, the rows are in one of the two storages.
+    found["carried"] = bool(elsewhere) or any(one.rank > 0 for one in world.packages.values())
+    found |= {f"outcome {sequence}": decision for sequence, decision in world.outcomes.items()}
+    for load_id, one in world.packages.items():
+        package = packages.package(load_id)
+        storage = packages.normalized
+        own: Facts = {
+            "status": one.status,
+            "updates": one.updates,
+            "applied": one.applied,
+            "counter": one.counter,
+            "data": one.has_data,
+            "cancelled": package.store.exists("_cancelled"),
+            "schema": package.store.exists("schema.json") and storage.schema_name(load_id),
+        }
+        for job_id, (state, retries) in one.jobs.items():
+            own[f"job {job_id}"] = (state, retries)
+            name = ParsedLoadJobFileName.parse(job_id.replace(".reference", f".{retries}.reference"))
+            own[f"message {job_id}"] = (
+                storage.get_job_failed_message(load_id, name) if state == "failed_jobs" else None
+            )
+        own |= {f"result {job}": result for job, result in storage.completed_results(load_id).items()}
+        found |= {f"{load_id} {key}": value for key, value in own.items() if value}
+    return found
+
+
+def in_child(work: Callable[[], Any]) -> Any:
+    """What a process of its own gives; None when it was killed."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        try:
+            answer = (True, work())
+        except BaseException as error:
+            answer = (False, f"{type(error).__name__}: {error}")
+        with os.fdopen(writing, "wb") as stream:
+            pickle.dump(answer, stream)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as stream:
+        content = stream.read()
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        assert os.WTERMSIG(status) == signal.SIGKILL
+        return None
+    is_well, answer = pickle.loads(content)
+    assert is_well, answer
+    return answer
+
+
+def kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Trial:
+    """One transition at one place."""
+
+    def __init__(self, place: Place, name: str) -> None:
+        self._place, self._name = place, name
+        self._transition: Transition = TRANSITIONS[name]
+
+    def run(self) -> int:
+        """Kill at every point; gives the number of points."""
+        told: tuple[Facts, Facts, Facts, int] = in_child(self._without_kill)
+        before, after, tidied, points = told
+        roots = in_child(lambda: [self._prepared() for _ in range(points + 1)])
+        for at, root in enumerate(roots):
+            assert in_child(partial(self._act, root, at)) is None, f"{self._name}: no point {at}"
+        in_child(partial(self._check_all, roots, (before, after), tidied))
+        return points + 1
+
+    def _check_all(self, roots: list[str], ends: tuple[Facts, Facts], tidied: Facts) -> None:
+        for at, root in enumerate(roots):
+            self._check(root, at, ends, tidied)
+
+    def _open(self, root: str, points: Points) -> Packages:
+        return Packages(self._place.storage(root, points))
+
+    def _prepared(self) -> str:
+        root = self._place.new_root()
+        self._transition.prepare(self._open(root, Points()))
+        return root
+
+    def _without_kill(self) -> tuple[Facts, Facts, Facts, int]:
+        root = in_child(self._prepared)
+        before = facts(self._open(root, Points()))
+        points = Points()
+        packages = self._open(root, points)
+        points.arm(None)
+        self._transition.act(packages)
+        points.disarm()
+        after = facts(packages)
+        packages.tidy()
+        tidied = facts(packages)
+        self._place.clean(root)
+        return before, after, tidied, len(points.seen)
+
+    def _act(self, root: str, at: int) -> None:
+        points = Points(stop=kill)
+        packages = self._open(root, points)
+        points.arm(at)
+        self._transition.act(packages)
+        kill()  # behind the last point
+
+    def _check(self, root: str, at: int, ends: tuple[Facts, Facts], tidied: Facts) -> None:
+        where = f"{self._name}, killed at {at}"
+        packages = self._open(root, Points())
+        seen = facts(packages)
+        for key in seen.keys() | ends[0].keys() | ends[1].keys():
+            now, values = seen.get(key), [end.get(key) for end in ends]
+            on_the_way = key.endswith(" status") and now in STATUSES[: STATUSES.index(values[1] or "new")]
+            assert now in values or on_the_way or self._is_half_deleted(key, seen), f"{where}: {key} is {now}"
+        if "lease" in self._name:
+            # The holder is dead, whatever it had written: the next one need not wait.
+            acquire(packages.store, pipeline="shop", times=SOON).release()
+        else:
+            self._again(packages)
+            seen = facts(packages)
+            differing = {key for key in seen.keys() | tidied.keys() if seen.get(key) != tidied.get(key)}
+            assert not differing, f"{where}, done again: {differing}"
+        self._place.clean(root)
+
+    def _is_half_deleted(self, key: str, seen: Facts) -> bool:
+        load_id = key.split(" ", 1)[0]
+        return load_id in self._transition.deletes and seen.get(f"{load_id} status") in (
+            None,
+            "new",
+            *FINISHED,
+        )
+
+    def _again(self, packages: Packages) -> None:
+        with suppress(LoadPackageAlreadyCompleted):
+            self._transition.act(packages)
+        packages.tidy()
+
+
+def main(kind: str, *names: str) -> None:
+    """Try all transitions, or those that are named, and print what was done."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+        place: Place = Disk(Path(folder)) if kind == "disk" else s3()
+        total = 0
+        for name in names or TRANSITIONS:
+            points = Trial(place, name).run()
+            total += points
+            print(f"{name:<32} {points:>3} kills", flush=True)  # noqa: T201
+    seconds = time.monotonic() - began
+    print(f"{len(names or TRANSITIONS)} transitions, {total} kills, {seconds:.1f} s")  # noqa: T201
+
+
+def s3() -> Objects:
+    """The gateway of `make up`."""
+    fsspec.get_filesystem_class("s3")  # imported before the first fork
+    env = os.environ
+    return Objects(
+        f"s3://{env['PENSTOCK_TEST_S3_BUCKET']}/kills",
+        key=env["PENSTOCK_TEST_S3_KEY"],
+        secret=env["PENSTOCK_TEST_S3_SECRET"],
+        client_kwargs={"endpoint_url": env["PENSTOCK_TEST_S3_ENDPOINT"]},
+        use_listings_cache=False,
+    )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
