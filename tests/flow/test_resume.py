@@ -15,9 +15,11 @@ import pytest
 import penstock
 from penstock.destinations.delta.adapter import DeltaClient
 from penstock.extract.run import extract
-from penstock.interfaces import CommitRecord, Destination, Resource, find_destination
+from penstock.interfaces import CommitRecord, Destination, find_destination
 from penstock.package import FileStorage, Packages, create_load_id
 from penstock.package.ledger import FileLedger
+from penstock.schema import naming
+from penstock.sources import flows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,8 +57,9 @@ def test_an_extracted_package_is_loaded_by_the_next_run_before_its_own_data(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     left = packages_of(location).package(create_load_id())
-    old = Resource(name="items", table_name="items", rows=lambda: [{"id": 1}, {"id": 2}])
-    extract([old], left, schema_name="quick")
+    (old,) = flows_of([{"id": 1}, {"id": 2}], table_name="items")
+    done = extract(old, left, schema_name="quick", naming=naming(), state={})
+    left.mark_extracted(done.extracted.to_dict())
 
     info = make(location, tmp_path, spark).run([{"id": 3}], table_name="items")
 

@@ -7,7 +7,7 @@ from copy import deepcopy
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import SlotTaken, UsageError, in_stage
+from penstock.errors import SlotTaken, in_stage
 from penstock.extract.plan import Workload
 from penstock.extract.run import extract
 from penstock.interfaces import StoredState
@@ -167,10 +167,8 @@ class Runner:
 def _workload(settings: Settings) -> Workload:
     """How much is extracted at the same time: the section `extract` of the settings."""
     said = {name: settings.get("extract", key=name) for name in ("workers", "max_parallel_items")}
-    mode = settings.get("extract", key="next_item_mode")
-    if mode not in {None, "round_robin", "fifo"}:
-        raise UsageError(f"{mode!r} is not a next_item_mode", hint="use round_robin or fifo")
     numbers = {name: int(value) for name, value in said.items() if value is not None}
+    mode = settings.get("extract", key="next_item_mode")
     return Workload(**numbers, next_item_mode=mode or "round_robin")
 
 

@@ -17,4 +17,6 @@ def mixed():
 def run(extract):
     extract(mixed)
     extract.declaring(lambda: dlt.resource([], name="one_table", write_disposition=lambda row: "append"))
-    extract.declaring(lambda: dlt.resource([], name="unknown", write_disposition={"disposition": "merge", "strategy": "?"}))
+    extract.declaring(
+        lambda: dlt.resource([], name="unknown", write_disposition={"disposition": "merge", "strategy": "?"})
+    )

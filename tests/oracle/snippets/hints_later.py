@@ -10,7 +10,9 @@ def lines(**hints):
 def run(extract):
     extract(lines(primary_key="id").apply_hints(primary_key="number"))
     extract(lines(primary_key="id").apply_hints(primary_key=""))
-    extract(lines(columns={"id": {"data_type": "text"}}).apply_hints(columns=[{"name": "b", "data_type": "bool"}]))
+    extract(
+        lines(columns={"id": {"data_type": "text"}}).apply_hints(columns=[{"name": "b", "data_type": "bool"}])
+    )
     extract(lines(columns={"id": {"data_type": "text"}}).apply_hints(columns={"id": {"nullable": False}}))
     extract(lines(columns={"id": {"data_type": "text"}}).apply_hints(columns=[]))
     extract(lines(table_name="a").apply_hints(table_name="b", write_disposition="replace"))

@@ -20,4 +20,6 @@ def run(extract):
     extract(letters)
     extract(letters().add_map(lambda letter: {**letter, "read": False}))
     extract(letters | stamped)
-    extract(dlt.resource([{"id": 9}], name="late").add_map(lambda row: dlt.mark.with_table_name(row, "mapped")))
+    extract(
+        dlt.resource([{"id": 9}], name="late").add_map(lambda row: dlt.mark.with_table_name(row, "mapped"))
+    )

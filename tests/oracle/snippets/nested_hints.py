@@ -21,6 +21,8 @@ def run(extract):
         dlt.resource(
             ROWS,
             name="others",
-            nested_hints={"Items": dlt.mark.make_nested_hints(merge_key="sku", columns={"sku": {"nullable": True}})},
+            nested_hints={
+                "Items": dlt.mark.make_nested_hints(merge_key="sku", columns={"sku": {"nullable": True}})
+            },
         )
     )

@@ -4,7 +4,10 @@ import dlt
 
 
 def run(extract):
-    both = [dlt.resource([{"id": 1}], name="a"), dlt.resource([{"id": 2}], name="b", write_disposition="merge")]
+    both = [
+        dlt.resource([{"id": 1}], name="a"),
+        dlt.resource([{"id": 2}], name="b", write_disposition="merge"),
+    ]
     extract(both, write_disposition="replace")
     extract(both, table_name="together")
     extract([{"id": 1}], table_name="plain", primary_key="id", columns={"z": {"data_type": "text"}})

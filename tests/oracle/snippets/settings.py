@@ -23,7 +23,11 @@ def details(issue, verbose: bool = False):
 
 @dlt.source
 def hub(token: str = dlt.secrets.value, pages: int = 10, colour="red"):
-    return dlt.resource([{"token": token, "pages": pages, "colour": colour}], name="given"), issues, issues | details
+    return (
+        dlt.resource([{"token": token, "pages": pages, "colour": colour}], name="given"),
+        issues,
+        issues | details,
+    )
 
 
 @dlt.resource

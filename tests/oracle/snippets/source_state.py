@@ -1,6 +1,6 @@
 """A source that remembers, with values of several types."""
 
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import dlt
@@ -12,7 +12,7 @@ def pages():
     last = state.get("last", 0)
     state.update(
         last=last + 1,
-        at=datetime(2024, 1, 2, tzinfo=timezone.utc),
+        at=datetime(2024, 1, 2, tzinfo=UTC),
         on=date(2024, 1, 2),
         rate=Decimal("1.50"),
         raw=b"ab",

@@ -15,5 +15,7 @@ def split(row):
 
 def run(extract):
     extract(dlt.resource(words, name="words").add_yield_map(split))
-    extract(dlt.resource(words, name="words").add_yield_map(split).add_filter(lambda row: row["position"] == 0))
+    extract(
+        dlt.resource(words, name="words").add_yield_map(split).add_filter(lambda row: row["position"] == 0)
+    )
     extract(dlt.resource(words, name="words").add_yield_map(lambda row: iter(())))
