@@ -716,6 +716,10 @@ class ResourceFailed(DataError):
     """The user's code raised; the cause is chained."""
 
     code = "resource-failed"
+    resource: str
+    item: int
+    cause: str
+    traceback: str
 
     def __init__(self, *, resource: str, item: int, cause: str, traceback: str = "") -> None:
         super().__init__(

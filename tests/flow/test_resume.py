@@ -59,8 +59,8 @@ def test_an_extracted_package_is_loaded_by_the_next_run_before_its_own_data(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     left = packages_of(location).package(create_load_id())
-    (flow,) = flows_of([{"id": 1}, {"id": 2}], table_name="items")
-    done = extract(flow, left, schema_name="quick", naming=naming("snake_case", 255), state={})
+    (old,) = flows_of([{"id": 1}, {"id": 2}], table_name="items")
+    done = extract(old, left, schema_name="quick", naming=naming(), state={})
     left.mark_extracted(done.extracted.to_dict())
 
     info = make(location, tmp_path, spark).run([{"id": 3}], table_name="items")

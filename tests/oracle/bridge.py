@@ -11,12 +11,11 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable
 from copy import deepcopy
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 os.environ |= {"RUNTIME__DLTHUB_TELEMETRY": "false", "RUNTIME__LOG_LEVEL": "CRITICAL"}
 
@@ -31,6 +30,10 @@ from dlt.common.storages import SchemaStorage, SchemaStorageConfiguration
 from dlt.normalize.configuration import NormalizeConfiguration
 from dlt.normalize.items_normalizers.jsonl import JsonLItemsNormalizer
 from dlt.pipeline.exceptions import PipelineStepFailed
+from dlt.pipeline.state_sync import generate_pipeline_state_version_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CONVENTIONS = {
     "snake_case": snake_case,
@@ -287,7 +290,7 @@ def snippets(question: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     for path in map(Path, question["paths"]):
         before = dict(os.environ)
         with tempfile.TemporaryDirectory() as folder:
-            spec = importlib.util.spec_from_file_location(path.stem, path)
+            spec: Any = importlib.util.spec_from_file_location(path.stem, path)
             module = importlib.util.module_from_spec(spec)
             sys.modules[path.stem] = module
             spec.loader.exec_module(module)
@@ -299,7 +302,24 @@ def snippets(question: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
+def states(question: dict[str, Any]) -> list[dict[str, Any]]:
+    """The hash and the text of states, and how dlt reads a text of another."""
+    found = []
+    for state in map(value, question["states"]):
+        text = typed_json.typed_dumps({**state})
+        read = typed_json.typed_loads(text)
+        found.append(
+            {
+                "hash": generate_pipeline_state_version_hash({**state}),
+                "json": text,
+                "read": coded(read),
+            }
+        )
+    return found
+
+
 ANSWERS = {
+    "states": states,
     "snippets": snippets,
     "schemas": schemas,
     "imports": imports,

@@ -14,6 +14,7 @@ from tests.oracle.identifiers import identifiers
 from tests.oracle.rowsets import RECORDED
 from tests.oracle.test_names import ALL, digest
 from tests.oracle.test_rows import answers, recorded
+from tests.oracle.test_states import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +55,11 @@ def snippets() -> dict[str, Any]:
     return answer
 
 
+def states() -> list[Any]:
+    answer: list[Any] = ask("states", states=STATES)
+    return answer
+
+
 RECORDERS: dict[str, Callable[[], Any]] = {
     "names.json": names,
     "files.json": files,
@@ -61,6 +67,7 @@ RECORDERS: dict[str, Callable[[], Any]] = {
     "rows.json": rows,
     "contracts.json": contracts,
     "snippets.json": snippets,
+    "states.json": states,
     "config.json": config,
 }
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import inspect
 from collections import deque
 from collections.abc import AsyncIterator, Generator, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import UnsupportedData
+from penstock.errors import PenstockError, UnsupportedData
 from penstock.extract.nodes import Node, Parallel, nodes_of
 from penstock.extract.taps import END, NOT_YET, Tap, TapMode
 from penstock.extract.workers import Workers
@@ -59,24 +58,31 @@ class Engine:
 
     def arrivals(self) -> Generator[Arrival]:
         """Every item that reaches the end of a selected resource. Closing this closes all generators."""
-        with ExitStack() as ending:
-            ending.callback(self._close_taps)
-            ending.callback(self._workers.close)
-            while True:
-                if self._is_quick():
-                    tap = self._ready.popleft()
-                    value = self._draw(tap)
-                    if type(value) is dict or type(value) is list:
-                        # Most items: straight from a generator to its table.
-                        tap.node.taken += 1
-                        self._queue(tap)
-                        yield tap.node, value, None
-                        continue
-                    self._drawn(tap, value)
-                elif not self._turn():
-                    return
-                while self._out:
-                    yield self._out.popleft()
+        try:
+            yield from self._arrivals()
+        except BaseException as error:
+            for problem in self._close_all():
+                error.add_note(f"while closing: {problem}")
+            raise
+        for problem in self._close_all():
+            raise problem
+
+    def _arrivals(self) -> Generator[Arrival]:
+        while True:
+            if self._is_quick():
+                tap = self._ready.popleft()
+                value = self._draw(tap)
+                if type(value) is dict or type(value) is list:
+                    # Most items: straight from a generator to its table.
+                    tap.node.taken += 1
+                    self._queue(tap)
+                    yield tap.node, value, None
+                    continue
+                self._drawn(tap, value)
+            elif not self._turn():
+                return
+            while self._out:
+                yield self._out.popleft()
 
     def _is_quick(self) -> bool:
         """Whether the next thing to do is to draw an item that has no way to go."""
@@ -229,14 +235,19 @@ class Engine:
         for child in node.children:
             self._push(child, 0, value, mark)
 
-    def _close_taps(self) -> None:
-        """Close every generator that is still open, whatever one of them raises."""
-        with ExitStack() as closing:
-            for tap in (*self._ready, *self._eager, *self._away.values()):
-                waiting: Tap | None = tap
-                while waiting is not None:
-                    closing.callback(waiting.node.run, waiting.close)
-                    waiting = waiting.above
+    def _close_all(self) -> list[PenstockError]:
+        """Wait for what runs, and close every generator that is still open; gives what they raised."""
+        self._workers.close()
+        problems: list[PenstockError] = []
+        for tap in (*self._ready, *self._eager, *self._away.values()):
+            waiting: Tap | None = tap
+            while waiting is not None:
+                try:
+                    waiting.node.run(waiting.close, number=waiting.number)
+                except PenstockError as problem:
+                    problems.append(problem)
+                waiting = waiting.above
+        return problems
 
 
 def _root_tap(node: Node) -> Tap:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, get_args
 
-if TYPE_CHECKING:
-    from penstock.interfaces.source import NextItemMode
+from penstock.errors import UsageError
+from penstock.interfaces.source import NextItemMode
 
 MEGABYTE = 1 << 20
 
@@ -54,6 +54,17 @@ class Workload:
     next_item_mode: NextItemMode = "round_robin"
     """`round_robin`: one item of each resource in turn. `fifo`: one resource after the other."""
     on_bad_row: BadRows = "quarantine"
+
+    def __post_init__(self) -> None:
+        if self.workers < 1 or self.max_parallel_items < 1:
+            raise UsageError(
+                "nothing can be extracted by no worker, or no item at a time",
+                hint="set extract.workers and extract.max_parallel_items to 1 or more",
+            )
+        if self.next_item_mode not in get_args(NextItemMode):
+            raise UsageError(
+                f"{self.next_item_mode!r} is not a next_item_mode", hint="use round_robin or fifo"
+            )
 
 
 def part_name(folder: str, index: int) -> str:

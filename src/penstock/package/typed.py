@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any, Final
 from uuid import UUID
 
+from penstock.errors import UsageError
 from penstock.package import tags
 
 _BIGGEST, _SMALLEST = 2**64 - 1, -(2**63)
@@ -54,7 +55,7 @@ def to_typed(value: Any) -> Any:
 def from_typed(value: Any) -> Any:
     """A copy with the values that `to_typed`, or dlt, has marked; a text that only looks marked stays one."""
     match value:
-        case str() if value[:1] in _READERS and value:
+        case str() if len(value) > 1 and value[0] in _READERS:
             try:
                 return _READERS[value[0]](value[1:])
             except (ValueError, ArithmeticError):
@@ -82,4 +83,7 @@ def _marked(value: Any) -> str:
         case UUID():
             return str(value)
         case _:
-            raise TypeError(f"a {type(value).__name__} cannot be kept in the state")
+            raise UsageError(
+                f"a {type(value).__name__} cannot be kept in the state",
+                hint="keep texts, numbers, dates, bytes, lists and dicts",
+            )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from functools import cache, partial, wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from penstock.config import read_settings
 from penstock.interfaces.hints import make_hints
@@ -25,6 +25,51 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+class SourceArguments(TypedDict, total=False):
+    """What `source` can be told."""
+
+    name: str | None
+    section: str | None
+    max_table_nesting: int | None
+    root_key: bool | None
+    schema: Schema | str | None
+    schema_contract: Any
+    spec: type[BaseConfiguration] | None
+    parallelized: bool
+    _impl_cls: type[Source]
+
+
+class ResourceArguments(TypedDict, total=False):
+    """What `resource` and `transformer` can be told."""
+
+    name: str | Callable[[Any], str] | None
+    table_name: str | Callable[[Any], str] | None
+    max_table_nesting: int | None
+    write_disposition: Any
+    columns: Any
+    primary_key: Any
+    merge_key: Any
+    schema_contract: Any
+    table_format: Any
+    file_format: Any
+    references: Any
+    nested_hints: Any
+    selected: bool
+    spec: type[BaseConfiguration] | None
+    parallelized: bool
+    incremental: Any
+    section: str | None
+    standalone: bool | None
+    data_from: Resource | None
+    _impl_cls: type[Resource]
+
+
+@overload
+def source(func: Callable[..., Any], /, **said: Unpack[SourceArguments]) -> SourceFactory: ...
+@overload
+def source(
+    func: None = None, /, **said: Unpack[SourceArguments]
+) -> Callable[[Callable[..., Any]], SourceFactory]: ...
 def source(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     func: Callable[..., Any] | None = None,
     /,
@@ -66,6 +111,12 @@ def source(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     return SourceFactory(func, terms)
 
 
+@overload
+def resource(
+    data: None = None, /, **said: Unpack[ResourceArguments]
+) -> Callable[[Callable[..., Any]], Resource]: ...
+@overload
+def resource(data: Any, /, **said: Unpack[ResourceArguments]) -> Resource: ...
 def resource(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     data: Any = None,
     /,
@@ -136,12 +187,13 @@ def resource(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     return declare if data is None else declare(data)
 
 
+@overload
+def transformer(f: Callable[..., Any], /, **said: Unpack[ResourceArguments]) -> Resource: ...
+@overload
 def transformer(
-    f: Callable[..., Any] | None = None,
-    /,
-    data_from: Resource | None = None,
-    **said: Any,
-) -> Any:
+    f: None = None, /, **said: Unpack[ResourceArguments]
+) -> Callable[[Callable[..., Any]], Resource]: ...
+def transformer(f: Callable[..., Any] | None = None, /, **said: Unpack[ResourceArguments]) -> Any:
     """Declare a transformer: a function that takes an item of another resource, and returns or yields items.
 
     It takes the arguments of `resource`. `data_from`, or `|`, says where its items come from.
@@ -152,8 +204,8 @@ def transformer(
     >>> list(resource([1, 2], name="numbers") | details(factor=10))
     [{'number': 1, 'double': 20}, {'number': 2, 'double': 40}]
     """
-    declare = partial(resource(None, **said, data_from=data_from), is_transformer=True)
-    return declare if f is None else declare(f)
+    declare: Any = resource(None, **said)
+    return partial(declare, is_transformer=True) if f is None else declare(f, is_transformer=True)
 
 
 def defer(f: Callable[P, R]) -> Callable[P, Callable[[], R]]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, update_wrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from penstock.config import in_scope, read_settings
 from penstock.errors import UnsupportedData
@@ -17,7 +17,7 @@ from penstock.schema import Schema
 from penstock.schema.imports import schema_file_name
 from penstock.sources.call import Call
 from penstock.sources.resource import Resource
-from penstock.sources.section import module_section, sections_of
+from penstock.sources.section import module_file, module_section, sections_of
 from penstock.sources.source import Source
 
 if TYPE_CHECKING:
@@ -92,14 +92,17 @@ class SourceFactory:
 
     with_args = clone
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function, and make a source of the resources that it gives or yields."""
+    def __call__(self, *args: Any, **kwargs: Any) -> Source:
+        """Call the function, and make a source of the resources that it gives or yields.
+
+        Of a coroutine function this is a coroutine, which gives the source.
+        """
         call = Call(function=self._function, spec=self._terms.spec).bind(*args, **kwargs)
         sections = sections_of(self.section, self.name)
         opener = call.opener(resource=self.name, sections=sections, settings=cache(read_settings))
         schema = self._schema()
         if inspect.iscoroutinefunction(self._function):
-            return self._later(opener, schema)
+            return cast("Source", self._later(opener, schema))
         with self._at_hand(schema):
             return self._source(opener(), schema)
 
@@ -127,8 +130,8 @@ class SourceFactory:
         given = self._terms.schema
         if isinstance(given, Schema):
             return given.clone(with_name=self.name)
-        file = inspect.getsourcefile(inspect.unwrap(self._function))
-        beside = [Path(file).parent / schema_file_name(self.name, kind) for kind in _FORMATS] if file else []
+        file = module_file(self._function)
+        beside = [file.parent / schema_file_name(self.name, kind) for kind in _FORMATS] if file else []
         for path in [Path(given)] if given is not None else beside:
             if given is not None or path.is_file():
                 return Schema.from_text(path.read_text(encoding="utf-8")).clone(with_name=self.name)

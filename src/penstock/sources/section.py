@@ -15,13 +15,23 @@ SOURCES = "sources"
 
 def module_section(function: Callable[..., Any]) -> str | None:
     """The name of the module: what it calls itself in `__source_name__`, else the last part of its name."""
-    # Not by inspect.getmodule: it looks through all modules where it finds none.
-    module: Any = sys.modules.get(getattr(inspect.unwrap(function), "__module__", None) or "")
+    module = _module(function)
     if module is None:
         return None
     name = str(getattr(module, "__source_name__", None) or module.__name__.rpartition(".")[2])
-    file = getattr(module, "__file__", None)
-    return Path(file).stem if name == "__main__" and file else name
+    file = module_file(function)
+    return file.stem if name == "__main__" and file else name
+
+
+def module_file(function: Callable[..., Any]) -> Path | None:
+    """The file of the module, if it has one."""
+    file = getattr(_module(function), "__file__", None)
+    return Path(file) if file else None
+
+
+def _module(function: Callable[..., Any]) -> Any:
+    # Not by inspect.getmodule: it looks through all modules where it finds none.
+    return sys.modules.get(getattr(inspect.unwrap(function), "__module__", None) or "")
 
 
 def sections_of(section: str | None, name: str) -> tuple[str, ...]:

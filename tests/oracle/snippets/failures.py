@@ -33,4 +33,4 @@ def run(extract):
     extract(refusing)
     extract.declaring(lambda: dlt.resource([1]))
     extract.declaring(lambda: dlt.resource({"a": 1}, name="t"))
-    extract.declaring(lambda: dlt.source(lambda: None, name="nothing")())
+    extract.declaring(dlt.source(lambda: None, name="nothing"))

@@ -20,8 +20,7 @@ def letters(word):
 
 @dlt.transformer
 def only_bee(word):
-    if word == "bee":
-        return {"found": word}
+    return {"found": word} if word == "bee" else None
 
 
 def run(extract):
