@@ -17,7 +17,6 @@ from penstock.load.run import load
 from penstock.normalize.run import normalize
 from penstock.package import Manifest, Package, Packages, create_load_id, package_context
 from penstock.package.extracted import Extracted
-from penstock.package.typed import to_typed
 from penstock.pipeline.restore import Known, restore, with_source_schema
 from penstock.pipeline.state import ENGINE_VERSION, encode_state, with_sources, with_version
 from penstock.spark.own import SessionPool
@@ -95,7 +94,7 @@ class Runner:
                     dispositions=self._target.destination.spec.capabilities.write_dispositions,
                     workload=_workload(self._target.settings),
                 )
-            if done.info.rows or done.extracted.state != to_typed(known.state.get("sources", {})):
+            if done.brings_something:
                 made.append((package, done.extracted))
             else:
                 package.delete()
