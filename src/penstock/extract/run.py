@@ -44,6 +44,12 @@ class Extraction:
 
     info: ExtractInfo
     extracted: Extracted
+    state_changed: bool
+
+    @property
+    def brings_something(self) -> bool:
+        """Whether there is anything to load: rows, or a state that is not what it was."""
+        return bool(self.info.rows) or self.state_changed
 
 
 def extract(
@@ -68,6 +74,7 @@ def extract(
         during(source_name=schema_name, source=flow.source, schema=schema, state=state),
         in_scope(sections=flow.sections),
     ):
+        before = _kept(state)
         _forget_replaced(flow, state, schema_name)
         engine = Engine(flow, load)
         book = TableBook(naming, dispositions=dispositions)
@@ -79,7 +86,7 @@ def extract(
         tables=tuple(_table(writer, book) for writer in writers.tables.values()),
         declared={name: table.to_dict() for name, table in book.tables.items()},
         schema=None if flow.schema is None else schema.to_dict(),
-        state=to_typed(_pruned(state.get(_SOURCES, {}))),
+        state=_kept(state),
     )
     info = ExtractInfo(
         load_id=package.load_id,
@@ -89,7 +96,7 @@ def extract(
         put_aside=dict(aside.rows),
         metrics={node.name: node.metrics for node in _all(engine.roots) if node.metrics},
     )
-    return Extraction(info=info, extracted=extracted)
+    return Extraction(info=info, extracted=extracted, state_changed=extracted.state != before)
 
 
 def _write(engine: Engine, book: TableBook, writers: Writers, aside: Aside) -> dict[str, int]:
@@ -158,16 +165,20 @@ def _forget_replaced(flow: Flow, state: dict[str, Any], name: str) -> None:
             resources.pop(stream.name, None)
 
 
-def _pruned(sources: dict[str, Any]) -> dict[str, Any]:
-    """Without states that hold nothing: asking for a state is no change of it."""
+def _kept(state: dict[str, Any]) -> dict[str, Any]:
+    """A copy of what sources remember, in typed JSON, without states that hold nothing.
+
+    Asking for a state is no change of it.
+    """
     kept: dict[str, Any] = {}
-    for name, source in sources.items():
+    for name, source in state.get(_SOURCES, {}).items():
         resources = {key: value for key, value in source.get(_RESOURCES, {}).items() if value}
         rest = {key: value for key, value in source.items() if key != _RESOURCES}
         whole = {**rest, _RESOURCES: resources} if resources else rest
         if whole:
             kept[name] = whole
-    return kept
+    copy: dict[str, Any] = to_typed(kept)
+    return copy
 
 
 def _all(nodes: Iterable[Node]) -> Iterator[Node]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.interfaces.hints import TableHints, key_columns
-from penstock.schema import Column, Table
+from penstock.schema import Column, Table, plain_name
 from penstock.schema.defaults import ID_COLUMN
 from penstock.schema.frozen import FrozenMap, thaw
 
@@ -57,7 +57,7 @@ def _nested_tables(
 ) -> tuple[Table, ...]:
     tables: dict[str, Table] = {}
     for path, hints in nested.items():
-        parts = [naming.normalize_tables_path(part) for part in path]
+        parts = [plain_name(part, naming) for part in path]
         table = _table(hints, name=naming.shorten_fragments(root.name, *parts), naming=naming)
         if hints.primary_key or hints.merge_key:
             tables[table.name] = replace(table, resource=resource).with_root_defaults()
@@ -93,7 +93,7 @@ def _columns(hints: TableHints) -> list[Column]:
 
 
 def _normalized(column: Column, naming: NamingConvention) -> Column:
-    return column.with_name(naming.normalize_path(column.name))
+    return column.with_name(plain_name(column.name, naming))
 
 
 def _disposition(said: Any) -> tuple[Any, Mapping[str, Any]]:

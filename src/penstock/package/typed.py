@@ -55,7 +55,7 @@ def to_typed(value: Any) -> Any:
 def from_typed(value: Any) -> Any:
     """A copy with the values that `to_typed`, or dlt, has marked; a text that only looks marked stays one."""
     match value:
-        case str() if len(value) > 1 and value[0] in _READERS:
+        case str() if value[:1] in _READERS:
             try:
                 return _READERS[value[0]](value[1:])
             except (ValueError, ArithmeticError):

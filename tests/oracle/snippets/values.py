@@ -5,6 +5,8 @@ from decimal import Decimal
 from enum import Enum
 from uuid import UUID
 
+import dlt
+
 
 class Colour(Enum):
     RED = "red"
@@ -19,5 +21,5 @@ def things():
 
 
 def run(extract):
-    extract(things)
+    extract(dlt.resource(things))
     extract([1, "two", 3.5, True], table_name="plain")

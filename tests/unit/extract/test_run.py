@@ -212,6 +212,25 @@ def test_state_is_that_of_source_and_resource_and_is_kept_with_the_package(packa
     }
 
 
+def test_a_state_that_is_asked_for_or_set_to_what_it_was_has_not_changed(package: Package) -> None:
+    def asking() -> Iterator[int]:
+        penstock.current.resource_state()
+        penstock.current.source_state()["kept"] = 1
+        yield from ()
+
+    def changing() -> Iterator[int]:
+        penstock.current.resource_state()["new"] = 1
+        yield from ()
+
+    state = {"sources": {"shop": {"kept": 1, "resources": {"old": {}}}}}
+    asked, changed = (extracted(rows, package, state=state) for rows in (asking, changing))
+    with_rows = extracted([1], package, state=state, table_name="t")
+
+    assert (asked.state_changed, asked.brings_something) == (False, False)
+    assert (changed.state_changed, changed.brings_something) == (True, True)
+    assert (with_rows.state_changed, with_rows.brings_something) == (False, True)
+
+
 def test_what_the_package_keeps_is_a_copy_of_the_state(package: Package) -> None:
     state: dict[str, Any] = {"sources": {"shop": {"list": [1]}}}
 

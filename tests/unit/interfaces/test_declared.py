@@ -93,4 +93,4 @@ def test_whatever_is_declared_can_be_put_into_a_schema(columns: dict[str, Any], 
         schema.update_table(table)
 
     assert "orders" in schema.tables
-    assert all(name == NAMES.normalize_path(name) for table in schema.data_tables() for name in table.columns)
+    assert all(NAMES.normalize_path(name) == name for table in schema.data_tables() for name in table.columns)
