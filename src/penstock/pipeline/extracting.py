@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import in_stage
 from penstock.extract.run import extract
 from penstock.package import create_load_id, package_context
-from penstock.package.typed import to_typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,7 +53,7 @@ def extract_flows(
                 workload=workload,
             )
         infos.append(done.info)
-        if done.info.rows or done.extracted.state != to_typed(before.state.get("sources", {})):
+        if done.brings_something:
             made.append((package, done.extracted))
         else:
             package.delete()

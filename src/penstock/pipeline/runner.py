@@ -18,13 +18,10 @@ from penstock.load.worker import Opener
 from penstock.normalize.run import normalize
 from penstock.package import Manifest, Package, Packages
 from penstock.package.extracted import Extracted
-<<<<<<< HEAD
 from penstock.package.lease import Lease, held
 from penstock.package.trust import require_trust
 from penstock.pipeline.extracting import extract_flows
 from penstock.pipeline.places import ledger_of, package_root
-=======
->>>>>>> 911433f3c03ae9b4afbc0a30229537d436252cdc
 from penstock.pipeline.restore import Known, restore, with_source_schema
 from penstock.pipeline.settings import RunConfiguration
 from penstock.pipeline.state import ENGINE_VERSION, encode_state, with_sources, with_version
@@ -121,7 +118,6 @@ class Runner:
         if not flows:
             return []
         started = time.monotonic()
-<<<<<<< HEAD
         packages, infos = extract_flows(
             flows,
             self._packages,
@@ -135,30 +131,6 @@ class Runner:
             for info in infos
             for name, count in info.put_aside.items()
         ]
-=======
-        made: list[tuple[Package, Extracted]] = []
-        # What one flow remembers is there for the next.
-        state = deepcopy(self._known().state)
-        for flow in flows:
-            package = self._packages.package(create_load_id())
-            known = self._known(flow.name)
-            with in_stage("extract", load_id=package.load_id), package_context(package):
-                done = extract(
-                    flow,
-                    package,
-                    schema_name=known.schema.name,
-                    naming=self._naming(known.schema),
-                    state=state,
-                    dispositions=self._target.destination.spec.capabilities.write_dispositions,
-                    workload=_workload(self._target.settings),
-                )
-            if done.brings_something:
-                made.append((package, done.extracted))
-            else:
-                package.delete()
-        for package, extracted in made:
-            package.mark_extracted(extracted.to_dict())
->>>>>>> 911433f3c03ae9b4afbc0a30229537d436252cdc
         self._took("extract", started)
         return packages
 

@@ -9,7 +9,7 @@ from tests.unit.extract.reading import extracted, rows_of
 
 import penstock
 from penstock.errors import ResourceFailed, RowNotEncodable, UnsupportedData, UsageError
-from penstock.extract.plan import Rotation
+from penstock.extract.plan import Rotation, Workload
 from penstock.package import Package, Packages
 from penstock.package.tags import DATE, DATETIME, DECIMAL
 from penstock.schema.frozen import thaw
@@ -70,9 +70,32 @@ def test_an_error_leaves_the_package_unmarked(package: Package) -> None:
     assert package.status == "new"
 
 
-def test_a_row_that_cannot_be_written_is_told_by_its_number(package: Package) -> None:
+def test_a_row_that_cannot_be_written_is_put_aside_and_the_others_go_on(package: Package) -> None:
+    done = extracted([{"a": 1}, {"a": 1j}, {"a": 2}], package, table_name="items")
+
+    found = rows_of(package, done)
+    assert found["items"] == [{"a": 1}, {"a": 2}]
+    assert found["_dlt_quarantine"] == [
+        {
+            "resource_name": "items",
+            "table_name": "items",
+            "item": 1,
+            "reason": "complex has no JSON form",
+            "raw": "{'a': 1j}",
+        }
+    ]
+    assert done.info.put_aside == {"items": 1}
+    assert "1 rows of items were put aside" in str(done.info)
+
+
+def test_where_bad_rows_are_to_fail_the_row_is_told_by_its_number(package: Package) -> None:
     with pytest.raises(RowNotEncodable) as caught:
-        extracted([{"a": 1}, {"a": object()}], package, table_name="items")
+        extracted(
+            [{"a": 1}, {"a": object()}],
+            package,
+            table_name="items",
+            workload=Workload(on_bad_row="fail"),
+        )
 
     assert caught.value.message == "row 1 of items cannot be written: object has no JSON form"
 
@@ -184,7 +207,7 @@ def test_a_mark_inside_a_page_is_refused_and_not_loaded_as_a_row(package: Packag
     page = [penstock.mark.with_table_name({"a": 1}, "t")]
 
     with pytest.raises(RowNotEncodable, match="Marked has no JSON form"):
-        extracted([page], package, table_name="t")
+        extracted([page], package, table_name="t", workload=Workload(on_bad_row="fail"))
 
 
 def test_state_is_that_of_source_and_resource_and_is_kept_with_the_package(package: Package) -> None:
