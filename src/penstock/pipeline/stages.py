@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.config import read_settings
 from penstock.errors import MissingExtra
+from penstock.interfaces import DestinationClientDwhConfiguration
 from penstock.pipeline.target import Target, default_schema_name
+from penstock.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,6 +82,10 @@ def open_target(
         dataset_name=dataset_name,
         master=target_master(spark=spark, settings=settings),
     )
+    if isinstance(config, DestinationClientDwhConfiguration):
+        # Fixed here: schemas that come later may have other naming conventions, and mean the same dataset.
+        name = config.normalize_dataset_name(Schema(schema_name))
+        config = config.model_copy(update={"dataset_name": name})
     return Target(
         pipeline_name=pipeline_name,
         dataset_name=dataset_name,

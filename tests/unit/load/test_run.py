@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -25,6 +25,7 @@ from penstock.load.run import Into, finish, load
 from penstock.load.settings import LoaderConfiguration
 from penstock.load.worker import Opener
 from penstock.package import FileStorage, Manifest, Packages, Retention, TableEntry
+from penstock.package.entry import Entry
 from penstock.package.ledger import FileLedger
 from penstock.package.local import LocalFiles
 from penstock.schema import Schema, Table
@@ -45,31 +46,69 @@ class Crash(BaseException):
 
 
 @dataclass
-class MortalFiles(LocalFiles):
-    """A disk on which the process dies just before its n-th change, or just after it."""
+class Memory:
+    """A disk without the waiting: full paths and contents."""
 
-    left: int | None = None
-    after: bool = False
-    changes: int = field(default=0)
+    files: dict[str, bytes] = field(default_factory=dict)
+
+    def read(self, path: str) -> bytes:
+        try:
+            return self.files[path]
+        except KeyError:
+            raise FileNotFoundError(path) from None
+
+    def exists(self, path: str) -> bool:
+        return any(name == path or name.startswith(f"{path}/") for name in self.files)
 
     def put(self, path: str, content: bytes) -> None:
-        self._change(lambda: LocalFiles.put(self, path, content))
+        self.files[path] = content
 
     def put_if_absent(self, path: str, content: bytes) -> bool:
-        return bool(self._change(lambda: LocalFiles.put_if_absent(self, path, content)))
+        return self.files.setdefault(path, content) is content
 
     def move(self, source: str, target: str) -> None:
-        self._change(lambda: LocalFiles.move(self, source, target))
+        self.files[target] = self.read(source)
+        del self.files[source]
+
+    def entries(self, folder: str) -> list[Entry]:
+        inside = [name.removeprefix(f"{folder}/") for name in self.files if name.startswith(f"{folder}/")]
+        folders = {name.split("/")[0] for name in inside if "/" in name}
+        return [Entry(name, 0, 0.0, name in folders) for name in {name.split("/")[0] for name in inside}]
 
     def delete(self, path: str) -> None:
-        self._change(lambda: LocalFiles.delete(self, path))
+        for name in [name for name in self.files if name == path or name.startswith(f"{path}/")]:
+            del self.files[name]
+
+    def open_new(self, path: str) -> IO[bytes]:
+        raise NotImplementedError(path)
+
+
+@dataclass
+class Mortal(Memory):
+    """The same disk, seen by a process that dies just before its n-th change, or just after it."""
+
+    left: int = 1_000_000
+    after: bool = False
+    changes: int = 0
+
+    def put(self, path: str, content: bytes) -> None:
+        self._change(lambda: Memory.put(self, path, content))
+
+    def put_if_absent(self, path: str, content: bytes) -> bool:
+        return bool(self._change(lambda: Memory.put_if_absent(self, path, content)))
+
+    def move(self, source: str, target: str) -> None:
+        self._change(lambda: Memory.move(self, source, target))
+
+    def delete(self, path: str) -> None:
+        self._change(lambda: Memory.delete(self, path))
 
     def _change(self, change: Any) -> Any:
         self.changes += 1
-        if self.left is not None and self.changes >= self.left and not self.after:
+        if self.changes >= self.left and not self.after:
             raise Crash
         done = change()
-        if self.left is not None and self.changes >= self.left:
+        if self.changes >= self.left:
             raise Crash
         return done
 
@@ -92,9 +131,10 @@ class Place:
     folder: Path
     world: World
     manifest: Manifest
+    memory: Memory | None = None
 
-    def into(self, files: LocalFiles | None = None) -> Into:
-        storage = FileStorage(str(self.folder / "packages"), files=files or LocalFiles())
+    def into(self, files: Mortal | None = None) -> Into:
+        storage = FileStorage(str(self.folder / "packages"), files=files or self.memory or LocalFiles())
         opener = Opener(
             destination=self.world.destination(),
             config=DestinationClientConfiguration(destination_name="scripted"),
@@ -109,9 +149,12 @@ class Place:
             retention=Retention(),
         )
 
-    def load(self, files: LocalFiles | None = None, **rules: Any) -> PackageReport:
+    def load(self, **rules: Any) -> PackageReport:
         given = QUICK.model_copy(update=rules)
-        return load(self.manifest, self.into(files), state=STATE, rules=given)
+        return load(self.manifest, self.into(), state=STATE, rules=given)
+
+    def mortal(self, left: int = 1_000_000, *, after: bool = False) -> Mortal:
+        return Mortal((self.memory or Memory()).files, left=left, after=after)
 
     def jobs(self) -> dict[str, str]:
         board = self.into().packages.package("17.5").jobs.board()
@@ -130,6 +173,7 @@ def sealed(
     tables: tuple[str, ...] = TABLES,
     with_jobs: tuple[str, ...] = TABLES,
     disposition: TWriteDisposition = "append",
+    memory: Memory | None = None,
     **world: Any,
 ) -> Place:
     folder.mkdir(parents=True, exist_ok=True)
@@ -149,7 +193,7 @@ def sealed(
         schema=dict(schema.to_dict()),
         state={},
     )
-    place = Place(folder, World(folder, **world), manifest)
+    place = Place(folder, World(folder, **world), manifest, memory)
     packages = place.into().packages
     packages.normalized.create_package("17.5", schema=schema)
     for entry in entries:
@@ -440,6 +484,7 @@ def check_whole(place: Place) -> None:
 def followed(folder: Path) -> Place:
     return sealed(
         folder,
+        memory=Memory(),
         disposition="replace",
         staged=("replace",),
         following_jobs={"items__tags"},
@@ -447,15 +492,15 @@ def followed(folder: Path) -> Place:
     )
 
 
-def die_and_go_on(place: Place, deaths: list[tuple[int, bool]]) -> None:
+def die_and_go_on(place: Place, deaths: list[tuple[int, bool]], rules: LoaderConfiguration = QUICK) -> None:
     for left, after in deaths:
         with suppress(Crash):
-            into = place.into(MortalFiles(left=left, after=after))
+            into = place.into(place.mortal(left, after=after))
             if into.ledger.find_commit(schema_name="shop", load_id="17.5") is None:
-                load(place.manifest, into, state=STATE, rules=QUICK)
+                load(place.manifest, into, state=STATE, rules=rules)
     into = place.into()
     if into.ledger.find_commit(schema_name="shop", load_id="17.5") is None:
-        load(place.manifest, into, state=STATE, rules=QUICK)
+        load(place.manifest, into, state=STATE, rules=rules)
     else:
         finish(place.manifest, into, state=STATE)
 
@@ -464,8 +509,8 @@ def die_and_go_on(place: Place, deaths: list[tuple[int, bool]]) -> None:
 def test_a_process_that_dies_at_any_change_of_a_file_is_followed_by_one_that_ends_the_load(
     tmp_path: Path, after: bool
 ) -> None:
-    files = MortalFiles()
     place = followed(tmp_path / "whole")
+    files = place.mortal()
     load(place.manifest, place.into(files), state=STATE, rules=QUICK)
     check_whole(place)
     assert files.changes > 30
@@ -474,6 +519,30 @@ def test_a_process_that_dies_at_any_change_of_a_file_is_followed_by_one_that_end
         place = followed(tmp_path / f"{left}")
         die_and_go_on(place, [(left, after)])
         check_whole(place)
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_a_chain_is_whole_or_left_out_whole_wherever_the_process_dies(tmp_path: Path, after: bool) -> None:
+    rules = QUICK.model_copy(update={"raise_on_failed_jobs": False})
+    left = 0
+    while True:
+        left += 1
+        script = {"items": ["terminal"], "undo": list[str]()}
+        place = sealed(tmp_path / f"{left}", memory=Memory(), script=script)
+        files = place.mortal(left, after=after)
+        with suppress(Crash):
+            load(place.manifest, place.into(files), state=STATE, rules=rules)
+        if files.changes < left:
+            break
+        die_and_go_on(place, [], rules)
+
+        ends = {table: place.folders()[table] for table in TABLES if table != "others"}
+        assert len(set(ends.values())) == 1, f"{left}: {ends}"
+        is_left_out = "failed_jobs" in ends.values()
+        taken_back = set(place.world.undone)
+        assert taken_back == (set(place.world.landed) - {"others"} if is_left_out else set())
+        assert place.commits() == 1
+    assert left > 25
 
 
 @given(deaths=st.lists(st.tuples(st.integers(1, 60), st.booleans()), max_size=6))
