@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import pytest
@@ -31,7 +32,6 @@ from penstock.package.local import LocalFiles
 from penstock.schema import Schema, Table
 
 if TYPE_CHECKING:
-    from pathlib import Path
 
     from penstock.load.report import PackageReport
     from penstock.schema import TWriteDisposition
@@ -47,15 +47,12 @@ class Crash(BaseException):
 
 @dataclass
 class Memory:
-    """A disk without the waiting: full paths and contents."""
+    """A disk without the waiting. Job files that follow others stand on the real one."""
 
     files: dict[str, bytes] = field(default_factory=dict)
 
     def read(self, path: str) -> bytes:
-        try:
-            return self.files[path]
-        except KeyError:
-            raise FileNotFoundError(path) from None
+        return self.files[path] if path in self.files else Path(path).read_bytes()
 
     def exists(self, path: str) -> bool:
         return any(name == path or name.startswith(f"{path}/") for name in self.files)
@@ -78,6 +75,7 @@ class Memory:
     def delete(self, path: str) -> None:
         for name in [name for name in self.files if name == path or name.startswith(f"{path}/")]:
             del self.files[name]
+        Path(path).unlink(missing_ok=True)
 
     def open_new(self, path: str) -> IO[bytes]:
         raise NotImplementedError(path)
