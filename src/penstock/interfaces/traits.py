@@ -57,7 +57,10 @@ class WithPackageStorage(ABC):
 
 
 class WithTableVersions(ABC):
-    """Can be read back, and tells the versions of its tables apart."""
+    """Can be read back, and tells the versions of its tables apart.
+
+    Readers come and go as they like: these methods may be called on a client that nobody has opened.
+    """
 
     @abstractmethod
     def table_names(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from penstock.errors import (
     TableChainFollowupJobCreationFailedException,
 )
 from penstock.interfaces import WithUndo
-from penstock.load.failures import told
+from penstock.load.failures import is_terminal, told
 from penstock.load.plan import is_last_try, pause_before
 from penstock.load.worker import run_job
 
@@ -47,13 +47,14 @@ class Engine:
     ) -> None:
         self._work, self._opener, self._staged, self._rules = work, opener, staged, rules
         self._check = check
+        self._able = opener.destination.capabilities
         self._paused: dict[str, float] = {}
         self._stop = threading.Event()
         self._halt: PenstockError | None = None
 
     def run(self) -> None:
         """Until every chain is completed or left out. Raises what stopped the run."""
-        limit = self._opener.destination.capabilities.max_parallel_load_jobs or self._rules.workers
+        limit = self._able.max_parallel_load_jobs or self._rules.workers
         workers = max(1, min(limit, self._rules.workers))
         with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="penstock-load") as threads:
             try:
@@ -83,8 +84,9 @@ class Engine:
     def _started(self, threads: ThreadPoolExecutor, workers: int) -> dict[Future[Outcome], str]:
         now = time.monotonic()
         self._paused = {job: until for job, until in self._paused.items() if until > now}
-        strategy = self._opener.destination.capabilities.loader_parallelism_strategy
-        found = self._work.next_jobs(workers=workers, strategy=strategy, paused=self._paused)
+        found = self._work.next_jobs(
+            workers=workers, strategy=self._able.loader_parallelism_strategy, paused=self._paused
+        )
         started: dict[Future[Outcome], str] = {}
         for job in found:
             self._check()
@@ -109,8 +111,7 @@ class Engine:
     def _settle(self, job: str, outcome: Outcome) -> None:
         match outcome.state:
             case "completed":
-                paths = [followup.new_file_path() for followup in outcome.followups]
-                self._work.complete(job, outcome.applied, paths)
+                self._work.complete(job, outcome.applied, outcome.followups)
             case "retry":
                 self._retry(job, outcome)
             case "failed":
@@ -173,16 +174,19 @@ class Engine:
                         pass
 
     def _take_back(self, chain: Chain, job: str) -> None:
+        """What cannot be taken back stays: it must not keep the pipeline from going on."""
         try:
             what = self._undone(job)
         except Exception as error:
-            failed = LoadClientJobFailed(
-                load_id=self._work.load_id, job_id=job, failed_message=f"cannot be taken back: {told(error)}"
-            )
-            failed.__cause__ = error
-            self._halt_by(failed)
-        else:
-            self._work.take_back(job, _left_out(chain, what))
+            if not is_terminal(error):
+                failed = LoadClientJobRetry(
+                    load_id=self._work.load_id, job_id=job, retry_count=1, retry_message=told(error)
+                )
+                failed.__cause__ = error
+                self._halt_by(failed)
+                return
+            what = f"but its rows are in their table: {told(error)}"
+        self._work.take_back(job, _left_out(chain, what))
 
     def _undone(self, job: str) -> str:
         with self._opener.client() as client:

@@ -85,6 +85,11 @@ class LoadInfo:
                 for package in self.packages
                 for table in package.tables
             ],
+            "failed_jobs": [
+                {"load_id": package.load_id, "job_id": job.job_id, "failed_message": job.failed_message}
+                for package in self.packages
+                for job in package.failed_jobs
+            ],
             "seconds": dict(self.seconds),
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from penstock.config import redact
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         DestinationClientConfiguration,
         JobClientBase,
         LoadJob,
-        NewLoadJob,
         TLoadJobState,
     )
     from penstock.schema import Schema
@@ -77,7 +76,8 @@ class Outcome:
     state: TLoadJobState
     message: str = ""
     applied: Sequence[AppliedJob] = ()
-    followups: Sequence[NewLoadJob] = field(default=(), repr=False)
+    followups: Sequence[str] = ()
+    """Where the files of the jobs are that follow it."""
     error: Exception | None = None
     halt: PenstockError | None = None
     """What ends the run: the job is done, and what follows it is not known."""
@@ -108,8 +108,9 @@ def _afterwards(job: LoadJob) -> Outcome:
     """What a completed job came to, and what follows it. Whatever goes wrong here, it is not run again."""
     try:
         followups = job.create_followup_jobs("completed") if isinstance(job, FollowupJob) else ()
-        return Outcome(state="completed", applied=tuple(job.applied()), followups=tuple(followups))
-    except Exception as error:
+        paths = tuple(followup.new_file_path() for followup in followups)
+        return Outcome(state="completed", applied=tuple(job.applied()), followups=paths)
+    except Exception as error:  # as above; it ends the run
         halt = FollowupJobCreationFailedException(job_id=job.job_id(), cause=told(error))
         halt.__cause__ = error
         return Outcome(state="running", halt=halt)

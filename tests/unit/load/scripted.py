@@ -198,6 +198,8 @@ class ScriptedClient(JobClientBase, WithStagingDataset):
 class UndoingClient(ScriptedClient, WithUndo):
     def undo(self, applied: AppliedJob, load_id: str) -> None:
         assert load_id
+        if says := self._world.script["undo"]:
+            raise RAISED[says.pop(0)](f"{applied.table} cannot be undone")
         if self._world.undone[-1:] != [applied.table]:
             self._world.undone.append(applied.table)
 

@@ -325,6 +325,28 @@ def test_a_chain_with_a_failed_job_can_be_left_out_whole(tmp_path: Path, undo: b
     assert ("were taken back" if undo else "cannot undo") in messages["items__tags"]
 
 
+def test_what_cannot_be_taken_back_now_is_taken_back_by_the_next_run(tmp_path: Path) -> None:
+    place = sealed(tmp_path, script={"items": ["terminal"], "undo": ["unknown"]})
+
+    with pytest.raises(LoadClientJobRetry, match="cannot be undone"):
+        place.load(raise_on_failed_jobs=False)
+    assert place.commits() == 0
+    place.load(raise_on_failed_jobs=False)
+
+    assert set(place.world.undone) == {"items__parts", "items__tags"}
+    assert place.commits() == 1
+
+
+def test_what_can_never_be_taken_back_does_not_keep_the_pipeline_from_going_on(tmp_path: Path) -> None:
+    place = sealed(tmp_path, script={"items": ["terminal"], "undo": ["terminal", "terminal"]})
+
+    report = place.load(raise_on_failed_jobs=False)
+
+    messages = {job.job_id.split(".")[0]: job.failed_message for job in report.failed_jobs}
+    assert "its rows are in their table: items__tags cannot be undone" in messages["items__tags"]
+    assert place.commits() == 1
+
+
 def test_a_chain_whose_nested_table_fails_is_left_out_before_its_root_is_begun(tmp_path: Path) -> None:
     place = sealed(tmp_path, script={"items__tags": ["terminal"]})
 
