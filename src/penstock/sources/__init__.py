@@ -5,6 +5,8 @@ Gives:   declarations that do nothing until they are read, and the flows that ex
 Touches: interfaces, schema, config, errors.
 """
 
+from typing import Any
+
 from penstock.sources.factory import SourceFactory
 from penstock.sources.given import flows_of
 from penstock.sources.resource import Resource
@@ -12,12 +14,20 @@ from penstock.sources.source import Source
 
 DltResource = Resource
 DltSource = Source
+AnySourceFactory = SourceFactory
+TDataItem = Any
+"""One row, or one frame."""
+TDataItems = Any
+"""A row, a page of rows, or a frame."""
 
 __all__ = [
+    "AnySourceFactory",
     "DltResource",
     "DltSource",
     "Resource",
     "Source",
     "SourceFactory",
+    "TDataItem",
+    "TDataItems",
     "flows_of",
 ]

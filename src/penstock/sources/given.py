@@ -55,7 +55,9 @@ def _called(data: Any) -> Any:
 
 
 def _flow(source: Source, hints: TableHints, schema: Schema | None) -> Flow:
-    own = source.clone(with_name=schema.name if schema else None)
+    own = source.clone()
+    if schema is not None:
+        own.schema = schema.clone()
     _apply(hints, own.selected_resources.values())
     return own.flow()
 

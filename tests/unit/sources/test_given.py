@@ -87,11 +87,15 @@ def test_hints_of_the_run_count_for_all_and_change_nobody_elses_resource() -> No
     assert (source.orders.write_disposition, loose.write_disposition) == ("append", "merge")
 
 
-def test_a_schema_of_the_run_names_every_flow() -> None:
-    assert shape(flows_of([shop(), rows], schema=Schema("given"))) == [
-        ("given", ["orders"]),
-        ("given", ["rows"]),
-    ]
+def test_a_schema_of_the_run_is_that_of_every_flow_and_stays_as_it_is() -> None:
+    given = Schema("given")
+    given.set_schema_contract("freeze")
+
+    flows = flows_of([shop(), rows], schema=given)
+
+    assert shape(flows) == [("given", ["orders"]), ("given", ["rows"])]
+    assert all(flow.schema is not None and flow.schema == given.stored for flow in flows)
+    assert flows[0].source.schema is not given
 
 
 def test_resources_that_feed_each_other_still_do_so_in_the_flow() -> None:
