@@ -75,7 +75,7 @@ from traceback import format_exception
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 class PenstockError(Exception):
@@ -732,10 +732,18 @@ class ResourceFailed(DataError):
         )
 
     @classmethod
-    def of(cls, error: Exception, *, resource: str, item: int) -> ResourceFailed:
-        """Name an error; its traceback is kept as text too, for those who get the error from elsewhere."""
+    def of(
+        cls, error: Exception, *, resource: str, item: int, shown: Callable[[str], str]
+    ) -> ResourceFailed:
+        """Name an error; its traceback is kept as text too, for those who get the error from elsewhere.
+
+        `shown` makes a text fit to be shown: users put secrets into their messages.
+        """
         return cls(
-            resource=resource, item=item, cause=repr(error), traceback="".join(format_exception(error))
+            resource=resource,
+            item=item,
+            cause=shown(repr(error)),
+            traceback=shown("".join(format_exception(error))),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from penstock.config import redact
 from penstock.errors import PenstockError, ResourceFailed, UsageError
 from penstock.extract.gate import Gate
 from penstock.extract.steps import stage_of
@@ -84,7 +85,7 @@ class Node:
         """The error that names the resource and the item; our own are good as they are."""
         if isinstance(error, PenstockError):
             return error
-        return ResourceFailed.of(error, resource=self.name, item=number)
+        return ResourceFailed.of(error, resource=self.name, item=number, shown=redact)
 
 
 def nodes_of(flow: Flow) -> list[Node]:

@@ -32,7 +32,6 @@ from penstock.package.local import LocalFiles
 from penstock.schema import Schema, Table
 
 if TYPE_CHECKING:
-
     from penstock.load.report import PackageReport
     from penstock.schema import TWriteDisposition
 
