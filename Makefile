@@ -7,7 +7,7 @@ help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## install everything a developer needs
-	uv sync --group dev --extra cli
+	uv sync --group dev --extra cli --extra s3
 
 check: lint types walls unit ## everything that needs no JVM: style, types, walls, unit and architecture tests
 
