@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.flow.making import make
 
 import penstock
 from penstock.errors import DestinationHasFailedJobs, DestinationTerminalException, LoadClientJobFailed
@@ -18,16 +19,6 @@ if TYPE_CHECKING:
     from penstock.destinations.delta.adapter import DeltaClient
 
 ROWS = [{"id": 1, "tags": ["x", "y"]}]
-
-
-def make(location: str, tmp_path: Path, spark: SparkSession) -> penstock.Pipeline:
-    return penstock.pipeline(
-        "quick",
-        pipelines_dir=tmp_path / "pipelines",
-        destination=penstock.destinations.delta(bucket_url=location),
-        dataset_name="demo",
-        spark=spark,
-    )
 
 
 @pytest.fixture

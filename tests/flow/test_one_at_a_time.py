@@ -11,10 +11,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.flow.making import make, packages_of
 
-import penstock
 from penstock.errors import LeaseLost, PipelineLocked
-from penstock.package import Packages
 from penstock.package.control import versioned
 
 if TYPE_CHECKING:
@@ -37,20 +36,6 @@ def rows():
 lake = penstock.destinations.delta(sys.argv[1])
 penstock.pipeline("quick", pipelines_dir=sys.argv[2], destination=lake, dataset_name="demo").run(rows)
 """
-
-
-def make(location: str, tmp_path: Path, spark: SparkSession | None) -> penstock.Pipeline:
-    return penstock.pipeline(
-        "quick",
-        pipelines_dir=tmp_path / "pipelines",
-        destination=penstock.destinations.delta(bucket_url=location),
-        dataset_name="demo",
-        spark=spark,
-    )
-
-
-def packages_of(location: str) -> Packages:
-    return Packages.at(f"{location}/demo/_dlt_pkg/quick")
 
 
 def begun(location: str, tmp_path: Path) -> subprocess.Popen[str]:

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.flow.making import make, packages_of
 
-import penstock
 from penstock.destinations.delta.adapter import DeltaClient
 from penstock.destinations.delta.reference import DeltaReference
 from penstock.extract.run import extract
 from penstock.interfaces import CommitRecord, Destination
-from penstock.package import FileStorage, Packages, create_load_id
+from penstock.package import FileStorage, create_load_id
 from penstock.package.ledger import FileLedger
 from penstock.schema import naming
 from penstock.sources import flows_of
@@ -39,20 +39,6 @@ def rows():
 lake = penstock.destinations.delta(sys.argv[1])
 penstock.pipeline("quick", pipelines_dir=sys.argv[2], destination=lake, dataset_name="demo").run(rows)
 """
-
-
-def make(location: str, tmp_path: Path, spark: SparkSession | None) -> penstock.Pipeline:
-    return penstock.pipeline(
-        "quick",
-        pipelines_dir=tmp_path / "pipelines",
-        destination=penstock.destinations.delta(bucket_url=location),
-        dataset_name="demo",
-        spark=spark,
-    )
-
-
-def packages_of(location: str) -> Packages:
-    return Packages.at(f"{location}/demo/_dlt_pkg/quick")
 
 
 def test_an_extracted_package_is_loaded_by_the_next_run_before_its_own_data(

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.flow.making import make
 
 import penstock
 from penstock.errors import ResourceFailed, UnknownDestination, UsageError
@@ -19,16 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROWS = 500
-
-
-def make(location: str, tmp_path: Path, spark: SparkSession | None, name: str = "quick") -> penstock.Pipeline:
-    return penstock.pipeline(
-        name,
-        pipelines_dir=tmp_path / "pipelines",
-        destination=penstock.destinations.delta(bucket_url=location),
-        dataset_name="demo",
-        spark=spark,
-    )
 
 
 def columns(frame: Any) -> dict[str, str]:
