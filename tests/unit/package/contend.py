@@ -1,0 +1,112 @@
+"""Real processes that want the same thing at the same time: the lease, a sequence slot, a decision.
+
+`python -m tests.unit.package.contend <disk|s3> <lease|slots> <processes> <rounds>` prints what came of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.unit.package.crashes import Disk, Place, Points
+from tests.unit.package.kills import s3
+from tests.unit.package.world import manifest_of
+
+from penstock.errors import LoadIsDecided, LoadPackageAborted, PipelineLocked
+from penstock.package import Packages
+from penstock.package.lease import acquire
+
+if TYPE_CHECKING:
+    from multiprocessing.synchronize import Barrier
+
+FORK = get_context("fork")
+
+
+def hold(packages: Packages, folder: Path, rounds: int) -> dict[str, Any]:
+    """Take the lease so many times; while it is held nobody else may be in the guarded place."""
+    epochs: list[int] = []
+    refused = met = 0
+    guard = folder / "guard"
+    while len(epochs) < rounds:
+        try:
+            lease = acquire(packages.store, pipeline="shop")
+        except PipelineLocked:
+            refused += 1
+            time.sleep(random.random() / 500)
+            continue
+        try:
+            os.close(os.open(guard, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            met += 1
+        lease.check()
+        time.sleep(random.random() / 1000)
+        guard.unlink(missing_ok=True)
+        epochs.append(lease.epoch)
+        lease.release()
+    return {"epochs": epochs, "refused": refused, "met": met}
+
+
+def seal(packages: Packages, barrier: Barrier, me: int, rounds: int) -> dict[str, Any]:
+    """Seal each number together with the others, then decide it together, half of them each way."""
+    won: list[int] = []
+    committed: list[int] = []
+    aborted: list[int] = []
+    for sequence in range(1, rounds + 1):
+        load_id = f"{sequence}.{me}"
+        packages.normalized.create_package(load_id)
+        barrier.wait()
+        if packages.seal(manifest_of(load_id, sequence)):
+            won.append(sequence)
+        barrier.wait()
+        sealed = packages.slots.read(sequence)
+        assert sealed is not None
+        try:
+            (packages.commit if me % 2 else packages.abort)(sealed)
+        except (LoadIsDecided, LoadPackageAborted):
+            pass
+        else:
+            (committed if me % 2 else aborted).append(sequence)
+        barrier.wait()
+        outcome = packages.slots.outcome(sequence)
+        assert outcome is not None
+        if sequence in won:
+            packages.finish(load_id, "loaded" if outcome.decision == "commit" else "aborted")
+        barrier.wait()
+    return {"won": won, "committed": committed, "aborted": aborted}
+
+
+def work(what: str, place: Place, root: str, folder: Path, me: int, rounds: int, barrier: Barrier) -> None:
+    packages = Packages(place.storage(root, Points()))
+    told = hold(packages, folder, rounds) if what == "lease" else seal(packages, barrier, me, rounds)
+    (folder / f"{me}.json").write_text(json.dumps(told))
+
+
+def main(kind: str, what: str, processes: str, rounds: str) -> None:
+    """Let them run, and add up what they say."""
+    began, count = time.monotonic(), int(processes)
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as name:
+        folder = Path(name)
+        place: Place = Disk(folder) if kind == "disk" else s3()
+        root, barrier = place.new_root(), FORK.Barrier(count)
+        workers = [
+            FORK.Process(target=work, args=(what, place, root, folder, me, int(rounds), barrier))
+            for me in range(count)
+        ]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert [worker.exitcode for worker in workers] == [0] * count
+        told = [json.loads((folder / f"{me}.json").read_text()) for me in range(count)]
+    print(json.dumps({"seconds": round(time.monotonic() - began, 1), "told": told}))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

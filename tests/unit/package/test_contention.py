@@ -1,0 +1,49 @@
+"""Several processes at once; `contend.py` is what they do."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+ROUNDS = int(os.environ.get("PENSTOCK_TEST_ROUNDS", "25"))
+PROCESSES = [2, 4] if "PENSTOCK_TEST_ROUNDS" in os.environ else [4]
+
+
+def contend(kind: str, what: str, processes: int, rounds: int) -> list[dict[str, Any]]:
+    command = [sys.executable, "-m", "tests.unit.package.contend", kind, what, str(processes), str(rounds)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told: list[dict[str, Any]] = json.loads(done.stdout)["told"]
+    return told
+
+
+def check_lease(told: list[dict[str, Any]], rounds: int) -> None:
+    epochs = [epoch for one in told for epoch in one["epochs"]]
+    assert len(epochs) == len(set(epochs)) == rounds * len(told)
+    assert sum(one["met"] for one in told) == 0, "two held the lease at once"
+    assert sum(one["refused"] for one in told) > 0, "they never met, so nothing was tried"
+
+
+def check_slots(told: list[dict[str, Any]], rounds: int) -> None:
+    won = sorted(sequence for one in told for sequence in one["won"])
+    committed, aborted = ({seq for one in told for seq in one[way]} for way in ("committed", "aborted"))
+    assert won == list(range(1, rounds + 1)), "each number has one winner"
+    assert committed | aborted == set(won)
+    assert not committed & aborted, "a load was decided both ways"
+
+
+@pytest.mark.parametrize("processes", PROCESSES)
+def test_never_do_two_processes_hold_the_lease_on_a_disk(processes: int) -> None:
+    check_lease(contend("disk", "lease", processes, ROUNDS), ROUNDS)
+
+
+@pytest.mark.parametrize("processes", PROCESSES)
+def test_each_number_on_a_disk_is_sealed_by_one_process_and_decided_one_way(processes: int) -> None:
+    check_slots(contend("disk", "slots", processes, ROUNDS), ROUNDS)

@@ -1,0 +1,297 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.package.holder_process import S3_OPTIONS
+from tests.unit.package.world import manifest_of
+
+from penstock.errors import LeaseLost, PipelineLocked, StorageNotReachable
+from penstock.package import FileStorage, Packages
+from penstock.package.control import versioned
+from penstock.package.holder import Holder, LeaseTimes
+from penstock.package.lease import acquire, beat, held, highest
+from penstock.package.local import LocalFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from penstock.package.lease import Lease
+
+ROOT = Path(__file__).parents[3]
+QUICK = LeaseTimes(beat=0.1, alive=0.5)
+
+
+class OtherProcess:
+    """A process that holds the lease."""
+
+    def __init__(self, root: str, alive: float, options: dict[str, Any]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.unit.package.holder_process", root, str(alive)],
+            cwd=ROOT,
+            env={**os.environ, S3_OPTIONS: json.dumps(options)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.epoch = self._hear()["epoch"]
+
+    def ask(self) -> dict[str, Any]:
+        assert self._process.stdin
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        return self._hear()
+
+    def send(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
+    def _hear(self) -> dict[str, Any]:
+        assert self._process.stdout
+        told: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return told
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+@contextmanager
+def other_process(root: str, *, alive: float = 30.0, **options: Any) -> Iterator[OtherProcess]:
+    process = OtherProcess(root, alive, options)
+    try:
+        yield process
+    finally:
+        process.end()
+
+
+def take(storage: FileStorage, times: LeaseTimes = QUICK) -> Lease:
+    return acquire(storage, pipeline="shop", times=times)
+
+
+def hide_machine(storage: FileStorage, epoch: int) -> None:
+    """As if the holder were on another machine: nobody can look whether its process lives."""
+    name = f"lease/{epoch:010d}.json"
+    document = storage.read_json(name)
+    assert document
+    storage.put(name, json.dumps({**document, "machine": None}).encode())
+
+
+def leave_behind(storage: FileStorage) -> None:
+    """The lease of a process on another machine that beats no more."""
+    holder = Holder(machine=None, beat=0.1, alive=0.4)
+    storage.put("lease/0000000001.json", versioned(asdict(holder)))
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> FileStorage:
+    return FileStorage(str(tmp_path))
+
+
+def test_who_holds_the_lease_is_told_to_the_next_who_wants_it(storage: FileStorage) -> None:
+    with held(storage, pipeline="shop") as lease:
+        lease.check()
+        with pytest.raises(PipelineLocked) as caught:
+            take(storage)
+
+    told = vars(caught.value)
+    assert (told["pipeline"], told["process"], told["alive"]) == ("shop", os.getpid(), 30.0)
+
+
+def test_a_lease_that_was_given_back_is_free_at_once_and_the_epoch_grows(storage: FileStorage) -> None:
+    epochs = []
+    for _ in range(5):
+        with held(storage, pipeline="shop") as lease:
+            epochs.append(lease.epoch)
+
+    assert epochs == [1, 2, 3, 4, 5]
+    assert sorted({name.split(".")[0] for name in storage.names("lease")}) == [
+        f"{epoch:010d}" for epoch in (3, 4, 5)
+    ]
+
+
+def test_the_lease_of_a_killed_process_on_this_machine_is_free_at_once(tmp_path: Path) -> None:
+    with other_process(str(tmp_path)) as other:
+        with pytest.raises(PipelineLocked):
+            take(FileStorage(str(tmp_path)))
+        other.send(signal.SIGKILL)  # nobody asks what became of it: its number stays taken
+        time.sleep(0.2)
+
+        began = time.monotonic()
+        lease = take(FileStorage(str(tmp_path)))
+
+    assert lease.epoch == other.epoch + 1
+    assert time.monotonic() - began < 5, "it has waited for a beat of the dead"
+    lease.release()
+
+
+def test_the_lease_of_a_process_nobody_can_look_at_is_free_when_it_was_watched_in_vain(
+    tmp_path: Path, storage: FileStorage
+) -> None:
+    with other_process(str(tmp_path), alive=0.5) as other:
+        hide_machine(storage, other.epoch)
+        other.send(signal.SIGKILL)
+        time.sleep(0.6)
+
+        began = time.monotonic()
+        lease = take(storage)
+
+    assert time.monotonic() - began >= 0.5, "the last beat was not watched"
+    lease.release()
+
+
+def test_a_holder_that_stood_still_finds_its_lease_lost_and_cannot_seal(
+    tmp_path: Path, storage: FileStorage
+) -> None:
+    packages = Packages(storage)
+    for load_id in ("1.0", "2.0"):
+        packages.normalized.create_package(load_id)
+    with other_process(str(tmp_path), alive=0.5) as other:
+        hide_machine(storage, other.epoch)
+        other.send(signal.SIGSTOP)
+        time.sleep(0.6)
+        lease = take(storage, LeaseTimes(beat=1.0, alive=30.0))
+        assert packages.seal(manifest_of("2.0", 1))
+        other.send(signal.SIGCONT)
+
+        told = other.ask()
+
+    assert told == {"is_held": False, "sealed": False}
+    assert packages.last_sealed() == manifest_of("2.0", 1)
+    lease.check()
+    lease.release()
+
+
+def test_a_lease_that_ran_out_is_not_renewed_though_nobody_took_it(tmp_path: Path) -> None:
+    with other_process(str(tmp_path), alive=0.5) as other:
+        other.send(signal.SIGSTOP)
+        time.sleep(0.8)
+        other.send(signal.SIGCONT)
+        time.sleep(0.3)  # time for some beats
+
+        assert other.ask()["is_held"] is False
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_a_clock_that_is_an_hour_off_neither_keeps_nor_loses_a_lease(
+    storage: FileStorage, hours: int
+) -> None:
+    leave_behind(storage)
+    ended = threading.Event()
+
+    def beat_by_a_wrong_clock() -> None:
+        count = 0
+        while not ended.wait(0.05):
+            count += 1
+            at = time.time() + hours * 3600
+            storage.put("lease/0000000001.beat", versioned({"count": count, "at": at}))
+
+    living = threading.Thread(target=beat_by_a_wrong_clock)
+    living.start()
+    time.sleep(0.1)
+    with pytest.raises(PipelineLocked):
+        take(storage)
+    ended.set()
+    living.join()
+
+    began = time.monotonic()
+    after = take(storage)
+
+    assert time.monotonic() - began >= 0.4
+    assert after.epoch == 2
+    after.release()
+
+
+class Interrupted(LocalFiles):
+    """A disk on which something happens right before or after a file is made."""
+
+    def __init__(self) -> None:
+        self.before: Callable[[], None] | None = None
+        self.after: Callable[[], None] | None = None
+
+    def put_if_absent(self, path: str, content: bytes) -> bool:
+        before, self.before = self.before, None
+        if before:
+            before()
+        made = super().put_if_absent(path, content)
+        after, self.after = self.after, None
+        if after:
+            after()
+        return made
+
+
+def test_a_process_with_old_knowledge_wins_no_old_epoch_after_it_was_tidied_away(
+    storage: FileStorage, tmp_path: Path
+) -> None:
+    take(storage).release()
+    files = Interrupted()
+
+    def others_go_on() -> None:
+        for _ in range(6):
+            take(storage).release()
+
+    files.before = others_go_on
+    with pytest.raises(PipelineLocked):
+        take(FileStorage(str(tmp_path), files=files))
+
+    assert not storage.exists("lease/0000000002.beat"), "the epoch that it wanted had been tidied away"
+    assert highest(storage) == 7
+    lease = take(storage)
+    assert lease.epoch == 8
+    lease.release()
+
+
+def test_a_beat_in_the_moment_of_a_takeover_makes_both_stop(storage: FileStorage, tmp_path: Path) -> None:
+    leave_behind(storage)
+    beat(storage, 1, 0)
+    time.sleep(0.5)
+    files = Interrupted()
+    files.after = lambda: beat(storage, 1, 1)
+
+    with pytest.raises(PipelineLocked):
+        take(FileStorage(str(tmp_path), files=files))
+
+    assert highest(storage) == 2, "who beat will find this epoch and stop"
+    lease = take(storage)
+    assert lease.epoch == 3, "the second epoch was given back"
+    lease.release()
+
+
+def test_a_holder_that_cannot_reach_the_storage_for_too_long_is_told(tmp_path: Path) -> None:
+    class Unplugged(LocalFiles):
+        is_down = False
+
+        def put(self, path: str, content: bytes) -> None:
+            if self.is_down:
+                raise StorageNotReachable(path=path, reason="unplugged")
+            super().put(path, content)
+
+    files, lost = Unplugged(), threading.Event()
+    lease = acquire(FileStorage(str(tmp_path), files=files), pipeline="shop", times=QUICK, on_lost=lost.set)
+    time.sleep(0.3)
+    assert not lease.is_lost
+    files.is_down = True
+
+    assert lost.wait(10)
+    with pytest.raises(LeaseLost):
+        lease.check()
+    lease.release()
+
+
+def test_a_beat_that_cannot_be_read_is_watched_and_not_believed(storage: FileStorage) -> None:
+    leave_behind(storage)
+    storage.put("lease/0000000001.beat", b"\x00 half")
+
+    began = time.monotonic()
+    take(storage).release()
+
+    assert time.monotonic() - began >= 0.4
