@@ -250,7 +250,7 @@ def test_a_failing_generator_loads_nothing_and_says_where(
         pipeline.run(broken)
 
     facts = vars(caught.value)
-    assert (facts["resource"], facts["item"], facts["stage"]) == ("broken", 1, "extract")
+    assert (facts["resource"], facts["item"], facts["stage"]) == ("broken", 2, "extract")
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
     assert pipeline.run([{"id": 2}], table_name="items").packages[0].sequence == 1
     assert pipeline.dataset().tables[0] == "items"
