@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import threading
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.unit.package.world import manifest_of
@@ -24,6 +24,9 @@ from penstock.package import FileStorage, Packages, PackageStorage, ParsedLoadJo
 from penstock.package.control import versioned
 from penstock.package.local import LocalFiles
 from penstock.package.storage import as_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 JOB = "items.5c1c2f0d11.0.reference"
 
@@ -446,27 +449,30 @@ def test_a_control_file_without_end_is_not_read_into_memory(
         storage.package("17.5").extracted()
 
 
-def test_a_listing_never_misses_a_job_that_is_being_moved(storage: PackageStorage) -> None:
+def test_a_file_that_moves_away_during_a_listing_does_not_hide_the_others(
+    storage: PackageStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     package = storage.package("17.5")
-    names = [ParsedLoadJobFileName(f"t{number}", "x", 0, "reference").file_name() for number in range(200)]
-    for name in names:
-        Path(package.path, "new_jobs", name).write_bytes(b"{}")
-    Path(package.path, "started_jobs").mkdir()
-    done = threading.Event()
+    package.jobs.add("tags.x.0.reference", b"{}")
+    real = os.scandir
 
-    def move() -> None:
-        for name in names:
-            os.rename(f"{package.path}/new_jobs/{name}", f"{package.path}/started_jobs/{name}")  # noqa: PTH104
-        done.set()
+    @contextmanager
+    def scandir(folder: str) -> Iterator[list[os.DirEntry[str]]]:
+        with real(folder) as listing:
+            found = list(listing)
+        # Another process starts the first job between the listing and the look at it.
+        for entry in found:
+            if entry.name == JOB and folder.endswith("new_jobs"):
+                (Path(package.path) / "started_jobs").mkdir()
+                Path(entry.path).rename(Path(package.path) / "started_jobs" / JOB)
+        yield found
 
-    mover = threading.Thread(target=move)
-    mover.start()
-    counts = set()
-    while not done.is_set():
-        counts.add(len(package.jobs.board().jobs))
-    mover.join()
+    monkeypatch.setattr(os, "scandir", scandir)
 
-    assert counts <= {201}
+    assert sorted(job.path for job in package.jobs.board().jobs.values()) == [
+        "new_jobs/tags.x.0.reference",
+        f"started_jobs/{JOB}",
+    ]
 
 
 def test_an_answer_that_a_network_disk_has_lost_is_found_again(tmp_path: Path) -> None:
