@@ -91,11 +91,10 @@ class FileStorage:
     def read(self, name: str) -> bytes | None:
         """The content of a file, or None when there is none."""
         try:
-            content = self._files.read(self._at(name))
-        except (FileNotFoundError, NotADirectoryError):
+            with self._in_the_way(name):
+                content = self._files.read(self._at(name))
+        except FileNotFoundError:
             return None
-        except IsADirectoryError as error:
-            raise PackageDamaged(path=self.path(name), reason="it is a folder") from error
         if len(content) > MOST_BYTES:
             raise PackageDamaged(path=self.path(name), reason=f"it has more than {MOST_BYTES} bytes")
         return content
@@ -103,7 +102,12 @@ class FileStorage:
     def read_json(self, name: str) -> Any | None:
         """The content of a JSON file, or None when there is none."""
         content = self.read(name)
-        return None if content is None else from_json(content, path=self.path(name))
+        if content is None:
+            return None
+        document = from_json(content, path=self.path(name))
+        if document is None:  # it must not look as if there were no file
+            raise PackageDamaged(path=self.path(name), reason="it holds nothing but null")
+        return document
 
     def exists(self, name: str) -> bool:
         """Whether a file or folder of that name is there."""
@@ -135,8 +139,9 @@ class FileStorage:
     def entries(self, folder: str) -> list[Entry]:
         """The lines of a folder's listing, sorted by name; empty when the folder is not there."""
         try:
-            return sorted(self._files.entries(self._at(folder)))
-        except (FileNotFoundError, NotADirectoryError):
+            with self._in_the_way(folder):
+                return sorted(self._files.entries(self._at(folder)))
+        except FileNotFoundError:
             return []
 
     def delete(self, name: str) -> None:

@@ -1,0 +1,214 @@
+"""Which storages are believed when they say that a file was made once."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from penstock.errors import StorageNotTrusted
+from penstock.package import FileStorage
+from penstock.package.local import LocalFiles
+from penstock.package.objects import ObjectFiles
+from penstock.package.trust import TRUSTED, known_trust, require_trust, tried_trust
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytest.importorskip("s3fs")
+
+
+class System(MemoryFileSystem):  # type: ignore[misc]
+    """A store under any protocol."""
+
+    cachable = False
+
+    def __init__(self, protocol: str | tuple[str, ...]) -> None:
+        super().__init__()
+        self.protocol = protocol
+
+
+def storage_of(protocol: str | tuple[str, ...], files: Any = None) -> FileStorage:
+    storage = FileStorage("memory://trust", files=files)
+    storage.system = System(protocol)
+    return storage
+
+
+@pytest.mark.parametrize("protocol", ["file", "local", ("gs", "gcs"), "gcs", "abfs", "abfss", "az", "memory"])
+def test_a_store_that_decides_itself_is_trusted_and_the_reason_is_told(
+    protocol: str | tuple[str, ...],
+) -> None:
+    found = known_trust(storage_of(protocol))
+
+    assert found.trusted
+    assert found.reason in TRUSTED.values()
+
+
+@pytest.mark.parametrize("protocol", ["ftp", "sftp", "http", "hdfs", "dbfs", "webhdfs", "dropbox", "zip", ""])
+def test_a_store_of_which_nothing_is_known_is_not_trusted(protocol: str) -> None:
+    found = known_trust(storage_of(protocol))
+
+    assert not found.trusted
+    assert repr(protocol) in found.reason
+
+
+def test_a_trial_leaves_nothing_behind(tmp_path: Path) -> None:
+    for storage in (FileStorage(str(tmp_path)), FileStorage(f"memory://{tmp_path.name}")):
+        assert tried_trust(storage).trusted
+        assert storage.names("trial") == []
+        require_trust(storage)
+
+
+class Liar(LocalFiles):
+    """Says that it made a file that was there, as a store does that overwrites."""
+
+    def put_if_absent(self, path: str, content: bytes) -> bool:
+        self.put(path, content)
+        return True
+
+
+class Refuser(LocalFiles):
+    """Never makes a file, because somebody else always was first."""
+
+    def put_if_absent(self, path: str, content: bytes) -> bool:
+        return False
+
+
+class WithoutLinks(LocalFiles):
+    """A disk such as that of a camera."""
+
+    def put_if_absent(self, path: str, content: bytes) -> bool:
+        raise PermissionError(1, "Operation not permitted", path)
+
+
+class WithoutCreate:
+    """A file system of fsspec that knows no mode for new files only."""
+
+    def __init__(self, error: Exception) -> None:
+        self._system, self._error = MemoryFileSystem(), error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._system, name)
+
+    def pipe_file(self, path: str, content: bytes, mode: str = "overwrite") -> None:
+        if mode == "create":
+            raise self._error
+        self._system.pipe_file(path, content)
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        (Liar(), "a trial wrote the same name twice"),
+        (Refuser(), "a trial wrote the same name twice"),
+        (WithoutLinks(), "a trial failed: .*not permitted"),
+        (ObjectFiles(WithoutCreate(NotImplementedError("no create"))), "a trial failed: no create"),
+        (ObjectFiles(WithoutCreate(TypeError("unexpected 'mode'"))), "a trial failed: unexpected"),
+        (ObjectFiles(WithoutCreate(ValueError("mode"))), "a trial failed: mode"),
+        (ObjectFiles(WithoutCreate(RuntimeError("gone"))), "a trial failed: .*RuntimeError: gone"),
+    ],
+    ids=["liar", "refuser", "no links", "not implemented", "no mode", "bad mode", "no answer"],
+)
+def test_a_trial_lowers_the_trust_in_a_store_that_does_not_keep_its_word(
+    tmp_path: Path, files: Any, reason: str
+) -> None:
+    storage = FileStorage(str(tmp_path), files=files)
+
+    assert known_trust(storage).trusted
+    with pytest.raises(StorageNotTrusted, match=reason) as caught:
+        require_trust(storage)
+    assert vars(caught.value)["path"] == str(tmp_path)
+
+
+def test_a_trial_never_raises_the_trust_in_a_store_that_is_not_known() -> None:
+    storage = storage_of("sftp")
+
+    assert storage.put_if_absent("trial/by hand", b"")
+    assert not tried_trust(storage).trusted
+    storage.delete("")
+
+
+# --- S3 and what calls itself so
+
+
+@contextmanager
+def s3_server(name: str | None) -> Iterator[str]:
+    """A server that answers every request with its name and nothing else."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            self.send_response_only(200)
+            if name is not None:
+                self.send_header("Server", name)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def s3_storage(endpoint: str | None) -> FileStorage:
+    more: dict[str, Any] = {"client_kwargs": {"endpoint_url": endpoint}} if endpoint else {}
+    return FileStorage("s3://bucket/lake", key="k", secret="s", skip_instance_cache=True, **more)
+
+
+@pytest.mark.parametrize(
+    ("name", "trusted"),
+    [
+        ("VERSITYGW", True),
+        ("AmazonS3", True),
+        ("MinIO", False),
+        ("Ceph", False),
+        ("nginx", False),
+        ("moto", False),
+        (None, False),
+    ],
+)
+def test_an_s3_server_is_trusted_by_the_name_it_gives_itself(name: str | None, trusted: bool) -> None:
+    with s3_server(name) as endpoint:
+        found = known_trust(s3_storage(endpoint))
+
+    assert found.trusted is trusted
+    assert repr(name or "none") in found.reason or trusted
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        None,
+        "https://s3.eu-central-1.amazonaws.com",
+        "https://bucket.vpce-1a2b3c4d.s3.us-east-1.vpce.amazonaws.com",
+        "https://s3.cn-north-1.amazonaws.com.cn",
+    ],
+)
+def test_amazon_is_known_by_its_address_and_not_asked(endpoint: str | None) -> None:
+    assert known_trust(s3_storage(endpoint)).trusted
+
+
+@pytest.mark.parametrize("endpoint", ["http://amazonaws.com.evil.invalid:9", "http://notamazonaws.com:9"])
+def test_an_address_that_only_looks_like_amazons_is_asked_and_cannot_answer(
+    endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    storage = s3_storage(endpoint)
+    storage.system.retries = 1
+
+    found = known_trust(storage)
+
+    assert not found.trusted
+    assert "did not answer" in found.reason
