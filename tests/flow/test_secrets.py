@@ -19,7 +19,8 @@ PROGRAM = """
 import json, logging, sys
 import penstock
 
-logging.basicConfig(level=logging.DEBUG, stream=sys.stdout)
+logging.basicConfig(level=logging.INFO, stream=sys.stdout)
+logging.getLogger("penstock").setLevel(logging.DEBUG)
 seen = {}
 
 @penstock.source

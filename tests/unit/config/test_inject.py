@@ -17,6 +17,7 @@ from penstock.config import (
     function_spec,
     get_fun_spec,
     in_scope,
+    redact,
     resolve_arguments,
     secrets_value,
     with_config,
@@ -287,3 +288,14 @@ def test_arguments_can_be_resolved_without_a_wrapper() -> None:
     )
 
     assert found == {"key": "k"}
+
+
+def test_a_secret_that_the_caller_passes_does_not_show_either() -> None:
+    @with_config(sections=("sources", "hub"))
+    def opened(key: str = secrets_value) -> str:
+        return key
+
+    passed = "a-key-passed-by-hand-8c1"
+
+    assert opened(passed) == passed
+    assert redact(f"refused: {passed}") == "refused: ***"
