@@ -1,7 +1,7 @@
 """Seconds and memory for a large package: `python benchmarks/packages.py [--real] [tables] [files]`.
 
-By default 500 tables of 2,000 data files each. Without `--real` the data files are only counted in the
-control files, as the stages count them; with it they are on the disk, empty.
+By default 500 tables of 2,000 data files each. Without `--real` data files are only counted in the control
+files, as the stages count them; with it they are on the disk, empty.
 """
 
 from __future__ import annotations

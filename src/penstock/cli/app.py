@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from penstock.cli.doctor import Finding, examine
+from penstock.cli.packages import package_table, packages_table
 from penstock.config import read_settings
+from penstock.package import Packages
+from penstock.package.storage import absolute
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from penstock.package import LoadPackageInfo, TLoadPackageStatus
 
 app = typer.Typer(help="Declarative data ingestion on Spark.", no_args_is_help=True, add_completion=False)
 
@@ -42,6 +50,30 @@ def doctor(
     if not as_json:
         console.print("\nNot ready: mend the failures above." if failed else "\nReady.")
     raise typer.Exit(code=1 if failed else 0)
+
+
+@app.command()
+def packages(
+    location: Annotated[str, typer.Argument(help="The folder of a pipeline's packages.")],
+    load_id: Annotated[str | None, typer.Argument(help="One package, with its jobs.")] = None,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each package.")] = False,
+) -> None:
+    """Show the load packages of a pipeline: how far they have come, and what became of their jobs."""
+    found = Packages.at(absolute(location))
+    infos = [found.normalized.get_load_package_info(load_id)] if load_id else list(_infos(found))
+    if as_json:
+        for info in infos:
+            typer.echo(json.dumps(info.asdict(), default=str))
+    else:
+        Console(highlight=False).print(package_table(infos[0]) if load_id else packages_table(infos))
+
+
+def _infos(packages: Packages) -> Iterator[LoadPackageInfo]:
+    statuses: tuple[TLoadPackageStatus, ...] = ("new", "extracted", "normalized", "loaded")
+    found = [package.load_id for status in statuses for package in packages.with_status(status)]
+    for load_id in sorted(found):
+        yield packages.normalized.get_load_package_info(load_id)
 
 
 def _show(console: Console, finding: Finding) -> None:

@@ -1,0 +1,89 @@
+"""Load packages as tables for a terminal."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from penstock.package.info import human_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from penstock.package import LoadJobInfo, LoadPackageInfo
+
+# A message may have in it what moves a cursor or colours a terminal; it is shown as text.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_REPLACED = "\ufffd"
+_COLOURS = {
+    "loaded": "green",
+    "aborted": "red",
+    "completed_jobs": "green",
+    "failed_jobs": "red",
+    "started_jobs": "yellow",
+}
+
+
+def package_table(info: LoadPackageInfo) -> Table:
+    """The jobs of one package, those that failed first, with their messages."""
+    number = "" if info.sequence is None else f", sequence {info.sequence}"
+    table = Table(title=Text(f"Package {info.load_id} is {info.state}{number}"), title_justify="left")
+    for name in ("state", "table", "job"):
+        table.add_column(name, overflow="fold")
+    table.add_column("tries", justify="right")
+    table.add_column("rows", justify="right")
+    table.add_column("size", justify="right")
+    for job in _in_order(info):
+        table.add_row(*_cells(job))
+    return table
+
+
+def packages_table(infos: Iterable[LoadPackageInfo]) -> Table:
+    """One line for each package."""
+    table = Table()
+    for name in ("load id", "status"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("schema", overflow="fold")
+    for name in ("no.", "new", "started", "failed", "done", "size"):
+        table.add_column(name, justify="right", overflow="fold")
+    for info in infos:
+        jobs = info.jobs
+        table.add_row(
+            info.load_id,
+            _coloured(info.state),
+            info.schema_name or "",
+            "" if info.sequence is None else str(info.sequence),
+            *(
+                str(len(jobs[state]))
+                for state in ("new_jobs", "started_jobs", "failed_jobs", "completed_jobs")
+            ),
+            human_size(sum(job.file_size for found in jobs.values() for job in found)),
+        )
+    return table
+
+
+def _in_order(info: LoadPackageInfo) -> list[LoadJobInfo]:
+    jobs = [job for found in info.jobs.values() for job in found]
+    return sorted(jobs, key=lambda job: (job.state != "failed_jobs", job.job_file_info))
+
+
+def _cells(job: LoadJobInfo) -> tuple[Text, ...]:
+    name = job.job_file_info
+    state = _coloured(job.state.removesuffix("_jobs"), job.state)
+    if job.failed_message:
+        state = Text.assemble(state, f"\n{_CONTROL.sub(_REPLACED, job.failed_message)}")
+    return (
+        state,
+        Text(name.table_name),
+        Text(name.job_id()),
+        Text(str(name.retry_count + 1)),
+        Text("" if job.rows is None else f"{job.rows:,}"),
+        Text(human_size(job.file_size)),
+    )
+
+
+def _coloured(text: str, kind: str | None = None) -> Text:
+    return Text(text, style=_COLOURS.get(kind or text, ""))
