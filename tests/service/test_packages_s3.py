@@ -1,0 +1,154 @@
+"""Load packages in a real object store: the S3 gateway that `make up` starts.
+
+`PENSTOCK_TEST_SEQUENCES`, `PENSTOCK_TEST_ROUNDS` and `PENSTOCK_TEST_KILLS=all` make it as long as wanted.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.package.crashes import Objects
+from tests.unit.package.test_contention import check_lease, check_slots, contend
+from tests.unit.package.test_kills import run_kills
+from tests.unit.package.test_lease import hide_machine, other_process
+from tests.unit.package.test_model import run, told
+from tests.unit.package.transitions import TRANSITIONS
+from tests.unit.package.world import manifest_of, observed
+
+from penstock.errors import PipelineLocked
+from penstock.package import FileStorage, Packages
+from penstock.package.holder import LeaseTimes
+from penstock.package.lease import acquire
+from penstock.package.trust import known_trust, require_trust
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SEQUENCES = int(os.environ.get("PENSTOCK_TEST_S3_SEQUENCES", "15"))
+ROUNDS = int(os.environ.get("PENSTOCK_TEST_S3_ROUNDS", "20"))
+MOVES = (
+    "import_job",
+    "complete_job",
+    "retry_job",
+    "remove_completed_jobs",
+    "seal",
+    "abort",
+    "drop, not sealed",
+)
+
+
+def options() -> dict[str, Any]:
+    return {
+        "key": os.environ["PENSTOCK_TEST_S3_KEY"],
+        "secret": os.environ["PENSTOCK_TEST_S3_SECRET"],
+        "client_kwargs": {"endpoint_url": os.environ["PENSTOCK_TEST_S3_ENDPOINT"]},
+        "use_listings_cache": False,
+    }
+
+
+@pytest.fixture
+def root() -> Iterator[str]:
+    address = f"s3://{os.environ['PENSTOCK_TEST_S3_BUCKET']}/packages-{uuid.uuid4().hex[:12]}"
+    yield address
+    FileStorage(address, **options()).delete("")
+
+
+def test_the_gateway_is_trusted_and_keeps_its_word(root: str) -> None:
+    storage = FileStorage(root, **options())
+
+    assert known_trust(storage).trusted
+    require_trust(storage)
+    assert storage.names("trial") == []
+
+
+def test_of_many_who_race_for_an_object_exactly_one_gets_it(root: str) -> None:
+    with ThreadPoolExecutor(8) as racers:
+        for attempt in range(20):
+            name = f"slots/{attempt}"
+            took = list(
+                racers.map(
+                    lambda n, at=name: FileStorage(root, **options()).put_if_absent(at, b"%d" % n), range(8)
+                )
+            )
+
+            assert took.count(True) == 1
+            assert FileStorage(root, **options()).read(name) == b"%d" % took.index(True)
+
+
+def test_a_whole_package_is_loaded_and_its_data_goes(root: str) -> None:
+    packages = Packages.at(root, **options())
+    packages.normalized.create_package("17.5")
+    packages.package("17.5").store.put("data/raw/part", b"rows")
+    job = "items.5c1c2f0d11.0.reference"
+    packages.package("17.5").jobs.add(job, b"{}")
+
+    assert packages.seal(manifest_of("17.5", 1))
+    path = packages.normalized.start_job("17.5", job)
+    packages.normalized.complete_job("17.5", job, {"rows": 3})
+    packages.commit(manifest_of("17.5", 1))
+    packages.finish("17.5")
+
+    assert path == f"{root}/packages/17.5/started_jobs/{job}"
+    world = observed(Packages.at(root, **options()))
+    assert (world.slots, world.outcomes) == (["17.5"], {1: "commit"})
+    assert (world.packages["17.5"].status, world.packages["17.5"].has_data) == ("loaded", False)
+
+
+def test_packages_in_s3_are_what_the_model_says_wherever_a_process_stops(
+    root: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tally = run(Objects(root, **options()), sequences=SEQUENCES, steps=12)
+
+    assert tally["stops"] >= SEQUENCES / 2
+    with capsys.disabled():
+        print(f"\n{told('in S3', tally)}")  # noqa: T201
+
+
+def test_a_process_that_is_killed_at_any_request_leaves_what_the_next_one_can_go_on_with(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = tuple(TRANSITIONS) if os.environ.get("PENSTOCK_TEST_KILLS") == "all" else MOVES
+
+    done = run_kills("s3", *names)
+
+    assert done.startswith(f"{len(names)} transitions, ")
+    with capsys.disabled():
+        print(f"\nin S3: {done}")  # noqa: T201
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_never_do_two_processes_hold_the_lease_in_s3(processes: int) -> None:
+    check_lease(contend("s3", "lease", processes, ROUNDS), ROUNDS)
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_each_number_in_s3_is_sealed_by_one_process_and_decided_one_way(processes: int) -> None:
+    check_slots(contend("s3", "slots", processes, ROUNDS), ROUNDS)
+
+
+def test_a_lease_in_s3_passes_on_when_its_holder_is_killed_or_stands_still(root: str) -> None:
+    packages = Packages.at(root, **options())
+    for load_id in ("1.0", "2.0"):
+        packages.normalized.create_package(load_id)
+    with other_process(root, **options()) as killed:
+        with pytest.raises(PipelineLocked):
+            acquire(packages.store, pipeline="shop")
+        killed.send(signal.SIGKILL)
+        time.sleep(0.3)
+        acquire(packages.store, pipeline="shop").release()
+    with other_process(root, alive=2.0, **options()) as paused:
+        hide_machine(packages.store, paused.epoch)
+        paused.send(signal.SIGSTOP)
+        time.sleep(2.2)
+        lease = acquire(packages.store, pipeline="shop", times=LeaseTimes(beat=5.0, alive=60.0))
+        assert packages.seal(manifest_of("2.0", 1))
+        paused.send(signal.SIGCONT)
+
+        assert paused.ask() == {"is_held": False, "sealed": False}
+    lease.release()
