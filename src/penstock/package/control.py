@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION: Final = newest()
 _KEY = "format_version"
+_SHOWN = 20
 
 
 def versioned(document: Mapping[str, Any]) -> bytes:
@@ -37,7 +38,7 @@ def current_form(document: Any, kind: str, *, path: str) -> dict[str, Any]:
     if not isinstance(has, int) or isinstance(has, bool) or has < 1:
         raise PackageDamaged(path=path, reason=f"its {_KEY} is {has!r}")
     if has > FORMAT_VERSION:
-        raise UnsupportedVersion(what=path, has=str(has), supports=f"up to {FORMAT_VERSION}")
+        raise UnsupportedVersion(what=path, has=str(has)[:_SHOWN], supports=f"up to {FORMAT_VERSION}")
     try:
         return upgraded(kind, content, has=has)
     except (KeyError, TypeError) as error:

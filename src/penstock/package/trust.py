@@ -19,7 +19,7 @@ from penstock.package.objects import answering
 if TYPE_CHECKING:
     from penstock.package.storage import FileStorage
 
-_TRIAL = "trial"
+_TRIAL = ".trial-"
 
 TRUSTED: Final[dict[str, str]] = {
     "file": "hard links are made by the file system, once",
@@ -59,7 +59,7 @@ def tried_trust(storage: FileStorage) -> Trust:
     known = known_trust(storage)
     if not known.trusted:
         return known
-    name = f"{_TRIAL}/{uuid.uuid4().hex}"
+    name = f"{_TRIAL}{uuid.uuid4().hex}"  # in no folder: on a disk one would stay behind
     try:
         first, second = (storage.put_if_absent(name, uuid.uuid4().bytes) for _ in range(2))
     except (OSError, NotImplementedError, TypeError, ValueError) as error:

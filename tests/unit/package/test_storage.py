@@ -161,7 +161,7 @@ def test_a_store_without_a_disk_does_the_same(tmp_path: Path) -> None:
     assert store.names("folder") == []
 
 
-@given(document=documents)
+@given(document=documents.filter(lambda document: document is not None))
 def test_json_of_control_files_reads_back_and_keeps_the_order_of_keys(
     tmp_path_factory: pytest.TempPathFactory, document: object
 ) -> None:
