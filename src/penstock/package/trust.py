@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from penstock.errors import StorageNotTrusted
+from penstock.errors import StorageNotReachable, StorageNotTrusted
 from penstock.package.objects import answering
 
 if TYPE_CHECKING:
@@ -62,13 +62,16 @@ def tried_trust(storage: FileStorage) -> Trust:
     name = f"{_TRIAL}{uuid.uuid4().hex}"  # in no folder: on a disk one would stay behind
     try:
         first, second = (storage.put_if_absent(name, uuid.uuid4().bytes) for _ in range(2))
+    except StorageNotReachable:  # nothing is known: to run again is the next move
+        raise
     except (OSError, NotImplementedError, TypeError, ValueError) as error:
         return Trust(trusted=False, reason=f"a trial failed: {error}")
     finally:
         storage.delete(name)
     if first and not second:
         return known
-    return Trust(trusted=False, reason="a trial wrote the same name twice")
+    what = "a trial wrote the same name twice" if first else "a trial could not make a file"
+    return Trust(trusted=False, reason=what)
 
 
 def require_trust(storage: FileStorage) -> None:
@@ -93,6 +96,8 @@ def _s3_trust(system: Any, root: str) -> Trust:
     try:
         with answering(root):
             answer = system.call_s3("head_bucket", Bucket=system.split_path(root)[0])
+    except StorageNotReachable:
+        raise
     except OSError as error:
         return Trust(trusted=False, reason=f"the server at {host} did not answer: {error}")
     server = str(answer["ResponseMetadata"]["HTTPHeaders"].get("server", "none"))
