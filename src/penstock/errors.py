@@ -732,9 +732,7 @@ class ResourceFailed(DataError):
         )
 
     @classmethod
-    def of(
-        cls, error: Exception, *, resource: str, item: int, shown: Callable[[str], str]
-    ) -> ResourceFailed:
+    def of(cls, error: Exception, *, resource: str, item: int, shown: Callable[[str], str]) -> ResourceFailed:
         """Name an error; its traceback is kept as text too, for those who get the error from elsewhere.
 
         `shown` makes a text fit to be shown: users put secrets into their messages.

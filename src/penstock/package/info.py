@@ -147,11 +147,11 @@ def human_seconds(seconds: float) -> str:
     >>> human_seconds(0.4), human_seconds(75), human_seconds(7322)
     ('0.4 s', '1 min 15 s', '2 h 2 min')
     """
-    minutes, rest = divmod(seconds, 60)
-    hours, minutes = divmod(int(minutes), 60)
+    minutes, rest = divmod(round(seconds), 60)  # first: 119.7 is two minutes, not one and 60 seconds
+    hours, minutes = divmod(minutes, 60)
     if hours:
         return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest:.0f} s" if minutes else f"{seconds:.1f} s"
+    return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"
 
 
 def moment(seconds: float) -> datetime:
