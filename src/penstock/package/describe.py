@@ -41,8 +41,8 @@ def read_schema(package: Package) -> Schema:
     document = package.schema()
     try:
         return Schema.from_dict(document)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        reason = f"{error!r} while a schema was read"
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        reason = f"{error!r:.200} while a schema was read"
         raise PackageDamaged(path=package.store.path(SCHEMA), reason=reason) from error
 
 
@@ -70,6 +70,14 @@ def _info(package: Package, job: Placed, facts: Mapping[str, Any], now: float) -
 
 def _facts(package: Package) -> dict[str, Mapping[str, Any]]:
     jobs = package.normalized().get("jobs", [])
-    if not isinstance(jobs, list) or not all(isinstance(job, dict) and "job_id" in job for job in jobs):
+    if not isinstance(jobs, list) or not all(_is_fact(job) for job in jobs):
         raise PackageDamaged(path=package.store.path(NORMALIZED), reason="its jobs are no list of jobs")
     return {job["job_id"]: job for job in jobs}
+
+
+def _is_fact(job: Any) -> bool:
+    return (
+        isinstance(job, dict)
+        and isinstance(job.get("job_id"), str)
+        and all(isinstance(job.get(count), int | None) for count in ("rows", "bytes"))
+    )

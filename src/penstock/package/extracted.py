@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
+from penstock.errors import PackageDamaged, UnsafePath
+from penstock.package.layout import EXTRACTED
+from penstock.package.record import fitting
+from penstock.package.storage import checked
 from penstock.schema.frozen import FrozenMap, freeze, thaw
 
 if TYPE_CHECKING:
@@ -58,16 +62,24 @@ class Extracted:
         return {key: value for key, value in said.items() if value is not None}
 
     @staticmethod
-    def from_dict(document: Mapping[str, Any]) -> Extracted:
+    def from_dict(document: Mapping[str, Any], *, path: str = EXTRACTED) -> Extracted:
         """Read what `to_dict` wrote, now or in an earlier release."""
-        known = {each.name for each in fields(ExtractedTable)}
-        return Extracted(
-            schema_name=document["schema_name"],
-            tables=tuple(
-                ExtractedTable(**{key: value for key, value in table.items() if key in known})
-                for table in document["resources"]
-            ),
-            declared=freeze(document.get("tables", {})),
-            schema=freeze(document.get("schema")),
-            state=freeze(document.get("state")),
-        )
+        try:
+            return fitting(
+                Extracted(
+                    schema_name=document["schema_name"],
+                    tables=tuple(_table(table) for table in document["resources"]),
+                    declared=freeze(document.get("tables", {})),
+                    schema=freeze(document.get("schema")),
+                    state=freeze(document.get("state")),
+                )
+            )
+        except (KeyError, TypeError, AttributeError, RecursionError, UnsafePath) as error:
+            raise PackageDamaged(path=path, reason=f"{error} is missing or wrong in it") from error
+
+
+def _table(document: Mapping[str, Any]) -> ExtractedTable:
+    known = {each.name for each in fields(ExtractedTable)}
+    table = fitting(ExtractedTable(**{key: value for key, value in document.items() if key in known}))
+    checked(table.folder)
+    return table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.errors import JobNotFound, LoadPackageNotCompleted
+from penstock.errors import InvalidJobFileName, JobNotFound, LoadPackageNotCompleted
 from penstock.interfaces.jobs import ParsedLoadJobFileName
 from penstock.package.board import EXCEPTION, Board, Placed, board
 from penstock.package.control import read_control, versioned
@@ -46,6 +46,8 @@ class Jobs:
 
     def add(self, file_name: str, content: bytes, state: TJobState = NEW_JOBS) -> str:
         """Put a job file into a folder; gives its path."""
+        if "/" in file_name:
+            raise InvalidJobFileName(file_name=file_name[:80], reason="there is a folder in it")
         name = ParsedLoadJobFileName.parse(file_name).file_name()
         self._storage.put(f"{state}/{name}", content)
         return f"{state}/{name}"

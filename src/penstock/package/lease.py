@@ -226,7 +226,10 @@ def _beaten_at(storage: FileStorage, epoch: int, holder: Holder) -> float:
     except PackageDamaged:
         return -math.inf
     at = seen.get("at", holder.started_at)
-    return float(at) if isinstance(at, int | float) else -math.inf
+    try:
+        return float(at) if isinstance(at, int | float) else -math.inf
+    except OverflowError:
+        return -math.inf
 
 
 def _tidy(storage: FileStorage, epoch: int) -> None:

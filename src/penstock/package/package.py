@@ -125,9 +125,9 @@ class Package:
         if content in {None, b"loaded", b"aborted"}:
             return cast("TLoadPackageStatus | None", content.decode() if content else None)
         status = (read_control(self.store, COMPLETED, "completed") or {}).get("status")
-        if status not in FINISHED:
-            raise PackageDamaged(path=self.store.path(COMPLETED), reason=f"it says {status!r}")
-        return cast("TLoadPackageStatus", status)
+        if not isinstance(status, str) or status not in FINISHED:
+            raise PackageDamaged(path=self.store.path(COMPLETED), reason=f"it says {status!r:.80}")
+        return status
 
     def remove_data(self) -> None:
         """Let the data files go: one request to the storage, whatever their number."""
@@ -140,7 +140,7 @@ class Package:
     def schema(self) -> dict[str, Any]:
         """The schema as it was saved."""
         document = self.store.read_json(SCHEMA)
-        if not isinstance(document, dict) or "name" not in document:
+        if not isinstance(document, dict) or not isinstance(document.get("name"), str):
             raise PackageDamaged(path=self.store.path(SCHEMA), reason="there is no schema in it")
         return document
 
@@ -206,6 +206,12 @@ class Package:
         found = read_control(self.store, name, "schema_updates")
         if found is None:
             return None
-        if not isinstance(found.get("tables"), dict):
+        tables = found.get("tables")
+        if not isinstance(tables, dict) or not all(_is_table(table) for table in tables.values()):
             raise PackageDamaged(path=self.store.path(name), reason="there are no tables in it")
-        return cast("dict[str, Any]", found["tables"])
+        return tables
+
+
+def _is_table(document: Any) -> bool:
+    columns = document.get("columns", {}) if isinstance(document, dict) else None
+    return isinstance(columns, dict) and all(isinstance(column, dict) for column in columns.values())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from fsspec.core import split_protocol
 
-from penstock.errors import UsageError
+from penstock.errors import InvalidJobFileName, UsageError
 from penstock.interfaces.jobs import ParsedLoadJobFileName
 from penstock.package import layout
 from penstock.package.describe import describe, job_infos, read_schema
@@ -110,6 +110,7 @@ class PackageStorage:
         if job_state not in layout.JOB_STATES:
             raise UsageError(f"{job_state!r} is no state of a job", hint=f"use one of {layout.JOB_STATES}")
         source, name = self._beside(job_file_path)
+        ParsedLoadJobFileName.parse(name)
         package = self.package(load_id).require()
         content = source.read(name)
         # Gone from there and standing here: an earlier call was stopped after its move.
@@ -257,6 +258,8 @@ class PackageStorage:
     ) -> str:
         """The name of a job file; one that could not be read back is refused."""
         name = ParsedLoadJobFileName(table_name, file_id, retry_count, loader_file_format).file_name()
+        if "/" in name:
+            raise InvalidJobFileName(file_name=name[:80], reason="there is a folder in it")
         return ParsedLoadJobFileName.parse(name).file_name()
 
     @staticmethod

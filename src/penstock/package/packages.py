@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from penstock.errors import InternalError, LoadIsDecided, LoadPackageAborted
-from penstock.package.layout import FAILED_JOBS, PACKAGES, TLoadPackageStatus
+from penstock.errors import InternalError, LoadIsDecided, LoadPackageAborted, PackageDamaged
+from penstock.package.layout import FAILED_JOBS, PACKAGES, SEALED, TLoadPackageStatus
 from penstock.package.package_storage import PackageStorage
 from penstock.package.slots import Decision, Outcome, Slots
 from penstock.package.storage import FileStorage
@@ -142,9 +142,17 @@ class Packages:
         """The manifest of a package, or None when it has no slot."""
         mark = self.package(load_id).mark()
         if mark is not None:
-            return self.slots.read(mark.sequence)
+            return self._in_slot(load_id, mark.sequence)
         last = self.last_sealed()
         return last if last is not None and last.load_id == load_id else None
+
+    def _in_slot(self, load_id: str, sequence: int) -> Manifest:
+        """What is sealed must not pass for unsealed because its mark points elsewhere."""
+        found = self.slots.read(sequence)
+        if found is None or found.load_id != load_id:
+            path = self.package(load_id).store.path(SEALED)
+            raise PackageDamaged(path=path, reason=f"the package does not stand in slot {sequence}")
+        return found
 
     def _may_seal(self, manifest: Manifest) -> bool:
         last = self.slots.last()

@@ -53,5 +53,12 @@ def _fits(value: Any, hint: Any) -> bool:
     if isinstance(value, bool):
         return hint is bool
     if hint is float:
-        return isinstance(value, int | float) and math.isfinite(value)
+        return isinstance(value, int | float) and _is_finite(value)
     return isinstance(value, origin or hint)
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number that is greater than every float
+        return False

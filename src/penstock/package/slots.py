@@ -7,10 +7,11 @@ number taken, so it cannot decide anything that was decided without it.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from penstock.errors import PackageDamaged
+from penstock.errors import PackageDamaged, UnsupportedVersion
 from penstock.package.control import read_control, versioned
 from penstock.package.layout import OUTCOMES, SLOTS
 from penstock.package.manifest import Manifest
@@ -73,7 +74,8 @@ class Slots:
         # The same content was put there by an earlier call of ours that was stopped.
         if not self._storage.put_if_absent(name, content) and self._storage.read(name) != content:
             return False
-        self._storage.put(f"{SLOTS}/{_HINT}", versioned({"sequence": manifest.sequence}))
+        with suppress(PackageDamaged):  # the slot is taken, with its note or without
+            self._storage.put(f"{SLOTS}/{_HINT}", versioned({"sequence": manifest.sequence}))
         return True
 
     def settle(self, outcome: Outcome) -> Outcome:
@@ -100,7 +102,7 @@ class Slots:
     def _noted(self) -> int:
         try:
             noted = (read_control(self._storage, f"{SLOTS}/{_HINT}", "hint") or {}).get("sequence")
-        except PackageDamaged:  # the note only saves a listing
+        except (PackageDamaged, UnsupportedVersion):  # the note only saves a listing
             return 0
         return noted if isinstance(noted, int) else 0
 

@@ -55,6 +55,8 @@ def read_state(document: Any, *, path: str) -> TLoadPackageState:
     for key, value, kind in (
         ("_state_engine_version", has, int),
         ("_state_version", document.get("_state_version", 0), int),
+        ("_version_hash", document.get("_version_hash", ""), str),
+        ("created_at", document.get("created_at", ""), str),
         ("destination_state", document.get("destination_state", {}), dict),
     ):
         if not isinstance(value, kind):

@@ -9,6 +9,7 @@ import json
 import re
 from contextlib import contextmanager
 from copy import copy
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import fsspec
@@ -75,7 +76,7 @@ class FileStorage:
     def below(self, name: str) -> FileStorage:
         """The storage of a folder of this one, by the same connection."""
         storage = copy(self)
-        storage.__dict__.update(root=self.path(name), _base=self._at(name))
+        storage.__dict__.update(root=self.path(name), _base=f"{self._base}/{checked(name)}")
         return storage
 
     def at(self, address: str) -> FileStorage:
@@ -147,7 +148,7 @@ class FileStorage:
     def delete(self, name: str) -> None:
         """Delete a file or a folder with all that is in it; nothing to delete is no error."""
         try:
-            self._files.delete(self._at(name))
+            self._files.delete(self._at(name, last=False))
         except FileNotFoundError:
             return
 
@@ -173,8 +174,17 @@ class FileStorage:
             reason = "a file stands where a folder belongs, or a folder where a file does"
             raise PackageDamaged(path=self.path(name), reason=reason) from error
 
-    def _at(self, name: str) -> str:
-        return f"{self._base}/{checked(name)}" if name else str(self._base)
+    def _at(self, name: str, *, last: bool = True) -> str:
+        """Where a file stands. A link on the way to it is refused; `last=False` lets it be one itself."""
+        if not name:
+            return str(self._base)
+        path = f"{self._base}/{checked(name)}"
+        if self.is_local:
+            parents = name.count("/")
+            steps = [Path(path), *Path(path).parents][0 if last else 1 : parents + 1]
+            if any(step.is_symlink() for step in steps):
+                raise PackageDamaged(path=self.path(name), reason="a link leads out of its folder")
+        return path
 
     def __repr__(self) -> str:
         return f"FileStorage({self.root!r})"
