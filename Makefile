@@ -7,7 +7,7 @@ help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## install everything a developer needs
-	uv sync --group dev --extra cli
+	uv sync --group dev --extra cli --extra s3
 
 check: lint types walls unit ## everything that needs no JVM: style, types, walls, unit and architecture tests
 
@@ -27,7 +27,7 @@ unit:
 test: check test-spark ## check, then the tests on a local Spark
 
 test-spark: ## the tests on a local Spark session
-	$(RUN) dev/with-jars pytest -q tests/spark tests/flow
+	$(RUN) dev/with-jars pytest -q tests/spark tests/flow tests/contract
 
 oracle: ## compare with dlt itself, at full size: ten minutes
 	$(RUN) dev/with-jars pytest -q -s tests/oracle

@@ -5,13 +5,16 @@ exactly once.
 """
 
 import penstock.dataset  # the rooms first, so that the public names below are bound last
-import penstock.pipeline  # noqa: F401 - see above
-from penstock import destinations
+import penstock.pipeline
+import penstock.sources.decorators  # noqa: F401 - see above
+from penstock import destinations, sources
 from penstock.config import ConfigAccessor, SecretsAccessor, TCredentials, TSecretStrValue, TSecretValue
 from penstock.errors import PenstockError
 from penstock.pipeline.factory import dataset, pipeline
 from penstock.pipeline.pipeline import Pipeline
 from penstock.schema import Schema
+from penstock.sources import current, mark
+from penstock.sources.decorators import defer, resource, source, transformer
 
 config = ConfigAccessor()
 secrets = SecretsAccessor()
@@ -27,8 +30,15 @@ __all__ = [
     "TSecretValue",
     "__version__",
     "config",
+    "current",
     "dataset",
+    "defer",
     "destinations",
+    "mark",
     "pipeline",
+    "resource",
     "secrets",
+    "source",
+    "sources",
+    "transformer",
 ]

@@ -9,7 +9,9 @@ PenstockError
 │   ├── ConfigProviderFailed
 │   ├── ConfigValueCannotBeCoerced
 │   ├── CurrentLoadPackageStateNotAvailable
+│   ├── InconsistentTableTemplate
 │   ├── InvalidDatasetName
+│   ├── InvalidDestinationReference
 │   ├── InvalidIdentifier
 │   ├── InvalidJobFileName
 │   ├── InvalidPipelineName
@@ -21,8 +23,13 @@ PenstockError
 │   ├── MissingExtra
 │   ├── MissingLocation
 │   ├── MissingTableName
+│   ├── NotDuringRun
+│   ├── ResourceNameTaken
+│   ├── ResourceUnbound
+│   ├── ResourcesNotFound
 │   ├── SchemaEngineNoUpgradePath
 │   ├── SessionLacksConf
+│   ├── SourceExhausted
 │   ├── SparkNotAvailable
 │   ├── StorageNotShared
 │   ├── StorageNotTrusted
@@ -34,11 +41,21 @@ PenstockError
 │   └── ValueNotSecret
 ├── DataError: look at the data
 │   ├── DataValidationError
+│   ├── DestinationTerminalException
+│   │   ├── DestinationHasFailedJobs
+│   │   ├── IdentifierTooLongException
+│   │   ├── LoadClientJobFailed
+│   │   └── LoadClientTerminalException
 │   ├── ResourceFailed
 │   ├── RowNotEncodable
 │   └── RowsNotReadable
 ├── RetryableError: run again
 │   ├── CommitLost
+│   ├── DestinationTransientException
+│   │   ├── FollowupJobCreationFailedException
+│   │   ├── LoadClientJobRetry
+│   │   ├── LoadClientTransientException
+│   │   └── TableChainFollowupJobCreationFailedException
 │   ├── LeaseLost
 │   ├── LoadPackageAborted
 │   ├── LoadPackageCancelled
@@ -54,10 +71,11 @@ PenstockError
 from __future__ import annotations
 
 from contextlib import contextmanager
+from traceback import format_exception
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 class PenstockError(Exception):
@@ -67,7 +85,7 @@ class PenstockError(Exception):
     ...     raise MissingTableName(data_type="list")
     ... except PenstockError as error:
     ...     error.code, error.hint
-    ('missing-table-name', 'pass table_name=... to run()')
+    ('missing-table-name', 'pass table_name=... to run(), or name=... to resource()')
     """
 
     code: ClassVar[str] = "penstock"
@@ -180,6 +198,20 @@ class CurrentLoadPackageStateNotAvailable(UsageError):
         )
 
 
+class InconsistentTableTemplate(UsageError):
+    """A hint is a function of an item, but the table's name is not."""
+
+    code = "inconsistent-table-template"
+
+    def __init__(self, *, hint_name: str, table_name: str) -> None:
+        super().__init__(
+            f"{hint_name} is a function of an item, but the table is always {table_name!r}",
+            hint="give table_name as a function too, so that each item names its table",
+            hint_name=hint_name,
+            table_name=table_name,
+        )
+
+
 class InvalidDatasetName(UsageError):
     """A dataset's name must be a legal folder name everywhere."""
 
@@ -191,6 +223,20 @@ class InvalidDatasetName(UsageError):
             hint="use letters, digits, '_' and '-' only, such as 'github_raw'",
             name=name,
             reason=reason,
+        )
+
+
+class InvalidDestinationReference(UsageError):
+    """What is registered under a destination's name is no destination."""
+
+    code = "invalid-destination-reference"
+
+    def __init__(self, *, name: str, found: str) -> None:
+        super().__init__(
+            f"the entry point {name!r} gives {found}, which is no destination",
+            hint="an entry point of a destination names an object with spec(), capabilities() and client()",
+            name=name,
+            found=found,
         )
 
 
@@ -341,8 +387,64 @@ class MissingTableName(UsageError):
     def __init__(self, *, data_type: str) -> None:
         super().__init__(
             f"a {data_type} has no name to call its table by",
-            hint="pass table_name=... to run()",
+            hint="pass table_name=... to run(), or name=... to resource()",
             data_type=data_type,
+        )
+
+
+class NotDuringRun(UsageError):
+    """Something of the moment was asked for where there is none."""
+
+    code = "not-during-run"
+
+    def __init__(self, *, what: str) -> None:
+        super().__init__(
+            f"{what} was asked for, and none is at hand here",
+            hint="ask inside a source or resource, while a pipeline runs it",
+            what=what,
+        )
+
+
+class ResourceNameTaken(UsageError):
+    """Two resources of one source have the same name."""
+
+    code = "resource-name-taken"
+
+    def __init__(self, *, resource: str, source: str) -> None:
+        super().__init__(
+            f"there are two resources {resource!r} in source {source}",
+            hint="rename one of them with with_name(...)",
+            resource=resource,
+            source=source,
+        )
+
+
+class ResourceUnbound(UsageError):
+    """A resource lacks something before it can be read."""
+
+    code = "resource-unbound"
+
+    def __init__(self, *, resource: str, missing: str) -> None:
+        super().__init__(
+            f"{resource} cannot be read without {missing}",
+            hint="call the resource with its arguments, or feed the transformer with data_from or |",
+            resource=resource,
+            missing=missing,
+        )
+
+
+class ResourcesNotFound(UsageError):
+    """A source has no resource of that name."""
+
+    code = "resources-not-found"
+
+    def __init__(self, *, source: str, unknown: str, known: str) -> None:
+        super().__init__(
+            f"source {source} has no resource {unknown}",
+            hint=f"use one of: {known}",
+            source=source,
+            unknown=unknown,
+            known=known,
         )
 
 
@@ -373,6 +475,19 @@ class SessionLacksConf(UsageError):
             hint=f"build the session with these lines (they count only before it starts):\n    {lines}",
             destination=destination,
             conf=conf,
+        )
+
+
+class SourceExhausted(UsageError):
+    """A generator was handed over that has been read already."""
+
+    code = "source-exhausted"
+
+    def __init__(self, *, resource: str) -> None:
+        super().__init__(
+            f"{resource} is made of a generator that has been read to its end",
+            hint="make the generator anew, or pass the function that makes it",
+            resource=resource,
         )
 
 
@@ -538,18 +653,95 @@ class DataValidationError(DataError):
         )
 
 
+class DestinationTerminalException(DataError):
+    """The destination refuses something, and would refuse it again."""
+
+    code = "destination-terminal"
+
+
+class DestinationHasFailedJobs(DestinationTerminalException):
+    """A load was completed without some of its jobs."""
+
+    code = "destination-has-failed-jobs"
+
+    def __init__(self, *, destination: str, load_id: str, failed_jobs: tuple[str, ...]) -> None:
+        super().__init__(
+            f"load {load_id} went to {destination} without {len(failed_jobs)} jobs: {', '.join(failed_jobs)}",
+            hint="the messages stand beside the jobs in `failed_jobs` of the package",
+            destination=destination,
+            load_id=load_id,
+            failed_jobs=failed_jobs,
+        )
+
+
+class IdentifierTooLongException(DestinationTerminalException):
+    """A name is longer than the destination allows."""
+
+    code = "identifier-too-long"
+
+    def __init__(self, *, destination: str, kind: str, name: str, max_length: int) -> None:
+        super().__init__(
+            f"the {kind} name {name!r} has {len(name)} characters, and {destination} allows {max_length}",
+            hint="load the data again: names are cut to fit when rows are normalized for this destination",
+            destination=destination,
+            kind=kind,
+            name=name,
+            max_length=max_length,
+        )
+
+
+class LoadClientJobFailed(DestinationTerminalException):
+    """A job cannot be loaded as it is."""
+
+    code = "load-client-job-failed"
+
+    def __init__(self, *, load_id: str, job_id: str, failed_message: str) -> None:
+        super().__init__(
+            f"job {job_id} of load {load_id} failed: {failed_message}",
+            hint="nothing of the load is committed and its package is kept: mend the cause and run again, or "
+            "set LOAD__RAISE_ON_FAILED_JOBS=false to go on without the tables that fail",
+            load_id=load_id,
+            job_id=job_id,
+            failed_message=failed_message,
+        )
+
+
+class LoadClientTerminalException(DestinationTerminalException):
+    """Raised by a destination: the job is failed."""
+
+    code = "load-client-terminal"
+
+
 class ResourceFailed(DataError):
-    """The user's generator raised; the cause is chained."""
+    """The user's code raised; the cause is chained."""
 
     code = "resource-failed"
+    resource: str
+    item: int
+    cause: str
+    traceback: str
 
-    def __init__(self, *, resource: str, item: int, cause: str) -> None:
+    def __init__(self, *, resource: str, item: int, cause: str, traceback: str = "") -> None:
         super().__init__(
-            f"{resource} raised {cause} after {item} rows",
+            f"{resource} raised {cause} at item {item}",
             hint="the traceback above is your code's; nothing of this run was loaded",
             resource=resource,
             item=item,
             cause=cause,
+            traceback=traceback,
+        )
+
+    @classmethod
+    def of(cls, error: Exception, *, resource: str, item: int, shown: Callable[[str], str]) -> ResourceFailed:
+        """Name an error; its traceback is kept as text too, for those who get the error from elsewhere.
+
+        `shown` makes a text fit to be shown: users put secrets into their messages.
+        """
+        return cls(
+            resource=resource,
+            item=item,
+            cause=shown(repr(error)),
+            traceback=shown("".join(format_exception(error))),
         )
 
 
@@ -602,6 +794,62 @@ class CommitLost(RetryableError):
             hint="run again: the package is sealed and will be applied from where it stopped",
             table=table,
             sequence=sequence,
+        )
+
+
+class DestinationTransientException(RetryableError):
+    """The destination could not do something now, and may do it later."""
+
+    code = "destination-transient"
+
+
+class FollowupJobCreationFailedException(DestinationTransientException):
+    """A job is done, and the destination could not say what follows it."""
+
+    code = "followup-job-creation-failed"
+
+    def __init__(self, *, job_id: str, cause: str) -> None:
+        super().__init__(
+            f"the jobs that follow {job_id} could not be made: {cause}",
+            hint="run again: what is done is not done twice",
+            job_id=job_id,
+            cause=cause,
+        )
+
+
+class LoadClientJobRetry(DestinationTransientException):
+    """A job was tried as many times as the settings allow for one run."""
+
+    code = "load-client-job-retry"
+
+    def __init__(self, *, load_id: str, job_id: str, retry_count: int, retry_message: str) -> None:
+        super().__init__(
+            f"job {job_id} of load {load_id} was tried {retry_count} times, the last time: {retry_message}",
+            hint="run again later: the package is kept and goes on from where it stopped",
+            load_id=load_id,
+            job_id=job_id,
+            retry_count=retry_count,
+            retry_message=retry_message,
+        )
+
+
+class LoadClientTransientException(DestinationTransientException):
+    """Raised by a destination: the job is to be tried again."""
+
+    code = "load-client-transient"
+
+
+class TableChainFollowupJobCreationFailedException(DestinationTransientException):
+    """A chain of tables is done, and the destination could not say what follows it."""
+
+    code = "table-chain-followup-job-creation-failed"
+
+    def __init__(self, *, root_table_name: str, cause: str) -> None:
+        super().__init__(
+            f"the jobs that follow the tables of {root_table_name} could not be made: {cause}",
+            hint="run again: what is done is not done twice",
+            root_table_name=root_table_name,
+            cause=cause,
         )
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.flow.making import make
 
-import penstock
 from penstock.testing import nested_rows
 
 if TYPE_CHECKING:
@@ -29,16 +29,6 @@ def dlt_continues(location: str, folder: Path, name: str) -> dict[str, Any]:
     assert done.returncode == 0, done.stderr
     told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return told
-
-
-def make(location: str, tmp_path: Path, spark: SparkSession) -> penstock.Pipeline:
-    return penstock.pipeline(
-        "quick",
-        pipelines_dir=tmp_path / "pipelines",
-        destination=penstock.destinations.delta(bucket_url=location),
-        dataset_name="demo",
-        spark=spark,
-    )
 
 
 def test_dlt_goes_on_with_a_dataset_of_ours_and_we_go_on_after_it(

@@ -6,21 +6,25 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.flow.making import make, packages_of
 
-import penstock
 from penstock.destinations.delta.adapter import DeltaClient
+from penstock.destinations.delta.reference import DeltaReference
 from penstock.extract.run import extract
-from penstock.interfaces import CommitRecord, Destination, Resource, find_destination
-from penstock.package import FileStorage, Packages, create_load_id
+from penstock.interfaces import CommitRecord, Destination
+from penstock.package import FileStorage, create_load_id
 from penstock.package.ledger import FileLedger
+from penstock.schema import naming
+from penstock.sources import flows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from penstock.schema import Schema
 
 KILLED = """
 import os, signal, sys
@@ -37,26 +41,13 @@ penstock.pipeline("quick", pipelines_dir=sys.argv[2], destination=lake, dataset_
 """
 
 
-def make(location: str, tmp_path: Path, spark: SparkSession | None) -> penstock.Pipeline:
-    return penstock.pipeline(
-        "quick",
-        pipelines_dir=tmp_path / "pipelines",
-        destination=penstock.destinations.delta(bucket_url=location),
-        dataset_name="demo",
-        spark=spark,
-    )
-
-
-def packages_of(location: str) -> Packages:
-    return Packages.at(f"{location}/demo/_dlt_pkg/quick")
-
-
 def test_an_extracted_package_is_loaded_by_the_next_run_before_its_own_data(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     left = packages_of(location).package(create_load_id())
-    old = Resource(name="items", table_name="items", rows=lambda: [{"id": 1}, {"id": 2}])
-    extract([old], left, schema_name="quick")
+    (old,) = flows_of([{"id": 1}, {"id": 2}], table_name="items")
+    done = extract(old, left, schema_name="quick", naming=naming(), state={})
+    left.mark_extracted(done.extracted.to_dict())
 
     info = make(location, tmp_path, spark).run([{"id": 3}], table_name="items")
 
@@ -75,13 +66,20 @@ class DeadBeforeCommit(FileLedger):
 
 class DyingClient(DeltaClient):
     def ledger(self) -> FileLedger:
-        return DeadBeforeCommit(FileStorage(self.location()))
+        return DeadBeforeCommit(FileStorage(self.displayable_location()))
+
+
+class DyingReference(DeltaReference):
+    def client(
+        self, schema: Schema, initial_config: Any = None, *, spark: SparkSession | None = None
+    ) -> DeltaClient:
+        return DyingClient(schema, initial_config, self.capabilities(), spark=spark)
 
 
 def test_a_sealed_package_that_was_not_committed_is_rolled_forward_without_doubling(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    dying = Destination(replace(find_destination("delta"), open=DyingClient), {"bucket_url": location})
+    dying = Destination("delta", DyingReference(), {"bucket_url": location})
     with pytest.raises(SystemExit) as end:
         make(location, tmp_path, spark).run([{"id": 1, "tags": ["x"]}], table_name="items", destination=dying)
 

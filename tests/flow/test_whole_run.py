@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.flow.making import make
 
 import penstock
 from penstock.errors import ResourceFailed, UnknownDestination, UsageError
@@ -19,16 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROWS = 500
-
-
-def make(location: str, tmp_path: Path, spark: SparkSession | None, name: str = "quick") -> penstock.Pipeline:
-    return penstock.pipeline(
-        name,
-        pipelines_dir=tmp_path / "pipelines",
-        destination=penstock.destinations.delta(bucket_url=location),
-        dataset_name="demo",
-        spark=spark,
-    )
 
 
 def columns(frame: Any) -> dict[str, str]:
@@ -259,7 +250,7 @@ def test_a_failing_generator_loads_nothing_and_says_where(
         pipeline.run(broken)
 
     facts = vars(caught.value)
-    assert (facts["resource"], facts["item"], facts["stage"]) == ("broken", 1, "extract")
+    assert (facts["resource"], facts["item"], facts["stage"]) == ("broken", 2, "extract")
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
     assert pipeline.run([{"id": 2}], table_name="items").packages[0].sequence == 1
     assert pipeline.dataset().tables[0] == "items"

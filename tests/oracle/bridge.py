@@ -5,15 +5,17 @@ One JSON document `{"ask": ..., ...}` comes on standard input, one goes to stand
 
 from __future__ import annotations
 
+import gzip
+import importlib.util
 import json
 import os
 import sys
 import tempfile
 from copy import deepcopy
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 os.environ |= {"RUNTIME__DLTHUB_TELEMETRY": "false", "RUNTIME__LOG_LEVEL": "CRITICAL"}
 
@@ -28,6 +30,10 @@ from dlt.common.storages import SchemaStorage, SchemaStorageConfiguration
 from dlt.normalize.configuration import NormalizeConfiguration
 from dlt.normalize.items_normalizers.jsonl import JsonLItemsNormalizer
 from dlt.pipeline.exceptions import PipelineStepFailed
+from dlt.pipeline.state_sync import generate_pipeline_state_version_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CONVENTIONS = {
     "snake_case": snake_case,
@@ -185,7 +191,136 @@ def imports(question: dict[str, Any]) -> list[dict[str, Any]]:
         return found
 
 
+class Extracting:
+    """Extracts what a snippet hands over, and notes what came of it."""
+
+    def __init__(self, folder: str) -> None:
+        self._pipeline = dlt.pipeline("oracle", pipelines_dir=folder)
+        self.notes: list[dict[str, Any]] = []
+
+    def __call__(self, data: Any, **hints: Any) -> None:
+        try:
+            info = self._pipeline.extract(data, **hints)
+        except Exception as error:
+            inner = getattr(error, "exception", None) or error
+            self.notes.append({"error": type(inner).__name__})
+            return
+        rows: dict[str, list[Any]] = {}
+        for load_id in info.loads_ids:
+            jobs = Path(self._pipeline.working_dir) / "normalize" / "extracted" / load_id / "new_jobs"
+            for job in sorted(jobs.iterdir()):
+                table = job.name.split(".")[0]
+                found = [] if table.startswith("_dlt") else _typed_rows(job)
+                if found:
+                    rows.setdefault(table, []).extend(found)
+        state = coded(self._pipeline.state.get("sources", {}))
+        tables = self._forget_tables()
+        names = sorted({name.partition(".")[0] for name in tables})
+        settings = {name: _settings(self._pipeline.schemas[name]) for name in names}
+        self.notes.append(
+            {"rows": rows, "settings": settings, "tables": tables, "state": _without_empty(state)}
+        )
+
+    def declaring(self, declare: Callable[[], Any]) -> None:
+        """Note what a declaration that is refused raises."""
+        try:
+            declare()
+        except Exception as error:
+            self.notes.append({"error": type(error).__name__})
+
+    def _forget_tables(self) -> dict[str, Any]:
+        """The declared tables; they are dropped, so that the next extraction declares its own."""
+        found: dict[str, Any] = {}
+        for schema in map(self._pipeline.schemas.__getitem__, self._pipeline.schema_names):
+            own = [name for name in schema.tables if not name.startswith("_dlt")]
+            found |= {f"{schema.name}.{name}": deepcopy(schema.tables[name]) for name in own}
+            schema.drop_tables(own)
+            self._pipeline.schemas.commit_live_schema(schema.name)
+        return found
+
+
+def _settings(schema: Any) -> dict[str, Any]:
+    """What a source says of its schema."""
+    json_config = schema.to_dict()["normalizers"]["json"].get("config", {})
+    said = {key: json_config.get(key) for key in ("max_nesting", "root_key_propagation")}
+    said["schema_contract"] = schema.settings.get("schema_contract")
+    return {key: value for key, value in said.items() if value is not None}
+
+
+def _without_empty(state: dict[str, Any]) -> dict[str, Any]:
+    """Without what was only asked for."""
+    for source in state.values():
+        resources = source.get("resources", {})
+        source["resources"] = {name: one for name, one in resources.items() if one}
+        if not source["resources"]:
+            del source["resources"]
+    return {name: one for name, one in state.items() if one}
+
+
+def _typed_rows(job: Path) -> list[Any]:
+    content = job.read_bytes()
+    lines = (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).splitlines()
+    found: list[Any] = []
+    for line in lines:
+        parsed = typed_json.typed_loadb(line)
+        found += parsed if isinstance(parsed, list) else [parsed]
+    return [coded(row if isinstance(row, dict) else {"value": row}) for row in found]
+
+
+def coded(plain: Any) -> Any:
+    """The inverse of `value`; moments are told in UTC."""
+    if isinstance(plain, dict):
+        return {str(key): coded(one) for key, one in plain.items()}
+    if isinstance(plain, (list, tuple)):
+        return [coded(one) for one in plain]
+    if isinstance(plain, datetime):
+        aware = plain if plain.tzinfo else plain.replace(tzinfo=UTC)
+        return {"$": "timestamp", "v": aware.astimezone(UTC).isoformat()}
+    for kind, name in ((date, "date"), (time, "time")):
+        if isinstance(plain, kind):
+            return {"$": name, "v": plain.isoformat()}
+    if isinstance(plain, Decimal):
+        return {"$": "decimal", "v": str(plain)}
+    return {"$": "binary", "v": plain.hex()} if isinstance(plain, bytes) else plain
+
+
+def snippets(question: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Run small programs, each with a pipeline of its own."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for path in map(Path, question["paths"]):
+        before = dict(os.environ)
+        with tempfile.TemporaryDirectory() as folder:
+            spec: Any = importlib.util.spec_from_file_location(path.stem, path)
+            module = importlib.util.module_from_spec(spec)
+            sys.modules[path.stem] = module
+            spec.loader.exec_module(module)
+            extracting = Extracting(folder)
+            module.run(extracting)
+            found[path.stem] = extracting.notes
+        os.environ.clear()
+        os.environ.update(before)
+    return found
+
+
+def states(question: dict[str, Any]) -> list[dict[str, Any]]:
+    """The hash and the text of states, and how dlt reads a text of another."""
+    found = []
+    for state in map(value, question["states"]):
+        text = typed_json.typed_dumps({**state})
+        read = typed_json.typed_loads(text)
+        found.append(
+            {
+                "hash": generate_pipeline_state_version_hash({**state}),
+                "json": text,
+                "read": coded(read),
+            }
+        )
+    return found
+
+
 ANSWERS = {
+    "states": states,
+    "snippets": snippets,
     "schemas": schemas,
     "imports": imports,
     "contracts": contracts,

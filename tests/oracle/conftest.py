@@ -1,3 +1,3 @@
-"""The bridges run in a Python that has dlt; here they cannot even be imported."""
+"""The bridges and the snippets want dlt; here they cannot even be imported."""
 
-collect_ignore = ["bridge.py", "configbridge.py"]
+collect_ignore = ["bridge.py", "configbridge.py", "snippets"]

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from tests.oracle import test_config, test_contracts
 from tests.oracle.asking import VECTORS, ask
+from tests.oracle.extracting import SNIPPETS
 from tests.oracle.files import document, import_steps
 from tests.oracle.identifiers import identifiers
 from tests.oracle.rowsets import RECORDED
 from tests.oracle.test_names import ALL, digest
 from tests.oracle.test_rows import answers, recorded
+from tests.oracle.test_states import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,12 +50,24 @@ def config() -> dict[str, Any]:
     return {name: test_config.asked(name) for name in test_config.QUESTIONS}
 
 
+def snippets() -> dict[str, Any]:
+    answer: dict[str, Any] = ask("snippets", paths=[str(path) for path in SNIPPETS.values()])
+    return answer
+
+
+def states() -> list[Any]:
+    answer: list[Any] = ask("states", states=STATES)
+    return answer
+
+
 RECORDERS: dict[str, Callable[[], Any]] = {
     "names.json": names,
     "files.json": files,
     "imports.json": imports,
     "rows.json": rows,
     "contracts.json": contracts,
+    "snippets.json": snippets,
+    "states.json": states,
     "config.json": config,
 }
 

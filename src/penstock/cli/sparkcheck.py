@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 
 from penstock.cli.doctor import Finding
 from penstock.config import read_settings
+from penstock.destinations.delta.reference import DELTA
+from penstock.destinations.delta.settings import DeltaConfiguration
 from penstock.errors import PenstockError, SparkNotAvailable
-from penstock.interfaces import LoadMark, TableJob, find_destination
+from penstock.interfaces import LoadMark
+from penstock.schema import Schema
 from penstock.spark.own import SessionPool
 from penstock.spark.probe import probe_executors, probe_sessions, probe_storage
 from penstock.spark.session import check_session, find_session
@@ -20,7 +23,7 @@ from penstock.spark.session import check_session, find_session
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from penstock.config import Settings
 
@@ -86,26 +89,19 @@ def _storage(root: str, spark: SparkSession) -> Finding:
 
 
 def _delta_table(root: str, spark: SparkSession) -> Finding:
-    spec = find_destination("delta")
-    settings = spec.configure(
-        {"bucket_url": root}, settings=read_settings(), pipeline_name="doctor", master=""
-    )
-    client = spec.open(settings, dataset_name="doctor")
+    config = DeltaConfiguration(bucket_url=root, dataset_name="doctor")
+    client = DELTA.client(Schema("doctor"), config, spark=spark)
     mark = LoadMark(pipeline_name="doctor", sequence=1, load_id="1", manifest_hash="doctor")
-    job = TableJob(table="probe", write_disposition="append", frame=_three_rows)
-    client.apply(job, mark, spark=spark)
-    again = client.apply(job, mark, spark=spark)
+    three = spark.range(_ROWS).toDF("id")
+    client.append("probe", three, mark, spark=spark)
+    again = client.append("probe", three, mark, spark=spark)
     rows = client.read("probe", spark=spark).count()
-    client.remove()
+    client.drop_storage()
     if rows != _ROWS or not again.skipped:
         fact = f"{_ROWS} rows were written twice under one transaction, and {rows} are there"
         return Finding(check="Delta", verdict="failure", fact=fact, fix="report this with the versions above")
     fact = "a table was written and read, and a repeated write was skipped"
     return Finding(check="Delta", verdict="ok", fact=fact)
-
-
-def _three_rows(spark: SparkSession) -> DataFrame:
-    return spark.range(_ROWS).toDF("id")
 
 
 if __name__ == "__main__":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from penstock.config.coerce import guessed
+from penstock.config.explain import explain
 from penstock.config.fields import SpecField
-from penstock.config.fill import Question, fill_fields
+from penstock.config.fill import Filled, Question, fill_fields
 from penstock.config.lookup import Sections
 from penstock.config.markers import config_value, secrets_value
 from penstock.config.process import register_provider, write_value
@@ -15,9 +17,12 @@ from penstock.config.secret import SecretMark, hidden
 from penstock.config.settings import read_settings
 
 if TYPE_CHECKING:
-    from penstock.config.fill import Filled
+    from collections.abc import Callable
+
+    from penstock.config.explain import Explanation
     from penstock.config.process import Kind
     from penstock.config.providers import ConfigProvider
+    from penstock.config.specs import BaseConfiguration
 
 
 class _Accessor:
@@ -49,6 +54,16 @@ class _Accessor:
         """Ask this provider too, after the environment and the files, from now on and in this process."""
         register_provider(provider)
 
+    def explain(
+        self,
+        what: str | type[BaseConfiguration] | Callable[..., Any],
+        *,
+        sections: tuple[str, ...] = (),
+        pipeline_name: str | None = None,
+    ) -> Explanation:
+        """Where the value of a dotted path, a spec or a function's arguments comes from; print the answer."""
+        return explain(what, sections=sections, pipeline_name=pipeline_name)
+
     def __repr__(self) -> str:
         return f"penstock.{self._kind}"
 
@@ -65,9 +80,10 @@ class _Accessor:
         ]
         question = Question(providers=providers, sections=Sections(fixed=tuple(above)))
         filled = fill_fields([one], question, {})
-        if expected_type is not None or not filled.values:
-            return filled
-        return type(filled)(values={key: guessed(filled.values[key])}, answers=filled.answers)
+        values = filled.values
+        if expected_type is None and values:
+            values = {key: guessed(values[key])}
+        return Filled(values=values, answers=tuple(replace(one, field=path) for one in filled.answers))
 
 
 class ConfigAccessor(_Accessor):

@@ -6,9 +6,11 @@ import re
 from typing import Any, Final, Self
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_serializer, field_validator, model_validator
 
-from penstock.config.secret import SecretText, TSecretStrValue
+from penstock.config.redact import is_secret_name
+from penstock.config.secret import SecretText, TSecretStrValue, hidden
+from penstock.config.secretforms import MASK
 from penstock.config.specs import CredentialsConfiguration, configspec
 
 # The password ends at the last `@` before the query, and may hold slashes: people forget to quote both.
@@ -39,6 +41,19 @@ class ConnectionStringCredentials(CredentialsConfiguration):
     port: int | None = None
     query: dict[str, Any] = Field(default_factory=dict)
 
+    def __init__(self, connection_string: Any = None, /, **fields: Any) -> None:
+        """Made from a URL, from fields, or from both: fields win."""
+        super().__init__(connection_string, **fields)
+
+    @field_validator("query")
+    @classmethod
+    def _hide(cls, query: dict[str, Any]) -> dict[str, Any]:
+        return {key: hidden(value) if is_secret_name(key) else value for key, value in query.items()}
+
+    @field_serializer("query", when_used="json")
+    def _mask(self, query: dict[str, Any]) -> dict[str, Any]:
+        return {key: MASK if is_secret_name(key) else value for key, value in query.items()}
+
     def parse_native_representation(self, native_value: Any) -> None:
         """Take a URL apart, given as text or as an object of SQLAlchemy."""
         render = getattr(native_value, "render_as_string", None)
@@ -46,6 +61,8 @@ class ConnectionStringCredentials(CredentialsConfiguration):
         parts = _URL.fullmatch(text) if isinstance(text, str) else None
         if parts is None:
             raise ValueError("it is not of the form drivername://username:password@host:port/database?query")
+        if _cut_short(parts):
+            raise ValueError("it has a `?` before the `@`: in a password it is written %3F")
         query = parse_qs(parts["query"] or "")
         self.drivername = parts["drivername"]
         self.database = parts["database"] or None
@@ -77,6 +94,14 @@ class ConnectionStringCredentials(CredentialsConfiguration):
         return f"{self.drivername}://{login}{'@' if login else ''}{host}{port}{database}"
 
 
+def _cut_short(parts: re.Match[str]) -> bool:
+    """Whether a question mark in the password was taken for the beginning of the query."""
+    query = parts["query"] or ""
+    no_login = not parts["username"] and not parts["database"]
+    nowhere = not parts["host"] and not parts["ipv6"]
+    return "@" in query.partition("=")[0] or ("@" in query and (no_login or nowhere))
+
+
 @configspec
 class AwsCredentials(CredentialsConfiguration):
     """Keys for S3 and what speaks its protocol. Without keys the machine's own are used.
@@ -96,9 +121,7 @@ class AwsCredentials(CredentialsConfiguration):
     @model_validator(mode="after")
     def _both_keys(self) -> Self:
         if (self.aws_access_key_id is None) != (self.aws_secret_access_key is None):
-            raise ValueError(
-                "aws_access_key_id and aws_secret_access_key belong together: one of them is missing"
-            )
+            raise ValueError("aws_access_key_id and aws_secret_access_key belong together: one is missing")
         return self
 
     def to_session_credentials(self) -> dict[str, str | None]:

@@ -12,9 +12,10 @@ from penstock.config.inject import get_fun_spec
 from penstock.config.lookup import Lookup, Place, Sections
 from penstock.config.native import taken_apart
 from penstock.config.providers import Environment
-from penstock.config.redact import MASK, is_secret_name, redact
+from penstock.config.redact import is_secret_name, redact
 from penstock.config.resolve import sections_of
 from penstock.config.scope import scope
+from penstock.config.secretforms import MASK
 from penstock.config.settings import read_settings
 from penstock.config.signature import function_spec
 from penstock.config.specs import BaseConfiguration

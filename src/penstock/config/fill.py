@@ -13,7 +13,7 @@ from penstock.config.fields import SpecField, fields_of
 from penstock.config.hints import arms, said
 from penstock.config.lookup import Lookup, Place, Search, Sections
 from penstock.config.native import taken_apart
-from penstock.config.redact import redact
+from penstock.config.redact import redact, redact_pieces, remember_secret
 from penstock.config.secret import TSecretValue, hidden
 from penstock.config.specs import BaseConfiguration, CredentialsConfiguration
 from penstock.errors import ConfigValueCannotBeCoerced
@@ -91,26 +91,24 @@ def fill_spec(
     question: Question,
     given: Any = None,
     *,
+    place: Place | None = None,
     defaults: BaseConfiguration | None = None,
 ) -> Filled:
-    """Fill a spec that is given as an object, as one native value, in part or not at all."""
+    """Fill a spec that is given as an object, as one native value, in part or not at all.
+
+    `place` is where the given value was found, if not in the call. The values of `defaults` hold where
+    nothing is found.
+    """
     lookup = question.whole(spec) if _says_nothing(given) else None
     search = Search() if lookup is None else lookup.first(question.providers)
-    native, place = (given, CALL) if search.place is None else (search.value, str(search.place))
-    if lookup is not None and lookup.secret:
-        hidden(native)  # so that messages do not show it
-    try:
-        explicit = taken_apart(spec, native)
-    except ValueError as error:
-        raise _cannot(spec.__name__, spec, place, error) from None
-    unknown = [name for name in explicit if name not in spec.model_fields]
-    if unknown:
-        raise _cannot(unknown[0], spec, place, ValueError("there is no such field"))
-    filled = fill_fields(_with_defaults(spec, defaults), question, explicit, place=search.place)
-    if filled.complete or not search.tried:
-        return filled
-    whole = Answer(field="", origin="missing", tried=search.tried, secret=True)
-    return replace(filled, answers=(whole, *filled.answers))
+    native, where = (given, place) if search.place is None else (search.value, search.place)
+    own = {name: getattr(defaults, name) for name in defaults.model_fields_set} if defaults else {}
+    fields = (replace(one, required=one.required and own.get(one.name) is None) for one in fields_of(spec))
+    filled = fill_fields(fields, question, _parts(spec, native, where), place=where)
+    answers = filled.answers
+    if search.tried and not filled.complete:
+        answers = (Answer(field="", origin="missing", tried=search.tried, secret=True), *answers)
+    return Filled(values={**own, **filled.values}, answers=answers)
 
 
 def fill_fields(
@@ -124,8 +122,8 @@ def fill_fields(
     values: dict[str, Any] = {}
     answers: list[Answer] = []
     for one in fields:
-        given = explicit.get(one.name)
-        filled = _nested(one, question, given) if one.specs else _single(one, question, given, place)
+        fill = _nested if one.specs else _single
+        filled = fill(one, question, explicit.get(one.name), place)
         values |= filled.values
         answers += filled.answers
     return Filled(values=values, answers=tuple(answers))
@@ -137,7 +135,9 @@ def built(spec: type[Spec], values: Mapping[str, Any]) -> Spec:
     try:
         made = spec.model_validate({**optional, **values})
     except ValidationError as error:
-        raise _cannot(spec.__name__, spec, "all places", ValueError(reason(error))) from None
+        raise ConfigValueCannotBeCoerced(
+            field="all of it", type=spec.__name__, place="all places", reason=redact(reason(error))
+        ) from None
     made.on_resolved()
     return made
 
@@ -149,26 +149,26 @@ def _says_nothing(given: Any) -> bool:
 def _single(one: SpecField, question: Question, given: Any, place: Place | None) -> Filled:
     if given is not None:
         answer = Answer(field=one.name, origin="place" if place else "call", place=place, secret=one.secret)
-        return Filled(values={one.name: _coerced(given, one, str(place or CALL))}, answers=(answer,))
+        return Filled(values={one.name: _coerced(given, one, place)}, answers=(answer,))
     search = question.lookup(one).first(question.providers) if one.asked_for else Search()
     facts: dict[str, Any] = {"field": one.name, "tried": search.tried, "secret": one.secret}
     if search.place is not None:
-        value = _coerced(search.value, one, str(search.place))
+        value = _coerced(search.value, one, search.place)
         return Filled(
             values={one.name: value}, answers=(Answer(origin="place", place=search.place, **facts),)
         )
     return Filled(answers=(Answer(origin="missing" if one.required else "default", **facts),))
 
 
-def _nested(one: SpecField, question: Question, given: Any) -> Filled:
+def _nested(one: SpecField, question: Question, given: Any, place: Place | None) -> Filled:
     inside = replace(question, sections=question.sections.inside(one.name))
     specs = [type(given)] if isinstance(given, BaseConfiguration) else one.specs
-    defaults = one.default if isinstance(one.default, BaseConfiguration) else None
     tries: list[tuple[type[BaseConfiguration], Filled]] = []
     refused: ConfigValueCannotBeCoerced | None = None
     for spec in specs:
         try:
-            filled = fill_spec(spec, inside, given, defaults=defaults)
+            defaults = one.default if isinstance(one.default, spec) else None
+            filled = fill_spec(spec, inside, given, place=place, defaults=defaults)
         except ConfigValueCannotBeCoerced as error:
             refused = refused or error
             continue
@@ -212,20 +212,31 @@ def _below(name: str, filled: Filled, *, values: Mapping[str, Any] | None = None
     return Filled(values=values or {}, answers=answers)
 
 
-def _with_defaults(spec: type[BaseConfiguration], defaults: BaseConfiguration | None) -> Iterable[SpecField]:
-    for one in fields_of(spec):
-        value = getattr(defaults, one.name, None)
-        yield one if value is None else replace(one, default=value, required=False)
+def _parts(spec: type[BaseConfiguration], native: Any, place: Place | None) -> Mapping[str, Any]:
+    """The fields that one value says, or an error without the value."""
+    text = native if isinstance(native, str) else ""
+    if text and issubclass(spec, CredentialsConfiguration):
+        remember_secret(text)
+    try:
+        parts = taken_apart(spec, native)
+    except ValueError as error:
+        raise _cannot(spec.__name__, spec, place, redact_pieces(str(error), text)) from None
+    unknown = [name for name in parts if name not in spec.model_fields]
+    if unknown:
+        raise _cannot(unknown[0], spec, place, "there is no such field")
+    return parts
 
 
-def _coerced(value: Any, one: SpecField, place: str) -> Any:
+def _coerced(value: Any, one: SpecField, place: Place | None) -> Any:
     if one.secret:
         hidden(value)  # so that messages do not show it
     try:
         return coerced(value, one.hint)
     except ValueError as error:
-        raise _cannot(one.name, one.hint, place, error) from None
+        raise _cannot(one.name, one.hint, place, str(error)) from None
 
 
-def _cannot(name: str, hint: Any, place: str, error: ValueError) -> ConfigValueCannotBeCoerced:
-    return ConfigValueCannotBeCoerced(field=name, type=said(hint), place=place, reason=redact(str(error)))
+def _cannot(name: str, hint: Any, place: Place | None, why: str) -> ConfigValueCannotBeCoerced:
+    return ConfigValueCannotBeCoerced(
+        field=name, type=said(hint), place=str(place or CALL), reason=redact(why)
+    )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import types
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
+from pydantic import SecretBytes, SecretStr
+
 from penstock.config.secret import SecretMark
 
 if TYPE_CHECKING:
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def is_secret(hint: Any, metadata: Iterable[Any] = ()) -> bool:
-    """Whether a value of this type is a secret, at the outside or in one arm of a union.
+    """Whether a value of this type is a secret, or may hold one.
 
     >>> from penstock.config.secret import TSecretStrValue
     >>> is_secret(TSecretStrValue | None), is_secret(str)
@@ -22,7 +24,9 @@ def is_secret(hint: Any, metadata: Iterable[Any] = ()) -> bool:
         return True
     if get_origin(hint) is Annotated:
         return is_secret(hint.__origin__, hint.__metadata__)
-    return is_union(hint) and any(is_secret(arm) for arm in get_args(hint))
+    if isinstance(hint, type) and issubclass(hint, (SecretStr, SecretBytes)):
+        return True
+    return any(is_secret(part) for part in get_args(hint))
 
 
 def is_optional(hint: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 from penstock.config.fill import CALL, Question, fill_fields
 from penstock.config.lookup import Place, Sections
 from penstock.config.markers import ConfigValue
+from penstock.config.redact import remember_secret
 from penstock.config.resolve import raise_missing
 from penstock.config.scope import scope
 from penstock.config.settings import read_settings
@@ -78,11 +79,8 @@ def with_config(
         found = resolve_arguments(
             taken, bound.arguments, settings=read_settings(), sections=where or scope().sections
         )
-        given = {name: value for name, value in bound.arguments.items() if not isinstance(value, ConfigValue)}
-        bound.arguments.clear()
-        bound.arguments.update(
-            {name: {**given, **found}[name] for name in signature.parameters if name in {**given, **found}}
-        )
+        every = {**bound.arguments, **found}
+        bound.arguments = {name: every[name] for name in signature.parameters if name in every}
         return function(*bound.args, **bound.kwargs)
 
     setattr(filled, ATTRIBUTE, taken)
@@ -110,6 +108,11 @@ def resolve_arguments(
     """
     said = {name: value for name, value in given.items() if not isinstance(value, ConfigValue)}
     _refuse_none(taken, said)
+    for one in taken.fields:
+        # A secret that the caller passes is one as well: it must not show in errors and logs.
+        value = said.get(one.name)
+        if one.secret and isinstance(value, str):
+            remember_secret(value)
     fields = [
         one for one in taken.fields if one.name not in said or (one.specs and said[one.name] is not None)
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from copy import deepcopy
 from functools import cache
 from importlib.metadata import entry_points
@@ -46,15 +45,6 @@ def register_provider(provider: ConfigProvider) -> None:
         _registered[:] = [*(one for one in _registered if one.name != provider.name), provider]
 
 
-def forget(*, provider: str | None = None) -> None:
-    """Forget what was written, or one registered provider."""
-    with _lock:
-        if provider is None:
-            _written["config"], _written["secrets"] = {}, {}
-        else:
-            _registered[:] = [one for one in _registered if one.name != provider]
-
-
 def further_providers() -> tuple[ConfigProvider, ...]:
     """Providers besides the environment and the files: installed ones by name, then registered ones."""
     with _lock:
@@ -70,7 +60,7 @@ def _installed() -> tuple[ConfigProvider, ...]:
 def _loaded(found: EntryPoint) -> ConfigProvider:
     try:
         made = found.load()
-        provider = made() if isinstance(made, Callable) else made  # type: ignore[arg-type]
+        provider = made() if callable(made) else made
     except Exception as error:
         raise ConfigProviderFailed(provider=found.name, reason=type(error).__name__) from error
     if not isinstance(provider, ConfigProvider):

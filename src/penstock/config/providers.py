@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.config.hints import is_secret
-from penstock.errors import ConfigProviderFailed
+from penstock.errors import ConfigProviderFailed, PenstockError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,7 +72,8 @@ class Environment(ConfigProvider):
         full = "__".join(part for part in (pipeline_name, *sections, key) if part).upper()
         if self.files is not None and is_secret(hint):
             with suppress(OSError, UnicodeDecodeError):
-                return (self.files / full.lower().replace("_", "-")).read_text(encoding="utf-8").strip(), full
+                text = (self.files / full.lower().replace("_", "-")).read_text(encoding="utf-8")
+                return text.rstrip("\r\n"), full
         return (None if full in OF_THE_MACHINE else self.variables.get(full)), full
 
 
@@ -150,5 +151,7 @@ def ask(
     """Ask a provider; whatever it raises is told as its failure, because going on would hide a value."""
     try:
         return provider.get_value(key, hint, pipeline_name, *sections)
+    except PenstockError:
+        raise
     except Exception as error:
         raise ConfigProviderFailed(provider=provider.name, reason=type(error).__name__) from error

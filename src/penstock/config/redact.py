@@ -9,65 +9,47 @@ import traceback
 from typing import Final
 from urllib.parse import quote, quote_plus
 
-MASK: Final = "***"
-SHORTEST: Final = 4
-"""Secrets below this length are not searched for in texts: every text would be full of them."""
-DISTINCT: Final = 8
-"""Secrets below this length are only taken for one where they stand alone, not inside a word."""
-LONG_LINE: Final = 16
+from penstock.config.secretforms import (
+    ASSIGNED,
+    HEADER,
+    KNOWN_BY_ALL,
+    MASK,
+    NAMED,
+    NAMES,
+    PIECE,
+    SHAPES,
+    SHORTEST,
+    URL,
+    without_user,
+)
 
-_NAMES = (
-    r"password|passwd|passphrase|pwd|pgpass|secret|token|api[._-]?key|access[._-]?key|account[._-]?key"
-    r"|private[._-]?key|shared[._-]?access[._-]?signature|credential|authorization|conn\w*str\w*"
-)
-# In a password people forget to quote a slash; a port is no password.
-_URL = re.compile(
-    r"(?P<scheme>[a-z][a-z0-9+.-]*)://[^\s/?#@:'\"]*"
-    r"(?P<password>:(?!\d+(?:[/?#'\"\s]|$))[^\s@'\"]*(?:@[^\s/@?#'\"]*)*)?@",
-    re.IGNORECASE,
-)
-# What stands before the `@` is a container or a login that everybody knows.
-_OPEN_USERS = frozenset(("abfs", "abfss", "wasb", "wasbs", "ssh", "sftp"))
-_ASSIGNED = re.compile(
-    rf"(?P<name>[\w.-]*(?:{_NAMES})[\w.-]*|(?<![\w.-])(?:sig|x-amz-signature|x-goog-signature))"
-    r"(?P<is>['\"]?\s*=\s*)(?:\"[^\"]*\"|'[^']*'|\{[^}]*\}|[^\s&;,)\]}>'\"]+)",
-    re.IGNORECASE,
-)
-_NAMED = re.compile(
-    rf"(?P<name>['\"][\w.-]*(?:{_NAMES})[\w.-]*['\"]\s*:\s*)"
-    r"(?P<quote>['\"])(?:(?!(?P=quote))[^\\]|\\.)*(?P=quote)",
-    re.IGNORECASE | re.DOTALL,
-)
-_HEADER = re.compile(r"\b(?P<kind>bearer|basic)\s+(?!realm)[\w.~+/=-]{8,}", re.IGNORECASE)
-_SHAPES = re.compile(
-    r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_\w{20,}|\bxox[abprs]-[\w-]{10,}"
-    r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
-    re.DOTALL,
-)
+LONG_WORD: Final = 16
+"""A secret of letters only, below this length, is only one where it stands alone, not inside a word."""
+LONG_LINE: Final = 16
+"""Lines of a secret from this length on are secrets themselves."""
 
 
 class _Known:
-    """The secrets that this process has met. The pattern is made when it is needed."""
+    """The secrets that this process has met, in all their forms."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._forms: set[str] = set()
-        self._pattern: re.Pattern[str] | None = None
+        self._forms: frozenset[str] = frozenset()
 
     def add(self, secret: str) -> None:
         new = _forms(secret) - self._forms
         if new:
             with self._lock:
                 self._forms |= new
-                self._pattern = None
 
-    def pattern(self) -> re.Pattern[str] | None:
-        with self._lock:
-            if self._pattern is None and self._forms:
-                longest_first = sorted(self._forms, key=lambda form: (-len(form), form))
-                self._pattern = re.compile("|".join(map(_as_pattern, longest_first)))
-            return self._pattern
+    def without(self, text: str) -> str:
+        # Looking for a text is much faster than a pattern, and most texts hold no secret.
+        while there := sorted((form for form in self._forms if form in text), key=len, reverse=True):
+            clean = re.sub("|".join(map(_as_pattern, there)), MASK, text)
+            if clean == text:
+                break
+            text = clean
+        return text
 
 
 _known = _Known()
@@ -89,12 +71,23 @@ def redact(text: str) -> str:
     >>> redact("postgresql://ada:lovelace@db:5432/x?sslmode=require&password=hush")
     'postgresql://***@db:5432/x?sslmode=require&password=***'
     """
-    clean = _without_known(str(text))
-    clean = _SHAPES.sub(MASK, clean)
-    clean = _URL.sub(_without_user, clean)
-    clean = _ASSIGNED.sub(rf"\g<name>\g<is>{MASK}", clean)
-    clean = _NAMED.sub(rf"\g<name>\g<quote>{MASK}\g<quote>", clean)
-    return _without_known(_HEADER.sub(rf"\g<kind> {MASK}", clean))
+    clean = _known.without(str(text))
+    clean = SHAPES.sub(MASK, clean)
+    clean = URL.sub(without_user, clean)
+    clean = ASSIGNED.sub(rf"\g<name>\g<is>{MASK}", clean)
+    clean = NAMED.sub(rf"\g<name>\g<quote>{MASK}\g<quote>", clean)
+    return _known.without(HEADER.sub(rf"\g<kind> {MASK}", clean))
+
+
+def redact_pieces(text: str, secret: str) -> str:
+    """The text with every piece of `secret` masked, for messages of those who took it apart.
+
+    >>> redact_pieces("'lovelace' is no port", "db://ada:lovelace")
+    "'***' is no port"
+    """
+    pieces = sorted(set(PIECE.findall(secret)), key=len, reverse=True)
+    pattern = "|".join(re.escape(piece) for piece in pieces)
+    return redact(re.sub(pattern, MASK, text) if pieces else text)
 
 
 def is_secret_name(name: str) -> bool:
@@ -103,7 +96,7 @@ def is_secret_name(name: str) -> bool:
     >>> is_secret_name("api_key"), is_secret_name("primary_key")
     (True, False)
     """
-    return re.search(_NAMES, name, re.IGNORECASE) is not None
+    return re.search(NAMES, name, re.IGNORECASE) is not None
 
 
 class RedactingFilter(logging.Filter):
@@ -116,7 +109,11 @@ class RedactingFilter(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Rewrite the record's message, traceback and stack; never refuse it."""
-        record.msg, record.args = redact(record.getMessage()), None
+        try:
+            message = record.getMessage()
+        except (TypeError, ValueError, KeyError):  # the text and its arguments do not fit each other
+            message = f"{record.msg} {record.args}"
+        record.msg, record.args = redact(message), None
         if record.exc_info and record.exc_info[1] is not None:
             said = "".join(traceback.format_exception(record.exc_info[1])).rstrip("\n")
             record.exc_text = redact(said)
@@ -135,26 +132,13 @@ def logger(name: str) -> logging.Logger:
     return found
 
 
-def _without_known(text: str) -> str:
-    pattern = _known.pattern()
-    while pattern is not None and pattern.search(text):
-        text = pattern.sub(MASK, text)
-    return text
-
-
-def _without_user(url: re.Match[str]) -> str:
-    if not url["password"] and url["scheme"].lower() in _OPEN_USERS:
-        return url[0]
-    return f"{url['scheme']}://{MASK}@"
-
-
 def _forms(secret: str) -> set[str]:
     """The secret as texts may show it: itself, quoted for URLs, escaped as by `repr` and JSON, its lines."""
     lines = [line for line in secret.splitlines() if len(line) >= LONG_LINE]
     plain = [secret, secret.strip(), *lines]
     forms = {form for one in plain for form in (one, quote(one, safe=""), quote(one), quote_plus(one))}
     forms |= {repr(one)[1:-1] for one in plain} | {_json(one) for one in plain}
-    return {form for form in forms if len(form) >= SHORTEST and form.strip("* ")}
+    return {form for form in forms if len(form) >= SHORTEST and form.strip("* ")} - KNOWN_BY_ALL
 
 
 def _json(text: str) -> str:
@@ -163,4 +147,5 @@ def _json(text: str) -> str:
 
 def _as_pattern(form: str) -> str:
     whole = re.escape(form)
-    return whole if len(form) >= DISTINCT else rf"(?<!\w){whole}(?!\w)"
+    alone = len(form) < 2 * SHORTEST or (form.isalpha() and len(form) < LONG_WORD)
+    return rf"(?<!\w){whole}(?!\w)" if alone else whole

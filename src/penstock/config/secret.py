@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic_core import core_schema
 
-from penstock.config.redact import MASK, remember_secret
+from penstock.config.redact import remember_secret
+from penstock.config.secretforms import MASK
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler

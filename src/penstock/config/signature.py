@@ -67,14 +67,15 @@ def function_spec(
             found.append(_marked(function, parameter))
         elif include_defaults and spec is None:
             found += _with_default(function, parameter)
-    return FunctionSpec(name=function.__name__, fields=tuple(found), marked=marked)
+    name = getattr(function, "__name__", type(function).__name__)
+    return FunctionSpec(name=name, fields=tuple(found), marked=marked)
 
 
 def _marked(function: Callable[..., Any], parameter: inspect.Parameter) -> SpecField:
     hint = _hint(function, parameter)
     if hint is _UNKNOWN:
         raise UsageError(
-            f"the type of {parameter.name} in {function.__qualname__} cannot be read: {parameter.annotation}",
+            f"the type of {parameter.name} in {function} cannot be read: {parameter.annotation}",
             hint="import the type where the function is defined, not only for type checks",
         )
     kind = Any if hint is None else hint

@@ -35,7 +35,6 @@ class BaseConfiguration(BaseModel):
         arbitrary_types_allowed=True,
         coerce_numbers_to_str=True,
         hide_input_in_errors=True,
-        ignored_types=(property,),
         protected_namespaces=(),
     )
 

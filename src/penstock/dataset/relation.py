@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from penstock.interfaces import DestinationClient
+    from penstock.interfaces import Ledger, WithTableVersions
     from penstock.spark.own import SessionPool
     from penstock.spark.session import UserSession
 
@@ -24,7 +24,6 @@ class Relation(ABC):
     """A table that is read when one of its methods is called."""
 
     name: str
-    client: DestinationClient
     user: UserSession
     pool: SessionPool
 
@@ -59,20 +58,22 @@ class Relation(ABC):
             return self._frame(spark).count()
 
 
+@dataclass(frozen=True, slots=True)
 class TableRelation(Relation):
     """A data table."""
 
-    __slots__ = ()
+    tables: WithTableVersions
 
     def _frame(self, spark: SparkSession) -> DataFrame:
-        return self.client.read(self.name, spark=spark)
+        return self.tables.read(self.name, spark=spark)
 
 
+@dataclass(frozen=True, slots=True)
 class SystemRelation(Relation):
     """A system table: small files that the driver reads."""
 
-    __slots__ = ()
+    ledger: Ledger
 
     def _frame(self, spark: SparkSession) -> DataFrame:
-        rows = [system_row(self.name, row) for row in self.client.ledger().rows(self.name)]
+        rows = [system_row(self.name, row) for row in self.ledger.rows(self.name)]
         return spark.createDataFrame(rows, SYSTEM_SCHEMAS[self.name])

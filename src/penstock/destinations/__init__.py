@@ -21,4 +21,4 @@ def delta(bucket_url: str | None = None, **settings: Any) -> Destination:
     >>> delta(bucket_url="s3://lake").destination_name
     'delta'
     """
-    return Destination(find_destination("delta"), {"bucket_url": bucket_url, **settings})
+    return Destination("delta", find_destination("delta"), {"bucket_url": bucket_url, **settings})

@@ -38,16 +38,27 @@ class PartWriter:
         self._texts += text
         self._ends.append(len(self._texts))
         if self._rotation.group_is_full(rows=len(self._ends) - 1, size=len(self._texts)):
-            self._flush()
+            self.flush()
         elif self._rotation.is_old(time.monotonic() - self._since):
             self.close()
 
-    def close(self) -> None:
-        """Write what is held and finish the last file."""
-        self._flush()
-        self._close_file()
+    @property
+    def held(self) -> int:
+        """Bytes of text that are not written yet."""
+        return len(self._texts)
 
-    def _flush(self) -> None:
+    @property
+    def is_open(self) -> bool:
+        """Whether a file is open for more row groups."""
+        return self._file is not None
+
+    def close(self) -> None:
+        """Write what is held and finish the last file; more rows would begin another one."""
+        self.flush()
+        self.close_file()
+
+    def flush(self) -> None:
+        """Write what is held as a row group."""
         rows, size = len(self._ends) - 1, len(self._texts)
         if not rows:
             return
@@ -63,9 +74,10 @@ class PartWriter:
         self._in_file += size
         self._texts, self._ends = bytearray(), array("i", [0])
         if self._rotation.file_is_full(self._in_file):
-            self._close_file()
+            self.close_file()
 
-    def _close_file(self) -> None:
+    def close_file(self) -> None:
+        """Finish the file that is open, without what is still held."""
         if self._file is not None:
             sink = self._file.where
             self._file.close()
@@ -81,4 +93,4 @@ class PartWriter:
         if kind is None:
             self.close()
         else:
-            self._close_file()
+            self.close_file()

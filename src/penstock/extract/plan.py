@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
+
+from penstock.errors import UsageError
+from penstock.interfaces.source import NextItemMode
 
 MEGABYTE = 1 << 20
 
@@ -17,6 +21,9 @@ class Rotation:
     row_group_bytes: int = 16 * MEGABYTE
     row_group_rows: int = 100_000
     file_bytes: int = 256 * MEGABYTE
+    held_bytes: int = 128 * MEGABYTE
+    """What the driver holds of all tables together."""
+    open_files: int = 64
     file_seconds: float = 300.0
 
     def group_is_full(self, *, rows: int, size: int) -> bool:
@@ -32,11 +39,39 @@ class Rotation:
         return seconds >= self.file_seconds
 
 
+BadRows = Literal["quarantine", "fail"]
+"""What happens to a row that has no JSON form: it is put aside, or it ends the extraction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """How much is done at the same time, and which resource is next; the defaults are dlt's."""
+
+    workers: int = 5
+    """Threads for deferred calls and parallel resources."""
+    max_parallel_items: int = 20
+    """Calls, steps of generators and coroutines under way at most."""
+    next_item_mode: NextItemMode = "round_robin"
+    """`round_robin`: one item of each resource in turn. `fifo`: one resource after the other."""
+    on_bad_row: BadRows = "quarantine"
+
+    def __post_init__(self) -> None:
+        if self.workers < 1 or self.max_parallel_items < 1:
+            raise UsageError(
+                "nothing can be extracted by no worker, or no item at a time",
+                hint="set extract.workers and extract.max_parallel_items to 1 or more",
+            )
+        if self.next_item_mode not in get_args(NextItemMode):
+            raise UsageError(
+                f"{self.next_item_mode!r} is not a next_item_mode", hint="use round_robin or fifo"
+            )
+
+
 def part_name(folder: str, index: int) -> str:
     """Part files of a resource in the order they were written."""
     return f"{folder}/part-{index:06d}.parquet"
 
 
-def resource_folder(index: int) -> str:
-    """Resources are numbered: their names may hold anything."""
+def table_folder(index: int) -> str:
+    """Tables are numbered: a folder says nothing that a name could break."""
     return f"data/extracted/{index:05d}"

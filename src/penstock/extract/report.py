@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceReport:
-    """One resource: its rows as they were handed over and the files they stand in."""
-
-    resource: str
-    table: str
-    write_disposition: str
-    folder: str
-    rows: int
-    bytes: int
-    files: int
+    from penstock.package.extracted import ExtractedTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractInfo:
-    """One package: its resources and the seconds they took."""
+    """One package: its tables, the rows of each resource, and the seconds they took."""
 
     load_id: str
-    resources: tuple[ResourceReport, ...]
+    tables: tuple[ExtractedTable, ...]
     seconds: float
+    resources: Mapping[str, int] = field(default_factory=dict)
+    put_aside: Mapping[str, int] = field(default_factory=dict)
+    """Rows that could not be written, by resource; they are kept in the table `_dlt_quarantine`."""
+    metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What resources counted themselves, by name."""
 
     @property
     def rows(self) -> int:
-        """Rows of all resources."""
-        return sum(resource.rows for resource in self.resources)
+        """Rows of all tables."""
+        return sum(table.rows for table in self.tables)
 
     def __str__(self) -> str:
         lines = [f"Extracted {self.rows:,} rows in {self.seconds:.1f} s into package {self.load_id}"]
-        lines += [f"- {resource.resource}: {resource.rows:,} rows" for resource in self.resources]
+        lines += [f"- {table.table}: {table.rows:,} rows" for table in self.tables]
+        lines += [f"- {count:,} rows of {name} were put aside" for name, count in self.put_aside.items()]
         return "\n".join(lines)

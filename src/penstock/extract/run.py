@@ -1,78 +1,187 @@
-"""Streams resources into a package; the driver holds one row group at a time."""
+"""Streams the items of a flow into a package; the driver holds a few row groups at a time."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from penstock.errors import PenstockError, ResourceFailed, RowNotEncodable
+from penstock.config import in_scope
+from penstock.extract.aside import Aside
 from penstock.extract.encode import encode
-from penstock.extract.parts import PartWriter
-from penstock.extract.plan import Rotation, resource_folder
-from penstock.extract.report import ExtractInfo, ResourceReport
+from penstock.extract.engine import Engine
+from penstock.extract.frames import pages_of
+from penstock.extract.plan import Rotation, Workload
+from penstock.extract.report import ExtractInfo
+from penstock.extract.tables import TableBook
+from penstock.extract.writers import Writers
+from penstock.interfaces.current import during
+from penstock.package.extracted import Extracted, ExtractedTable
+from penstock.package.typed import to_typed
+from penstock.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from penstock.interfaces import Resource
+    from penstock.extract.nodes import Node
+    from penstock.extract.tables import Route
+    from penstock.extract.writers import TableWriter
+    from penstock.interfaces.source import Flow
     from penstock.package import Package
+    from penstock.schema import NamingConvention
+
+_REFUSED = (orjson.JSONEncodeError, TypeError, ValueError, RecursionError)
+_SOURCES, _RESOURCES = "sources", "resources"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """What came of it: the report, and what the package remembers once it is marked."""
+
+    info: ExtractInfo
+    extracted: Extracted
+    state_changed: bool
+
+    @property
+    def brings_something(self) -> bool:
+        """Whether there is anything to load: rows, or a state that is not what it was."""
+        return bool(self.info.rows) or self.state_changed
 
 
 def extract(
-    resources: Iterable[Resource], package: Package, *, schema_name: str, rotation: Rotation | None = None
-) -> ExtractInfo:
-    """Write every row of every resource, then mark the package as extracted.
+    flow: Flow,
+    package: Package,
+    *,
+    schema_name: str,
+    naming: NamingConvention,
+    state: dict[str, Any],
+    dispositions: frozenset[str] | None = None,
+    rotation: Rotation | None = None,
+    workload: Workload | None = None,
+) -> Extraction:
+    """Write every row of a flow. The package is not marked: a crash leaves files that nobody will read.
 
-    A crash before the mark leaves files that nobody will read. Without a single row there is no mark.
+    `state` is that of the pipeline, a copy that user code may change. `dispositions` are those that the
+    destination has; other ones are refused when their first row comes.
     """
-    started = time.monotonic()
-    limits = rotation or Rotation()
-    reports = tuple(
-        _extract_one(resource, package, index, limits) for index, resource in enumerate(resources)
+    started, load = time.monotonic(), workload or Workload()
+    schema: Schema = flow.source.schema if flow.source is not None else Schema(schema_name)
+    with (
+        during(source_name=schema_name, source=flow.source, schema=schema, state=state),
+        in_scope(sections=flow.sections),
+    ):
+        before = _kept(state)
+        _forget_replaced(flow, state, schema_name)
+        engine = Engine(flow, load)
+        book = TableBook(naming, dispositions=dispositions)
+        with Writers(package.store, rotation or Rotation()) as writers:
+            aside = Aside(writers, on_bad_row=load.on_bad_row)
+            rows = _write(engine, book, writers, aside)
+    extracted = Extracted(
+        schema_name=schema_name,
+        tables=tuple(_table(writer, book) for writer in writers.tables.values()),
+        declared={name: table.to_dict() for name, table in book.tables.items()},
+        schema=None if flow.schema is None else schema.to_dict(),
+        state=_kept(state),
     )
-    if any(report.rows for report in reports):
-        package.mark_extracted(
-            {"schema_name": schema_name, "resources": [asdict(report) for report in reports]}
-        )
-    return ExtractInfo(load_id=package.load_id, resources=reports, seconds=time.monotonic() - started)
+    info = ExtractInfo(
+        load_id=package.load_id,
+        tables=extracted.tables,
+        seconds=time.monotonic() - started,
+        resources=rows,
+        put_aside=dict(aside.rows),
+        metrics={node.name: node.metrics for node in _all(engine.roots) if node.metrics},
+    )
+    return Extraction(info=info, extracted=extracted, state_changed=extracted.state != before)
 
 
-def _extract_one(resource: Resource, package: Package, index: int, rotation: Rotation) -> ResourceReport:
-    folder = resource_folder(index)
-    with PartWriter(package.store, folder, rotation) as writer:
-        for number, row in enumerate(_rows(resource)):
+def _write(engine: Engine, book: TableBook, writers: Writers, aside: Aside) -> dict[str, int]:
+    """Write what arrives; gives the rows of each resource."""
+    rows: Counter[str] = Counter({node.name: 0 for node in _all(engine.roots) if node.wanted})
+    with closing(engine.arrivals()) as arrivals:
+        for node, item, mark in arrivals:
+            known = book.route(node.stream) if mark is None else None
+            routes = [(known, item)] if known else node.run(book.routes, node.stream, item, mark)
+            for route, part in routes:
+                if route.is_wanted:
+                    taken = _write_part(node, route, part, writers, aside, rows[node.name])
+                    rows[node.name] += taken
+    return dict(rows)
+
+
+def _write_part(node: Node, route: Route, part: Any, writers: Writers, aside: Aside, first: int) -> int:
+    writer: TableWriter | None = None
+    number = first
+    for page in _pages(node, part):
+        for row in page:
+            if writer is None:
+                writer = writers.table(route.table, resource=route.resource)
             try:
                 text = encode(row)
-            except (orjson.JSONEncodeError, TypeError, ValueError, RecursionError) as error:
-                raise RowNotEncodable(resource=resource.name, item=number, cause=str(error)) from error
-            writer.write(text)
-    return ResourceReport(
-        resource=resource.name,
-        table=resource.table_name,
-        write_disposition=resource.write_disposition,
-        folder=folder,
-        rows=writer.rows,
-        bytes=writer.bytes,
-        files=writer.files,
+            except _REFUSED as error:
+                aside.put(row, error, route=route, number=number)
+            else:
+                writers.write(writer, text)
+            number += 1
+    return number - first
+
+
+def _pages(node: Node, part: Any) -> Iterable[list[Any]]:
+    if isinstance(part, list):
+        return (part,)
+    if isinstance(part, dict):
+        return ([part],)
+    frames = node.run(pages_of, part)
+    return ([part],) if frames is None else frames
+
+
+def _table(writer: TableWriter, book: TableBook) -> ExtractedTable:
+    parts = writer.parts
+    return ExtractedTable(
+        table=writer.table,
+        resource=writer.resource,
+        write_disposition=_disposition(book, writer.table),
+        folder=writer.folder,
+        rows=parts.rows,
+        bytes=parts.bytes,
+        files=parts.files,
     )
 
 
-def _rows(resource: Resource) -> Iterator[Any]:
-    """The resource's rows one by one; a list is a page of rows. The user's errors are wrapped here, once."""
-    given = 0
-    try:
-        for item in resource.rows():
-            if isinstance(item, list):
-                for row in item:
-                    yield row
-                    given += 1
-            else:
-                yield item
-                given += 1
-    except (PenstockError, GeneratorExit):
-        raise
-    except Exception as error:
-        raise ResourceFailed(resource=resource.name, item=given, cause=repr(error)) from error
+def _disposition(book: TableBook, table: str) -> str:
+    declared = book.tables.get(table)
+    return (declared.write_disposition if declared else None) or "append"
+
+
+def _forget_replaced(flow: Flow, state: dict[str, Any], name: str) -> None:
+    """A resource that replaces its table begins anew: what it remembered goes."""
+    resources = state.get(_SOURCES, {}).get(name, {}).get(_RESOURCES, {})
+    for stream in flow.streams:
+        if stream.hints.disposition == "replace":
+            resources.pop(stream.name, None)
+
+
+def _kept(state: dict[str, Any]) -> dict[str, Any]:
+    """A copy of what sources remember, in typed JSON, without states that hold nothing.
+
+    Asking for a state is no change of it.
+    """
+    kept: dict[str, Any] = {}
+    for name, source in state.get(_SOURCES, {}).items():
+        resources = {key: value for key, value in source.get(_RESOURCES, {}).items() if value}
+        rest = {key: value for key, value in source.items() if key != _RESOURCES}
+        whole = {**rest, _RESOURCES: resources} if resources else rest
+        if whole:
+            kept[name] = whole
+    copy: dict[str, Any] = to_typed(kept)
+    return copy
+
+
+def _all(nodes: Iterable[Node]) -> Iterator[Node]:
+    for node in nodes:
+        yield node
+        yield from _all(node.children)

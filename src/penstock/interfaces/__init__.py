@@ -1,36 +1,77 @@
 """What a source and a destination must be able to do.
 
 Takes:   schemas and settings.
-Gives:   the records and protocols by which the stages meet: resources, destinations, jobs, the ledger.
+Gives:   the records and base classes by which the stages meet: resources, destinations, jobs, the ledger.
 Touches: schema, config, errors.
 """
 
-from penstock.interfaces.capabilities import Capabilities
-from penstock.interfaces.destination import (
-    AppliedJob,
-    DestinationClient,
-    DestinationSpec,
-    LoadMark,
-    TableJob,
+from penstock.interfaces.capabilities import (
+    DestinationCapabilitiesContext,
+    TLoaderFileFormat,
+    TLoaderMergeStrategy,
+    TLoaderParallelismStrategy,
+    TLoaderReplaceStrategy,
+    TTableFormat,
 )
-from penstock.interfaces.ledger import CommitRecord, Ledger, StoredSchemaRow, StoredState
-from penstock.interfaces.reference import Destination
+from penstock.interfaces.client import JobClientBase
+from penstock.interfaces.configuration import (
+    DestinationClientConfiguration,
+    DestinationClientDwhConfiguration,
+    DestinationClientDwhWithStagingConfiguration,
+    DestinationClientStagingConfiguration,
+)
+from penstock.interfaces.destination import Destination
+from penstock.interfaces.jobs import ParsedLoadJobFileName
+from penstock.interfaces.ledger import CommitRecord, Ledger, StateInfo, StorageSchemaInfo
+from penstock.interfaces.loadjob import AppliedJob, FollowupJob, LoadJob, LoadMark, NewLoadJob, TLoadJobState
+from penstock.interfaces.reference import DestinationReference, configured
 from penstock.interfaces.registry import destination_names, find_destination
-from penstock.interfaces.source import Resource
+from penstock.interfaces.source import Flow, Limit, Step, Stream
+from penstock.interfaces.traits import (
+    WithLedger,
+    WithPackageStorage,
+    WithStagingDataset,
+    WithStateSync,
+    WithTableVersions,
+    WithUndo,
+)
 
 __all__ = [
     "AppliedJob",
-    "Capabilities",
     "CommitRecord",
     "Destination",
-    "DestinationClient",
-    "DestinationSpec",
+    "DestinationCapabilitiesContext",
+    "DestinationClientConfiguration",
+    "DestinationClientDwhConfiguration",
+    "DestinationClientDwhWithStagingConfiguration",
+    "DestinationClientStagingConfiguration",
+    "DestinationReference",
+    "Flow",
+    "FollowupJob",
+    "JobClientBase",
     "Ledger",
+    "Limit",
+    "LoadJob",
     "LoadMark",
-    "Resource",
-    "StoredSchemaRow",
-    "StoredState",
-    "TableJob",
+    "NewLoadJob",
+    "ParsedLoadJobFileName",
+    "StateInfo",
+    "Step",
+    "StorageSchemaInfo",
+    "Stream",
+    "TLoadJobState",
+    "TLoaderFileFormat",
+    "TLoaderMergeStrategy",
+    "TLoaderParallelismStrategy",
+    "TLoaderReplaceStrategy",
+    "TTableFormat",
+    "WithLedger",
+    "WithPackageStorage",
+    "WithStagingDataset",
+    "WithStateSync",
+    "WithTableVersions",
+    "WithUndo",
+    "configured",
     "destination_names",
     "find_destination",
 ]

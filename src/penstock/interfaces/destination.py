@@ -1,87 +1,77 @@
-"""A destination: how it is declared, configured and spoken to."""
+"""A destination as a user names it: by its registered name, or with arguments."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from penstock.config import resolve_configuration
+from penstock.interfaces.reference import SECTION
+from penstock.interfaces.registry import find_destination
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
-    from penstock.interfaces.capabilities import Capabilities
-    from penstock.interfaces.ledger import Ledger
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadMark:
-    """What every table commit of a load is marked with, so that it lands once."""
-
-    pipeline_name: str
-    sequence: int
-    load_id: str
-    manifest_hash: str
+    from penstock.config import Settings
+    from penstock.interfaces.capabilities import DestinationCapabilitiesContext
+    from penstock.interfaces.client import JobClientBase
+    from penstock.interfaces.configuration import DestinationClientConfiguration
+    from penstock.interfaces.reference import DestinationReference
+    from penstock.schema import Schema
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableJob:
-    """The rows of one table in one load."""
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A destination with the arguments the user gave it; nothing is opened yet.
 
-    table: str
-    write_disposition: str
-    frame: Callable[[SparkSession], DataFrame]
+    >>> Destination.from_reference("delta").destination_name
+    'delta'
+    """
 
+    destination_name: str
+    reference: DestinationReference
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppliedJob:
-    """What a table commit came to. `rows` is None when the destination did not say."""
+    @property
+    def capabilities(self) -> DestinationCapabilitiesContext:
+        """What the destination can do."""
+        return self.reference.capabilities()
 
-    table: str
-    rows: int | None
-    version_before: int | None
-    version_after: int
-    skipped: bool = False
-    """True when an earlier attempt of the same load had committed it."""
+    def configuration(
+        self,
+        settings: Settings,
+        *,
+        pipeline_name: str,
+        dataset_name: str,
+        master: str,
+        default_schema_name: str | None = None,
+    ) -> DestinationClientConfiguration:
+        """The arguments completed from the settings and checked, for one dataset of one pipeline."""
+        resolved = resolve_configuration(
+            self.reference.spec(),
+            settings=settings,
+            sections=(SECTION, self.destination_name),
+            pipeline_name=pipeline_name,
+            explicit={"destination_name": self.destination_name, **self.arguments},
+        )
+        return resolved.bound(
+            pipeline_name=pipeline_name,
+            dataset_name=dataset_name,
+            default_schema_name=default_schema_name,
+            master=master,
+        )
 
+    def client(
+        self, schema: Schema, config: DestinationClientConfiguration, *, spark: SparkSession | None = None
+    ) -> JobClientBase:
+        """A client for a schema; open it with `with`."""
+        return self.reference.client(schema, config, spark=spark)
 
-class DestinationClient(Protocol):
-    """A destination opened for one dataset."""
-
-    def ledger(self) -> Ledger:
-        """The ledger of the dataset."""
-
-    def package_root(self, pipeline_name: str) -> str:
-        """Where packages of a pipeline live so that driver and executors both reach them."""
-
-    def apply(self, job: TableJob, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
-        """Commit one table, once, whatever happened before."""
-
-    def read(self, table: str, *, spark: SparkSession) -> DataFrame:
-        """A frame over a data table in the given session."""
-
-    def table_names(self) -> tuple[str, ...]:
-        """The data tables that exist here."""
-
-    def location(self, table: str | None = None) -> str:
-        """The address of the dataset, or of one table of it."""
-
-    def describe(self) -> str:
-        """The address of the dataset as people may see it: without credentials."""
-
-    def remove(self) -> None:
-        """Delete the dataset with all its tables and packages."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DestinationSpec:
-    """The declaration behind an entry point: what it is called, what it can, how it is opened."""
-
-    name: str
-    state_type: str
-    """How a pipeline's state names this destination, so that dlt finds its own way to the same tables."""
-    capabilities: Capabilities
-    configure: Callable[..., Any]
-    """Called as `configure(explicit, settings=, pipeline_name=, master=)`; gives what `open` takes."""
-    open: Callable[..., DestinationClient]
-    """Called as `open(settings, dataset_name=...)`."""
+    @staticmethod
+    def from_reference(reference: str | Destination) -> Destination:
+        """A name means the destination without arguments."""
+        if isinstance(reference, Destination):
+            return reference
+        return Destination(reference, find_destination(reference))

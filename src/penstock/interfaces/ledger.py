@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,29 +25,27 @@ class CommitRecord:
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredSchemaRow:
+class StorageSchemaInfo(NamedTuple):
     """A row of `_dlt_version`; `schema` is the JSON text of the stored document."""
 
+    version_hash: str
+    schema_name: str
     version: int
     engine_version: int
-    inserted_at: str
-    schema_name: str
-    version_hash: str
+    inserted_at: datetime
     schema: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredState:
+class StateInfo(NamedTuple):
     """A row of `_dlt_pipeline_state`; `state` is the encoded document."""
 
     version: int
     engine_version: int
     pipeline_name: str
     state: str
-    created_at: str
-    version_hash: str
-    load_id: str
+    created_at: datetime
+    version_hash: str | None = None
+    dlt_load_id: str | None = None
 
 
 class Ledger(Protocol):
@@ -61,19 +60,22 @@ class Ledger(Protocol):
     def find_commit(self, *, schema_name: str, load_id: str) -> CommitRecord | None:
         """The commit of one load, or None while it is not complete."""
 
-    def store_schema(self, row: StoredSchemaRow) -> None:
+    def last_commit(self, pipeline_name: str) -> CommitRecord | None:
+        """The newest complete load of a pipeline."""
+
+    def store_schema(self, row: StorageSchemaInfo) -> None:
         """Keep a schema version; keeping the same one twice changes nothing."""
 
-    def store_state(self, row: StoredState, *, schema_hash: str) -> None:
+    def store_state(self, row: StateInfo, *, schema_hash: str) -> None:
         """Keep a pipeline state; it counts only once its load is committed."""
 
     def commit(self, record: CommitRecord) -> bool:
         """Complete a load. False when somebody else had completed it."""
 
-    def last_schema(self, schema_name: str | None = None) -> StoredSchemaRow | None:
+    def last_schema(self, schema_name: str | None = None) -> StorageSchemaInfo | None:
         """The newest stored version of one schema, or of any."""
 
-    def last_state(self, pipeline_name: str) -> StoredState | None:
+    def last_state(self, pipeline_name: str) -> StateInfo | None:
         """The newest state of a pipeline that belongs to a complete load."""
 
     def rows(self, table: str) -> Sequence[Mapping[str, Any]]:

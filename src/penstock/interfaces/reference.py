@@ -1,44 +1,50 @@
-"""A destination as a user names it: by its registered name, or with arguments."""
+"""The destination reference: what the entry point of a destination names."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
-from penstock.interfaces.registry import find_destination
+from penstock.config import config_value, read_settings, resolve_configuration
+from penstock.interfaces.configuration import DestinationClientConfiguration
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from pyspark.sql import SparkSession
 
-    from penstock.config import Settings
-    from penstock.interfaces.destination import DestinationSpec
+    from penstock.interfaces.capabilities import DestinationCapabilitiesContext
+    from penstock.interfaces.client import JobClientBase
+    from penstock.schema import Schema
+
+Configuration = TypeVar("Configuration", bound=DestinationClientConfiguration)
+SECTION = "destination"
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
-    """A destination with the arguments the user gave it; nothing is opened yet.
+@runtime_checkable
+class DestinationReference(Protocol):
+    """A destination as it is registered: an object, or a module, with these functions."""
 
-    >>> Destination.from_reference("delta").destination_name
-    'delta'
-    """
+    def capabilities(self) -> DestinationCapabilitiesContext:
+        """What the destination can do: job files, dispositions, lengths of names, escape functions."""
 
-    spec: DestinationSpec
-    arguments: Mapping[str, Any]
+    def client(
+        self,
+        schema: Schema,
+        initial_config: DestinationClientConfiguration = config_value,
+        *,
+        spark: SparkSession | None = None,
+    ) -> JobClientBase:
+        """A client for a schema; it may use the session as long as it is open.
 
-    @property
-    def destination_name(self) -> str:
-        """The name by which the registry knows it."""
-        return self.spec.name
+        Without a configuration one is made from the settings (`configured`).
+        """
 
-    def settings(self, settings: Settings, *, pipeline_name: str, master: str) -> Any:
-        """The arguments completed from configuration and checked."""
-        return self.spec.configure(
-            self.arguments, settings=settings, pipeline_name=pipeline_name, master=master
-        )
+    def spec(self) -> type[DestinationClientConfiguration]:
+        """The class of its settings, credentials included."""
 
-    @staticmethod
-    def from_reference(reference: str | Destination) -> Destination:
-        """A name means the destination without arguments."""
-        if isinstance(reference, Destination):
-            return reference
-        return Destination(find_destination(reference), {})
+
+def configured(spec: type[Configuration], initial_config: Any) -> Configuration:
+    """The configuration that was given, or one made from the settings in `[destination.<name>]`."""
+    if isinstance(initial_config, spec):
+        return initial_config
+    name = spec.model_fields["destination_name"].default
+    sections = (SECTION, name) if name else (SECTION,)
+    return resolve_configuration(spec, settings=read_settings(), sections=sections)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING
 
-from penstock.errors import UnknownDestination
-
-if TYPE_CHECKING:
-    from penstock.interfaces.destination import DestinationSpec
+from penstock.errors import InvalidDestinationReference, UnknownDestination
+from penstock.interfaces.reference import DestinationReference
 
 GROUP = "penstock.destinations"
 
@@ -18,13 +15,15 @@ def destination_names() -> tuple[str, ...]:
     return tuple(sorted(entry.name for entry in entry_points(group=GROUP)))
 
 
-def find_destination(name: str) -> DestinationSpec:
-    """Load the declaration of a destination by its name.
+def find_destination(name: str) -> DestinationReference:
+    """Load what is registered under a name.
 
-    >>> find_destination("delta").name
-    'delta'
+    >>> find_destination("delta").spec().__name__
+    'DeltaConfiguration'
     """
     for entry in entry_points(group=GROUP, name=name):
-        spec: DestinationSpec = entry.load()
-        return spec
+        reference = entry.load()
+        if not isinstance(reference, DestinationReference):
+            raise InvalidDestinationReference(name=name, found=f"a {type(reference).__name__}")
+        return reference
     raise UnknownDestination(name=name, known=destination_names())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.errors import DestinationHasFailedJobs
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableReport:
@@ -12,8 +14,16 @@ class TableReport:
 
     table: str
     rows: int | None
-    version: int
+    version: int | None
     skipped: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedJob:
+    """A job that was left out of a load, and why."""
+
+    job_id: str
+    failed_message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +34,7 @@ class PackageReport:
     sequence: int
     tables: tuple[TableReport, ...]
     seconds: float
+    failed_jobs: tuple[FailedJob, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +57,21 @@ class LoadInfo:
         """The ids of the packages, oldest first; empty when there was nothing to load."""
         return [package.load_id for package in self.packages]
 
+    @property
+    def has_failed_jobs(self) -> bool:
+        """Whether some package was loaded without some of its jobs."""
+        return any(package.failed_jobs for package in self.packages)
+
+    def raise_on_failed_jobs(self) -> None:
+        """Raise for the first package that was loaded without some of its jobs."""
+        for package in self.packages:
+            if package.failed_jobs:
+                raise DestinationHasFailedJobs(
+                    destination=self.destination_name,
+                    load_id=package.load_id,
+                    failed_jobs=tuple(job.job_id for job in package.failed_jobs),
+                )
+
     def asdict(self) -> dict[str, Any]:
         """Plain data that can itself be loaded as a table."""
         return {
@@ -58,6 +84,11 @@ class LoadInfo:
                 {"load_id": package.load_id, "table": table.table, "rows": table.rows}
                 for package in self.packages
                 for table in package.tables
+            ],
+            "failed_jobs": [
+                {"load_id": package.load_id, "job_id": job.job_id, "failed_message": job.failed_message}
+                for package in self.packages
+                for job in package.failed_jobs
             ],
             "seconds": dict(self.seconds),
         }
@@ -76,6 +107,7 @@ class LoadInfo:
         for package in self.packages:
             lines.append(f"Package {package.load_id} is loaded:")
             lines += _table_lines(package.tables)
+            lines += [f"  without {job.job_id}: {job.failed_message}" for job in package.failed_jobs]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 

@@ -1,107 +1,126 @@
-"""Applies a sealed package: tables first, then schema and state, and the ledger's row last of all."""
+"""Applies a sealed package: its jobs, then schema and state, and the ledger's row last of all."""
 
 from __future__ import annotations
 
+import json
 import time
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
-from penstock.interfaces import CommitRecord, StoredSchemaRow, TableJob
-from penstock.load.plan import MAX_WORKERS, waves
-from penstock.load.report import PackageReport, TableReport
-from penstock.package import ParsedLoadJobFileName
+from penstock.interfaces import CommitRecord, StorageSchemaInfo
+from penstock.load.engine import Engine
+from penstock.load.plan import chains_of, outcomes
+from penstock.load.prepare import prepare
+from penstock.load.report import FailedJob, PackageReport, TableReport
+from penstock.load.work import Work
+from penstock.package import Retention, package_context
 from penstock.package.storage import as_json
 from penstock.schema import ENGINE_VERSION, Schema
 
 if TYPE_CHECKING:
-    from penstock.interfaces import AppliedJob, DestinationClient, LoadMark, StoredState
-    from penstock.package import Manifest, Package, Packages, TableEntry
-    from penstock.spark.own import SessionPool
+    from collections.abc import Callable, Iterator, Mapping
+
+    from penstock.interfaces import AppliedJob, Ledger, StateInfo
+    from penstock.load.settings import LoaderConfiguration
+    from penstock.load.worker import Opener
+    from penstock.package import Manifest, Package, Packages
+    from penstock.schema import Table
 
 
-def load(
-    manifest: Manifest,
-    package: Package,
-    client: DestinationClient,
-    *,
-    state: StoredState,
-    pool: SessionPool,
-    packages: Packages,
-) -> PackageReport:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Into:
+    """Where a load goes, and where it is written down."""
+
+    opener: Opener
+    ledger: Ledger
+    packages: Packages
+    check: Callable[[], None]
+    """Raises when another run has taken over; asked before anything that lasts."""
+    retention: Retention
+
+
+def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfiguration) -> PackageReport:
     """Roll a sealed package forward. Any process may do it, any number of times: the result is the same."""
     started = time.monotonic()
-    mark = manifest.mark
-    schema = Schema.from_dict(dict(manifest.schema))
-    ledger = client.ledger()
-    ledger.initialize()
-    applied = _apply_all(manifest, package, schema, client, mark, pool)
-    packages.commit(manifest)
-    ledger.store_schema(_schema_row(schema))
-    last = ledger.last_state(manifest.pipeline_name)
-    if last is None or last.version_hash != state.version_hash:
-        ledger.store_state(state, schema_hash=schema.version_hash)
-    ledger.commit(
-        CommitRecord(
-            load_id=manifest.load_id,
-            schema_name=manifest.schema_name,
-            schema_version_hash=schema.version_hash,
-            inserted_at=_now(),
-            pipeline_name=manifest.pipeline_name,
-            sequence=manifest.sequence,
-            manifest_hash=mark.manifest_hash,
-            tables={
-                job.table: {"before": job.version_before, "after": job.version_after, "rows": job.rows}
-                for job in applied
-            },
-        )
-    )
-    packages.finish(manifest.load_id)
-    tables = tuple(
-        TableReport(table=job.table, rows=job.rows, version=job.version_after, skipped=job.skipped)
-        for job in applied
-    )
+    package, opener = into.packages.package(manifest.load_id), into.opener
+    chains = chains_of(manifest.tables, opener.schema.tables)
+    into.ledger.initialize()
+    with _at_hand(package, state):
+        with opener.client() as client:
+            staged = prepare(client, package, chains, lambda: _tables_before(into.ledger, opener.schema))
+        work = Work(package, into.packages.normalized, chains)
+        Engine(work, opener, staged=staged, rules=rules, check=into.check).run()
+        applied = outcomes(work.results())
+        into.check()
+        into.packages.commit(manifest)
+        _write_down(manifest, into, state, applied)
+        with opener.client() as client:
+            client.complete_load(manifest.load_id)
+    into.packages.finish(manifest.load_id, retention=into.retention)
     return PackageReport(
         load_id=manifest.load_id,
         sequence=manifest.sequence,
-        tables=tables,
+        tables=tuple(
+            TableReport(table=job.table, rows=job.rows, version=job.version_after, skipped=job.skipped)
+            for job in applied.values()
+        ),
+        failed_jobs=tuple(
+            FailedJob(job_id=job, failed_message=message) for job, message in work.failed().items()
+        ),
         seconds=time.monotonic() - started,
     )
 
 
-def _apply_all(
-    manifest: Manifest,
-    package: Package,
-    schema: Schema,
-    client: DestinationClient,
-    mark: LoadMark,
-    pool: SessionPool,
-) -> list[AppliedJob]:
-    """Tables of a wave side by side; a failing table lets the others of its wave finish and then raises."""
-
-    def apply_one(entry: TableEntry) -> AppliedJob:
-        frame = package.job(entry.job).frame
-        job = TableJob(table=entry.table, write_disposition=entry.write_disposition, frame=frame)
-        placed = package.jobs.board().jobs[ParsedLoadJobFileName.parse(entry.job).job_id()]
-        if placed.state == "new_jobs":
-            package.jobs.start(entry.job)
-        with pool.session() as spark:
-            applied = client.apply(job, mark, spark=spark)
-        if placed.state != "completed_jobs":
-            package.jobs.complete(entry.job, asdict(applied))
-        return applied
-
-    done: list[AppliedJob] = []
-    for wave in waves(manifest.tables, schema.tables):
-        with ThreadPoolExecutor(max_workers=MAX_WORKERS, thread_name_prefix="penstock-load") as workers:
-            running = [workers.submit(apply_one, entry) for entry in wave]
-        done += [future.result() for future in running]
-    return done
+def finish(manifest: Manifest, into: Into, *, state: StateInfo) -> None:
+    """A load that is in the ledger is complete; what a process that died left undone is done here."""
+    package = into.packages.package(manifest.load_id)
+    with _at_hand(package, state), into.opener.client() as client:
+        client.complete_load(manifest.load_id)
+    into.packages.finish(manifest.load_id, retention=into.retention)
 
 
-def _schema_row(schema: Schema) -> StoredSchemaRow:
-    return StoredSchemaRow(
+@contextmanager
+def _at_hand(package: Package, state: StateInfo) -> Iterator[None]:
+    """What `load_package` gives; destinations that keep states find the pipeline's where dlt has it."""
+    with package_context(package) as document:
+        kept = {**state._asdict(), "created_at": state.created_at.isoformat()}
+        cast("dict[str, Any]", document["state"])["pipeline_state"] = kept
+        yield
+
+
+def _write_down(manifest: Manifest, into: Into, state: StateInfo, applied: Mapping[str, AppliedJob]) -> None:
+    """Schema and state first: they count once the load does."""
+    schema = into.opener.schema
+    into.ledger.store_schema(_schema_row(schema))
+    last = into.ledger.last_state(manifest.pipeline_name)
+    if last is None or last.version_hash != state.version_hash:
+        into.ledger.store_state(state, schema_hash=schema.version_hash)
+    into.ledger.commit(
+        CommitRecord(
+            load_id=manifest.load_id,
+            schema_name=manifest.schema_name,
+            schema_version_hash=schema.version_hash,
+            inserted_at=_now().isoformat(),
+            pipeline_name=manifest.pipeline_name,
+            sequence=manifest.sequence,
+            manifest_hash=manifest.content_hash,
+            tables={
+                job.table: {"before": job.version_before, "after": job.version_after, "rows": job.rows}
+                for job in applied.values()
+            },
+        )
+    )
+
+
+def _tables_before(ledger: Ledger, schema: Schema) -> Mapping[str, Table]:
+    stored = ledger.last_schema(schema.name)
+    return Schema.from_dict(json.loads(stored.schema)).tables if stored else {}
+
+
+def _schema_row(schema: Schema) -> StorageSchemaInfo:
+    return StorageSchemaInfo(
         version=schema.version,
         engine_version=ENGINE_VERSION,
         inserted_at=_now(),
@@ -111,5 +130,5 @@ def _schema_row(schema: Schema) -> StoredSchemaRow:
     )
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat()
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -18,6 +18,7 @@ from penstock.normalize.shape import group_of, nested_schema
 from penstock.normalize.steps import parse_rows, stamp_rows
 from penstock.normalize.tree import Node, Object, ordered_like, parse_tree, pruned
 from penstock.package import DataFolder, JobFile, Package, ParsedLoadJobFileName, TableEntry
+from penstock.package.extracted import Extracted
 from penstock.package.ids import file_id
 from penstock.schema import unique_names
 from penstock.spark.folders import folder_facts, folder_of
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.normalize.shape import NameKeys
+    from penstock.package.extracted import ExtractedTable
     from penstock.schema import NamingConvention, Schema
 
 # An example row tells the order of keys; a longer one is not worth sending to the driver.
@@ -64,7 +66,7 @@ def normalize(
     naming: NamingConvention,
     table_extras: Mapping[str, Any],
 ) -> Normalized:
-    """Give every extracted resource its tables.
+    """Give every extracted table its final shape, and its nested tables.
 
     Safe to run again: each attempt writes to a folder of its own.
     """
@@ -72,17 +74,18 @@ def normalize(
     attempt = uuid.uuid4().hex[:12]
     after = schema.clone()
     roots: list[_Root] = []
-    for index, resource in enumerate(package.extracted()["resources"]):
-        if not resource["rows"]:
+    for index, table in enumerate(Extracted.from_dict(package.extracted()).tables):
+        if not table.rows:
             continue
         folder = f"data/normalized/{attempt}/{index:05d}"
         root = _normalize_root(
-            package, resource, folder, after, spark=spark, naming=naming, table_extras=table_extras
+            package, table, folder, after, spark=spark, naming=naming, table_extras=table_extras
         )
         for plan in root.plans:
             after.update_table(plan.table)
         roots.append(root)
-    folders = _describe_folders(package, f"data/normalized/{attempt}", spark)
+    # Without a single row there is no folder: such a package brings nothing but state.
+    folders = _describe_folders(package, f"data/normalized/{attempt}", spark) if roots else {}
     entries = [
         _add_job(package, plan, root, folders[root.folder], attempt)
         for root in roots
@@ -100,7 +103,7 @@ def normalize(
 
 def _normalize_root(
     package: Package,
-    resource: Mapping[str, Any],
+    table: ExtractedTable,
     folder: str,
     schema: Schema,
     *,
@@ -108,32 +111,30 @@ def _normalize_root(
     naming: NamingConvention,
     table_extras: Mapping[str, Any],
 ) -> _Root:
-    raw = _raw_rows(package, resource["folder"], spark)
-    tree = _learn(raw, resource, package)
+    raw = _raw_rows(package, table.folder, spark)
+    tree = _learn(raw, table, package)
 
     def name_keys(keys: Sequence[str]) -> Mapping[str, str]:
         return unique_names(keys, naming, fold_case=True)
 
     data = spark_path(f"{package.path}/{folder}")
     rows_out = _shape(raw, tree, name_keys, data, load_id=package.load_id)
-    if rows_out is not None and rows_out != resource["rows"]:
+    if rows_out is not None and rows_out != table.rows:
         raise InternalError(
-            f"{resource['rows']} rows of {resource['table']} went in and {rows_out} came out",
+            f"{table.rows} rows of {table.table} went in and {rows_out} came out",
             hint="keep the package folder and report this",
         )
     root = group_of(tree, name_keys)
     columns = nested_schema(tree, name_keys)
     seen = _ask(questions(root), spark.read.schema(columns).parquet(data))
     hints = RootHints(
-        table=naming.normalize_tables_path(resource["table"]),
-        resource=resource["resource"],
-        write_disposition=resource["write_disposition"],
+        table=naming.normalize_tables_path(table.table),
+        resource=table.resource,
+        write_disposition=table.write_disposition,
         extras=table_extras,
     )
     plans = plan_tables(root, hints, seen, stored=schema.tables, naming=naming)
-    return _Root(
-        folder=folder, plans=plans, columns=columns, report=_report(plans, resource, rows_out, schema)
-    )
+    return _Root(folder=folder, plans=plans, columns=columns, report=_report(plans, table, rows_out, schema))
 
 
 def _raw_rows(package: Package, folder: str, spark: SparkSession) -> DataFrame:
@@ -144,7 +145,7 @@ def _raw_rows(package: Package, folder: str, spark: SparkSession) -> DataFrame:
     )
 
 
-def _learn(raw: DataFrame, resource: Mapping[str, Any], package: Package) -> Node:
+def _learn(raw: DataFrame, table: ExtractedTable, package: Package) -> Node:
     """One aggregate over all rows: their common type, and the first row for the order of its keys."""
     parsed = raw.withColumn("value", F.try_parse_json("row"))
     unreadable = F.col("value").isNull()
@@ -157,7 +158,7 @@ def _learn(raw: DataFrame, resource: Mapping[str, Any], package: Package) -> Nod
     ).collect()[0]
     if found["unreadable"]:
         raise RowsNotReadable(
-            table=resource["table"],
+            table=table.table,
             rows=found["unreadable"],
             example=found["example"],
             package=package.path,
@@ -241,13 +242,13 @@ def _add_job(package: Package, plan: TablePlan, root: _Root, folder: DataFolder,
 
 
 def _report(
-    plans: Sequence[TablePlan], resource: Mapping[str, Any], rows_out: int | None, schema: Schema
+    plans: Sequence[TablePlan], extracted: ExtractedTable, rows_out: int | None, schema: Schema
 ) -> RootReport:
     before = schema.tables
     known = [plan.table for plan in plans if plan.table.name in before]
     return RootReport(
         table=plans[0].table.name,
-        rows_in=resource["rows"],
+        rows_in=extracted.rows,
         rows_out=rows_out,
         tables=tuple(plan.table.name for plan in plans),
         new_tables=tuple(plan.table.name for plan in plans if plan.table.name not in before),

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from penstock.interfaces.ledger import CommitRecord, StoredSchemaRow, StoredState
+from penstock.interfaces.ledger import CommitRecord, StateInfo, StorageSchemaInfo
 from penstock.package.storage import FileStorage, as_json
 
 if TYPE_CHECKING:
@@ -42,19 +42,27 @@ class FileLedger:
         document = self._store.read_json(_load_file(schema_name, load_id))
         return _commit_record(document) if document is not None else None
 
-    def store_schema(self, row: StoredSchemaRow) -> None:
+    def last_commit(self, pipeline_name: str) -> CommitRecord | None:
+        """The newest complete load of a pipeline."""
+        for name in sorted(self._names(LOADS), key=_load_of_commit, reverse=True):
+            document = self._store.read_json(f"{LOADS}/{name}") or {}
+            if document.get("pipeline_name") == pipeline_name and document.get("status") == 0:
+                return _commit_record(document)
+        return None
+
+    def store_schema(self, row: StorageSchemaInfo) -> None:
         """Keep a schema version; keeping the same one twice changes nothing."""
         digest = _hex(row.version_hash)
         if any(name.endswith(f"__{digest}.jsonl") for name in self._names(VERSIONS, row.schema_name)):
             return
-        stamp = datetime.fromisoformat(row.inserted_at).timestamp()
-        self._store.put(f"{VERSIONS}/{row.schema_name}__{stamp:.6f}__{digest}.jsonl", as_json(asdict(row)))
+        name = f"{row.schema_name}__{row.inserted_at.timestamp():.6f}__{digest}.jsonl"
+        self._store.put(f"{VERSIONS}/{name}", as_json(_document(row)))
 
-    def store_state(self, row: StoredState, *, schema_hash: str) -> None:
+    def store_state(self, row: StateInfo, *, schema_hash: str) -> None:
         """Keep a pipeline state; it counts only once its load is committed."""
-        name = f"{STATES}/{row.pipeline_name}__{row.load_id}__{_hex(schema_hash)}.jsonl"
-        document = asdict(row)
-        document["_dlt_load_id"] = document.pop("load_id")
+        name = f"{STATES}/{row.pipeline_name}__{row.dlt_load_id}__{_hex(schema_hash)}.jsonl"
+        document = _document(row)
+        document["_dlt_load_id"] = document.pop("dlt_load_id")
         self._store.put(name, as_json(document))
 
     def commit(self, record: CommitRecord) -> bool:
@@ -63,24 +71,28 @@ class FileLedger:
             _load_file(record.schema_name, record.load_id), as_json(asdict(record))
         )
 
-    def last_schema(self, schema_name: str | None = None) -> StoredSchemaRow | None:
+    def last_schema(self, schema_name: str | None = None) -> StorageSchemaInfo | None:
         """The newest stored version of one schema, or of any."""
         names = self._names(VERSIONS, schema_name)
         if not names:
             return None
         newest = max(names, key=lambda name: float(name.split("__")[-2]))
         document = self._store.read_json(f"{VERSIONS}/{newest}") or {}
-        return StoredSchemaRow(**{key: document[key] for key in StoredSchemaRow.__dataclass_fields__})
+        moment = datetime.fromisoformat(document["inserted_at"])
+        return StorageSchemaInfo(
+            **{**{key: document[key] for key in StorageSchemaInfo._fields}, "inserted_at": moment}
+        )
 
-    def last_state(self, pipeline_name: str) -> StoredState | None:
+    def last_state(self, pipeline_name: str) -> StateInfo | None:
         """The newest state of a pipeline that belongs to a complete load."""
-        loads = {name.removesuffix(".jsonl").rsplit("__", 1)[-1]: name for name in self._names(LOADS)}
+        loads = {_load_of_commit(name): name for name in self._names(LOADS)}
         for name in sorted(self._names(STATES, pipeline_name), key=_load_of_state, reverse=True):
             load = loads.get(_load_of_state(name))
             if load is not None and (self._store.read_json(f"{LOADS}/{load}") or {}).get("status") == 0:
                 document = self._store.read_json(f"{STATES}/{name}") or {}
-                document["load_id"] = document["_dlt_load_id"]
-                return StoredState(**{key: document[key] for key in StoredState.__dataclass_fields__})
+                document["dlt_load_id"] = document["_dlt_load_id"]
+                document["created_at"] = datetime.fromisoformat(document["created_at"])
+                return StateInfo(**{key: document[key] for key in StateInfo._fields})
         return None
 
     def rows(self, table: str) -> Sequence[Mapping[str, Any]]:
@@ -98,6 +110,10 @@ def _load_file(schema_name: str, load_id: str) -> str:
     return f"{LOADS}/{schema_name}__{load_id}.jsonl"
 
 
+def _load_of_commit(name: str) -> str:
+    return name.removesuffix(".jsonl").rsplit("__", 1)[-1]
+
+
 def _load_of_state(name: str) -> str:
     return name.split("__")[-2]
 
@@ -107,6 +123,13 @@ def _commit_record(document: Mapping[str, Any]) -> CommitRecord:
     return CommitRecord(
         **{key: document[key] for key in CommitRecord.__dataclass_fields__ if key in document}
     )
+
+
+def _document(row: StorageSchemaInfo | StateInfo) -> dict[str, Any]:
+    return {
+        key: value.isoformat() if isinstance(value, datetime) else value
+        for key, value in row._asdict().items()
+    }
 
 
 def _hex(version_hash: str) -> str:

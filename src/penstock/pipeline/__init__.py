@@ -5,7 +5,11 @@ Gives:   a finished load, and a way to read it back.
 Touches: every room below.
 """
 
+from penstock.interfaces.reading import use_reader
 from penstock.pipeline.factory import dataset, pipeline
 from penstock.pipeline.pipeline import Pipeline
+from penstock.pipeline.stages import read_items
+
+use_reader(read_items)
 
 __all__ = ["Pipeline", "dataset", "pipeline"]

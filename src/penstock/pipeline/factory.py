@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.config import pipelines_folder, read_settings
+from penstock.config import pipelines_folder
 from penstock.errors import InvalidDatasetName
 from penstock.interfaces import Destination
 from penstock.pipeline import stages
 from penstock.pipeline.pipeline import Pipeline
-from penstock.pipeline.workdir import check_name
+from penstock.pipeline.workdir import WorkDir, check_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,13 +50,14 @@ def dataset(
     """
     found = Destination.from_reference(destination)
     check_name(dataset_name, InvalidDatasetName)
-    settings = read_settings()
-    client = stages.open_client(
-        found, dataset_name=dataset_name, pipeline_name=dataset_name, spark=spark, settings=settings
+    target = stages.open_target(
+        found,
+        dataset_name=dataset_name,
+        pipeline_name=dataset_name,
+        workdir=WorkDir(pipelines_folder() / dataset_name),
+        spark=spark,
     )
-    return stages.open_dataset(
-        client, name=dataset_name, spark=spark, settings=settings, needs=found.spec.capabilities.spark_needs
-    )
+    return stages.open_dataset(target, spark=spark)
 
 
 def _default_name() -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.config import read_settings
+from penstock.config import in_scope
 from penstock.errors import InvalidDatasetName, UsageError
-from penstock.interfaces import Destination, Resource
+from penstock.interfaces import Destination
+from penstock.interfaces.current import during
 from penstock.pipeline import stages
-from penstock.pipeline.target import Target
 from penstock.pipeline.workdir import WorkDir, check_name
-from penstock.sources import as_resource
+from penstock.sources import flows_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from penstock.dataset.dataset import Dataset
-    from penstock.interfaces import DestinationClient
+    from penstock.interfaces import Flow
     from penstock.load.report import LoadInfo
+    from penstock.pipeline.target import Target
+    from penstock.schema import Schema
 
 
 class Pipeline:
@@ -52,52 +54,61 @@ class Pipeline:
         """The local folder of this pipeline: caches only."""
         return self.pipelines_dir / self.pipeline_name
 
-    def run(
+    def run(  # noqa: PLR0913 - the arguments are the page's
         self,
         data: Any = None,
         *,
         destination: str | Destination | None = None,
         dataset_name: str | None = None,
         table_name: str | None = None,
-        write_disposition: str | None = None,
+        write_disposition: Any = None,
+        columns: Any = None,
+        primary_key: Any = None,
+        schema: Schema | None = None,
+        table_format: Any = None,
+        schema_contract: Any = None,
     ) -> LoadInfo:
         """Extract, normalize and load `data`; packages left by an earlier run are finished first.
 
-        `data` is a list, an iterator, a generator or a generator function of rows; a row is a dict, or a
-        value that becomes the column `value`. Nested dicts are flattened into columns, nested lists become
-        tables of their own. `table_name` is needed where the data has no name. Without data only what is
-        pending is finished.
+        `data` is a source, a resource, a list of them, or rows: a list, an iterator, a generator, a function
+        that gives one of these, or a frame. A row is a dict, or a value that becomes the column `value`.
+        Nested dicts are flattened into columns, nested lists become tables of their own. `table_name` is
+        needed where the data has no name. The hints are those of every resource, over what they say
+        themselves. Without data only what is pending is finished.
         """
         if destination is not None:
             self.destination = Destination.from_reference(destination)
         self.dataset_name = check_name(dataset_name or self.dataset_name, InvalidDatasetName)
-        resources = self._resources(data, table_name=table_name, write_disposition=write_disposition)
-        return stages.run(self._target(), resources, spark=self._spark)
+        with during(pipeline=self), in_scope(pipeline_name=self.pipeline_name):
+            flows: tuple[Flow, ...] = ()
+            if data is not None:
+                flows = flows_of(
+                    data,
+                    table_name=table_name,
+                    schema=schema,
+                    write_disposition=write_disposition,
+                    columns=columns,
+                    primary_key=primary_key,
+                    table_format=table_format,
+                    schema_contract=schema_contract,
+                )
+            self._check_dispositions(flows)
+            return stages.run(self._target(), flows, spark=self._spark)
 
     def dataset(self) -> Dataset:
         """Read what was loaded: `pipeline.dataset()["items"].df()`."""
-        destination = self._destination()
-        return stages.open_dataset(
-            self._client(),
-            name=self.dataset_name,
-            spark=self._spark,
-            settings=read_settings(),
-            needs=destination.spec.capabilities.spark_needs,
-        )
+        return stages.open_dataset(self._target(), spark=self._spark)
 
-    def _resources(
-        self, data: Any, *, table_name: str | None, write_disposition: str | None
-    ) -> tuple[Resource, ...]:
-        if data is None:
-            return ()
-        allowed = self._destination().spec.capabilities.write_dispositions
-        if write_disposition is not None and write_disposition not in allowed:
-            raise UsageError(
-                f"{self._destination().destination_name} cannot write with {write_disposition!r} yet",
-                hint=f"use one of: {', '.join(sorted(allowed))}",
-                write_disposition=write_disposition,
-            )
-        return (as_resource(data, table_name=table_name),)
+    def _check_dispositions(self, flows: tuple[Flow, ...]) -> None:
+        """Refuse what is known to be refused, before anything is started."""
+        allowed = {*self._destination().capabilities.supported_write_dispositions, "skip"}
+        for said in (stream.hints.disposition for flow in flows for stream in flow.streams):
+            if said is not None and said not in allowed:
+                raise UsageError(
+                    f"{self._destination().destination_name} cannot write with {said!r} yet",
+                    hint=f"use one of: {', '.join(sorted(allowed))}",
+                    write_disposition=said,
+                )
 
     def _destination(self) -> Destination:
         if self.destination is None:
@@ -107,23 +118,13 @@ class Pipeline:
             )
         return self.destination
 
-    def _client(self) -> DestinationClient:
-        return stages.open_client(
+    def _target(self) -> Target:
+        return stages.open_target(
             self._destination(),
             dataset_name=self.dataset_name,
             pipeline_name=self.pipeline_name,
-            spark=self._spark,
-            settings=read_settings(),
-        )
-
-    def _target(self) -> Target:
-        return Target(
-            pipeline_name=self.pipeline_name,
-            dataset_name=self.dataset_name,
-            destination=self._destination(),
-            client=self._client(),
-            settings=read_settings(),
             workdir=WorkDir(self.working_dir),
+            spark=self._spark,
         )
 
     def __repr__(self) -> str:

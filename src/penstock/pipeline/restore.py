@@ -1,4 +1,4 @@
-"""What a pipeline knows at the start of a load: read from the ledger, so that a fresh machine goes on."""
+"""What a pipeline knows at the start of a load: read back, so that a fresh machine goes on."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from penstock.interfaces import WithStateSync
 from penstock.pipeline.state import State, decode_state, new_state
-from penstock.schema import Schema, naming
-from penstock.schema.stored import MAX_NAME_LENGTH
+from penstock.schema import Schema, StoredSchema
+from penstock.schema.frozen import thaw
 
 if TYPE_CHECKING:
-    from penstock.interfaces import Ledger
+    from penstock.interfaces import JobClientBase, Ledger, StateInfo, StorageSchemaInfo
+    from penstock.package.extracted import Extracted
+    from penstock.pipeline.target import Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,20 +25,60 @@ class Known:
     state: State
 
 
-def restore(ledger: Ledger, *, pipeline_name: str, dataset_name: str, destination_type: str) -> Known:
-    """The last complete load's schema and state; new ones where there is none."""
-    stored = ledger.last_state(pipeline_name) if ledger.is_initialized() else None
+def restore(
+    ledger: Ledger, client: JobClientBase, target: Target, *, schema_name: str | None = None
+) -> Known:
+    """The last complete load's schema and state; new ones where there is none.
+
+    The ledger knows both. Where it knows nothing, because it stood on a machine that is gone, a destination
+    that remembers them is asked. Without a `schema_name` the schema is the default one: the first that was
+    ever loaded.
+    """
+    stored = _stored_state(ledger, client, target.pipeline_name)
     if stored is None:
-        name = naming("snake_case", MAX_NAME_LENGTH).normalize_identifier(pipeline_name)
+        name = schema_name or target.default_schema_name
         state = new_state(
-            pipeline_name=pipeline_name,
-            dataset_name=dataset_name,
+            pipeline_name=target.pipeline_name,
+            dataset_name=target.dataset_name,
             schema_name=name,
-            destination_type=destination_type,
+            destination_type=target.destination_type,
         )
     else:
         state = decode_state(stored.state)
-        state["dataset_name"] = dataset_name
-        name = state["default_schema_name"]
-    row = ledger.last_schema(name) if ledger.is_initialized() else None
+        state["dataset_name"] = target.dataset_name
+        name = schema_name or state["default_schema_name"]
+    row = _stored_schema(ledger, target, name)
     return Known(schema=Schema.from_dict(json.loads(row.schema)) if row else Schema(name), state=state)
+
+
+def _stored_state(ledger: Ledger, client: JobClientBase, pipeline_name: str) -> StateInfo | None:
+    if ledger.is_initialized():
+        return ledger.last_state(pipeline_name)
+    if isinstance(client, WithStateSync) and client.is_storage_initialized():
+        return client.get_stored_state(pipeline_name)
+    return None
+
+
+def _stored_schema(ledger: Ledger, target: Target, name: str) -> StorageSchemaInfo | None:
+    if ledger.is_initialized():
+        return ledger.last_schema(name)
+    with target.client(name) as client:
+        if isinstance(client, WithStateSync) and client.is_storage_initialized():
+            return client.get_stored_schema()
+    return None
+
+
+def with_source_schema(schema: Schema, extracted: Extracted) -> Schema:
+    """The schema with what the source says of it: its contract, its nesting, and, at first, its tables."""
+    if extracted.schema is None:
+        return schema
+    brought = StoredSchema.from_dict(thaw(extracted.schema))
+    taken = schema.clone()
+    if schema.is_new:
+        taken.update(brought)
+        return taken
+    stored = taken.stored
+    said = {key: value for key, value in brought.settings.items() if key == "schema_contract"}
+    json_said = {**stored.normalizers.get("json", {}), **brought.normalizers.get("json", {})}
+    taken.update(stored.with_settings(**said).with_normalizers(json=json_said))
+    return taken

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from penstock.errors import SlotTaken, in_stage
-from penstock.extract.run import extract
-from penstock.interfaces import StoredState
+from penstock.config import BaseConfiguration, resolve_configuration
+from penstock.errors import LeaseLost, SlotTaken, in_stage
+from penstock.extract.settings import ExtractConfiguration
+from penstock.interfaces import StateInfo
 from penstock.load.plan import next_sequence
 from penstock.load.report import LoadInfo, PackageReport
-from penstock.load.run import load
+from penstock.load.run import Into, finish, load
+from penstock.load.settings import LoaderConfiguration
+from penstock.load.worker import Opener
 from penstock.normalize.run import normalize
-from penstock.package import Manifest, Package, Packages, create_load_id
-from penstock.pipeline.restore import Known, restore
-from penstock.pipeline.state import ENGINE_VERSION, encode_state, with_version
+from penstock.package import Manifest, Package, Packages
+from penstock.package.extracted import Extracted
+from penstock.package.lease import Lease, held
+from penstock.package.trust import require_trust
+from penstock.pipeline.extracting import extract_flows
+from penstock.pipeline.places import ledger_of, package_root
+from penstock.pipeline.restore import Known, restore, with_source_schema
+from penstock.pipeline.settings import RunConfiguration
+from penstock.pipeline.state import ENGINE_VERSION, encode_state, with_sources, with_version
+from penstock.schema import Schema
 from penstock.spark.own import SessionPool
 from penstock.spark.session import check_session, find_session
 
@@ -24,76 +34,124 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from penstock.interfaces import Resource
+    from penstock.interfaces import Flow
     from penstock.pipeline.target import Target
+    from penstock.schema import NamingConvention
+
+Spec = TypeVar("Spec", bound=BaseConfiguration)
 
 
 class Runner:
     """Carries one call of `Pipeline.run` through the stages."""
 
     def __init__(self, target: Target, *, spark: SparkSession | None) -> None:
-        needs = target.destination.spec.capabilities.spark_needs
+        needs = target.destination.capabilities.spark_needs
         self._target = target
         self._user = find_session(spark, target.settings, needs)
         check_session(self._user, needs)
         self._pool = SessionPool(self._user, needs)
-        self._packages = Packages.at(target.client.package_root(target.pipeline_name))
+        self._client = target.client()
+        self._packages = Packages.at(package_root(target, self._client, master=self._user.master))
+        self._ledger = ledger_of(self._client, self._packages.store)
+        self._rules = self._settings(LoaderConfiguration, "load")
+        self._habits = self._settings(RunConfiguration, "run")
         self._seconds: dict[str, float] = {}
+        self._notes: list[str] = []
 
-    def run(self, resources: Sequence[Resource]) -> LoadInfo:
-        """Pending packages never hide new data: they are finished first, and both are reported."""
+    def run(self, flows: Sequence[Flow]) -> LoadInfo:
+        """Pending packages never hide new data: they are finished first, and both are reported.
+
+        One run of a pipeline at a time: a second one is refused while this one lives.
+        """
         try:
-            reports = self._finish_pending()
-            if resources:
-                reports += self._load_new(resources)
+            with held(
+                self._packages.store,
+                pipeline=self._target.pipeline_name,
+                times=self._habits.lease_times,
+                on_lost=self._pool.interrupt,
+            ) as lease:
+                reports = self._run(flows, lease)
         finally:
             self._pool.close()
         return LoadInfo(
             pipeline_name=self._target.pipeline_name,
             destination_name=self._target.destination.destination_name,
             dataset_name=self._target.dataset_name,
-            location=self._target.client.describe(),
+            location=self._client.displayable_location(),
             packages=tuple(reports),
             seconds=self._seconds,
-            notes=tuple(self._pool.notes),
+            notes=(*self._notes, *self._pool.notes),
         )
 
-    def _finish_pending(self) -> list[PackageReport]:
-        """A sealed package is rolled forward; an extracted one goes on from its files."""
-        reports: list[PackageReport] = []
-        self._packages.tidy()
-        sealed = self._packages.to_roll_forward()
-        if sealed is not None:
-            reports.append(self._load(sealed))
-        unsealed = [*self._packages.with_status("extracted"), *self._packages.with_status("normalized")]
-        for package in sorted(unsealed, key=lambda package: package.load_id):
-            reports += self._normalize_and_load(package, self._known())
+    def _run(self, flows: Sequence[Flow], lease: Lease) -> list[PackageReport]:
+        try:
+            with self._client:
+                reports = self._finish_pending(lease)
+                for package in self._extract(flows):
+                    reports += self._normalize_and_load(package, lease)
+        except Exception as error:
+            # Whatever broke, it broke because our jobs were stopped.
+            if lease.is_lost and not isinstance(error, LeaseLost):
+                raise LeaseLost(epoch=lease.epoch, host=lease.holder.host) from error
+            raise
         return reports
 
-    def _load_new(self, resources: Sequence[Resource]) -> list[PackageReport]:
-        known = self._known()
-        package = self._packages.package(create_load_id())
-        started = time.monotonic()
-        with in_stage("extract", load_id=package.load_id):
-            info = extract(resources, package, schema_name=known.schema.name)
-        self._took("extract", started)
-        if not info.rows:
-            package.store.delete("")
-            return []
-        return self._normalize_and_load(package, known)
+    def _finish_pending(self, lease: Lease) -> list[PackageReport]:
+        """A sealed package is rolled forward, an extracted one goes on, one that is neither goes."""
+        reports: list[PackageReport] = []
+        self._packages.tidy(self._habits.retention)
+        sealed = self._packages.to_roll_forward()
+        if sealed is None and not self._packages.slots.last():
+            require_trust(self._packages.store)
+        elif sealed is not None and self._is_committed(sealed):
+            finish(sealed, self._into(sealed, lease), state=_state_row(sealed))
+        elif sealed is not None:
+            reports.append(self._load(sealed, lease))
+        for package in self._packages.with_status("new"):
+            package.delete()
+        unsealed = [*self._packages.with_status("extracted"), *self._packages.with_status("normalized")]
+        for package in sorted(unsealed, key=lambda package: package.load_id):
+            reports += self._normalize_and_load(package, lease)
+        return reports
 
-    def _normalize_and_load(self, package: Package, known: Known) -> list[PackageReport]:
+    def _extract(self, flows: Sequence[Flow]) -> list[Package]:
+        if not flows:
+            return []
         started = time.monotonic()
-        extras = {"table_format": self._target.destination.destination_name}
-        longest = self._target.destination.spec.capabilities.max_identifier_length
-        naming = known.schema.naming.with_max_length(longest)
+        packages, infos = extract_flows(
+            flows,
+            self._packages,
+            known=self._known,
+            naming=self._naming,
+            dispositions=frozenset(self._target.destination.capabilities.supported_write_dispositions),
+            workload=self._settings(ExtractConfiguration, "extract").workload,
+        )
+        self._notes += [
+            f"{count:,} rows of {name} could not be written and are kept in the table _dlt_quarantine"
+            for info in infos
+            for name, count in info.put_aside.items()
+        ]
+        self._took("extract", started)
+        return packages
+
+    def _normalize_and_load(self, package: Package, lease: Lease) -> list[PackageReport]:
+        started = time.monotonic()
+        extracted = Extracted.from_dict(package.extracted())
+        known = self._known(extracted.schema_name)
+        schema = with_source_schema(known.schema, extracted)
+        table_format = self._target.destination.capabilities.preferred_table_format
         with in_stage("normalize", load_id=package.load_id), self._pool.session() as spark:
-            normalized = normalize(package, known.schema, spark=spark, naming=naming, table_extras=extras)
+            normalized = normalize(
+                package,
+                schema,
+                spark=spark,
+                naming=self._naming(schema),
+                table_extras={"table_format": table_format} if table_format else {},
+            )
         self._took("normalize", started)
-        last = self._packages.last_sealed()
         manifest = Manifest(
             load_id=package.load_id,
-            sequence=next_sequence(last.sequence if last else None),
+            sequence=next_sequence(self._last_sequence()),
             pipeline_name=self._target.pipeline_name,
             dataset_name=self._target.dataset_name,
             schema_name=known.schema.name,
@@ -101,48 +159,79 @@ class Runner:
             folders=normalized.folders,
             schema_before=None if known.schema.is_new else known.schema.version_hash,
             schema=dict(normalized.schema.to_dict()),
-            state=with_version(known.state),
+            state=with_version(with_sources(known.state, extracted)),
         )
+        lease.check()
         if not self._packages.seal(manifest):
             raise SlotTaken(pipeline=manifest.pipeline_name, sequence=manifest.sequence)
-        return [self._load(manifest)]
+        return [self._load(manifest, lease)]
 
-    def _load(self, manifest: Manifest) -> PackageReport:
+    def _load(self, manifest: Manifest, lease: Lease) -> PackageReport:
         started = time.monotonic()
-        package = self._packages.package(manifest.load_id)
+        into = self._into(manifest, lease)
         with in_stage("load", load_id=manifest.load_id):
-            report = load(
-                manifest,
-                package,
-                self._target.client,
-                state=_state_row(manifest),
-                pool=self._pool,
-                packages=self._packages,
-            )
+            report = load(manifest, into, state=_state_row(manifest), rules=self._rules)
         self._target.workdir.save(state=manifest.state, schema=manifest.schema)
         self._took("load", started)
         return report
 
-    def _known(self) -> Known:
-        return restore(
-            self._target.client.ledger(),
+    def _into(self, manifest: Manifest, lease: Lease) -> Into:
+        opener = Opener(
+            destination=self._target.destination,
+            config=self._target.config,
+            schema=Schema.from_dict(dict(manifest.schema)),
+            pool=self._pool,
+        )
+        return Into(
+            opener=opener,
+            ledger=self._ledger,
+            packages=self._packages,
+            check=lease.check,
+            retention=self._habits.retention,
+        )
+
+    def _is_committed(self, manifest: Manifest) -> bool:
+        return (
+            self._ledger.find_commit(schema_name=manifest.schema_name, load_id=manifest.load_id) is not None
+        )
+
+    def _last_sequence(self) -> int | None:
+        """The highest number used: by a sealed load, or by a complete one whose package is gone."""
+        sealed = self._packages.last_sealed()
+        if sealed is not None:
+            return sealed.sequence
+        committed = self._ledger.last_commit(self._target.pipeline_name)
+        return committed.sequence if committed else None
+
+    def _known(self, schema_name: str | None = None) -> Known:
+        return restore(self._ledger, self._client, self._target, schema_name=schema_name)
+
+    def _naming(self, schema: Schema) -> NamingConvention:
+        able = self._target.destination.capabilities
+        return schema.naming.with_max_length(
+            min(able.max_identifier_length, able.max_column_identifier_length)
+        )
+
+    def _settings(self, spec: type[Spec], section: str) -> Spec:
+        return resolve_configuration(
+            spec,
+            settings=self._target.settings,
+            sections=(section,),
             pipeline_name=self._target.pipeline_name,
-            dataset_name=self._target.dataset_name,
-            destination_type=self._target.destination.spec.state_type,
         )
 
     def _took(self, step: str, started: float) -> None:
         self._seconds[step] = self._seconds.get(step, 0.0) + time.monotonic() - started
 
 
-def _state_row(manifest: Manifest) -> StoredState:
+def _state_row(manifest: Manifest) -> StateInfo:
     state: dict[str, Any] = dict(manifest.state)
-    return StoredState(
+    return StateInfo(
         version=state["_state_version"],
         engine_version=ENGINE_VERSION,
         pipeline_name=manifest.pipeline_name,
         state=encode_state(state),
-        created_at=datetime.fromtimestamp(float(manifest.load_id), UTC).isoformat(),
+        created_at=datetime.fromtimestamp(float(manifest.load_id), UTC),
         version_hash=state["_version_hash"],
-        load_id=manifest.load_id,
+        dlt_load_id=manifest.load_id,
     )

@@ -7,62 +7,94 @@ that only declare sources. This is the one module of the house with imports insi
 # ruff: noqa: PLC0415 - see above
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from penstock.config import read_settings
 from penstock.errors import MissingExtra
+from penstock.interfaces import DestinationClientDwhConfiguration
+from penstock.pipeline.target import Target, default_schema_name
+from penstock.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
     from penstock.config import Settings
     from penstock.dataset.dataset import Dataset
-    from penstock.interfaces import Destination, DestinationClient, Resource
+    from penstock.interfaces import Destination, Flow
     from penstock.load.report import LoadInfo
-    from penstock.pipeline.target import Target
+    from penstock.pipeline.workdir import WorkDir
 
 
-def run(target: Target, resources: Sequence[Resource], *, spark: SparkSession | None) -> LoadInfo:
+def run(target: Target, flows: Sequence[Flow], *, spark: SparkSession | None) -> LoadInfo:
     """Everything that `Pipeline.run` does."""
     _require_spark()
     from penstock.pipeline.runner import Runner
 
-    return Runner(target, spark=spark).run(resources)
+    return Runner(target, spark=spark).run(flows)
 
 
-def open_dataset(
-    client: DestinationClient,
-    *,
-    name: str,
-    spark: SparkSession | None,
-    settings: Settings,
-    needs: tuple[str, ...],
-) -> Dataset:
-    """A reader over an opened destination."""
+def read_items(flow: Flow) -> Iterator[Any]:
+    """The items of a source that a user iterates over."""
+    from penstock.extract.reading import read_items as found
+
+    return found(flow)
+
+
+def open_dataset(target: Target, *, spark: SparkSession | None) -> Dataset:
+    """A reader over what a destination holds."""
     _require_spark()
     from penstock.dataset.dataset import Dataset
+    from penstock.package import FileStorage
+    from penstock.pipeline.places import ledger_of, package_root
     from penstock.spark.own import SessionPool
     from penstock.spark.session import check_session, find_session
 
-    user = find_session(spark, settings, needs)
+    needs = target.destination.capabilities.spark_needs
+    user = find_session(spark, target.settings, needs)
     check_session(user, needs)
-    return Dataset(client, name=name, user=user, pool=SessionPool(user, needs))
+    client = target.client()
+    packages = FileStorage(package_root(target, client, master=user.master))
+    return Dataset(
+        client,
+        ledger_of(client, packages),
+        name=target.dataset_name,
+        user=user,
+        pool=SessionPool(user, needs),
+    )
 
 
-def open_client(
+def open_target(
     destination: Destination,
     *,
     dataset_name: str,
     pipeline_name: str,
+    workdir: WorkDir,
     spark: SparkSession | None,
-    settings: Settings,
-) -> DestinationClient:
-    """A destination opened at the place that its settings say."""
-    found = destination.settings(
-        settings, pipeline_name=pipeline_name, master=target_master(spark=spark, settings=settings)
+) -> Target:
+    """A destination with the place that its settings say; nothing is opened yet."""
+    settings = read_settings()
+    schema_name = default_schema_name(pipeline_name)
+    config = destination.configuration(
+        settings,
+        pipeline_name=pipeline_name,
+        dataset_name=dataset_name,
+        master=target_master(spark=spark, settings=settings),
     )
-    return destination.spec.open(found, dataset_name=dataset_name)
+    if isinstance(config, DestinationClientDwhConfiguration):
+        # Fixed here: schemas that come later may have other naming conventions, and mean the same dataset.
+        name = config.normalize_dataset_name(Schema(schema_name))
+        config = config.model_copy(update={"dataset_name": name})
+    return Target(
+        pipeline_name=pipeline_name,
+        dataset_name=dataset_name,
+        default_schema_name=schema_name,
+        destination=destination,
+        config=config,
+        settings=settings,
+        workdir=workdir,
+    )
 
 
 def target_master(*, spark: SparkSession | None, settings: Settings) -> str:

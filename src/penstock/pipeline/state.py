@@ -5,11 +5,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import zlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from penstock.errors import UnsupportedVersion
+from penstock.package.typed import from_typed, to_typed
+from penstock.schema.frozen import thaw
+
+if TYPE_CHECKING:
+    from penstock.package.extracted import Extracted
 
 ENGINE_VERSION = 4
 # A state that unpacks to more is not a state of ours; without a limit a small text could fill the memory.
@@ -41,7 +46,7 @@ def state_hash(state: State) -> str:
     'qUO6oIfrr72iSQcxy+mqkXCPC2a9QFUVDoFP50zmHEo='
     """
     content = {key: value for key, value in state.items() if key not in _NOT_HASHED}
-    text = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
+    text = orjson.dumps(to_typed(content), option=orjson.OPT_SORT_KEYS)
     return base64.b64encode(hashlib.sha3_256(text).digest()).decode()
 
 
@@ -60,7 +65,7 @@ def encode_state(state: State) -> str:
     'eNqrVkpUsjKsBQAIKgIJ'
     """
     shared = {key: value for key, value in state.items() if key != "_local"}
-    return base64.b64encode(zlib.compress(orjson.dumps(shared), level=9)).decode()
+    return base64.b64encode(zlib.compress(orjson.dumps(to_typed(shared)), level=9)).decode()
 
 
 def decode_state(text: str) -> State:
@@ -73,4 +78,17 @@ def decode_state(text: str) -> State:
     if document.get("_state_engine_version", ENGINE_VERSION) > ENGINE_VERSION:
         has = str(document["_state_engine_version"])
         raise UnsupportedVersion(what="the pipeline state", has=has, supports=f"up to {ENGINE_VERSION}")
-    return document
+    found: State = from_typed(document)
+    return found
+
+
+def with_sources(state: State, extracted: Extracted) -> State:
+    """The state after a package: what its resources remember, and the name of its schema.
+
+    Everything in it can be written as JSON. A package that does not know leaves the state as it is.
+    """
+    names = state["schema_names"]
+    named = names if extracted.schema_name in names else [*names, extracted.schema_name]
+    sources = state.get("sources", {}) if extracted.state is None else thaw(extracted.state)
+    plain: State = to_typed({**state, "schema_names": named, "sources": sources})
+    return plain

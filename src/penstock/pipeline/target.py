@@ -5,19 +5,41 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from penstock.schema import Schema, naming
+from penstock.schema.stored import MAX_NAME_LENGTH
+
 if TYPE_CHECKING:
     from penstock.config import Settings
-    from penstock.interfaces import Destination, DestinationClient
+    from penstock.interfaces import Destination, DestinationClientConfiguration, JobClientBase
     from penstock.pipeline.workdir import WorkDir
+
+
+def default_schema_name(pipeline_name: str) -> str:
+    """The name of the schema of a pipeline whose sources name none.
+
+    >>> default_schema_name("MyShop-eu")
+    'my_shop_eu'
+    """
+    return naming("snake_case", MAX_NAME_LENGTH).normalize_identifier(pipeline_name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Where a pipeline's loads go."""
+    """One dataset of one destination, as one pipeline sees it."""
 
     pipeline_name: str
     dataset_name: str
+    default_schema_name: str
     destination: Destination
-    client: DestinationClient
+    config: DestinationClientConfiguration
     settings: Settings
     workdir: WorkDir
+
+    @property
+    def destination_type(self) -> str:
+        """How the state names the destination."""
+        return self.config.destination_type or self.destination.destination_name
+
+    def client(self, schema_name: str | None = None) -> JobClientBase:
+        """A client without a session: for what the destination knows, not for writing."""
+        return self.destination.client(Schema(schema_name or self.default_schema_name), self.config)

@@ -17,10 +17,11 @@ from penstock.schema.models import columns_of_model, contract_of_model
 from penstock.schema.names import NamingConvention, naming
 from penstock.schema.path import EACH, Path, path_of, path_text
 from penstock.schema.relations import Relation, relations
+from penstock.schema.rootkeys import root_of
 from penstock.schema.schema import Schema
 from penstock.schema.sparktypes import spark_type
 from penstock.schema.stored import StoredSchema, TStoredSchema, check_schema_name
-from penstock.schema.table import Table, TTableSchema, WriteDisposition
+from penstock.schema.table import Table, TSchemaTables, TTableSchema, TWriteDisposition
 from penstock.schema.terms import Terms
 from penstock.schema.types import DATA_TYPES, DataType, data_type
 from penstock.schema.unique import NameCollision, collisions, plain_name, unique_names
@@ -46,11 +47,12 @@ __all__ = [
     "Schema",
     "StoredSchema",
     "TColumnSchema",
+    "TSchemaTables",
     "TStoredSchema",
     "TTableSchema",
+    "TWriteDisposition",
     "Table",
     "Terms",
-    "WriteDisposition",
     "check_schema_name",
     "collisions",
     "columns_of_model",
@@ -68,6 +70,7 @@ __all__ = [
     "path_text",
     "plain_name",
     "relations",
+    "root_of",
     "schema_file_name",
     "spark_type",
     "unique_names",

@@ -12,7 +12,7 @@ from penstock.schema.frozen import FrozenMap, freeze, thaw
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-WriteDisposition = Literal["skip", "append", "replace", "merge"]
+TWriteDisposition = Literal["skip", "append", "replace", "merge"]
 
 _FIELDS: Final = ("name", "parent", "resource", "write_disposition")
 _NO_COLUMNS: Final = FrozenMap[Column]()
@@ -25,7 +25,7 @@ TTableSchema = TypedDict(
         "columns": dict[str, TColumnSchema],
         "parent": str,
         "resource": str,
-        "write_disposition": WriteDisposition,
+        "write_disposition": TWriteDisposition,
         "description": str,
         "schema_contract": Any,
         "table_format": str,
@@ -38,6 +38,9 @@ TTableSchema = TypedDict(
     total=False,
 )
 """A table as the public API takes and gives it; any other key that begins with `x-` is kept as well."""
+
+TSchemaTables = dict[str, TTableSchema]
+"""Tables by name; also what a load adds to them: new tables, and known ones with their new columns only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +56,7 @@ class Table:
     columns: Mapping[str, Column] = field(default=_NO_COLUMNS)
     parent: str | None = None
     resource: str | None = None
-    write_disposition: WriteDisposition | None = None
+    write_disposition: TWriteDisposition | None = None
     extras: Mapping[str, Any] = field(default=_NO_EXTRAS)
 
     def __post_init__(self) -> None:
@@ -116,7 +119,7 @@ class Table:
         """Copy with other keys of the document forgotten."""
         return replace(self, extras=FrozenMap(self.extras).without(*keys))
 
-    def with_write_disposition(self, write_disposition: WriteDisposition) -> Table:
+    def with_write_disposition(self, write_disposition: TWriteDisposition) -> Table:
         """Copy that is written in another way."""
         return replace(self, write_disposition=write_disposition)
 

@@ -1,10 +1,33 @@
-"""Where the water enters: what a user hands over becomes resources.
+"""Where the water enters: sources, resources and transformers are declared here.
 
-Takes:   lists, iterators, generators and generator functions.
-Gives:   `Resource` records; nothing is read until extract asks for rows.
-Touches: interfaces, errors.
+Takes:   functions, generators, data and frames of users.
+Gives:   declarations that do nothing until they are read, and the flows that extract reads.
+Touches: interfaces, schema, config, errors.
 """
 
-from penstock.sources.wrap import as_resource
+from typing import Any
 
-__all__ = ["as_resource"]
+from penstock.sources.factory import SourceFactory
+from penstock.sources.given import flows_of
+from penstock.sources.resource import Resource
+from penstock.sources.source import Source
+
+DltResource = Resource
+DltSource = Source
+AnySourceFactory = SourceFactory
+TDataItem = Any
+"""One row, or one frame."""
+TDataItems = Any
+"""A row, a page of rows, or a frame."""
+
+__all__ = [
+    "AnySourceFactory",
+    "DltResource",
+    "DltSource",
+    "Resource",
+    "Source",
+    "SourceFactory",
+    "TDataItem",
+    "TDataItems",
+    "flows_of",
+]

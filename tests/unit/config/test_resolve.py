@@ -1,19 +1,27 @@
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime  # noqa: TC003 - pydantic reads it
+from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import Field
+from pydantic import Field, ValidationError, model_validator
 
 from penstock.config import (
     BaseConfiguration,
     CredentialsConfiguration,
+    CustomLoaderDocProvider,
+    NotResolved,
     Settings,
     TSecretStrValue,
     configspec,
     resolve_configuration,
 )
-from penstock.errors import ConfigFieldMissing, ConfigValueCannotBeCoerced, ValueNotSecret
+from penstock.errors import (
+    ConfigFieldMissing,
+    ConfigProviderFailed,
+    ConfigValueCannotBeCoerced,
+    ValueNotSecret,
+)
 
 HUB = ("sources", "hub", "github")
 
@@ -152,3 +160,284 @@ def test_a_plain_class_becomes_a_spec_with_and_without_brackets() -> None:
 
     assert issubclass(spec, BaseConfiguration)
     assert found.twice() == 8
+
+
+@configspec
+class Key(CredentialsConfiguration):
+    token: TSecretStrValue = None  # type: ignore[assignment]
+
+
+@configspec
+class Either(BaseConfiguration):
+    credentials: Login | Key
+
+
+def credentials_of(spec: type[Any], **told: Any) -> Any:
+    return resolve_configuration(spec, settings=Settings(**told)).credentials
+
+
+@pytest.mark.parametrize(
+    ("told", "kind"),
+    [
+        ({"environment": {"CREDENTIALS__USER": "ada", "CREDENTIALS__PASSWORD": "x"}}, Login),
+        ({"environment": {"CREDENTIALS__TOKEN": "t"}}, Key),
+        ({"environment": {"CREDENTIALS": "ada:x"}}, Login),
+        ({"environment": {"CREDENTIALS": '{"token": "t"}'}}, Key),
+        ({"environment": {"CREDENTIALS__USER": "ada", "CREDENTIALS__TOKEN": "t"}}, Key),
+    ],
+)
+def test_of_several_specs_the_first_that_can_be_filled_is_taken(told: dict[str, Any], kind: type) -> None:
+    assert type(credentials_of(Either, **told)) is kind
+
+
+def test_where_none_of_several_specs_can_be_filled_all_their_fields_are_named() -> None:
+    with pytest.raises(ConfigFieldMissing) as caught:
+        credentials_of(Either)
+
+    assert list(caught.value.fields) == [
+        "credentials",
+        "credentials.user (Login)",
+        "credentials.password (Login)",
+        "credentials.token (Key)",
+    ]
+
+
+def test_one_value_that_no_spec_can_read_is_refused_without_being_shown() -> None:
+    with pytest.raises(ConfigValueCannotBeCoerced) as caught:
+        credentials_of(Base, environment={"CREDENTIALS": "hunter2"})
+
+    assert caught.value.place == "environment: CREDENTIALS"
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_message_of_the_one_who_took_a_text_apart_shows_no_piece_of_it() -> None:
+    @configspec
+    class Chatty(CredentialsConfiguration):
+        port: int = None  # type: ignore[assignment]
+
+        def parse_native_representation(self, native_value: Any) -> None:
+            self.port = int(native_value.split(":")[1])
+
+    with pytest.raises(ConfigValueCannotBeCoerced) as caught:
+        resolve_configuration(Chatty, settings=Settings(), explicit="ada:lovelace")  # type: ignore[arg-type]
+
+    assert "lovelace" not in str(caught.value)
+    assert "invalid literal" in str(caught.value)
+
+
+def test_one_text_beats_single_fields() -> None:
+    told = {"CREDENTIALS": "ada:x", "CREDENTIALS__PASSWORD": "y"}
+
+    assert credentials_of(Base, environment=told).password == "x"
+
+
+def test_a_section_ends_the_search_for_one_text() -> None:
+    login = credentials_of(
+        Base, secrets={"credentials": {"user": "ada", "password": "x"}}, document={"credentials": "eve:y"}
+    )
+
+    assert (login.user, login.password) == ("ada", "x")
+
+
+def test_what_is_no_secret_in_credentials_may_stand_in_the_file_that_is_not_for_secrets() -> None:
+    login = credentials_of(
+        Base,
+        environment={"CREDENTIALS__PASSWORD": "x"},
+        document={"credentials": {"user": "ada"}},
+    )
+
+    assert login.user == "ada"
+
+
+def test_one_text_in_the_file_that_is_not_for_secrets_is_refused() -> None:
+    with pytest.raises(ValueNotSecret, match=r"config\.toml: credentials"):
+        credentials_of(Base, document={"credentials": "ada:x"})
+
+
+def test_a_secret_in_the_wrong_file_does_not_matter_where_an_earlier_place_has_it() -> None:
+    login = credentials_of(
+        Base,
+        secrets={"credentials": {"user": "ada", "password": "s3cret-of-mine"}},
+        document={"credentials": {"password": "s3cret-elsewhere"}},
+    )
+
+    assert login.password == "s3cret-of-mine"
+
+
+def test_credentials_in_the_call_are_completed_by_providers() -> None:
+    told = Settings(environment={"CREDENTIALS__PASSWORD": "x", "CREDENTIALS__USER": "eve"})
+
+    for given in ({"user": "ada"}, Login(user="ada")):
+        found = resolve_configuration(Base, settings=told, explicit={"credentials": given})
+        assert (found.credentials.user, found.credentials.password) == ("ada", "x")
+
+
+def test_values_of_an_instance_are_defaults() -> None:
+    told = Settings(environment={"PAGES": "3"})
+
+    found = resolve_configuration(Api(url="mine", pages=7, verify=False), settings=told)
+
+    assert found == Api(url="mine", pages=3, verify=False)
+
+
+def test_an_instance_as_the_default_of_a_field_is_completed_and_overridden() -> None:
+    @configspec
+    class Holder(BaseConfiguration):
+        credentials: Login = Login(user="ada")
+
+    told = {"CREDENTIALS__PASSWORD": "x"}
+
+    assert credentials_of(Holder, environment=told).user == "ada"
+    assert credentials_of(Holder, environment={**told, "CREDENTIALS__USER": "eve"}).user == "eve"
+
+
+def test_optional_credentials_of_which_only_a_part_is_there_are_none() -> None:
+    found = resolve_configuration(
+        Base,
+        settings=Settings(environment={"CREDENTIALS": "ada:x", "SPARE__USER": "eve"}),
+    )
+
+    assert found.spare is None
+
+
+def test_a_spec_without_required_fields_is_there_even_where_it_is_optional() -> None:
+    @configspec
+    class Csv(BaseConfiguration):
+        delimiter: str = ","
+
+    @configspec
+    class Holder(BaseConfiguration):
+        csv: Csv | None = None
+
+    assert resolve_configuration(Holder, settings=Settings()).csv == Csv()
+
+
+def test_a_field_marked_so_is_asked_of_nobody() -> None:
+    @configspec
+    class Bound(BaseConfiguration):
+        dataset_name: Annotated[str, NotResolved()] = "mine"
+        kind: Annotated[str, NotResolved()]
+
+    told = Settings(environment={"DATASET_NAME": "theirs", "KIND": "theirs"})
+
+    assert resolve_configuration(Bound, settings=told, explicit={"kind": "k"}).dataset_name == "mine"
+    with pytest.raises(ConfigFieldMissing) as caught:
+        resolve_configuration(Bound, settings=told)
+    assert caught.value.fields == {"kind": ()}
+
+
+def test_a_spec_completes_itself_when_all_is_found() -> None:
+    @configspec
+    class Finished(BaseConfiguration):
+        name: str
+        label: str | None = None
+
+        def on_resolved(self) -> None:
+            self.label = self.label or self.name.upper()
+
+    found = resolve_configuration(Finished, settings=Settings(environment={"NAME": "x"}))
+
+    assert found.label == "X"
+
+
+def test_a_section_of_its_own_needs_no_annotation() -> None:
+    @configspec
+    class Sectioned(BaseConfiguration):
+        __section__ = "mine"
+        name: str = "-"
+
+    told = Settings(environment={"NAME": "bare", "MINE__NAME": "here"})
+
+    assert resolve_configuration(Sectioned, settings=told).name == "here"
+
+
+def test_a_whole_section_is_no_text_but_it_is_an_object() -> None:
+    @configspec
+    class Mixed(BaseConfiguration):
+        name: str = "-"
+        headers: dict[str, str] | None = None
+        extra: Any = None
+
+    table = {"a": "1"}
+    found = resolve_configuration(
+        Mixed, settings=Settings(document={"name": table, "headers": table, "extra": table})
+    )
+
+    assert (found.name, found.headers, found.extra) == ("-", table, table)
+
+
+def test_types_come_from_annotations() -> None:
+    @configspec
+    class Typed(BaseConfiguration):
+        mode: Literal["fast", "slow"] = "slow"
+        since: datetime | None = None
+        ids: set[int] = Field(default_factory=set)
+
+    told = Settings(environment={"MODE": "fast", "SINCE": "2024-05-01T00:00:00Z", "IDS": "[1, 2, 2]"})
+
+    found = resolve_configuration(Typed, settings=told)
+
+    assert (found.mode, found.ids) == ("fast", {1, 2})
+    assert found.since is not None
+    assert found.since.isoformat() == "2024-05-01T00:00:00+00:00"
+
+
+def test_a_check_of_the_whole_spec_is_told_without_the_values() -> None:
+    @configspec
+    class Checked(BaseConfiguration):
+        low: int = 0
+        high: int = 0
+
+        @model_validator(mode="after")
+        def _order(self) -> Any:
+            if self.low > self.high:
+                raise ValueError("low is above high")
+            return self
+
+    with pytest.raises(ConfigValueCannotBeCoerced, match="low is above high"):
+        resolve_configuration(Checked, settings=Settings(environment={"LOW": "5"}))
+
+
+def test_a_provider_that_fails_is_not_passed_over() -> None:
+    def broken() -> dict[str, Any]:
+        raise ConnectionError("no vault at https://vault.example.com")
+
+    settings = Settings(more=(CustomLoaderDocProvider("vault", broken),))
+
+    with pytest.raises(ConfigProviderFailed, match="vault failed: ConnectionError") as caught:
+        resolve_configuration(Api, settings=settings)
+
+    assert isinstance(caught.value.__cause__, ConnectionError)
+
+
+def test_a_provider_for_secrets_may_hold_them_and_others_may_not() -> None:
+    tree = {"credentials": {"user": "ada", "password": "x"}}
+    vault = CustomLoaderDocProvider("vault", lambda: tree)
+    wiki = CustomLoaderDocProvider("wiki", lambda: tree, supports_secrets=False)
+
+    assert credentials_of(Base, more=(vault,)).password == "x"
+    with pytest.raises(ValueNotSecret, match=r"wiki: credentials\.password"):
+        credentials_of(Base, more=(wiki,))
+
+
+def test_a_missing_value_is_a_key_error_too() -> None:
+    with pytest.raises(KeyError):
+        resolve_configuration(Api, settings=Settings())
+
+
+def test_places_of_one_provider_stand_in_one_line_of_the_message() -> None:
+    with pytest.raises(ConfigFieldMissing) as caught:
+        resolve_configuration(Api, settings=Settings(), sections=("sources", "hub"))
+
+    assert caught.value.message.splitlines() == [
+        "Api lacks url",
+        "  url was looked for in:",
+        "    environment: SOURCES__HUB__URL, SOURCES__URL, URL",
+        "    secrets.toml: sources.hub.url, sources.url, url",
+        "    config.toml: sources.hub.url, sources.url, url",
+    ]
+
+
+def test_unknown_fields_of_a_spec_are_refused() -> None:
+    with pytest.raises(ValidationError):
+        Api(url="x", ulr="y")  # type: ignore[call-arg]

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.config import ConfigAccessor, Settings, read_settings
+from penstock.config import ConfigAccessor, Settings, TSecretStrValue, read_settings
+from penstock.config.lookup import Lookup, Sections
 from penstock.config.places import home_folder, jars_folder, pipelines_folder, settings_folder
 from penstock.errors import UsageError
 
@@ -31,6 +32,12 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def write(folder: Path, text: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.toml").write_text(text, encoding="utf-8")
+
+
+def write_secrets(folder: Path, text: str, *, mode: int = 0o600) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "secrets.toml").write_text(text, encoding="utf-8")
+    (folder / "secrets.toml").chmod(mode)
 
 
 @pytest.mark.parametrize(
@@ -176,6 +183,84 @@ def test_the_folder_of_ours_is_in_the_home_folder_unless_told(
     monkeypatch.setenv("HOME", str(tmp_path))
 
     assert home_folder() == tmp_path / ".penstock"
+
+
+def test_secrets_are_read_from_their_own_file_and_before_the_other(project: Path) -> None:
+    write(project / ".penstock", '[a]\nkey = "config"')
+    write_secrets(project / ".penstock", '[a]\nkey = "secrets"')
+
+    assert read_settings().get("a", key="key") == "secrets"
+
+
+def test_a_folder_of_dlt_in_the_home_folder_is_read_where_ours_has_no_files(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_HOME", "")
+    monkeypatch.setenv("HOME", str(tmp_path / "ada"))
+    write(tmp_path / "ada" / ".dlt", 'key = "dlt"')
+    (tmp_path / "ada" / ".penstock" / "pipelines").mkdir(parents=True)
+    before = read_settings().get(key="key")
+
+    write(tmp_path / "ada" / ".penstock", 'key = "ours"')
+
+    assert (before, read_settings().get(key="key")) == ("dlt", "ours")
+
+
+def test_the_project_can_be_named_by_a_variable(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "other" / ".penstock", 'key = "other"')
+    monkeypatch.setenv("PENSTOCK_PROJECT_DIR", str(tmp_path / "other"))
+
+    assert read_settings().get(key="key") == "other"
+
+
+def test_a_file_that_changes_is_read_again(project: Path) -> None:
+    write(project / ".penstock", 'key = "before"')
+    before = read_settings().get(key="key")
+
+    write(project / ".penstock", 'key = "afterwards"')
+
+    assert (before, read_settings().get(key="key")) == ("before", "afterwards")
+
+
+@pytest.mark.parametrize(("mode", "warned"), [(0o644, True), (0o604, True), (0o640, False), (0o600, False)])
+def test_a_file_of_secrets_that_everybody_can_read_is_warned_about_once(
+    project: Path, caplog: pytest.LogCaptureFixture, mode: int, warned: bool
+) -> None:
+    write_secrets(project / ".penstock", 'key = "hunter2"', mode=mode)
+
+    for _ in range(2):
+        assert read_settings().get(key="key") == "hunter2"
+
+    said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    path = project / ".penstock" / "secrets.toml"
+    assert said == ([f"{path} can be read by everybody on this machine: chmod 600 {path}"] if warned else [])
+
+
+def test_the_other_file_may_be_read_by_everybody(project: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write(project / ".penstock", 'key = "open"')
+
+    read_settings()
+
+    assert caplog.records == []
+
+
+def test_a_mounted_file_is_a_secret_and_wins_over_the_variable_of_its_name(tmp_path: Path) -> None:
+    (tmp_path / "sources--hub--my-key").write_text("mounted\n")
+    settings = Settings(environment={"SOURCES__HUB__MY_KEY": "variable"}, mounted=tmp_path)
+    secret = Lookup(key="my_key", sections=Sections(asked=("sources", "hub")), hint=TSecretStrValue)
+    plain = Lookup(key="my_key", sections=Sections(asked=("sources", "hub")), hint=str)
+
+    assert secret.first(settings.providers).value == "mounted"
+    assert plain.first(settings.providers).value == "variable"
+
+
+def test_a_folder_in_place_of_a_mounted_file_is_no_secret(tmp_path: Path) -> None:
+    (tmp_path / "key").mkdir()
+    settings = Settings(environment={"KEY": "variable"}, mounted=tmp_path)
+
+    assert Lookup(key="key", hint=TSecretStrValue).first(settings.providers).value == "variable"
 
 
 def test_a_spark_setting_is_never_taken_from_its_bare_name() -> None:

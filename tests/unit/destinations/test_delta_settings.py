@@ -1,61 +1,90 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from penstock.config import Settings
-from penstock.destinations.delta.adapter import DeltaClient
-from penstock.destinations.delta.settings import DeltaSettings, configure
-from penstock.errors import MissingLocation, UsageError
+from penstock.destinations import delta
+from penstock.destinations.delta.reference import DELTA
+from penstock.destinations.delta.settings import DeltaConfiguration
+from penstock.errors import ConfigValueCannotBeCoerced, MissingLocation
+from penstock.schema import Schema
 
 CONFIGURED = Settings(environment={"DESTINATION__DELTA__BUCKET_URL": "s3://configured"})
 
 
+def configured(given: dict[str, Any], settings: Settings, master: str) -> DeltaConfiguration:
+    found = delta(**given).configuration(settings, pipeline_name="shop", dataset_name="Lake", master=master)
+    assert isinstance(found, DeltaConfiguration)
+    return found
+
+
 def test_the_argument_wins_over_the_settings() -> None:
-    given = {"bucket_url": "s3://given"}
+    found = configured({"bucket_url": "s3://given"}, CONFIGURED, "local[*]")
 
-    found = configure(given, settings=CONFIGURED, pipeline_name="shop", master="local[*]")
-
-    assert found.bucket_url == "s3://given"
+    assert (found.bucket_url, found.dataset_name, found.destination_name) == ("s3://given", "Lake", "delta")
 
 
 def test_the_settings_hold_where_no_argument_is_given() -> None:
-    found = configure({"bucket_url": None}, settings=CONFIGURED, pipeline_name="shop", master="yarn")
-
-    assert found.bucket_url == "s3://configured"
+    assert configured({}, CONFIGURED, "yarn").bucket_url == "s3://configured"
 
 
 def test_on_this_machine_the_lake_is_a_folder_beside_you() -> None:
-    found = configure({}, settings=Settings(), pipeline_name="shop", master="local[2]")
-
-    assert found.bucket_url == str(Path.cwd() / "shop_lake")
+    assert configured({}, Settings(), "local[2]").bucket_url == str(Path.cwd() / "shop_lake")
 
 
 @pytest.mark.parametrize("master", ["yarn", "spark://cluster:7077", "a Spark Connect server"])
 def test_on_a_cluster_a_location_must_be_given(master: str) -> None:
     with pytest.raises(MissingLocation, match="DESTINATION__DELTA__BUCKET_URL"):
-        configure({}, settings=Settings(), pipeline_name="shop", master=master)
+        configured({}, Settings(), master)
 
 
 def test_a_setting_that_is_not_known_is_named() -> None:
-    with pytest.raises(UsageError, match="does not know bucket, url"):
-        configure({"url": 1, "bucket": 2}, settings=Settings(), pipeline_name="shop", master="local")
+    with pytest.raises(ConfigValueCannotBeCoerced, match="bucket"):
+        configured({"bucket": 2}, Settings(), "local")
 
 
 def test_a_password_in_the_location_is_not_shown() -> None:
-    settings = DeltaSettings(bucket_url="s3://key:secret@host/lake")
+    config = DeltaConfiguration(bucket_url="s3://key:secret@host/lake", dataset_name="demo")
 
-    assert settings.describe() == "s3://***@host/lake"
+    client = DELTA.client(Schema("shop"), config)
+
+    assert str(config) == "s3://***@host/lake"
+    assert client.displayable_location() == "s3://***@host/lake/demo"
+    assert "secret" not in config.fingerprint()
+
+
+def test_two_lakes_have_two_fingerprints_whoever_opens_them() -> None:
+    prints = [
+        DeltaConfiguration(bucket_url=url).fingerprint()
+        for url in ("s3://a:b@host/lake", "s3://c:d@host/lake", "s3://host/other")
+    ]
+
+    assert prints[0] == prints[1] != prints[2]
+    assert DeltaConfiguration().fingerprint() == ""
 
 
 def test_tables_and_packages_of_a_dataset_stand_in_one_folder(tmp_path: Path) -> None:
-    client = DeltaClient(DeltaSettings(bucket_url=f"{tmp_path}/"), dataset_name="lake")
+    config = DeltaConfiguration(bucket_url=f"{tmp_path}/", dataset_name="MyLake")
+    client = DELTA.client(Schema("shop"), config)
     for name in ("items/_delta_log", "no_table", "_dlt_loads", "_dlt_pkg"):
-        (tmp_path / "lake" / name).mkdir(parents=True)
+        (tmp_path / "my_lake" / name).mkdir(parents=True)
 
-    assert client.location("items") == f"{tmp_path}/lake/items"
-    assert client.package_root("shop") == f"{tmp_path}/lake/_dlt_pkg/shop"
+    assert client.displayable_location() == f"{tmp_path}/my_lake"
+    assert client.package_root("shop") == f"{tmp_path}/my_lake/_dlt_pkg/shop"
     assert client.table_names() == ("items",)
-    client.remove()
+    assert not client.is_storage_initialized()
+    client.initialize_storage()
+    assert client.is_storage_initialized()
+    client.drop_storage()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_client_configures_itself_from_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DESTINATION__DELTA__BUCKET_URL", "memory://lake")
+    client = DELTA.client(Schema("shop"), DeltaConfiguration(bucket_url="memory://x", dataset_name="demo"))
+
+    assert client.displayable_location() == "memory://x/demo"
+    assert DELTA.spec() is DeltaConfiguration

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.extract.plan import MEGABYTE, Rotation, part_name, resource_folder
+from penstock.errors import UsageError
+from penstock.extract.plan import MEGABYTE, Rotation, Workload, part_name, table_folder
 
 
 @pytest.mark.parametrize(
@@ -26,6 +29,14 @@ def test_names_of_part_files_sort_in_the_order_they_were_written(numbers: list[i
     assert names == sorted(names)
 
 
-def test_resources_stand_in_numbered_folders_below_the_data_of_the_package() -> None:
-    assert resource_folder(12) == "data/extracted/00012"
-    assert part_name(resource_folder(12), 3) == "data/extracted/00012/part-000003.parquet"
+def test_tables_stand_in_numbered_folders_below_the_data_of_the_package() -> None:
+    assert table_folder(12) == "data/extracted/00012"
+    assert part_name(table_folder(12), 3) == "data/extracted/00012/part-000003.parquet"
+
+
+@pytest.mark.parametrize(
+    "said", [{"workers": 0}, {"max_parallel_items": 0}, {"next_item_mode": "sideways"}], ids=str
+)
+def test_a_workload_that_would_read_nothing_is_refused(said: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        Workload(**said)

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.parquet as pq
 import pytest
+from tests.unit.extract.reading import extracted, rows_of
 
-from penstock.errors import ResourceFailed, RowNotEncodable, UsageError
-from penstock.extract.plan import Rotation
-from penstock.extract.run import extract
-from penstock.interfaces import Resource
+import penstock
+from penstock.errors import ResourceFailed, RowNotEncodable, UnsupportedData, UsageError
+from penstock.extract.plan import Rotation, Workload
 from penstock.package import Package, Packages
+from penstock.package.tags import DATE, DATETIME, DECIMAL
+from penstock.schema.frozen import thaw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,42 +24,30 @@ def package(tmp_path: Path) -> Package:
     return Packages.at(str(tmp_path)).package("17.5")
 
 
-def resource(rows: Any, name: str = "items") -> Resource:
-    return Resource(name=name, table_name=name, rows=rows)
-
-
-def texts(package: Package, folder: str) -> list[str]:
-    found: list[str] = pq.read_table(f"{package.path}/{folder}")["row"].to_pylist()
-    return found
-
-
-def test_every_resource_gets_a_folder_and_the_package_is_marked(package: Package) -> None:
-    info = extract(
+def test_every_table_gets_a_folder_and_the_package_waits_for_its_mark(package: Package) -> None:
+    done = extracted(
         [
-            resource(lambda: [{"a": 1}, {"a": 2}]),
-            resource(lambda: iter(()), "none"),
-            resource(lambda: [7], "n"),
+            penstock.resource([{"a": 1}, {"a": 2}], name="items"),
+            penstock.resource(lambda: iter(()), name="none"),
+            penstock.resource([7], name="n"),
         ],
         package,
-        schema_name="shop",
     )
 
-    assert texts(package, "data/extracted/00000") == ['{"a":1}', '{"a":2}']
-    assert texts(package, "data/extracted/00002") == ['{"value":7}']
-    assert package.status == "extracted"
-    assert package.extracted()["schema_name"] == "shop"
-    assert [found["rows"] for found in package.extracted()["resources"]] == [2, 0, 1]
-    assert (info.rows, info.load_id) == (3, "17.5")
-    assert str(info).splitlines()[1:] == ["- items: 2 rows", "- none: 0 rows", "- n: 1 rows"]
-
-
-@pytest.mark.parametrize("resources", [[], [resource(list)], [resource(list), resource(lambda: [[]], "b")]])
-def test_a_package_without_a_single_row_is_not_marked(package: Package, resources: list[Resource]) -> None:
-    info = extract(resources, package, schema_name="shop")
-
-    assert (info.rows, len(info.resources)) == (0, len(resources))
+    assert rows_of(package, done) == {"items": [{"a": 1}, {"a": 2}], "n": [{"value": 7}]}
     assert package.status == "new"
-    assert package.extracted() == {}
+    assert (done.info.rows, done.info.load_id) == (3, "17.5")
+    assert done.info.resources == {"items": 2, "none": 0, "n": 1}
+    assert str(done.info).splitlines()[1:] == ["- items: 2 rows", "- n: 1 rows"]
+
+
+def test_what_the_package_remembers_reads_back(package: Package) -> None:
+    done = extracted(penstock.resource([{"a": 1}], name="items", primary_key="a"), package)
+
+    package.mark_extracted(done.extracted.to_dict())
+
+    assert package.status == "extracted"
+    assert type(done.extracted).from_dict(package.extracted()) == done.extracted
 
 
 def test_a_list_that_is_yielded_is_a_page_of_rows(package: Package) -> None:
@@ -65,38 +56,48 @@ def test_a_list_that_is_yielded_is_a_page_of_rows(package: Package) -> None:
         yield {"a": 3}
         yield []
 
-    info = extract([resource(pages)], package, schema_name="shop")
-
-    assert info.rows == 3
+    assert extracted(pages, package).info.rows == 3
 
 
-def test_an_error_of_the_user_is_wrapped_once_and_the_package_stays_unmarked(package: Package) -> None:
+def test_an_error_leaves_the_package_unmarked(package: Package) -> None:
     def rows() -> Iterator[Any]:
         yield [{"a": 1}, {"a": 2}]
         raise KeyError("id")
 
-    with pytest.raises(ResourceFailed) as caught:
-        extract([resource(rows)], package, schema_name="shop")
+    with pytest.raises(ResourceFailed):
+        extracted(rows, package)
 
-    assert isinstance(caught.value.__cause__, KeyError)
-    assert caught.value.message == "items raised KeyError('id') after 2 rows"
     assert package.status == "new"
 
 
-def test_an_error_of_ours_inside_a_generator_is_not_wrapped(package: Package) -> None:
-    def rows() -> Iterator[Any]:
-        yield 1
-        raise UsageError("no such page")
+def test_a_row_that_cannot_be_written_is_put_aside_and_the_others_go_on(package: Package) -> None:
+    done = extracted([{"a": 1}, {"a": 1j}, {"a": 2}], package, table_name="items")
 
-    with pytest.raises(UsageError, match="no such page"):
-        extract([resource(rows)], package, schema_name="shop")
+    found = rows_of(package, done)
+    assert found["items"] == [{"a": 1}, {"a": 2}]
+    assert found["_dlt_quarantine"] == [
+        {
+            "resource_name": "items",
+            "table_name": "items",
+            "item": 1,
+            "reason": "complex has no JSON form",
+            "raw": "{'a': 1j}",
+        }
+    ]
+    assert done.info.put_aside == {"items": 1}
+    assert "1 rows of items were put aside" in str(done.info)
 
 
-def test_a_row_that_cannot_be_written_is_told_by_its_number(package: Package) -> None:
+def test_where_bad_rows_are_to_fail_the_row_is_told_by_its_number(package: Package) -> None:
     with pytest.raises(RowNotEncodable) as caught:
-        extract([resource(lambda: [{"a": 1}, {"a": object()}])], package, schema_name="shop")
+        extracted(
+            [{"a": 1}, {"a": object()}],
+            package,
+            table_name="items",
+            workload=Workload(on_bad_row="fail"),
+        )
 
-    assert caught.value.message.startswith("row 1 of items cannot be written: ")
+    assert caught.value.message == "row 1 of items cannot be written: object has no JSON form"
 
 
 def test_rows_are_on_disk_before_the_last_one_is_asked_for(package: Package) -> None:
@@ -107,6 +108,206 @@ def test_rows_are_on_disk_before_the_last_one_is_asked_for(package: Package) -> 
             seen.append(len(package.store.names("data/extracted/00000")))
             yield {"n": number}
 
-    extract([resource(rows)], package, schema_name="shop", rotation=Rotation(row_group_rows=2, file_bytes=1))
+    extracted(rows, package, rotation=Rotation(row_group_rows=2, file_bytes=1))
 
     assert seen == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+
+
+def test_two_resources_of_one_table_stand_in_one_folder(package: Package) -> None:
+    done = extracted(
+        [
+            penstock.resource([{"a": 1}], name="first", table_name="All Items", primary_key="a"),
+            penstock.resource(
+                [{"a": 2}], name="second", table_name="all_items", columns={"b": {"data_type": "text"}}
+            ),
+        ],
+        package,
+    )
+
+    (table,) = done.extracted.tables
+    assert (table.table, table.resource, table.rows) == ("all_items", "first", 2)
+    assert list(done.extracted.declared["all_items"]["columns"]) == ["a", "b"]
+
+
+def test_the_first_resource_of_a_table_decides_and_others_add(package: Package) -> None:
+    rows = [{"a": 1}]
+
+    done = extracted(
+        [
+            penstock.resource(rows, name="first", table_name="t", primary_key="a", write_disposition="merge"),
+            penstock.resource(rows, name="second", table_name="t", primary_key="b"),
+        ],
+        package,
+    )
+
+    declared = thaw(done.extracted.declared["t"])
+    assert declared["write_disposition"] == "merge"
+    assert list(declared["columns"]) == ["a"]
+
+
+def test_a_disposition_that_the_destination_lacks_is_refused_with_its_first_row(package: Package) -> None:
+    def rows() -> Iterator[Any]:
+        yield {"kind": "a"}
+        yield {"kind": "b"}
+
+    resource = penstock.resource(
+        rows,
+        table_name=lambda row: row["kind"],
+        write_disposition=lambda row: "append" if row["kind"] == "a" else "merge",
+    )
+
+    with pytest.raises(UsageError, match="table b is to be written with 'merge'"):
+        extracted(resource, package, dispositions=frozenset({"append"}))
+
+
+def test_rows_of_a_table_that_is_skipped_are_not_written(package: Package) -> None:
+    done = extracted(penstock.resource([{"a": 1}], name="t", write_disposition="skip"), package)
+
+    assert done.extracted.tables == ()
+    assert "t" in done.extracted.declared
+
+
+def test_a_dynamic_table_has_its_own_rows_and_hints(package: Package) -> None:
+    resource = penstock.resource(
+        [[{"k": "a", "n": 1}, {"k": "b", "n": 2}], {"k": "a", "n": 3}],
+        name="events",
+        table_name=lambda row: f"Events {row['k']}",
+        primary_key="n",
+    )
+
+    done = extracted(resource, package)
+
+    rows = rows_of(package, done)
+    assert {table: [row["n"] for row in found] for table, found in rows.items()} == {
+        "events_a": [1, 3],
+        "events_b": [2],
+    }
+    assert all(list(said["columns"]) == ["n"] for said in done.extracted.declared.values())
+
+
+def test_an_error_in_the_function_of_a_hint_names_the_resource(package: Package) -> None:
+    resource = penstock.resource([{"k": 1}, {}], name="events", table_name=lambda row: f"t{row['k']}")
+
+    with pytest.raises(ResourceFailed, match="events raised KeyError"):
+        extracted(resource, package)
+
+
+def test_hints_that_come_alone_declare_a_table_without_rows(package: Package) -> None:
+    def rows() -> Iterator[Any]:
+        hints = penstock.mark.make_hints(columns=[{"name": "id", "data_type": "bigint"}])
+        yield penstock.mark.with_hints(None, hints)
+
+    done = extracted(penstock.resource(rows, name="empty"), package)
+
+    assert done.extracted.tables == ()
+    assert list(done.extracted.declared["empty"]["columns"]) == ["id"]
+
+
+def test_a_mark_inside_a_page_is_refused_and_not_loaded_as_a_row(package: Package) -> None:
+    page = [penstock.mark.with_table_name({"a": 1}, "t")]
+
+    with pytest.raises(RowNotEncodable, match="Marked has no JSON form"):
+        extracted([page], package, table_name="t", workload=Workload(on_bad_row="fail"))
+
+
+def test_state_is_that_of_source_and_resource_and_is_kept_with_the_package(package: Package) -> None:
+    state: dict[str, Any] = {"sources": {"shop": {"resources": {"visits": {"count": 1}}}}}
+
+    @penstock.resource
+    def visits() -> Iterator[dict[str, int]]:
+        mine = penstock.current.resource_state()
+        mine["count"] += 1
+        mine["at"] = datetime(2024, 1, 2, tzinfo=UTC)
+        penstock.current.source_state()["since"] = date(2024, 1, 2)
+        penstock.current.source_state()["rate"] = Decimal("1.5")
+        penstock.current.resource_state("nobody")
+        yield {"visit": mine["count"]}
+
+    done = extracted(visits, package, state=state)
+
+    assert rows_of(package, done) == {"visits": [{"visit": 2}]}
+    assert thaw(done.extracted.state) == {
+        "shop": {
+            "resources": {"visits": {"count": 2, "at": DATETIME + "2024-01-02T00:00:00+00:00"}},
+            "since": DATE + "2024-01-02",
+            "rate": DECIMAL + "1.5",
+        }
+    }
+
+
+def test_a_state_that_is_asked_for_or_set_to_what_it_was_has_not_changed(package: Package) -> None:
+    def asking() -> Iterator[int]:
+        penstock.current.resource_state()
+        penstock.current.source_state()["kept"] = 1
+        yield from ()
+
+    def changing() -> Iterator[int]:
+        penstock.current.resource_state()["new"] = 1
+        yield from ()
+
+    state = {"sources": {"shop": {"kept": 1, "resources": {"old": {}}}}}
+    asked, changed = (extracted(rows, package, state=state) for rows in (asking, changing))
+    with_rows = extracted([1], package, state=state, table_name="t")
+
+    assert (asked.state_changed, asked.brings_something) == (False, False)
+    assert (changed.state_changed, changed.brings_something) == (True, True)
+    assert (with_rows.state_changed, with_rows.brings_something) == (False, True)
+
+
+def test_what_the_package_keeps_is_a_copy_of_the_state(package: Package) -> None:
+    state: dict[str, Any] = {"sources": {"shop": {"list": [1]}}}
+
+    done = extracted([1], package, state=state, table_name="t")
+    state["sources"]["shop"]["list"].append(2)
+
+    assert thaw(done.extracted.state) == {"shop": {"list": [1]}}
+
+
+@pytest.mark.parametrize("disposition", ["replace", {"disposition": "replace"}])
+def test_a_resource_that_replaces_forgets_and_others_do_not(package: Package, disposition: Any) -> None:
+    state = {"sources": {"shop": {"all": 1, "resources": {"a": {"n": 1}, "b": {"n": 1}}}}}
+
+    done = extracted(
+        [penstock.resource([1], name="a", write_disposition=disposition), penstock.resource([1], name="b")],
+        package,
+        state=state,
+    )
+
+    assert thaw(done.extracted.state) == {"shop": {"all": 1, "resources": {"b": {"n": 1}}}}
+
+
+def test_a_value_that_state_cannot_keep_is_told(package: Package) -> None:
+    def rows() -> Iterator[int]:
+        penstock.current.resource_state()["it"] = object()
+        yield 1
+
+    with pytest.raises(UsageError, match="a object cannot be kept in the state"):
+        extracted(rows, package)
+
+
+def test_the_schema_of_a_source_is_kept_with_the_package(package: Package) -> None:
+    source = penstock.source(
+        lambda: penstock.resource([1], name="n"), name="strict", schema_contract="freeze", max_table_nesting=0
+    )()
+
+    done = extracted(source, package)
+
+    assert done.extracted.schema_name == "strict"
+    assert done.extracted.schema is not None
+    assert done.extracted.schema["settings"]["schema_contract"] == "freeze"
+    assert done.extracted.schema["normalizers"]["json"]["config"] == {"max_nesting": 0}
+
+
+def test_metrics_are_part_of_the_report(package: Package) -> None:
+    def rows() -> Iterator[int]:
+        penstock.current.resource_metrics()["pages"] = 3
+        yield 1
+
+    assert extracted(rows, package).info.metrics == {"rows": {"pages": 3}}
+
+
+def test_a_frame_of_spark_is_accepted_and_its_extraction_is_told_to_come_later(package: Package) -> None:
+    frame = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})()
+
+    with pytest.raises(UnsupportedData, match="frames that live in Spark are not extracted yet"):
+        extracted(frame, package, table_name="t")

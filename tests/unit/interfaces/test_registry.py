@@ -1,17 +1,23 @@
 from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING
+
 import pytest
 
 import penstock
-from penstock.errors import UnknownDestination
+from penstock.errors import InvalidDestinationReference, UnknownDestination
 from penstock.interfaces import Destination, destination_names, find_destination
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_our_own_destination_is_found_by_name() -> None:
-    spec = find_destination("delta")
+    reference = find_destination("delta")
 
-    assert spec.name == "delta"
-    assert "append" in spec.capabilities.write_dispositions
+    assert reference.spec().model_fields["destination_name"].default == "delta"
+    assert "append" in reference.capabilities().supported_write_dispositions
 
 
 def test_an_unknown_name_is_answered_with_the_names_that_work() -> None:
@@ -26,7 +32,7 @@ def test_an_unknown_name_is_answered_with_the_names_that_work() -> None:
 def test_a_name_means_the_destination_without_arguments() -> None:
     made = Destination.from_reference("delta")
 
-    assert made == Destination(find_destination("delta"), {})
+    assert made == Destination("delta", find_destination("delta"), {})
     assert Destination.from_reference(made) is made
 
 
@@ -34,3 +40,16 @@ def test_a_destination_made_by_hand_keeps_its_arguments() -> None:
     made = penstock.destinations.delta(bucket_url="s3://lake")
 
     assert (made.destination_name, made.arguments) == ("delta", {"bucket_url": "s3://lake"})
+
+
+def test_an_entry_point_that_names_no_destination_is_said_to_be_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "broken-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[penstock.destinations]\nbroken = json:JSONDecoder\n")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+
+    with pytest.raises(InvalidDestinationReference, match="'broken' gives a type"):
+        penstock.pipeline("shop", destination="broken")

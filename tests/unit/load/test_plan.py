@@ -1,49 +1,241 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.load.plan import next_sequence, waves
+from penstock.interfaces import AppliedJob
+from penstock.load.plan import (
+    Chain,
+    chains_of,
+    is_broken,
+    is_complete,
+    is_last_try,
+    next_jobs,
+    next_sequence,
+    outcomes,
+    pause_before,
+    schema_update,
+    startable,
+    table_of,
+    with_noted,
+)
 from penstock.package import TableEntry
-from penstock.schema import Table
+from penstock.schema import Column, Table
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from penstock.load.plan import JobState
+    from penstock.schema import TWriteDisposition
+
+STATES: list[JobState] = ["new", "running", "completed", "failed"]
+STRATEGIES = ["parallel", "table-sequential", "sequential"]
+DISPOSITIONS: list[TWriteDisposition | None] = [None, "append", "replace"]
+names = st.text("abc", min_size=1, max_size=2)
 
 
 def entry(table: str) -> TableEntry:
     return TableEntry(table=table, job=f"{table}.x.0.reference", write_disposition="append")
 
 
-@given(
-    parents=st.dictionaries(st.text("abc", min_size=1, max_size=3), st.none() | st.just("root"), max_size=8)
-)
-def test_every_table_is_applied_once_and_roots_come_last(parents: dict[str, str | None]) -> None:
-    tables = {name: Table(name=name, parent=parent) for name, parent in parents.items()}
-
-    found = waves([entry(name) for name in parents], tables)
-
-    applied = [applied.table for wave in found for applied in wave]
-    assert sorted(applied) == sorted(parents)
-    assert all(found)
-    assert len(found) <= 2
-    nested = [tables[name].is_nested for name in applied]
-    assert nested == sorted(nested, reverse=True)
+def job(table: str) -> str:
+    return f"{table}.x.reference"
 
 
-def test_nested_tables_of_any_depth_share_a_wave() -> None:
-    tables = {
-        "t": Table(name="t"),
-        "t__a": Table(name="t__a", parent="t"),
-        "t__a__b": Table(name="t__a__b", parent="t__a"),
-    }
+@st.composite
+def loads(draw: st.DrawFn) -> tuple[list[TableEntry], dict[str, Table]]:
+    """Tables of any shape, and a load that has jobs for some of them."""
+    tables: dict[str, Table] = {}
+    for name in draw(st.lists(names, unique=True, max_size=8)):
+        parent = draw(st.none() | st.sampled_from(sorted(tables))) if tables else None
+        seen = {"x-normalizer": {"seen-data": draw(st.booleans())}}
+        disposition = draw(st.sampled_from(DISPOSITIONS)) if parent is None else None
+        tables[name] = Table(name=name, parent=parent, write_disposition=disposition, extras=seen)
+    chosen = draw(st.lists(st.sampled_from(sorted(tables)), unique=True)) if tables else []
+    return [entry(name) for name in chosen], tables
 
-    found = waves([entry("t__a__b"), entry("t__a"), entry("t")], tables)
 
-    assert [[applied.table for applied in wave] for wave in found] == [["t__a__b", "t__a"], ["t"]]
+@st.composite
+def chains_with_states(draw: st.DrawFn) -> tuple[tuple[Chain, ...], dict[str, JobState]]:
+    entries, tables = draw(loads())
+    chains = chains_of(entries, tables)
+    jobs = [job for chain in chains for job in chain.jobs]
+    return chains, {job: draw(st.sampled_from(STATES)) for job in jobs}
+
+
+@given(loads())
+def test_every_job_stands_in_one_wave_and_roots_come_last(
+    load: tuple[list[TableEntry], dict[str, Table]],
+) -> None:
+    entries, tables = load
+
+    chains = chains_of(entries, tables)
+
+    planned = [found for chain in chains for found in chain.jobs]
+    assert sorted(planned) == sorted(job(given.table) for given in entries)
+    for chain in chains:
+        assert all(chain.waves)
+        assert not tables[chain.root].is_nested
+        nested = [tables[table_of(found)].is_nested for found in chain.jobs]
+        assert nested == sorted(nested, reverse=True)
+        assert chain.tables[0] == chain.root
+        assert {table_of(found) for found in chain.jobs} <= set(chain.tables)
+
+
+@given(loads())
+def test_tables_without_rows_take_part_only_where_they_must_be_emptied(
+    load: tuple[list[TableEntry], dict[str, Table]],
+) -> None:
+    entries, tables = load
+
+    for chain in chains_of(entries, tables):
+        with_jobs = {table_of(found) for found in chain.jobs}
+        for name in set(chain.tables) - with_jobs - {chain.root}:
+            assert chain.write_disposition == "replace"
+            assert tables[name].has_seen_data
+
+
+@given(chains_with_states(), st.integers(1, 4), st.sampled_from(STRATEGIES))
+def test_only_new_jobs_start_and_never_more_than_there_are_workers(
+    load: tuple[tuple[Chain, ...], dict[str, JobState]], workers: int, strategy: str
+) -> None:
+    chains, states = load
+    running = [found for found, state in states.items() if state == "running"]
+
+    started = next_jobs(chains, states, workers=workers, strategy=strategy)  # type: ignore[arg-type]
+
+    assert all(states[found] == "new" for found in started)
+    assert len(started) <= max(workers - len(running), 0)
+    broken = {found for chain in chains if is_broken(chain, states) for found in chain.jobs}
+    assert not broken & set(started)
+    if strategy == "sequential":
+        assert len(started) + len(running) <= max(1, len(running))
+    if strategy == "table-sequential":
+        tables = [table_of(found) for found in (*started, *running)]
+        assert len(tables) == len(set(tables)) or len(running) != len({table_of(found) for found in running})
+
+
+@given(chains_with_states())
+def test_a_wave_waits_for_the_one_before_it(load: tuple[tuple[Chain, ...], dict[str, JobState]]) -> None:
+    chains, states = load
+
+    for chain in chains:
+        for found in startable(chain, states):
+            at = next(index for index, wave in enumerate(chain.waves) if found in wave)
+            assert all(states[earlier] == "completed" for wave in chain.waves[:at] for earlier in wave)
+
+
+@given(loads(), st.integers(1, 3), st.data())
+def test_a_load_whose_jobs_succeed_comes_to_an_end(
+    load: tuple[list[TableEntry], dict[str, Table]], workers: int, data: st.DataObject
+) -> None:
+    chains = chains_of(*load)
+    states: dict[str, JobState] = {found: "new" for chain in chains for found in chain.jobs}
+
+    while not all(is_complete(chain, states) for chain in chains):
+        started = next_jobs(chains, states, workers=workers)
+        states |= dict.fromkeys(started, "running")
+        running = sorted(found for found, state in states.items() if state == "running")
+        states[data.draw(st.sampled_from(running))] = "completed"
+
+    assert set(states.values()) <= {"completed"}
+
+
+def test_a_paused_job_leaves_its_place_to_another() -> None:
+    chains = chains_of([entry("a"), entry("b")], {name: Table(name=name) for name in "ab"})
+    states: dict[str, JobState] = {job("a"): "new", job("b"): "new"}
+
+    assert next_jobs(chains, states, workers=1) == (job("a"),)
+    assert next_jobs(chains, states, workers=1, paused=[job("a")]) == (job("b"),)
+
+
+def test_jobs_that_follow_a_job_join_its_wave_and_those_that_follow_the_chain_come_last() -> None:
+    tables = {"t": Table(name="t"), "t__a": Table(name="t__a", parent="t")}
+    (chain,) = chains_of([entry("t__a"), entry("t")], tables)
+    noted = {job("t__a"): ["t__a.y.sql"], "t__a.y.sql": ["t__a.z.sql"], "t": ["t.publish.sql"]}
+
+    known = with_noted(chain, noted)
+
+    assert known.waves == (
+        (job("t__a"), "t__a.y.sql", "t__a.z.sql"),
+        (job("t"),),
+        ("t.publish.sql",),
+    )
+    assert known.is_followed
+    assert with_noted(chain, {}) == chain
+
+
+def test_a_chain_without_anything_to_follow_it_is_not_asked_twice() -> None:
+    (chain,) = chains_of([entry("t")], {"t": Table(name="t")})
+
+    followed = chain.with_last_wave([])
+
+    assert (followed.waves, followed.is_followed) == (chain.waves, True)
 
 
 def test_a_table_that_the_schema_does_not_have_is_an_error() -> None:
     with pytest.raises(KeyError):
-        waves([entry("t")], {})
+        chains_of([entry("t")], {})
+
+
+def test_a_run_stops_after_so_many_tries_and_a_later_run_has_as_many_again() -> None:
+    assert [tried for tried in range(13) if is_last_try(tried, max_retries=5)] == [5, 10]
+
+
+def test_pauses_grow_to_ten_seconds() -> None:
+    pauses = [pause_before(tried, first=0.5) for tried in range(1, 8)]
+
+    assert pauses == [0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0]
+
+
+counts = st.none() | st.integers(0, 100)
+results = st.builds(
+    AppliedJob,
+    table=names,
+    rows=counts,
+    version_before=counts,
+    version_after=counts,
+    skipped=st.booleans(),
+)
+
+
+@given(st.lists(results), st.randoms())
+def test_what_jobs_came_to_adds_up_in_any_order(found: list[AppliedJob], random: Random) -> None:
+    shuffled = list(found)
+    random.shuffle(shuffled)
+
+    assert outcomes(found) == outcomes(shuffled)
+    for table, outcome in outcomes(found).items():
+        rows = [result.rows for result in found if result.table == table and result.rows is not None]
+        assert outcome.rows == (sum(rows) if rows else None)
+        assert outcome.skipped == all(result.skipped for result in found if result.table == table)
+
+
+def test_a_job_that_gives_no_version_takes_none_away() -> None:
+    staged = AppliedJob(table="t", rows=3)
+    published = AppliedJob(table="t", version_before=4, version_after=5)
+
+    assert outcomes([staged, published]) == {
+        "t": AppliedJob(table="t", rows=3, version_before=4, version_after=5)
+    }
+
+
+def table(name: str, *columns: str) -> Table:
+    return Table(name=name, columns={found: Column(name=found, data_type="text") for found in columns})
+
+
+def test_an_update_is_new_tables_and_new_columns() -> None:
+    before = {"old": table("old", "a"), "same": table("same", "a")}
+    after = {"old": table("old", "a", "b"), "same": table("same", "a"), "new": table("new", "a")}
+
+    update = schema_update(before, after, after)
+
+    assert {name: list(found["columns"]) for name, found in update.items()} == {"old": ["b"], "new": ["a"]}
+    assert schema_update(after, after, after) == {}
+    assert list(schema_update(before, after, ["new"])) == ["new"]
 
 
 def test_numbers_of_loads_are_dense_and_begin_at_one() -> None:

@@ -3,8 +3,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import orjson
+import pytest
 
-from penstock.load.report import LoadInfo, PackageReport, TableReport
+from penstock.errors import DestinationHasFailedJobs
+from penstock.load.report import FailedJob, LoadInfo, PackageReport, TableReport
 
 NOTHING = LoadInfo(
     pipeline_name="shop", destination_name="delta", dataset_name="lake", location="s3://bucket/lake"
@@ -53,6 +55,20 @@ def test_a_package_without_tables_can_be_printed() -> None:
     text = str(replace(LOADED, packages=(replace(PACKAGE, tables=()),)))
 
     assert "Package 1794709965.511098 is loaded:" in text
+
+
+def test_what_was_left_out_is_told_and_can_be_raised() -> None:
+    failed = FailedJob(job_id="items.x.reference", failed_message="items is closed")
+    info = replace(LOADED, packages=(replace(PACKAGE, failed_jobs=(failed,)),))
+
+    assert (LOADED.has_failed_jobs, info.has_failed_jobs) == (False, True)
+    LOADED.raise_on_failed_jobs()
+    with pytest.raises(DestinationHasFailedJobs, match=r"without 1 jobs: items\.x\.reference"):
+        info.raise_on_failed_jobs()
+    assert "  without items.x.reference: items is closed" in str(info).splitlines()
+    assert info.asdict()["failed_jobs"] == [
+        {"load_id": PACKAGE.load_id, "job_id": "items.x.reference", "failed_message": "items is closed"}
+    ]
 
 
 def test_ids_of_packages_come_oldest_first() -> None:

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from penstock.interfaces import CommitRecord, StoredSchemaRow, StoredState
+from penstock.interfaces import CommitRecord, StateInfo, StorageSchemaInfo
 from penstock.package.ledger import LOADS, STATES, VERSIONS, FileLedger
 from penstock.package.storage import FileStorage
 
@@ -26,22 +27,22 @@ COMMIT = CommitRecord(
     manifest_hash="ab",
     tables={"items": {"before": None, "after": 0, "rows": 3}},
 )
-SCHEMA = StoredSchemaRow(
+SCHEMA = StorageSchemaInfo(
     version=2,
     engine_version=11,
-    inserted_at="2026-11-15T02:32:47.448741+00:00",
+    inserted_at=datetime.fromisoformat("2026-11-15T02:32:47.448741+00:00"),
     schema_name="shop",
     version_hash=HASH,
     schema='{"name":"shop"}',
 )
-STATE = StoredState(
+STATE = StateInfo(
     version=1,
     engine_version=4,
     pipeline_name="shop",
     state="eNo=",
-    created_at="2026-11-15T02:32:45+00:00",
+    created_at=datetime.fromisoformat("2026-11-15T02:32:45+00:00"),
     version_hash="statehash",
-    load_id=COMMIT.load_id,
+    dlt_load_id=COMMIT.load_id,
 )
 
 
@@ -132,6 +133,17 @@ def test_a_load_that_was_not_committed_is_not_found(ledger: FileLedger) -> None:
     assert ledger.find_commit(schema_name="other", load_id=COMMIT.load_id) is None
 
 
+def test_the_last_commit_is_the_newest_of_that_pipeline(ledger: FileLedger) -> None:
+    newer = replace(COMMIT, load_id="1794709999.000000", sequence=2)
+    of_others = replace(COMMIT, load_id="1794719999.000000", pipeline_name="crm", sequence=9)
+    bad = replace(COMMIT, load_id="1794729999.000000", sequence=3, status=1)
+    for record in (newer, COMMIT, of_others, bad):
+        ledger.commit(record)
+
+    assert ledger.last_commit("shop") == newer
+    assert ledger.last_commit("nobody") is None
+
+
 def test_names_of_files_are_those_that_dlt_looks_for(ledger: FileLedger, tmp_path: Path) -> None:
     ledger.commit(COMMIT)
     ledger.store_schema(SCHEMA)
@@ -146,16 +158,18 @@ def test_names_of_files_are_those_that_dlt_looks_for(ledger: FileLedger, tmp_pat
 
 def test_a_schema_version_is_kept_once(ledger: FileLedger) -> None:
     ledger.store_schema(SCHEMA)
-    ledger.store_schema(replace(SCHEMA, inserted_at="2026-11-16T00:00:00+00:00"))
+    ledger.store_schema(SCHEMA._replace(inserted_at=datetime.fromisoformat("2026-11-16T00:00:00+00:00")))
 
-    assert ledger.rows(VERSIONS) == [
-        {name: getattr(SCHEMA, name) for name in StoredSchemaRow.__dataclass_fields__}
-    ]
+    assert ledger.rows(VERSIONS) == [{**SCHEMA._asdict(), "inserted_at": "2026-11-15T02:32:47.448741+00:00"}]
 
 
 def test_the_last_schema_is_the_one_stored_last_however_long_its_stamp(ledger: FileLedger) -> None:
-    early = replace(SCHEMA, inserted_at="1999-01-01T00:00:00+00:00", version_hash="AAAA", version=9)
-    other = replace(SCHEMA, inserted_at="2027-01-01T00:00:00+00:00", version_hash="BBBB", schema_name="crm")
+    early = SCHEMA._replace(inserted_at=datetime(1999, 1, 1, tzinfo=UTC), version_hash="AAAA", version=9)
+    other = SCHEMA._replace(
+        inserted_at=datetime(2027, 1, 1, tzinfo=UTC),
+        version_hash="BBBB",
+        schema_name="crm",
+    )
     for row in (SCHEMA, early, other):
         ledger.store_schema(row)
 
@@ -168,33 +182,33 @@ def test_a_state_counts_only_when_its_load_does(ledger: FileLedger) -> None:
     ledger.store_state(STATE, schema_hash=HASH)
     before = ledger.last_state("shop")
     ledger.commit(COMMIT)
-    ledger.store_state(replace(STATE, version=2, load_id="1794709999.000000"), schema_hash=HASH)
+    ledger.store_state(STATE._replace(version=2, dlt_load_id="1794709999.000000"), schema_hash=HASH)
 
     assert before is None
     assert ledger.last_state("shop") == STATE
 
 
 def test_the_newest_state_of_a_complete_load_is_the_last(ledger: FileLedger) -> None:
-    newer = replace(STATE, version=2, load_id="1794709999.000000")
+    newer = STATE._replace(version=2, dlt_load_id="1794709999.000000")
     for state in (newer, STATE):
         ledger.store_state(state, schema_hash=HASH)
-        ledger.commit(replace(COMMIT, load_id=state.load_id))
+        ledger.commit(replace(COMMIT, load_id=state.dlt_load_id or ""))
 
     assert ledger.last_state("shop") == newer
 
 
 def test_pipelines_whose_names_begin_alike_keep_their_own_states(ledger: FileLedger) -> None:
-    longer = replace(STATE, pipeline_name="shop__eu", load_id="1794709999.000000")
+    longer = STATE._replace(pipeline_name="shop__eu", dlt_load_id="1794709999.000000")
     for state in (STATE, longer):
         ledger.store_state(state, schema_hash=HASH)
-        ledger.commit(replace(COMMIT, load_id=state.load_id))
+        ledger.commit(replace(COMMIT, load_id=state.dlt_load_id or ""))
 
     assert ledger.last_state("shop") == STATE
     assert ledger.last_state("shop__eu") == longer
 
 
 def test_schemas_whose_names_begin_alike_keep_their_own_versions(ledger: FileLedger) -> None:
-    ledger.store_schema(replace(SCHEMA, schema_name="shop__eu"))
+    ledger.store_schema(SCHEMA._replace(schema_name="shop__eu"))
 
     assert ledger.last_schema("shop") is None
 
@@ -227,7 +241,7 @@ def test_schema_and_state_of_dlt_are_read(dlt_dataset: FileLedger) -> None:
     assert schema is not None
     assert (schema.version, json.loads(schema.schema)["name"]) == (2, "dltpipe")
     assert state is not None
-    assert (state.load_id, state.state) == ("1794709965.5110981", "eNqrVkpUsjKsBQAIKgIJ")
+    assert (state.dlt_load_id, state.state) == ("1794709965.5110981", "eNqrVkpUsjKsBQAIKgIJ")
 
 
 def test_all_system_rows_of_dlt_are_listed_without_its_markers(dlt_dataset: FileLedger) -> None:
@@ -236,6 +250,6 @@ def test_all_system_rows_of_dlt_are_listed_without_its_markers(dlt_dataset: File
 
 
 def test_a_schema_that_dlt_has_stored_is_not_stored_again(dlt_dataset: FileLedger) -> None:
-    dlt_dataset.store_schema(replace(SCHEMA, schema_name="dltpipe"))
+    dlt_dataset.store_schema(SCHEMA._replace(schema_name="dltpipe"))
 
     assert len(dlt_dataset.rows(VERSIONS)) == 1

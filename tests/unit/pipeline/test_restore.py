@@ -1,28 +1,50 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.interfaces import CommitRecord, StoredSchemaRow, StoredState
+from penstock.config import Settings
+from penstock.destinations import delta
+from penstock.interfaces import CommitRecord, StateInfo, StorageSchemaInfo
+from penstock.package.extracted import Extracted
 from penstock.package.ledger import FileLedger
 from penstock.package.storage import FileStorage, as_json
-from penstock.pipeline.restore import Known, restore
+from penstock.pipeline.restore import Known, restore, with_source_schema
 from penstock.pipeline.state import encode_state, new_state, with_version
+from penstock.pipeline.target import Target, default_schema_name
+from penstock.pipeline.workdir import WorkDir
 from penstock.schema import Schema
+from penstock.schema.frozen import freeze
 
-if TYPE_CHECKING:
-    from pathlib import Path
+MOMENT = datetime.fromisoformat("2026-11-15T02:32:47+00:00")
 
 
-def known(ledger: FileLedger, pipeline_name: str = "shop", dataset_name: str = "lake") -> Known:
-    return restore(
-        ledger,
+def target(pipeline_name: str, dataset_name: str, location: str) -> Target:
+    lake, settings = delta(bucket_url=location), Settings()
+    return Target(
         pipeline_name=pipeline_name,
         dataset_name=dataset_name,
-        destination_type="dlt.destinations.filesystem",
+        default_schema_name=default_schema_name(pipeline_name),
+        destination=lake,
+        config=lake.configuration(
+            settings, pipeline_name=pipeline_name, dataset_name=dataset_name, master="local"
+        ),
+        settings=settings,
+        workdir=WorkDir(Path("nowhere")),
     )
+
+
+def known(
+    ledger: FileLedger,
+    pipeline_name: str = "shop",
+    dataset_name: str = "lake",
+    schema_name: str | None = None,
+) -> Known:
+    into = target(pipeline_name, dataset_name, "memory://nowhere")
+    return restore(ledger, into.client(), into, schema_name=schema_name)
 
 
 def load(ledger: FileLedger, load_id: str, *, commit: bool = True) -> Schema:
@@ -38,24 +60,24 @@ def load(ledger: FileLedger, load_id: str, *, commit: bool = True) -> Schema:
     )
     ledger.initialize()
     ledger.store_schema(
-        StoredSchemaRow(
+        StorageSchemaInfo(
             version=schema.version,
             engine_version=11,
-            inserted_at="2026-11-15T02:32:47+00:00",
+            inserted_at=MOMENT,
             schema_name=schema.name,
             version_hash=schema.version_hash,
             schema=as_json(schema.to_dict()).decode(),
         )
     )
     ledger.store_state(
-        StoredState(
+        StateInfo(
             version=1,
             engine_version=4,
             pipeline_name="shop",
             state=encode_state(state),
-            created_at="2026-11-15T02:32:47+00:00",
+            created_at=MOMENT,
             version_hash=state["_version_hash"],
-            load_id=load_id,
+            dlt_load_id=load_id,
         ),
         schema_hash=schema.version_hash,
     )
@@ -126,3 +148,55 @@ def test_long_names_that_differ_give_schemas_that_differ(tmp_path: Path) -> None
     names = {known(ledger, f"{'a' * 50}{letter}{'a' * 50}").schema.name for letter in "bc"}
 
     assert len(names) == 2
+
+
+def test_a_destination_that_remembers_is_asked_where_the_ledger_is_gone(tmp_path: Path) -> None:
+    remembering = target("shop", "lake", str(tmp_path))
+    schema = load(FileLedger(FileStorage(f"{tmp_path}/lake")), "1.5")
+    gone = FileLedger(FileStorage(str(tmp_path / "nowhere")))
+
+    found = restore(gone, remembering.client(), remembering)
+
+    assert found.state["sources"] == {"last": "1.5"}
+    assert found.schema.version_hash == schema.version_hash
+
+
+def test_the_state_names_the_destination_as_dlt_does(tmp_path: Path) -> None:
+    assert known(FileLedger(FileStorage(str(tmp_path)))).state["destination_type"] == (
+        "dlt.destinations.filesystem"
+    )
+
+
+def test_another_schema_of_the_same_pipeline_shares_its_state(tmp_path: Path) -> None:
+    ledger = FileLedger(FileStorage(str(tmp_path)))
+    load(ledger, "1.5")
+
+    found = known(ledger, schema_name="second")
+
+    assert (found.schema.name, found.schema.is_new) == ("second", True)
+    assert found.state["default_schema_name"] == "of_another_name"
+    assert found.state["sources"] == {"last": "1.5"}
+
+
+def test_the_first_schema_of_a_pipeline_is_its_default(tmp_path: Path) -> None:
+    found = known(FileLedger(FileStorage(str(tmp_path))), schema_name="hub")
+
+    assert found.state["default_schema_name"] == "hub"
+
+
+def test_a_new_schema_begins_as_the_source_brings_it_and_an_old_one_takes_its_terms() -> None:
+    brought = Schema("hub")
+    brought.set_schema_contract("freeze")
+    brought.update_table({"name": "declared", "columns": {"id": {"data_type": "text"}}})
+    extracted = Extracted(schema_name="hub", schema=freeze(dict(brought.to_dict())))
+    old = Schema("hub")
+    old.update_table({"name": "loaded", "columns": {"id": {"data_type": "text"}}})
+    old.mark_saved()
+
+    new = with_source_schema(Schema("hub"), extracted)
+    later = with_source_schema(old, extracted)
+
+    assert "declared" in new.tables
+    assert list(later.tables) == list(old.tables)
+    assert [one.settings["schema_contract"] for one in (new, later)] == ["freeze", "freeze"]
+    assert with_source_schema(old, Extracted(schema_name="hub")) is old

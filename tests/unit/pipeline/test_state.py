@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -8,16 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import UnsupportedVersion
+from penstock.package.extracted import Extracted
+from penstock.package.tags import ALL
+from penstock.package.typed import to_typed
 from penstock.pipeline.state import (
     ENGINE_VERSION,
     decode_state,
     encode_state,
     new_state,
     state_hash,
+    with_sources,
     with_version,
 )
 
-words = st.text(alphabet=st.characters(codec="utf-8"), max_size=8)
+# A text that begins like a value that JSON lacks is read as one: the form is dlt's.
+words = st.text(alphabet=st.characters(codec="utf-8"), max_size=8).filter(lambda text: text[:1] not in ALL)
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | words,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
@@ -102,3 +109,27 @@ def test_a_state_of_a_later_engine_is_refused() -> None:
 
     with pytest.raises(UnsupportedVersion, match="the pipeline state has version 5"):
         decode_state(text)
+
+
+def test_a_state_keeps_the_types_of_its_values() -> None:
+    state = {**FRESH, "sources": {"a": {"at": datetime(2024, 1, 2, tzinfo=UTC), "raw": b"x"}}}
+
+    assert decode_state(encode_state(state)) == state
+
+
+def test_the_state_after_a_package_has_what_its_resources_remember_and_is_plain_json() -> None:
+    extracted = Extracted(
+        schema_name="hub", state={"hub": to_typed({"at": datetime(2024, 1, 2, tzinfo=UTC)})}
+    )
+
+    after = with_sources({**FRESH, "sources": {"old": 1}}, extracted)
+
+    assert json.loads(json.dumps(after)) == after
+    assert decode_state(encode_state(after))["sources"] == {"hub": {"at": datetime(2024, 1, 2, tzinfo=UTC)}}
+    assert after["schema_names"] == [*FRESH["schema_names"], "hub"]
+
+
+def test_a_package_that_knows_of_no_state_leaves_it_as_it_is() -> None:
+    before = {**FRESH, "sources": {"old": {"a": 1}}}
+
+    assert with_sources(before, Extracted(schema_name=FRESH["schema_names"][0])) == before

@@ -2,47 +2,47 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import hashlib
+from typing import Annotated, ClassVar, Self
 
-from penstock.errors import MissingLocation, UsageError
+from penstock.config import NotResolved, configspec, redact
+from penstock.errors import MissingLocation
+from penstock.interfaces import DestinationClientDwhConfiguration
 from penstock.package.storage import absolute
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
-    from penstock.config import Settings
+@configspec
+class DeltaConfiguration(DestinationClientDwhConfiguration):
+    """The settings of one lake.
 
-_KNOWN = frozenset(("bucket_url",))
-_USER_INFO = re.compile(r"//[^/@]*@")
+    `dlt.destinations.filesystem` is how dlt finds its own way to the same tables.
+    """
 
+    destination_type: ClassVar[str] = "dlt.destinations.filesystem"
+    destination_name: Annotated[str | None, NotResolved()] = "delta"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeltaSettings:
-    """The settings of one lake."""
+    bucket_url: str | None = None
+    """The folder or bucket below which the datasets stand."""
 
-    bucket_url: str
+    def fingerprint(self) -> str:
+        """A hash of the location; empty where none is set."""
+        shown = redact(self.bucket_url) if self.bucket_url else ""
+        return hashlib.shake_128(shown.encode()).hexdigest(8) if shown else ""
 
-    def describe(self) -> str:
-        """The location without anything that stands before an `@` in it."""
-        return _USER_INFO.sub("//***@", self.bucket_url)
+    def __str__(self) -> str:
+        """The location without credentials."""
+        return redact(self.bucket_url).rstrip("/") if self.bucket_url else "delta"
 
-
-def configure(
-    explicit: Mapping[str, Any], *, settings: Settings, pipeline_name: str, master: str
-) -> DeltaSettings:
-    """The argument, else the configuration, else a folder beside you; that last only on a local Spark."""
-    unknown = sorted(set(explicit) - _KNOWN)
-    if unknown:
-        raise UsageError(
-            f"the delta destination does not know {', '.join(unknown)}",
-            hint=f"its settings are: {', '.join(sorted(_KNOWN))}",
-            unknown=unknown,
+    def bound(
+        self, *, pipeline_name: str, dataset_name: str, default_schema_name: str | None, master: str
+    ) -> Self:
+        """A location that is not set is a folder beside you; that only on a local Spark."""
+        bound = super().bound(
+            pipeline_name=pipeline_name,
+            dataset_name=dataset_name,
+            default_schema_name=default_schema_name,
+            master=master,
         )
-    given = explicit.get("bucket_url") or settings.get("destination", "delta", key="bucket_url")
-    if given is not None:
-        return DeltaSettings(bucket_url=absolute(str(given)))
-    if not master.startswith("local"):
-        raise MissingLocation(destination="delta", master=master)
-    return DeltaSettings(bucket_url=absolute(f"{pipeline_name}_lake"))
+        if not self.bucket_url and not master.startswith("local"):
+            raise MissingLocation(destination="delta", master=master)
+        return bound.model_copy(update={"bucket_url": absolute(self.bucket_url or f"{pipeline_name}_lake")})

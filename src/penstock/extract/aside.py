@@ -1,0 +1,54 @@
+"""Rows that cannot be written are put aside, with the reason, and the others go on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import RowNotEncodable
+from penstock.extract.encode import encode
+
+if TYPE_CHECKING:
+    from penstock.extract.plan import BadRows
+    from penstock.extract.tables import Route
+    from penstock.extract.writers import Writers
+
+TABLE = "_dlt_quarantine"
+_LONGEST = 10_000
+
+
+class Aside:
+    """The table of rows that were put aside. Each is told by its resource, its number and what it was."""
+
+    def __init__(self, writers: Writers, *, on_bad_row: BadRows) -> None:
+        self._writers, self._on_bad_row = writers, on_bad_row
+        self.rows: Counter[str] = Counter()
+
+    def put(self, row: Any, error: Exception, *, route: Route, number: int) -> None:
+        """Keep a row that was refused; where that is not wanted, its error ends the extraction."""
+        if self._on_bad_row == "fail":
+            raise RowNotEncodable(resource=route.resource, item=number, cause=_reason(error)) from error
+        told = {
+            "resource_name": route.resource,
+            "table_name": route.table,
+            "item": number,
+            "reason": _reason(error),
+            "raw": _shown(row),
+        }
+        self._writers.write(self._writers.table(TABLE, resource=TABLE), encode(told))
+        self.rows[route.resource] += 1
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, RecursionError) or "ecursion" in str(error):
+        return "it is nested too deeply"
+    return str(error)
+
+
+def _shown(row: Any) -> str:
+    """The row as Python shows it, cut; what cannot even be shown is told by its type."""
+    try:
+        text = repr(row)
+    except Exception as error:
+        text = f"<{type(row).__name__}: {type(error).__name__} while it was shown>"
+    return text.encode("utf-8", "replace").decode()[:_LONGEST]

@@ -1,0 +1,254 @@
+"""Reads the streams of a flow together, and gives their items as they come."""
+
+from __future__ import annotations
+
+import inspect
+from collections import deque
+from collections.abc import AsyncIterator, Generator, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import PenstockError, UnsupportedData
+from penstock.extract.nodes import Node, Parallel, nodes_of
+from penstock.extract.taps import END, NOT_YET, Tap, TapMode
+from penstock.extract.workers import Workers
+from penstock.interfaces.frames import frame_kind
+from penstock.interfaces.items import HintsMark, Marked
+from penstock.interfaces.source import Declared
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from penstock.extract.plan import Workload
+    from penstock.interfaces.source import Flow
+
+Arrival = tuple[Node, Any, Any]
+"""An item at the end of its resource: the node, the item, its mark."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a value goes on that something else has to work out first."""
+
+    node: Node
+    at: int
+    mark: Any
+    number: int
+    """Which item of the resource it is, counted from 1."""
+
+
+class Engine:
+    """One reading of one flow.
+
+    Resources take turns, one item each. A generator that comes up on the way of an item is emptied before
+    the resource is asked for its next item, so rows keep the order in which they were yielded. What runs in
+    threads or on the event loop goes on by itself, at most `max_parallel_items` at a time.
+    """
+
+    def __init__(self, flow: Flow, workload: Workload) -> None:
+        self.roots = nodes_of(flow)
+        self._most, self._fifo = workload.max_parallel_items, workload.next_item_mode == "fifo"
+        self._workers = Workers(workload.workers)
+        self._ready = deque(_root_tap(node) for node in self.roots)
+        # Generators that transformers gave from threads: they go first, and hold up what feeds them.
+        self._eager: deque[Tap] = deque()
+        self._away: dict[int, Tap] = {}
+        self._out: deque[Arrival] = deque()
+        self._spawned: list[Tap] = []
+
+    def arrivals(self) -> Generator[Arrival]:
+        """Every item that reaches the end of a selected resource. Closing this closes all generators."""
+        try:
+            yield from self._arrivals()
+        except BaseException as error:
+            for problem in self._close_all():
+                error.add_note(f"while closing: {problem}")
+            raise
+        for problem in self._close_all():
+            raise problem
+
+    def _arrivals(self) -> Generator[Arrival]:
+        while True:
+            if self._is_quick():
+                tap = self._ready.popleft()
+                value = self._draw(tap)
+                if type(value) is dict or type(value) is list:
+                    # Most items: straight from a generator to its table.
+                    tap.node.taken += 1
+                    self._queue(tap)
+                    yield tap.node, value, None
+                    continue
+                self._drawn(tap, value)
+            elif not self._turn():
+                return
+            while self._out:
+                yield self._out.popleft()
+
+    def _is_quick(self) -> bool:
+        """Whether the next thing to do is to draw an item that has no way to go."""
+        if not self._ready or self._workers.pending or self._eager:
+            return False
+        tap = self._ready[0]
+        return tap.is_root and tap.mode == "here" and tap.node.is_plain
+
+    def _turn(self) -> bool:
+        """Do one thing; False when there is nothing left to do."""
+        if self._workers.pending and (done := self._workers.take(wait=False)):
+            self._settle(*done)
+        elif self._eager and self._workers.pending < self._most:
+            self._advance(self._eager.popleft())
+        elif self._ready and self._workers.pending + len(self._eager) < self._most:
+            self._advance(self._ready.popleft())
+        elif self._workers.pending:
+            found = self._workers.take(wait=True)
+            if found is not None:
+                self._settle(*found)
+        else:
+            return False
+        return True
+
+    def _advance(self, tap: Tap) -> None:
+        node = tap.node
+        if node.is_closed() or not (node.gate is None or node.gate.is_open()):
+            self._close(tap)
+        elif tap.mode == "here":
+            self._drawn(tap, self._draw(tap))
+        elif tap.mode == "thread":
+            self._away[id(tap)] = tap
+            self._workers.call(node.context, tap.draw, then=tap)
+        else:
+            self._away[id(tap)] = tap
+            self._workers.await_(node.context, tap.draw_later(), then=tap)
+
+    def _draw(self, tap: Tap) -> Any:
+        try:
+            return tap.node.context.run(tap.draw)
+        except Exception as error:
+            raise tap.node.failure(error, tap.number) from error
+
+    def _settle(self, future: Future[Any], then: Tap | _Place) -> None:
+        """Go on with what was worked out elsewhere."""
+        if isinstance(then, Tap):
+            del self._away[id(then)]
+        try:
+            value = future.result()
+        except Exception as error:
+            raise then.node.failure(error, then.number) from error
+        if isinstance(then, Tap):
+            self._drawn(then, value)
+        elif not then.node.is_closed():
+            self._push(then.node, then.at, value, then.mark)
+            self._ready.extendleft(reversed(self._take_spawned()))
+
+    def _drawn(self, tap: Tap, value: Any) -> None:
+        """Send an item of a tap on its way, and put the tap back for its next turn."""
+        if value is END or tap.node.is_closed():
+            self._close(tap)
+            return
+        if value is NOT_YET:
+            self._queue(tap)
+            return
+        if tap.is_root:
+            tap.node.taken += 1
+        self._push(tap.node, tap.at, value, tap.mark)
+        last = tap
+        for child in reversed(self._take_spawned()):
+            child.above, last = last, child
+        if last is tap and tap.node.is_closed():
+            self._close(tap)
+        else:
+            self._queue(last)
+
+    def _queue(self, tap: Tap) -> None:
+        if tap.is_eager:
+            self._eager.append(tap)
+        elif self._fifo:
+            self._ready.appendleft(tap)
+        else:
+            self._ready.append(tap)
+
+    def _close(self, tap: Tap) -> None:
+        """Let a tap go; the one that waits for it is next."""
+        tap.node.run(tap.close, number=tap.number)
+        if tap.above is not None:
+            (self._eager if tap.above.is_eager else self._ready).appendleft(tap.above)
+
+    def _take_spawned(self) -> list[Tap]:
+        taken, self._spawned = self._spawned, []
+        return taken
+
+    def _push(self, node: Node, at: int, value: Any, mark: Any) -> None:
+        """Take a value through the stages of its resource, and on to those that take their items from it."""
+        while True:
+            if isinstance(value, Marked):
+                value, mark = value.item, value.mark
+                if value is None and isinstance(mark, HintsMark) and node.wanted:
+                    self._out.append((node, None, mark))
+            if value is None or not self._is_here(node, at, value, mark):
+                return
+            if at == len(node.stages):
+                break
+            if at == 0 and node.stream.is_transformer:
+                node.taken += 1
+            stage, at = node.stages[at], at + 1
+            if isinstance(stage, Parallel):
+                place = _Place(node, at, mark, node.taken)
+                self._workers.call(node.context, stage.stage, value, mark, then=place)
+                return
+            value = node.run(stage, value, mark)
+        self._arrive(node, value, mark)
+
+    def _is_here(self, node: Node, at: int, value: Any, mark: Any) -> bool:
+        """Whether a value is an item; if it is not, what has to be done for its items is begun."""
+        if isinstance(value, (dict, list, str, int, float)):
+            return True
+        if isinstance(value, Declared):
+            raise UnsupportedData(
+                data_type=type(value).__name__, reason=f"{node.name} gave a declaration, and no items"
+            )
+        if isinstance(value, AsyncIterator):
+            self._eager.append(Tap(node, at, value, mark, mode="loop", is_eager=True))
+        elif isinstance(value, Iterator):
+            is_eager = node.stream.parallel and node.stream.is_transformer
+            mode: TapMode = "thread" if is_eager else "here"
+            (self._eager if is_eager else self._spawned).append(
+                Tap(node, at, value, mark, mode=mode, is_eager=is_eager)
+            )
+        elif inspect.isawaitable(value):
+            self._workers.await_(node.context, value, then=_Place(node, at, mark, node.taken))
+        elif callable(value) and frame_kind(value) is None:
+            self._workers.call(node.context, value, then=_Place(node, at, mark, node.taken))
+        else:
+            return True
+        return False
+
+    def _arrive(self, node: Node, value: Any, mark: Any) -> None:
+        if node.gate is not None:
+            if not node.gate.is_open():
+                node.close()
+                return
+            node.gate.count(value)
+            if not node.gate.is_open():
+                node.close()
+        if node.wanted:
+            self._out.append((node, value, mark))
+        for child in node.children:
+            self._push(child, 0, value, mark)
+
+    def _close_all(self) -> list[PenstockError]:
+        """Wait for what runs, and close every generator that is still open; gives what they raised."""
+        self._workers.close()
+        problems: list[PenstockError] = []
+        for tap in (*self._ready, *self._eager, *self._away.values()):
+            waiting: Tap | None = tap
+            while waiting is not None:
+                try:
+                    waiting.node.run(waiting.close, number=waiting.number)
+                except PenstockError as problem:
+                    problems.append(problem)
+                waiting = waiting.above
+        return problems
+
+
+def _root_tap(node: Node) -> Tap:
+    return Tap(node, 0, None, None, mode="thread" if node.stream.parallel else "here")

@@ -1,0 +1,33 @@
+"""Reads a flow for somebody who only wants to look at its items."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from penstock.config import in_scope
+from penstock.extract.engine import Engine
+from penstock.extract.plan import Workload
+from penstock.interfaces.current import current, during
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from penstock.interfaces.source import Flow
+
+
+def read_items(flow: Flow) -> Iterator[Any]:
+    """The items of all selected streams, pages taken apart, marks taken off. State lasts as long as this."""
+    state = current().state
+    with (
+        during(source_name=flow.name, source=flow.source, state={} if state is None else state),
+        in_scope(sections=flow.sections),
+    ):
+        # The context is that of this moment; what is asked for later runs in copies of it.
+        engine = Engine(flow, Workload())
+    with closing(engine.arrivals()) as arrivals:
+        for _, item, _ in arrivals:
+            if isinstance(item, list):
+                yield from item
+            elif item is not None:
+                yield item

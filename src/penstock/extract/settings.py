@@ -1,0 +1,36 @@
+"""How extraction is done: the `[extract]` section of the settings."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from penstock.config import BaseConfiguration, configspec
+from penstock.extract.plan import Workload
+
+
+@configspec
+class ExtractConfiguration(BaseConfiguration):
+    """How much is read at the same time, and what happens to rows and resources that cannot be read.
+
+    >>> ExtractConfiguration(workers=2).workload.workers
+    2
+    """
+
+    workers: int = 5
+    """Threads for deferred calls and parallel resources."""
+    max_parallel_items: int = 20
+    """Calls, steps of generators and coroutines under way at most."""
+    next_item_mode: Literal["round_robin", "fifo"] = "round_robin"
+    """One item of each resource in turn, or one resource after the other."""
+    on_bad_row: Literal["quarantine", "fail"] = "quarantine"
+    """A row that cannot be written is put aside in `_dlt_quarantine`, or ends the run."""
+
+    @property
+    def workload(self) -> Workload:
+        """The same as a value."""
+        return Workload(
+            workers=self.workers,
+            max_parallel_items=self.max_parallel_items,
+            next_item_mode=self.next_item_mode,
+            on_bad_row=self.on_bad_row,
+        )

@@ -1,0 +1,165 @@
+"""Which table an item belongs to, and what is known of the tables so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import UsageError
+from penstock.interfaces.declared import declared_tables
+from penstock.interfaces.items import TableNameMark
+from penstock.schema import COMPOUND_HINTS
+
+if TYPE_CHECKING:
+    from penstock.interfaces.hints import TableHints
+    from penstock.interfaces.items import Mark
+    from penstock.interfaces.source import Stream
+    from penstock.schema import NamingConvention, Table
+
+_ONLY_NAME = ("table_name",)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where rows go: the table by its final name, and the resource that they are of."""
+
+    table: str
+    resource: str
+    is_wanted: bool
+
+
+class TableBook:
+    """The tables that the resources of one flow declare while they are read."""
+
+    def __init__(self, naming: NamingConvention, *, dispositions: frozenset[str] | None = None) -> None:
+        self.naming = naming
+        self.tables: dict[str, Table] = {}
+        self._dispositions = dispositions
+        self._owners: dict[str, str] = {}
+        self._speakers: dict[Stream, _Speaker] = {}
+
+    def route(self, stream: Stream) -> Route | None:
+        """The one table of all items of a stream that carry no mark; None where it takes the item to know."""
+        speaker = self._speakers.get(stream)
+        return speaker.known() if speaker else None
+
+    def routes(self, stream: Stream, item: Any, mark: Any) -> list[tuple[Route, Any]]:
+        """The item with its table; a page is taken apart where each of its rows may name another table."""
+        speaker = self._speakers.get(stream)
+        if speaker is None:
+            speaker = self._speakers[stream] = _Speaker(self, stream)
+        name = None if mark is None else speaker.hear(mark)
+        if item is None:
+            speaker.declare(name)
+            return []
+        if isinstance(item, list) and item and speaker.is_dynamic(name):
+            return [(speaker.route(row, name), row) for row in item]
+        return [(speaker.route(item, name), item)]
+
+    def declare(self, tables: tuple[Table, ...], *, resource: str) -> None:
+        """Take over what a resource says of its tables.
+
+        What it says later replaces what it said before. Of a table that another resource has declared it
+        can say what that one has not.
+        """
+        for table in tables:
+            known = self.tables.get(table.name)
+            if known == table:
+                continue
+            self._check(table)
+            owner = self._owners.setdefault(table.name, resource)
+            if known is None:
+                self.tables[table.name] = table
+            else:
+                joined = known.with_hints_of(table) if owner == resource else _completed(known, table)
+                self.tables[table.name] = joined
+
+    def _check(self, table: Table) -> None:
+        said = table.write_disposition
+        if self._dispositions is None or said is None or said in self._dispositions | {"skip"}:
+            return
+        raise UsageError(
+            f"table {table.name} is to be written with {said!r}, which the destination cannot yet",
+            hint=f"use one of: {', '.join(sorted(self._dispositions))}",
+            write_disposition=said,
+        )
+
+
+def _completed(known: Table, other: Table) -> Table:
+    """A table with the columns that another resource adds; a key is that of the first one who has one."""
+    spoken = tuple(hint for hint in sorted(COMPOUND_HINTS) if known.columns_with(hint))
+    added = [
+        column.without_hints(*spoken)
+        for name, column in other.columns.items()
+        if name not in known.columns and (column.is_complete or not any(map(column.has, spoken)))
+    ]
+    return known.with_columns(added)
+
+
+class _Speaker:
+    """What one resource says of its tables: hints may change with each item."""
+
+    def __init__(self, book: TableBook, stream: Stream) -> None:
+        self._book, self._stream = book, stream
+        self._hints, self._variants = stream.hints, dict(stream.variants)
+        # Templates by the name that a mark gives, and routes of those that are the same for every item.
+        self._templates: dict[str | None, tuple[TableHints, tuple[str, ...]]] = {}
+        self._known: dict[str | None, Route] = {}
+
+    def known(self) -> Route | None:
+        """The route of items without a mark, once one of them has come."""
+        return self._known.get(None)
+
+    def hear(self, mark: Mark) -> str | None:
+        """Take a mark to heart; gives the table that it names for its item."""
+        if isinstance(mark, TableNameMark):
+            return mark.table_name
+        said, name = mark.hints, mark.hints.table_name
+        self._templates.clear()
+        self._known.clear()
+        if not mark.variant or not isinstance(name, str):
+            self._hints = self._hints.merged(said)
+            return None
+        self._variants[name] = self._variants.get(name, replace(self._hints, table_name=name)).merged(said)
+        return name
+
+    def is_dynamic(self, name: str | None) -> bool:
+        """Whether it takes the row to know the table and its hints."""
+        return bool(self._template(name)[1])
+
+    def route(self, item: Any, name: str | None) -> Route:
+        """The table of an item; `name` is that of its mark."""
+        found = self._known.get(name)
+        if found is not None:
+            return found
+        said, dynamic = self._template(name)
+        if dynamic == _ONLY_NAME and callable(said.table_name):
+            return self.route(item, said.table_name(item))
+        if dynamic:
+            return self._declared(said.at(item), name)
+        found = self._known[name] = self._declared(said, name)
+        return found
+
+    def declare(self, name: str | None) -> None:
+        """Declare the tables without any row, where no row is needed to know them."""
+        if not self.is_dynamic(name):
+            self.route(None, name)
+
+    def _template(self, name: str | None) -> tuple[TableHints, tuple[str, ...]]:
+        found = self._templates.get(name)
+        if found is None:
+            hints = self._hints if name is None else replace(self._hints, table_name=name)
+            hints = hints if name is None else self._variants.get(name, hints)
+            found = self._templates[name] = hints, hints.dynamic
+        return found
+
+    def _declared(self, hints: TableHints, name: str | None) -> Route:
+        stream = self._stream
+        raw = str(hints.table_name or stream.name)
+        tables = declared_tables(hints, resource=stream.name, naming=self._book.naming, table_name=raw)
+        root = tables[0].with_extras(variant_name=name) if name in self._variants else tables[0]
+        is_wanted = stream.tables is None or raw in stream.tables or root.name in stream.tables
+        if is_wanted:
+            self._book.declare((root, *tables[1:]), resource=stream.name)
+        skipped = root.write_disposition == "skip"
+        return Route(table=root.name, resource=stream.name, is_wanted=is_wanted and not skipped)

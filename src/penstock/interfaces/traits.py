@@ -1,0 +1,86 @@
+"""What some destinations can do besides: a client says so by inheriting these."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.interfaces.client import JobClientBase
+    from penstock.interfaces.ledger import Ledger, StateInfo, StorageSchemaInfo
+    from penstock.interfaces.loadjob import AppliedJob
+    from penstock.schema import TWriteDisposition
+
+
+class WithStateSync(ABC):
+    """Remembers schemas and states, so that a fresh machine can go on."""
+
+    @abstractmethod
+    def get_stored_schema(self) -> StorageSchemaInfo | None:
+        """The newest stored version of the client's schema."""
+
+    @abstractmethod
+    def get_stored_state(self, pipeline_name: str) -> StateInfo | None:
+        """The newest state of a pipeline that belongs to a complete load."""
+
+
+class WithStagingDataset(ABC):
+    """Can take rows in a second dataset first, from where they are moved to their tables."""
+
+    @abstractmethod
+    def get_stage_dispositions(self) -> list[TWriteDisposition]:
+        """The write dispositions whose rows go to the staging dataset."""
+
+    @abstractmethod
+    def with_staging_dataset(self) -> AbstractContextManager[JobClientBase]:
+        """The client to use in the block; its methods work on the staging dataset."""
+
+
+class WithLedger(ABC):
+    """Keeps the ledger of its dataset itself, beside the tables."""
+
+    @abstractmethod
+    def ledger(self) -> Ledger:
+        """Which loads are complete, and the schemas and states that go with them."""
+
+
+class WithPackageStorage(ABC):
+    """Has room for packages where driver and executors both reach it."""
+
+    @abstractmethod
+    def package_root(self, pipeline_name: str) -> str:
+        """Where the packages of a pipeline live."""
+
+
+class WithTableVersions(ABC):
+    """Can be read back, and tells the versions of its tables apart.
+
+    Readers come and go as they like: these methods may be called on a client that nobody has opened.
+    """
+
+    @abstractmethod
+    def table_names(self) -> tuple[str, ...]:
+        """The data tables that exist here."""
+
+    @abstractmethod
+    def table_version(self, table: str, *, spark: SparkSession) -> int | None:
+        """The version of a table at this moment; None where there is no table, or tables have no versions."""
+
+    @abstractmethod
+    def read(self, table: str, version: int | None = None, *, spark: SparkSession) -> DataFrame:
+        """A frame over a table in the given session: as it was at `version`, or as it is."""
+
+
+class WithUndo(ABC):
+    """Can take back what a job did to a table."""
+
+    @abstractmethod
+    def undo(self, applied: AppliedJob, load_id: str) -> None:
+        """Bring a table back to what it was before a job; once is enough, twice does no harm.
+
+        A table that somebody has changed since is left as it is, with an error.
+        """

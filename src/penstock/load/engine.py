@@ -1,0 +1,201 @@
+"""Keeps the jobs of a load going until none is left, or one stops the run."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
+from typing import TYPE_CHECKING, assert_never
+
+from penstock.errors import (
+    LoadClientJobFailed,
+    LoadClientJobRetry,
+    TableChainFollowupJobCreationFailedException,
+)
+from penstock.interfaces import WithUndo
+from penstock.load.failures import is_terminal, told
+from penstock.load.plan import is_last_try, pause_before
+from penstock.load.worker import run_job
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from penstock.errors import PenstockError
+    from penstock.load.plan import Chain
+    from penstock.load.settings import LoaderConfiguration
+    from penstock.load.work import Work
+    from penstock.load.worker import Opener, Outcome
+
+
+class Engine:
+    """Runs the jobs of one load side by side.
+
+    `staged` are the jobs whose rows go to the staging dataset; jobs that follow others are never among them,
+    for they work on both datasets. What stops the run lets jobs that are under way finish first, so that
+    their end is written down.
+    """
+
+    def __init__(
+        self,
+        work: Work,
+        opener: Opener,
+        *,
+        staged: Collection[str],
+        rules: LoaderConfiguration,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._work, self._opener, self._staged, self._rules = work, opener, staged, rules
+        self._check = check
+        self._able = opener.destination.capabilities
+        self._paused: dict[str, float] = {}
+        self._stop = threading.Event()
+        self._halt: PenstockError | None = None
+
+    def run(self) -> None:
+        """Until every chain is completed or left out. Raises what stopped the run."""
+        limit = self._able.max_parallel_load_jobs or self._rules.workers
+        workers = max(1, min(limit, self._rules.workers))
+        with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="penstock-load") as threads:
+            try:
+                self._loop(threads, workers)
+            finally:
+                self._stop.set()
+        if self._halt is not None:
+            raise self._halt
+
+    def _loop(self, threads: ThreadPoolExecutor, workers: int) -> None:
+        running: dict[Future[Outcome], str] = {}
+        while True:
+            if self._halt is None:
+                self._follow_chains()
+                self._leave_out_chains()
+            if self._halt is None:
+                running |= self._started(threads, workers)
+            if running:
+                done, _ = wait(running, timeout=self._pause(), return_when=FIRST_COMPLETED)
+                for future in done:
+                    self._settle(running.pop(future), future.result())
+            elif self._halt is None and self._paused:
+                time.sleep(self._pause() or 0.0)
+            else:
+                return
+
+    def _started(self, threads: ThreadPoolExecutor, workers: int) -> dict[Future[Outcome], str]:
+        now = time.monotonic()
+        self._paused = {job: until for job, until in self._paused.items() if until > now}
+        found = self._work.next_jobs(
+            workers=workers, strategy=self._able.loader_parallelism_strategy, paused=self._paused
+        )
+        started: dict[Future[Outcome], str] = {}
+        for job in found:
+            self._check()
+            task = self._work.start(job, staged=job in self._staged)
+            # Each thread gets a copy of what user code may ask about the load.
+            future = threads.submit(
+                copy_context().run,
+                run_job,
+                task,
+                self._opener,
+                stop=self._stop,
+                poll_pause=self._rules.poll_pause,
+            )
+            started[future] = job
+        return started
+
+    def _pause(self) -> float | None:
+        """Seconds until the first paused job may be tried again; None when none is paused."""
+        until = min(self._paused.values(), default=None)
+        return None if until is None or self._halt is not None else max(until - time.monotonic(), 0.0)
+
+    def _settle(self, job: str, outcome: Outcome) -> None:
+        match outcome.state:
+            case "completed":
+                self._work.complete(job, outcome.applied, outcome.followups)
+            case "retry":
+                self._retry(job, outcome)
+            case "failed":
+                self._fail(job, outcome)
+            case "running":
+                self._work.leave(job)
+                self._halt_by(outcome.halt)
+            case _:
+                assert_never(outcome.state)
+
+    def _retry(self, job: str, outcome: Outcome) -> None:
+        tried = self._work.retry(job, outcome.message)
+        self._paused[job] = time.monotonic() + pause_before(tried, first=self._rules.retry_pause)
+        if is_last_try(tried, max_retries=self._rules.raise_on_max_retries):
+            error = LoadClientJobRetry(
+                load_id=self._work.load_id, job_id=job, retry_count=tried, retry_message=outcome.message
+            )
+            error.__cause__ = outcome.error
+            self._halt_by(error)
+
+    def _fail(self, job: str, outcome: Outcome) -> None:
+        if not self._rules.raise_on_failed_jobs:
+            self._work.fail(job, outcome.message)
+            return
+        self._work.retry(job, outcome.message, terminal=True)
+        error = LoadClientJobFailed(load_id=self._work.load_id, job_id=job, failed_message=outcome.message)
+        error.__cause__ = outcome.error
+        self._halt_by(error)
+
+    def _halt_by(self, error: PenstockError | None) -> None:
+        self._halt = self._halt or error
+
+    def _follow_chains(self) -> None:
+        """Ask what follows the chains whose jobs are all completed, and take that up as jobs of the load."""
+        for chain in self._work.to_follow():
+            try:
+                with self._opener.client() as client:
+                    tables = [client.prepare_load_table(table) for table in chain.tables]
+                    jobs = client.create_table_chain_completed_followup_jobs(tables)
+                    paths = [job.new_file_path() for job in jobs]
+            except Exception as error:
+                failed = TableChainFollowupJobCreationFailedException(
+                    root_table_name=chain.root, cause=told(error)
+                )
+                failed.__cause__ = error
+                self._halt_by(failed)
+                return
+            self._work.follow(chain, paths)
+
+    def _leave_out_chains(self) -> None:
+        """A chain with a failed job is left out whole: what it had written is taken back."""
+        for chain in self._work.left_out():
+            for job in reversed(chain.jobs):
+                match self._work.states[job]:
+                    case "completed":
+                        self._take_back(chain, job)
+                    case "new":
+                        self._work.fail(job, _left_out(chain, "and was not run"))
+                    case _:
+                        pass
+
+    def _take_back(self, chain: Chain, job: str) -> None:
+        """What cannot be taken back stays: it must not keep the pipeline from going on."""
+        try:
+            what = self._undone(job)
+        except Exception as error:
+            if not is_terminal(error):
+                failed = LoadClientJobRetry(
+                    load_id=self._work.load_id, job_id=job, retry_count=1, retry_message=told(error)
+                )
+                failed.__cause__ = error
+                self._halt_by(failed)
+                return
+            what = f"but its rows are in their table: {told(error)}"
+        self._work.take_back(job, _left_out(chain, what))
+
+    def _undone(self, job: str) -> str:
+        with self._opener.client() as client:
+            if not isinstance(client, WithUndo):
+                return "but its rows are in their table: the destination cannot undo"
+            for applied in self._work.applied(job):
+                client.undo(applied, self._work.load_id)
+        return "and its rows were taken back"
+
+
+def _left_out(chain: Chain, what: str) -> str:
+    return f"left out because another job of the tables of {chain.root} failed, {what}"

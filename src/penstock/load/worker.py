@@ -1,0 +1,135 @@
+"""Runs one job from its start to its end, in a thread and with a client of its own."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from penstock.config import redact
+from penstock.errors import FollowupJobCreationFailedException
+from penstock.interfaces import FollowupJob, WithStagingDataset
+from penstock.load.failures import is_terminal, told
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from pyspark.sql import SparkSession
+
+    from penstock.errors import PenstockError
+    from penstock.interfaces import (
+        AppliedJob,
+        Destination,
+        DestinationClientConfiguration,
+        JobClientBase,
+        LoadJob,
+        TLoadJobState,
+    )
+    from penstock.schema import Schema
+
+
+class Sessions(Protocol):
+    """Lends sessions; `SessionPool` does."""
+
+    def session(self) -> AbstractContextManager[SparkSession]:
+        """A session for the length of a block."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opener:
+    """Opens clients of one destination for one schema, each with a session from the pool."""
+
+    destination: Destination
+    config: DestinationClientConfiguration
+    schema: Schema
+    pool: Sessions
+
+    @contextmanager
+    def client(self) -> Iterator[JobClientBase]:
+        """A client, open for the length of the block."""
+        with (
+            self.pool.session() as spark,
+            self.destination.client(self.schema, self.config, spark=spark) as client,
+        ):
+            yield client
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One job to run."""
+
+    job: str
+    path: str
+    table: str
+    load_id: str
+    is_restored: bool
+    """Whether a process that is gone had started it."""
+    is_staged: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a job ended. `running`: it has not ended, and nobody waits for it any more."""
+
+    state: TLoadJobState
+    message: str = ""
+    applied: Sequence[AppliedJob] = ()
+    followups: Sequence[str] = ()
+    """Where the files of the jobs are that follow it."""
+    error: Exception | None = None
+    halt: PenstockError | None = None
+    """What ends the run: the job is done, and what follows it is not known."""
+
+
+def run_job(task: Task, opener: Opener, *, stop: threading.Event, poll_pause: float) -> Outcome:
+    """Start or restore a job, and stay with it until it ends; errors become the state they mean."""
+    ended: list[Outcome] = []
+    try:
+        with opener.client() as client, _dataset(client, staging=task.is_staged) as used:
+            ended.append(_outcome(_begun(used, task), stop, poll_pause))
+    except Exception as error:  # a stranger's code may raise anything; it becomes a state
+        # A job that is done stays done, even if its client could not be closed.
+        if not ended or ended[0].state != "completed":
+            state: TLoadJobState = "failed" if is_terminal(error) else "retry"
+            return Outcome(state=state, message=told(error), error=error)
+    return ended[0] if ended else Outcome(state="retry", message="the client kept an error to itself")
+
+
+def _outcome(job: LoadJob, stop: threading.Event, poll_pause: float) -> Outcome:
+    state = _ended(job, stop, poll_pause)
+    if state == "completed":
+        return _afterwards(job)
+    return Outcome(state=state, message=redact(job.exception()) if state != "running" else "")
+
+
+def _afterwards(job: LoadJob) -> Outcome:
+    """What a completed job came to, and what follows it. Whatever goes wrong here, it is not run again."""
+    try:
+        followups = job.create_followup_jobs("completed") if isinstance(job, FollowupJob) else ()
+        paths = tuple(followup.new_file_path() for followup in followups)
+        return Outcome(state="completed", applied=tuple(job.applied()), followups=paths)
+    except Exception as error:  # as above; it ends the run
+        halt = FollowupJobCreationFailedException(job_id=job.job_id(), cause=told(error))
+        halt.__cause__ = error
+        return Outcome(state="running", halt=halt)
+
+
+def _begun(client: JobClientBase, task: Task) -> LoadJob:
+    if task.is_restored:
+        return client.restore_file_load(task.path)
+    return client.start_file_load(client.prepare_load_table(task.table), task.path, task.load_id)
+
+
+def _ended(job: LoadJob, stop: threading.Event, poll_pause: float) -> TLoadJobState:
+    state = job.state()
+    while state == "running" and not stop.wait(poll_pause):
+        state = job.state()
+    return state
+
+
+def _dataset(client: JobClientBase, *, staging: bool) -> AbstractContextManager[JobClientBase]:
+    if staging and isinstance(client, WithStagingDataset):
+        return client.with_staging_dataset()
+    return nullcontext(client)

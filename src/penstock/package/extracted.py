@@ -1,0 +1,73 @@
+"""What the extract stage leaves: which rows stand where, and what was said of their tables."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal
+
+from penstock.schema.frozen import FrozenMap, freeze, thaw
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DataFormat = Literal["rows"]
+"""How the files hold the rows: `rows` is one column of JSON texts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractedTable:
+    """The rows of one root table as they were handed over, and the files they stand in."""
+
+    table: str
+    resource: str
+    write_disposition: str
+    folder: str
+    rows: int
+    bytes: int
+    files: int
+    data_format: DataFormat = "rows"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extracted:
+    """The content of `extracted.json`."""
+
+    schema_name: str
+    tables: tuple[ExtractedTable, ...] = ()
+    declared: Mapping[str, Any] = field(default=FrozenMap[Any]())
+    """Table documents by name, as resources declared them; a nested one comes after its parent."""
+    schema: Mapping[str, Any] | None = None
+    """The schema document that the source brought, or None where it brought none."""
+    state: Mapping[str, Any] | None = None
+    """The state of all sources after this package, in typed JSON; None where it is not known."""
+
+    @property
+    def rows(self) -> int:
+        """Rows of all tables."""
+        return sum(table.rows for table in self.tables)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document; what is not known is left out."""
+        said = {
+            "schema_name": self.schema_name,
+            "resources": [asdict(table) for table in self.tables],
+            "tables": thaw(self.declared) or None,
+            "schema": thaw(self.schema),
+            "state": thaw(self.state),
+        }
+        return {key: value for key, value in said.items() if value is not None}
+
+    @staticmethod
+    def from_dict(document: Mapping[str, Any]) -> Extracted:
+        """Read what `to_dict` wrote, now or in an earlier release."""
+        known = {each.name for each in fields(ExtractedTable)}
+        return Extracted(
+            schema_name=document["schema_name"],
+            tables=tuple(
+                ExtractedTable(**{key: value for key, value in table.items() if key in known})
+                for table in document["resources"]
+            ),
+            declared=freeze(document.get("tables", {})),
+            schema=freeze(document.get("schema")),
+            state=freeze(document.get("state")),
+        )

@@ -1,0 +1,84 @@
+"""What user code may ask while it runs: `penstock.current`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import CurrentLoadPackageStateNotAvailable, NotDuringRun
+from penstock.interfaces.current import current
+from penstock.sources.state import resource_state, source_state
+
+if TYPE_CHECKING:
+    from penstock.schema import Schema
+    from penstock.sources.resource import Resource
+    from penstock.sources.source import Source
+
+__all__ = [
+    "destination_state",
+    "load_package_state",
+    "pipeline",
+    "resource",
+    "resource_metrics",
+    "resource_name",
+    "resource_state",
+    "source",
+    "source_schema",
+    "source_state",
+    "state",
+]
+
+state = source_state
+
+
+def pipeline() -> Any:
+    """The pipeline that runs."""
+    return _at_hand("a pipeline", current().pipeline)
+
+
+def source_schema() -> Schema:
+    """The schema of the source at hand. What the function of a source changes in it counts."""
+    found: Schema = _at_hand("the schema of a source", current().schema)
+    return found
+
+
+def source() -> Source:
+    """The source that is extracted."""
+    found: Source = _at_hand("the source", current().source)
+    return found
+
+
+def resource() -> Resource:
+    """The resource that is extracted."""
+    found: Resource = _at_hand("the resource", current().resource)
+    return found
+
+
+def resource_name() -> str:
+    """The name of the resource that is extracted."""
+    return str(_at_hand("the resource", current().resource_name))
+
+
+def resource_metrics() -> dict[str, Any]:
+    """A dict for counts of the resource that is extracted; it is part of the report, and not of the state."""
+    found: dict[str, Any] = _at_hand("the resource", current().metrics)
+    return found
+
+
+def load_package_state() -> dict[str, Any]:
+    """The load package at hand: its id and its state."""
+    package = current().package
+    if package is None:
+        raise CurrentLoadPackageStateNotAvailable
+    return package.document
+
+
+def destination_state() -> dict[str, Any]:
+    """The part of the load package's state that is the destination's own; made when asked for."""
+    found: dict[str, Any] = load_package_state()["state"].setdefault("destination_state", {})
+    return found
+
+
+def _at_hand(what: str, found: Any) -> Any:
+    if found is None:
+        raise NotDuringRun(what=what)
+    return found

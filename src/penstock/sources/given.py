@@ -1,0 +1,85 @@
+"""What a user hands to `run` becomes flows: one for each source, and one for all that came without."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import SourceExhausted
+from penstock.interfaces.hints import TableHints, make_hints
+from penstock.interfaces.source import Declared, Flow
+from penstock.sources.factory import SourceFactory
+from penstock.sources.resource import Resource
+from penstock.sources.resources import Copies
+from penstock.sources.source import Source
+from penstock.sources.streams import streams_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from penstock.schema import Schema
+
+
+def flows_of(
+    data: Any, *, table_name: str | None = None, schema: Schema | None = None, **hints: Any
+) -> tuple[Flow, ...]:
+    """Sort data into flows. Hints are those of every resource in it, over what they say themselves.
+
+    >>> def numbers():
+    ...     yield from range(3)
+    >>> [stream.name for flow in flows_of([Resource.from_data(numbers)]) for stream in flow.streams]
+    ['numbers']
+    """
+    said = make_hints(table_name=table_name, **hints)
+    sources, loose = _sorted(data, table_name)
+    flows = [_flow(source, said, schema) for source in sources]
+    if loose:
+        flows.append(_loose_flow(loose, said, schema))
+    for flow in flows:
+        _refuse_exhausted(flow)
+    return tuple(flows)
+
+
+def _sorted(data: Any, table_name: str | None) -> tuple[list[Source], list[Resource]]:
+    """Sources, and resources without one; what is neither becomes a resource, if it can."""
+    many = isinstance(data, (list, tuple)) and any(isinstance(one, (Declared, SourceFactory)) for one in data)
+    given = [_called(one) for one in (data if many else [data])]
+    sources = [one for one in given if isinstance(one, Source)]
+    rest = [one for one in given if not isinstance(one, Source)]
+    return sources, [
+        one if isinstance(one, Resource) else Resource.from_data(one, name=table_name) for one in rest
+    ]
+
+
+def _called(data: Any) -> Any:
+    return data() if isinstance(data, SourceFactory) else data
+
+
+def _flow(source: Source, hints: TableHints, schema: Schema | None) -> Flow:
+    own = source.clone()
+    if schema is not None:
+        own.schema = schema.clone()
+    _apply(hints, own.selected_resources.values())
+    return own.flow()
+
+
+def _loose_flow(resources: list[Resource], hints: TableHints, schema: Schema | None) -> Flow:
+    own = Copies().of(resources)
+    _apply(hints, own)
+    return Flow(
+        name=schema.name if schema else None,
+        schema=schema.stored if schema else None,
+        streams=streams_of(one for one in own if one.selected),
+    )
+
+
+def _apply(hints: TableHints, resources: Iterable[Resource]) -> None:
+    if hints.said():
+        for resource in resources:
+            resource.merge_hints(hints)
+
+
+def _refuse_exhausted(flow: Flow) -> None:
+    for stream in flow.streams:
+        for one in stream.chain():
+            if one.resource.exhausted:
+                raise SourceExhausted(resource=one.name)

@@ -1,0 +1,90 @@
+"""Marks on items: `penstock.mark`. A resource yields marked items to say more than their rows do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from penstock.interfaces import hints as table_hints
+from penstock.interfaces.items import EmptyTable, HintsMark, Marked, TableNameMark
+
+if TYPE_CHECKING:
+    from penstock.interfaces.hints import TableHints
+
+
+def with_table_name(item: Any, table_name: str) -> Marked:
+    """Send an item, or a page of rows, to a table of this name.
+
+    >>> with_table_name({"id": 1}, "orders").mark
+    TableNameMark(table_name='orders')
+    """
+    return Marked(item, TableNameMark(table_name))
+
+
+def with_hints(
+    item: Any,
+    hints: TableHints | None = None,
+    create_table_variant: bool = False,  # noqa: FBT001, FBT002 - dlt's signature
+) -> Marked:
+    """Change the hints of the resource from this item on; None as the item only changes the hints.
+
+    With `create_table_variant` they are those of the table that they name; the resource keeps its own.
+
+    >>> with_hints({"id": 1}, make_hints(write_disposition="replace")).mark.hints.write_disposition
+    'replace'
+    """
+    return Marked(item, HintsMark(hints or table_hints.NO_HINTS, create_table_variant))
+
+
+def make_hints(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
+    table_name: Any = None,
+    parent_table_name: Any = None,
+    write_disposition: Any = None,
+    columns: Any = None,
+    primary_key: Any = None,
+    merge_key: Any = None,
+    schema_contract: Any = None,
+    table_format: Any = None,
+    file_format: Any = None,
+    additional_table_hints: Any = None,
+    references: Any = None,
+    incremental: Any = None,
+    nested_hints: Any = None,
+) -> TableHints:
+    """Make hints for `with_hints`.
+
+    >>> make_hints(table_name="orders", primary_key="id").said()
+    {'table_name': 'orders', 'primary_key': 'id'}
+    """
+    return table_hints.make_hints(
+        table_name=table_name,
+        parent_table_name=parent_table_name,
+        write_disposition=write_disposition,
+        columns=columns,
+        primary_key=primary_key,
+        merge_key=merge_key,
+        schema_contract=schema_contract,
+        table_format=table_format,
+        file_format=file_format,
+        additional_table_hints=additional_table_hints,
+        references=references,
+        incremental=incremental,
+        nested_hints=nested_hints,
+    )
+
+
+def make_nested_hints(**hints: Any) -> TableHints:
+    """Make hints for one table of `nested_hints`.
+
+    >>> make_nested_hints(columns=[{"name": "sku", "data_type": "text"}]).columns["sku"]["data_type"]
+    'text'
+    """
+    return table_hints.make_hints(**hints)
+
+
+def materialize_table_schema() -> EmptyTable:
+    """An item that makes the table, with the columns that are declared, although it has no rows.
+
+    >>> materialize_table_schema()
+    []
+    """
+    return EmptyTable()

@@ -1,0 +1,205 @@
+"""The source that users hold: resources that share a schema, a state and a section of the configuration."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from penstock.errors import NotDuringRun
+from penstock.interfaces.current import current
+from penstock.interfaces.declared import declared_tables
+from penstock.interfaces.reading import read
+from penstock.interfaces.source import Declared, Flow
+from penstock.schema.frozen import thaw
+from penstock.sources.resource import Resource
+from penstock.sources.resources import ResourceDict
+from penstock.sources.state import source_state
+from penstock.sources.streams import streams_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from penstock.schema import Schema
+
+_OWN = frozenset(("schema", "section", "_resources"))
+
+
+class Source(Declared):
+    """Resources under one name. Make one with `@penstock.source`.
+
+    Resources are attributes and items of `resources`. Nothing runs until it is extracted or iterated over.
+
+    >>> from penstock.schema import Schema
+    >>> shop = Source(Schema("shop"), "shop", [Resource.from_data([1, 2], name="items")])
+    >>> shop.items.add_map(lambda item: item + 1).name, list(shop)
+    ('items', [2, 3])
+    """
+
+    schema: Schema
+    section: str
+
+    def __init__(self, schema: Schema, section: str, resources: Iterable[Resource] = ()) -> None:
+        self.schema, self.section = schema, section
+        self._resources = ResourceDict(schema.name)
+        self._resources.add(*resources)
+
+    @property
+    def name(self) -> str:
+        """The name of the source, of its schema and of its state."""
+        return self.schema.name
+
+    @property
+    def resources(self) -> ResourceDict:
+        """All resources by name."""
+        return self._resources
+
+    @property
+    def selected_resources(self) -> dict[str, Resource]:
+        """The resources that are loaded."""
+        return self._resources.selected
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether one of the resources was made of a generator that has been read."""
+        return any(one.exhausted for one in self._resources.extracted)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The state of this source, while its pipeline runs."""
+        return source_state(self.name)
+
+    @property
+    def max_table_nesting(self) -> int | None:
+        """How many levels of nesting become tables and columns; what is deeper is kept as JSON."""
+        found: int | None = self._json_settings().get("max_nesting")
+        return found
+
+    @max_table_nesting.setter
+    def max_table_nesting(self, levels: int | None) -> None:
+        self._set_json("max_nesting", levels)
+
+    @property
+    def root_key(self) -> bool | None:
+        """Whether nested rows carry the id of their root row; None leaves it to the write disposition."""
+        found: bool | None = self._json_settings().get("root_key_propagation")
+        return found
+
+    @root_key.setter
+    def root_key(self, said: bool | None) -> None:
+        self._set_json("root_key_propagation", said)
+
+    @property
+    def schema_contract(self) -> Any:
+        """What new data may change, in tables that do not say it themselves."""
+        return thaw(self.schema.settings.get("schema_contract"))
+
+    @schema_contract.setter
+    def schema_contract(self, said: Any) -> None:
+        self.schema.set_schema_contract(said)
+
+    @property
+    def run(self) -> Callable[..., Any]:
+        """The `run` of the pipeline at hand, with this source as its data."""
+        pipeline = current().pipeline
+        if pipeline is None:
+            raise NotDuringRun(what="a pipeline")
+        return partial(pipeline.run, self)
+
+    def with_resources(self, *resource_names: str) -> Self:
+        """Copy that loads these resources and no others."""
+        copy = self.clone()
+        copy.resources.select(*resource_names)
+        return copy
+
+    def add_limit(
+        self,
+        max_items: int | None = None,
+        max_time: float | None = None,
+        count_rows: bool | None = False,  # noqa: FBT001, FBT002 - dlt's signature
+    ) -> Self:
+        """Limit every resource that takes its items from no other."""
+        for resource in self._resources.extracted:
+            resource.add_limit(max_items, max_time, count_rows)
+        return self
+
+    def parallelize(self) -> Self:
+        """Run everything in threads that has something to run."""
+        for resource in self._resources.selected.values():
+            if resource.can_parallelize:
+                resource.parallelize()
+        return self
+
+    def clone(self, with_name: str | None = None) -> Self:
+        """Copy with copies of the resources; under another name it has another schema and another state."""
+        schema = self.schema.clone(with_name=with_name)
+        return type(self)(schema, self.section, self._resources.values())
+
+    def decompose(self, strategy: Literal["none", "scc"]) -> list[Self]:
+        """Split into sources that can run on their own: resources that one resource feeds stay together."""
+        if strategy == "none":
+            return [self]
+        groups: dict[Resource, list[str]] = {}
+        for name, resource in self._resources.selected.items():
+            *_, first = resource.chain()
+            groups.setdefault(first, []).append(name)
+        return [self.with_resources(*names) for names in groups.values()]
+
+    def discover_schema(self, item: Any = None) -> Schema:
+        """The schema with the tables that the selected resources declare; functions are asked with `item`."""
+        found = self.schema.clone()
+        for resource in self._resources.selected.values():
+            if item is None and resource.has_dynamic_table_name:
+                continue
+            hints = resource.hints.at(item)
+            for table in declared_tables(hints, resource=resource.name, naming=found.naming):
+                found.update_table(table)
+        return found
+
+    def flow(self) -> Flow:
+        """What extract reads."""
+        return Flow(
+            name=self.name,
+            section=self.section,
+            schema=self.schema.stored,
+            streams=streams_of(self._resources.selected.values()),
+            source=self,
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        """Read the items of all selected resources, without loading them."""
+        return read(self.flow())
+
+    def __getattr__(self, name: str) -> Resource:
+        resources: dict[str, Resource] = self.__dict__.get("_resources", {})
+        if name in resources:
+            return resources[name]
+        raise AttributeError(f"source has no resource {name!r}; it has {', '.join(resources)}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Resource) and name not in _OWN:
+            self._resources[name] = value
+        else:
+            super().__setattr__(name, value)
+
+    def _json_settings(self) -> dict[str, Any]:
+        json = self.schema.stored.normalizers.get("json", {})
+        return dict(json.get("config", {}))
+
+    def _set_json(self, key: str, value: Any) -> None:
+        kept = {name: said for name, said in self._json_settings().items() if name != key}
+        config = {**kept, key: value} if value is not None else kept
+        stored = self.schema.stored
+        json = {name: said for name, said in stored.normalizers.get("json", {}).items() if name != "config"}
+        self.schema.update(stored.with_normalizers(json={**json, "config": config} if config else json))
+
+    def __repr__(self) -> str:
+        chosen = len(self._resources.selected)
+        return f"<penstock.source {self.name!r}, {chosen} of {len(self._resources)} resources selected>"
+
+    def __str__(self) -> str:
+        lines = [repr(self)[1:-1]]
+        for name, resource in self._resources.items():
+            kind = "transformer" if resource.is_transformer else "resource"
+            fed = f", takes items from {resource.parent.name}" if resource.parent else ""
+            lines.append(f"- {kind} {name}: {'selected' if resource.selected else 'not selected'}{fed}")
+        return "\n".join(lines)

@@ -1,0 +1,45 @@
+"""State that user code keeps between runs: of a source, and of each of its resources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.errors import NotDuringRun
+from penstock.interfaces.current import current
+
+SOURCES, RESOURCES = "sources", "resources"
+
+
+def source_state(source_state_key: str | None = None) -> dict[str, Any]:
+    """The state of the source at hand, a dict that is kept with the pipeline.
+
+    It is stored with the load that it belongs to. Outside a run it is a dict that nobody keeps.
+
+    >>> source_state()["page"] = 7
+    >>> source_state()
+    {}
+    """
+    moment = current()
+    if moment.state is None:
+        return {}
+    name = source_state_key or moment.source_name
+    if name is None:
+        raise NotDuringRun(what="the source")
+    found: dict[str, Any] = moment.state.setdefault(SOURCES, {}).setdefault(name, {})
+    return found
+
+
+def resource_state(
+    resource_name: str | None = None, source_state_: dict[str, Any] | None = None, /
+) -> dict[str, Any]:
+    """The state of the resource at hand, or of another one of its source.
+
+    >>> resource_state("orders")
+    {}
+    """
+    state = source_state() if source_state_ is None else source_state_
+    name = resource_name or current().resource_name
+    if name is None:
+        raise NotDuringRun(what="the resource")
+    found: dict[str, Any] = state.setdefault(RESOURCES, {}).setdefault(name, {})
+    return found

@@ -1,0 +1,73 @@
+"""Declarations become streams: what extract is given, with everything bound that can be."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+from penstock.config import read_settings
+from penstock.errors import ResourceUnbound
+from penstock.interfaces.source import Stream
+from penstock.sources.section import sections_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from penstock.sources.declaration import Declaration
+
+
+class Readable(Protocol):
+    """A resource, as far as it is read here."""
+
+    @property
+    def parent(self) -> Any:
+        """What a transformer takes its items from: another of these, or None."""
+
+    declaration: Declaration
+
+
+def streams_of(chosen: Iterable[Readable]) -> tuple[Stream, ...]:
+    """The streams of these resources; what feeds two of them is one, and is only loaded if it is chosen."""
+    wanted = list(chosen)
+    return _Builder(frozenset(map(id, wanted))).streams(wanted)
+
+
+class _Builder:
+    def __init__(self, chosen: frozenset[int]) -> None:
+        self._chosen = chosen
+        self._built: dict[int, Stream] = {}
+        # Read once for all resources, when the first of them wants an argument.
+        self._settings = cache(read_settings)
+
+    def streams(self, resources: Iterable[Readable]) -> tuple[Stream, ...]:
+        return tuple(self._stream(resource) for resource in resources)
+
+    def _stream(self, resource: Readable) -> Stream:
+        if id(resource) not in self._built:
+            self._built[id(resource)] = self._build(resource)
+        return self._built[id(resource)]
+
+    def _build(self, resource: Readable) -> Stream:
+        said = resource.declaration
+        if said.is_transformer and resource.parent is None:
+            raise ResourceUnbound(resource=said.name, missing="the resource it takes items from")
+        return Stream(
+            name=said.name,
+            open=self._opener(said),
+            parent=None if resource.parent is None else self._stream(resource.parent),
+            before=said.before,
+            steps=said.steps,
+            limit=said.limit,
+            hints=said.hints,
+            variants=said.variants,
+            tables=said.tables,
+            selected=id(resource) in self._chosen,
+            parallel=said.parallel,
+            resource=resource,
+        )
+
+    def _opener(self, said: Declaration) -> Callable[..., Any]:
+        if said.call is None:
+            return lambda: said.data
+        sections = sections_of(said.section, said.name)
+        return said.call.opener(resource=said.name, sections=sections, settings=self._settings)

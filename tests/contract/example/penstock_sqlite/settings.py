@@ -1,0 +1,23 @@
+"""Where the SQLite files are."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from penstock.config import NotResolved, configspec
+from penstock.interfaces import DestinationClientDwhConfiguration
+
+
+@configspec
+class SqliteConfiguration(DestinationClientDwhConfiguration):
+    """One file for each dataset, in one folder."""
+
+    destination_name: Annotated[str | None, NotResolved()] = "example"
+    folder: str
+    merge_key: str = "id"
+
+    def fingerprint(self) -> str:
+        return self.folder
+
+    def __str__(self) -> str:
+        return self.folder

@@ -1,0 +1,66 @@
+"""The destination that the documentation shows is installed from the page and used."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import penstock
+
+if TYPE_CHECKING:
+    import pytest
+    from pyspark.sql import SparkSession
+
+PAGE = Path(__file__).parents[2] / "docs" / "destinations.md"
+
+
+def files() -> dict[str, str]:
+    text = PAGE.read_text(encoding="utf-8")
+    return dict(re.findall(r'^```\w+ title="([^"]+)"\n(.*?)^```', text, re.MULTILINE | re.DOTALL))
+
+
+def test_the_page_shows_four_files_and_an_entry_point() -> None:
+    names = [name.rpartition("/")[2] for name in files()]
+
+    assert sorted(names) == ["__init__.py", "adapter.py", "pyproject.toml", "settings.py", "types.py"]
+
+
+def test_the_destination_of_the_page_loads_nested_rows(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in files().items():
+        (tmp_path / "site" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "site" / name).write_text(text)
+    found = tomllib.loads(files()["pyproject.toml"])["project"]["entry-points"]["penstock.destinations"]
+    info = tmp_path / "site" / "penstock_folders-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: penstock-folders\nVersion: 1.0\n")
+    lines = [f"{name} = {value}" for name, value in found.items()]
+    (info / "entry_points.txt").write_text("\n".join(["[penstock.destinations]", *lines, ""]))
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "site"), *sys.path])
+    importlib.invalidate_caches()
+    monkeypatch.setenv("DESTINATION__FOLDERS__PATH", str(tmp_path / "lake"))
+    pipeline = penstock.pipeline(
+        "quick",
+        pipelines_dir=tmp_path / "pipelines",
+        destination="folders",
+        dataset_name="demo",
+        spark=spark,
+    )
+
+    pipeline.run([{"id": 1, "tags": ["x", "y"]}], table_name="items")
+    info_again = pipeline.run([{"id": 2, "late": True}], table_name="items")
+
+    items = spark.read.option("mergeSchema", "true").parquet(
+        *map(str, (tmp_path / "lake/demo/items").iterdir())
+    )
+    assert sorted((row["id"], row["late"]) for row in items.select("id", "late").collect()) == [
+        (1, None),
+        (2, True),
+    ]
+    assert spark.read.parquet(f"{tmp_path}/lake/demo/items__tags/*").count() == 2
+    assert (tmp_path / "lake" / "demo" / f"_{info_again.loads_ids[0]}.complete").exists()

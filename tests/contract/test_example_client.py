@@ -1,0 +1,158 @@
+"""The client of the example destination by itself: what each method of the page promises."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from penstock.errors import IdentifierTooLongException, LoadClientTransientException, TableNotFound
+from penstock.interfaces import Destination, JobClientBase
+from penstock.schema import Schema, Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def schema_of(*columns: str, name: str = "shop") -> Schema:
+    schema = Schema(name)
+    for table in ("items", "others"):
+        schema.update_table({"name": table, "columns": {key: {"data_type": "text"} for key in columns}})
+    schema.update_table(
+        {"name": "items__tags", "parent": "items", "columns": {"value": {"data_type": "text"}}}
+    )
+    return schema
+
+
+@pytest.fixture
+def make(site: Path, tmp_path: Path) -> Any:
+    """Opens clients as the load stage does."""
+    found = Destination.from_reference("example")
+    spec = found.reference.spec()
+    config = spec(folder=str(tmp_path / "files"), dataset_name="Demo")  # type: ignore[call-arg]
+    return lambda schema: found.client(schema, config)
+
+
+def columns(client: Any, table: str) -> list[str]:
+    with closing(sqlite3.connect(client.file)) as connection:
+        return [row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')]
+
+
+def test_storage_is_made_and_removed_with_all_that_is_in_it(make: Any, tmp_path: Path) -> None:
+    with make(schema_of("id")) as client:
+        before = client.is_storage_initialized()
+        client.initialize_storage()
+        client.update_stored_schema()
+        between = client.is_storage_initialized()
+        client.drop_storage()
+
+        assert (before, between, client.is_storage_initialized()) == (False, True, False)
+    assert list((tmp_path / "files").iterdir()) == []
+
+
+def test_tables_are_emptied_when_that_is_asked_for(make: Any) -> None:
+    with make(schema_of("id")) as client:
+        client.initialize_storage()
+        client.update_stored_schema()
+        with client.transaction() as connection:
+            connection.execute("INSERT INTO items VALUES ('1')")
+            connection.execute("INSERT INTO others VALUES ('1')")
+
+        client.initialize_storage(truncate_tables=["items"])
+
+        with client.transaction() as connection:
+            left = [
+                connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]
+                for name in ("items", "others")
+            ]
+    assert left == [0, 1]
+
+
+def test_only_the_listed_tables_are_updated_and_what_was_changed_is_given_back(make: Any) -> None:
+    with make(schema_of("id")) as client:
+        client.initialize_storage()
+
+        applied = client.update_stored_schema(only_tables=["items"])
+
+        assert list(applied) == ["items"]
+        assert columns(client, "items") == ["id"]
+        assert columns(client, "others") == []
+
+
+def test_what_is_expected_to_change_is_not_taken_for_what_is_missing(make: Any) -> None:
+    with make(schema_of("id", "late")) as client:
+        client.initialize_storage()
+        with client.transaction() as connection:
+            connection.execute("CREATE TABLE items (id TEXT)")
+
+        applied = client.update_stored_schema(
+            only_tables=["items"], expected_update={"items": {"name": "items", "columns": {}}}
+        )
+
+        assert list(applied["items"]["columns"]) == ["late"]
+        assert columns(client, "items") == ["id", "late"]
+
+
+def test_names_that_are_too_long_are_refused(make: Any) -> None:
+    with make(schema_of("x" * 61)) as client:
+        client.initialize_storage()
+        with pytest.raises(IdentifierTooLongException, match="61 characters, and example allows 60"):
+            client.update_stored_schema()
+
+
+def test_methods_work_on_the_staging_dataset_inside_the_block_and_only_there(make: Any) -> None:
+    with make(schema_of("id")) as client:
+        client.initialize_storage()
+
+        with client.with_staging_dataset() as staging:
+            inside = staging.is_storage_initialized()
+            staging.initialize_storage()
+            staging.update_stored_schema(only_tables=["items"])
+
+        assert not inside
+        assert isinstance(staging, JobClientBase)
+        assert columns(client, "items") == []
+        assert client.get_stage_dispositions() == ["replace", "merge"]
+
+
+def test_the_newest_schema_is_given_back(make: Any) -> None:
+    for schema in (schema_of("id"), schema_of("id", name="crm"), schema_of("id", "late")):
+        with make(schema) as client:
+            client.initialize_storage()
+            client.update_stored_schema()
+
+    with make(Schema("shop")) as client:
+        found = client.get_stored_schema()
+    with make(Schema("nobody")) as client:
+        nothing = client.get_stored_schema()
+
+    assert found is not None
+    assert found.version_hash == schema_of("id", "late").version_hash
+    assert nothing is None
+
+
+def test_a_job_that_nobody_has_started_cannot_be_restored(make: Any) -> None:
+    with make(schema_of("id")) as client:
+        client.initialize_storage()
+        with pytest.raises(LoadClientTransientException, match="nobody has heard of"):
+            client.restore_file_load("somewhere/items.x.0.reference")
+
+
+def test_nested_tables_are_prepared_with_what_their_root_says(make: Any) -> None:
+    schema = schema_of("id")
+    merged = Table(name="items", write_disposition="merge", extras={"x-merge-strategy": "upsert"})
+    schema.update_table(merged)
+    schema.update_table({"name": "items", "columns": {"untyped": {}}})
+
+    with make(schema) as client:
+        prepared = client.prepare_load_table("items__tags")
+
+        assert (prepared["write_disposition"], prepared["x-merge-strategy"]) == ("merge", "upsert")
+        assert "untyped" not in client.prepare_load_table("items")["columns"]
+        assert "write_disposition" not in schema.get_table("items__tags").to_dict(), (
+            "the schema stays as it is"
+        )
+        with pytest.raises(TableNotFound):
+            client.prepare_load_table("nothing")

@@ -1,0 +1,146 @@
+"""Runs the snippets under penstock: the import is another one, and nothing else."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+
+import penstock
+from penstock.config import in_scope
+from penstock.extract.run import extract
+from penstock.interfaces.current import during
+from penstock.package import Packages, create_load_id
+from penstock.package.typed import from_typed
+from penstock.schema import naming
+from penstock.schema.frozen import thaw
+from penstock.sources import flows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from penstock.extract.run import Extraction
+    from penstock.interfaces import Flow
+    from penstock.package import Package
+
+SNIPPETS = {path.stem: path for path in sorted((Path(__file__).parent / "snippets").glob("*.py"))}
+NAME = "oracle"
+
+
+def ours(name: str, folder: Path) -> list[dict[str, Any]]:
+    """What penstock makes of a snippet: for each thing that it extracts, rows, tables and state."""
+    before = dict(os.environ)
+    extracting = Extracting(folder)
+    try:
+        _module(name, folder).run(extracting)
+    finally:
+        sys.modules.pop(name, None)
+        os.environ.clear()
+        os.environ.update(before)
+    return extracting.notes
+
+
+def _module(name: str, folder: Path) -> ModuleType:
+    text = SNIPPETS[name].read_text(encoding="utf-8")
+    assert text.count("\nimport dlt\n") == 1
+    path = folder / f"{name}.py"
+    path.write_text(text.replace("\nimport dlt\n", "\nimport penstock as dlt\n"), encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+class Extracting:
+    """Extracts what a snippet hands over, and notes what came of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._packages = Packages.at(str(folder / "packages"))
+        self._pipeline = penstock.pipeline(NAME, pipelines_dir=folder)
+        self._state: dict[str, Any] = {}
+        self._default: str | None = None
+        self.notes: list[dict[str, Any]] = []
+
+    def __call__(self, data: Any, **hints: Any) -> None:
+        state = {"sources": from_typed(self._state)}
+        note: dict[str, Any] = {"rows": {}, "tables": {}, "settings": {}}
+        try:
+            with during(pipeline=self._pipeline), in_scope(pipeline_name=NAME):
+                for flow in flows_of(data, **hints):
+                    self._note(note, flow, state)
+        except penstock.PenstockError as error:
+            self.notes.append({"error": type(error).__name__})
+            return
+        self.notes.append({**note, "state": coded(from_typed(self._state))})
+
+    def declaring(self, declare: Callable[[], Any]) -> None:
+        """Note what a declaration that is refused raises."""
+        try:
+            declare()
+        except penstock.PenstockError as error:
+            self.notes.append({"error": type(error).__name__})
+
+    def _note(self, note: dict[str, Any], flow: Flow, state: dict[str, Any]) -> None:
+        package = self._packages.package(create_load_id())
+        name = flow.name or self._default or NAME
+        # As a pipeline does: the first schema is the one for data that comes without a source.
+        self._default = self._default or name
+        done = extract(flow, package, schema_name=name, naming=naming(), state=state)
+        self._state = thaw(done.extracted.state)
+        for table, rows in _rows(package, done).items():
+            note["rows"].setdefault(table, []).extend(rows)
+        if done.extracted.declared:
+            note["settings"][name] = _settings(thaw(done.extracted.schema))
+        for table, said in done.extracted.declared.items():
+            note["tables"][f"{done.extracted.schema_name}.{table}"] = thaw(said)
+
+
+def _settings(schema: dict[str, Any] | None) -> dict[str, Any]:
+    if schema is None:
+        return {}
+    said = dict(schema["normalizers"]["json"].get("config", {}))
+    said["schema_contract"] = schema["settings"].get("schema_contract")
+    return {key: value for key, value in said.items() if value is not None}
+
+
+def _rows(package: Package, done: Extraction) -> dict[str, list[Any]]:
+    return {
+        table.table: [
+            coded(from_typed(json.loads(text)))
+            for text in pq.read_table(f"{package.path}/{table.folder}")["row"].to_pylist()
+        ]
+        for table in done.extracted.tables
+    }
+
+
+def coded(plain: Any) -> Any:
+    """Values that JSON has no type for, as the bridge writes them; moments are told in UTC."""
+    match plain:
+        case dict():
+            return {key: coded(one) for key, one in plain.items()}
+        case list():
+            return [coded(one) for one in plain]
+        case datetime():
+            aware = plain if plain.tzinfo else plain.replace(tzinfo=UTC)
+            return {"$": "timestamp", "v": aware.astimezone(UTC).isoformat()}
+        case date():
+            return {"$": "date", "v": plain.isoformat()}
+        case time():
+            return {"$": "time", "v": plain.isoformat()}
+        case Decimal():
+            return {"$": "decimal", "v": str(plain)}
+        case bytes():
+            return {"$": "binary", "v": plain.hex()}
+        case _:
+            return plain

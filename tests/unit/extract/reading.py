@@ -1,0 +1,40 @@
+"""What the tests of this room share: reading without a pipeline, and extracting into a folder."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+
+from penstock.extract.engine import Engine
+from penstock.extract.plan import Workload
+from penstock.extract.run import Extraction, extract
+from penstock.schema import naming
+from penstock.sources import flows_of
+
+if TYPE_CHECKING:
+    from penstock.package import Package
+
+
+def arrivals(data: Any, **workload: Any) -> list[tuple[str, Any]]:
+    """Every item with the name of its resource, in the order in which they arrive."""
+    (flow,) = flows_of(data)
+    return [(node.name, item) for node, item, _ in Engine(flow, Workload(**workload)).arrivals()]
+
+
+def extracted(data: Any, package: Package, *, state: dict[str, Any] | None = None, **more: Any) -> Extraction:
+    hints = {key: more.pop(key) for key in ("table_name", "write_disposition") if key in more}
+    (flow,) = flows_of(data, **hints)
+    kept = {} if state is None else state
+    return extract(flow, package, schema_name=flow.name or "shop", naming=naming(), state=kept, **more)
+
+
+def rows_of(package: Package, done: Extraction) -> dict[str, list[Any]]:
+    """The rows of each table, as the files hold them."""
+    return {
+        table.table: [
+            json.loads(text) for text in pq.read_table(f"{package.path}/{table.folder}")["row"].to_pylist()
+        ]
+        for table in done.extracted.tables
+    }

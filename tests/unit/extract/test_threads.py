@@ -1,0 +1,290 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.extract.reading import arrivals
+
+import penstock
+from penstock.errors import ResourceFailed
+from penstock.extract.engine import Engine
+from penstock.extract.plan import Workload
+from penstock.interfaces.current import during
+from penstock.sources import flows_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+
+class Crowd:
+    """Knows how many are inside at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.inside = self.most = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self.inside += 1
+            self.most = max(self.most, self.inside)
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self.inside -= 1
+
+
+def items(found: list[tuple[str, Any]]) -> list[Any]:
+    return sorted(item for _, item in found)
+
+
+def test_deferred_calls_run_at_the_same_time() -> None:
+    meeting = threading.Barrier(4, timeout=20)
+
+    @penstock.defer
+    def fetch(number: int) -> int:
+        meeting.wait()
+        return number
+
+    found = arrivals(penstock.resource((fetch(n) for n in range(8)), name="pages"), workers=4)
+
+    assert items(found) == list(range(8))
+
+
+def test_no_more_is_under_way_than_is_allowed_and_generators_wait_for_it() -> None:
+    asked, done, crowd = [0], [0], Crowd()
+    most_ahead = [0]
+
+    @penstock.defer
+    def fetch(number: int) -> int:
+        with crowd:
+            time.sleep(0.001)
+        done[0] += 1
+        return number
+
+    def pages() -> Iterator[Any]:
+        for number in range(60):
+            asked[0] += 1
+            most_ahead[0] = max(most_ahead[0], asked[0] - done[0])
+            yield fetch(number)
+
+    found = arrivals(penstock.resource(pages), workers=3, max_parallel_items=6)
+
+    assert items(found) == list(range(60))
+    assert crowd.most <= 3
+    assert most_ahead[0] <= 7
+
+
+def test_twenty_parallel_resources_run_in_twenty_threads() -> None:
+    meeting = threading.Barrier(20, timeout=20)
+
+    def meeting_rows(name: str) -> Any:
+        def rows() -> Iterator[str]:
+            meeting.wait()
+            yield f"{name} in {threading.current_thread().name}"
+
+        return penstock.resource(rows, name=name, parallelized=True)
+
+    found = arrivals([meeting_rows(f"r{number}") for number in range(20)], workers=20)
+
+    assert len({item.partition(" in ")[2] for _, item in found}) == 20
+
+
+def test_a_parallel_generator_is_never_run_twice_at_once_and_keeps_its_order() -> None:
+    crowd = Crowd()
+
+    @penstock.resource(parallelized=True)
+    def rows() -> Iterator[int]:
+        for number in range(50):
+            with crowd:
+                time.sleep(0)
+            yield number
+
+    found = arrivals(rows(), workers=8)
+
+    assert [item for _, item in found] == list(range(50))
+    assert crowd.most == 1
+
+
+def test_a_parallel_transformer_works_on_several_items_and_holds_up_what_feeds_it() -> None:
+    meeting = threading.Barrier(3, timeout=20)
+    begun: list[int] = []
+    fed: list[int] = []
+
+    @penstock.resource(selected=False)
+    def seeds() -> Iterator[int]:
+        for number in range(30):
+            fed.append(number)
+            yield number
+
+    @penstock.transformer(parallelized=True, data_from=seeds)
+    def grown(seed: int) -> Iterator[tuple[int, int]]:
+        begun.append(seed)
+        for part in range(3):
+            if seed < 3:
+                meeting.wait()
+            assert len(fed) - len(set(begun)) <= 6
+            yield seed, part
+
+    found = arrivals(grown(), workers=4, max_parallel_items=5)
+
+    assert items(found) == [(seed, part) for seed in range(30) for part in range(3)]
+
+
+@pytest.mark.parametrize("broken", [0, 7, 19])
+def test_an_error_in_one_of_twenty_threads_names_its_resource_and_item(broken: int) -> None:
+    def rows(number: int) -> Any:
+        def one() -> Iterator[int]:
+            yield from range(3)
+            if number == broken:
+                raise KeyError("gone")
+            yield from range(50)
+
+        return penstock.resource(one, name=f"r{number}", parallelized=True)
+
+    with pytest.raises(ResourceFailed) as caught:
+        arrivals([rows(number) for number in range(20)], workers=20)
+
+    assert (caught.value.resource, caught.value.item) == (f"r{broken}", 4)
+    assert 'raise KeyError("gone")' in caught.value.traceback
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_an_error_in_a_deferred_call_names_the_item() -> None:
+    @penstock.defer
+    def fetch(number: int) -> int:
+        return 1 // (number - 3)
+
+    with pytest.raises(ResourceFailed) as caught:
+        arrivals(penstock.resource((fetch(n) for n in range(5)), name="pages"), workers=1)
+
+    assert (caught.value.resource, caught.value.item) == ("pages", 4)
+
+
+def test_no_thread_is_left_behind() -> None:
+    @penstock.defer
+    def fetch(number: int) -> int:
+        time.sleep(0.01)
+        return number
+
+    async def ticking() -> AsyncIterator[int]:
+        for number in range(3):
+            await asyncio.sleep(0)
+            yield number
+
+    before = set(threading.enumerate())
+    (flow,) = flows_of(
+        [penstock.resource((fetch(n) for n in range(50)), name="pages"), penstock.resource(ticking)]
+    )
+
+    with closing(Engine(flow, Workload()).arrivals()) as reading:
+        next(reading)
+
+    assert set(threading.enumerate()) == before
+
+
+def test_code_in_threads_and_coroutines_knows_its_resource_and_state() -> None:
+    state: dict[str, Any] = {}
+
+    @penstock.defer
+    def remember() -> str:
+        name = penstock.current.resource_name()
+        penstock.current.resource_state()["seen"] = True
+        return name
+
+    @penstock.resource
+    def deferring() -> Iterator[Any]:
+        yield remember()
+
+    @penstock.resource(parallelized=True)
+    def parallel() -> Iterator[str]:
+        yield remember()()
+
+    @penstock.resource
+    async def waiting() -> AsyncIterator[str]:
+        await asyncio.sleep(0)
+        yield remember()()
+
+    with during(state=state, source_name="shop"):
+        found = arrivals([deferring(), parallel(), waiting()])
+
+    assert items(found) == ["deferring", "parallel", "waiting"]
+    assert set(state["sources"]["shop"]["resources"]) == {"deferring", "parallel", "waiting"}
+
+
+def test_asynchronous_generators_wait_for_each_other() -> None:
+    events: dict[str, asyncio.Event] = {}
+
+    def meeting(name: str, other: str) -> Any:
+        async def rows() -> AsyncIterator[str]:
+            events.setdefault(name, asyncio.Event()).set()
+            await asyncio.wait_for(events.setdefault(other, asyncio.Event()).wait(), 20)
+            yield name
+
+        return penstock.resource(rows, name=name)
+
+    assert items(arrivals([meeting("a", "b"), meeting("b", "a")])) == ["a", "b"]
+
+
+def test_an_asynchronous_transformer_has_several_items_under_way() -> None:
+    crowd = Crowd()
+
+    @penstock.transformer
+    async def slow(item: int) -> int:
+        with crowd:
+            await asyncio.sleep(0.02)
+        return item
+
+    found = arrivals(penstock.resource(range(10), name="n") | slow, max_parallel_items=5)
+
+    assert items(found) == list(range(10))
+    assert 1 < crowd.most <= 5
+
+
+def test_an_asynchronous_generator_is_closed_by_a_limit_and_by_the_end() -> None:
+    closed: list[str] = []
+
+    def endless(name: str) -> Any:
+        async def rows() -> AsyncIterator[int]:
+            try:
+                while True:
+                    yield 1
+            finally:
+                closed.append(name)
+
+        return penstock.resource(rows, name=name)
+
+    (flow,) = flows_of([endless("limited").add_limit(2), endless("left")])
+
+    with closing(Engine(flow, Workload()).arrivals()) as reading:
+        for _ in range(8):
+            next(reading)
+
+    assert sorted(closed) == ["left", "limited"]
+
+
+def test_an_error_in_a_coroutine_names_its_resource() -> None:
+    @penstock.resource
+    async def breaking() -> AsyncIterator[int]:
+        yield 1
+        raise ValueError("no")
+
+    with pytest.raises(ResourceFailed) as caught:
+        arrivals(breaking())
+
+    assert (caught.value.resource, caught.value.item) == ("breaking", 2)
+
+
+def test_what_was_under_way_when_a_limit_was_reached_is_dropped() -> None:
+    @penstock.defer
+    def fetch(number: int) -> int:
+        return number
+
+    def pages() -> Iterator[Any]:
+        for number in range(100):
+            yield fetch(number)
+
+    assert len(arrivals(penstock.resource(pages).add_limit(3))) == 3

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.extract.plan import Rotation
+from penstock.extract.writers import Writers
+from penstock.package import FileStorage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def held(writers: Writers) -> int:
+    return sum(writer.parts.held for writer in writers.tables.values())
+
+
+def opened(writers: Writers) -> int:
+    return sum(writer.parts.is_open for writer in writers.tables.values())
+
+
+@given(sizes=st.lists(st.tuples(st.integers(0, 20), st.integers(1, 60)), max_size=80))
+def test_memory_and_open_files_are_bounded_whatever_comes(
+    tmp_path_factory: pytest.TempPathFactory, sizes: list[tuple[int, int]]
+) -> None:
+    store = FileStorage(str(tmp_path_factory.mktemp("writers")))
+    rotation = Rotation(held_bytes=200, open_files=3, row_group_bytes=10_000)
+    expected: dict[str, list[str]] = {}
+
+    with Writers(store, rotation) as writers:
+        for table, size in sizes:
+            writer = writers.table(f"t{table}", resource="r")
+            text = f'"{len(expected):0{size}d}"'
+            expected.setdefault(f"t{table}", []).append(text)
+            writers.write(writer, text.encode())
+            assert held(writers) <= 200
+            assert opened(writers) <= 3
+
+    found = {
+        name: pq.read_table(store.path(writer.folder))["row"].to_pylist()
+        for name, writer in writers.tables.items()
+    }
+    assert {name: sorted(texts) for name, texts in found.items()} == {
+        name: sorted(texts) for name, texts in expected.items()
+    }
+
+
+def test_after_an_error_files_are_closed_and_held_rows_are_not_written(tmp_path: Path) -> None:
+    store = FileStorage(str(tmp_path))
+
+    def write() -> None:
+        with Writers(store, Rotation()) as writers:
+            writers.write(writers.table("t", resource="r"), b"{}")
+            raise KeyError("gone")
+
+    with pytest.raises(KeyError):
+        write()
+
+    assert store.names("data/extracted") == []

@@ -1,0 +1,327 @@
+"""The page of the destination reference, name by name and sentence by sentence.
+
+`PAGE` holds every class and method of the page with its arguments; an argument is written with its default
+behind `=`, and without one when it must be given. `SENTENCES` names, for every sentence that states how
+something behaves, the test that holds us to it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any, Protocol, get_args
+
+import pytest
+
+import penstock
+from penstock import interfaces, schema
+from penstock.config import BaseConfiguration, config_value, configspec
+from penstock.errors import LoadClientTerminalException, LoadClientTransientException
+from penstock.interfaces.traits import WithStateSync
+
+TESTS = Path(__file__).parents[2]
+
+PAGE: dict[str, dict[str, tuple[str, ...]]] = {
+    "DestinationClientConfiguration": {"fingerprint": (), "__str__": ()},
+    "DestinationClientDwhConfiguration": {"normalize_dataset_name": ("schema",)},
+    "DestinationClientStagingConfiguration": {},
+    "DestinationClientDwhWithStagingConfiguration": {},
+    "LoadJob": {
+        "__init__": ("file_name",),
+        "state": (),
+        "file_name": (),
+        "job_id": (),
+        "exception": (),
+    },
+    "NewLoadJob": {"new_file_path": ()},
+    "FollowupJob": {},
+    "JobClientBase": {
+        "initialize_storage": ("truncate_tables=None",),
+        "is_storage_initialized": (),
+        "drop_storage": (),
+        "update_stored_schema": ("only_tables=None", "expected_update=None"),
+        "start_file_load": ("table", "file_path", "load_id"),
+        "restore_file_load": ("file_path",),
+        "create_table_chain_completed_followup_jobs": ("table_chain",),
+        "complete_load": ("load_id",),
+    },
+    "WithStateSync": {"get_stored_schema": (), "get_stored_state": ("pipeline_name",)},
+    "WithStagingDataset": {"get_stage_dispositions": (), "with_staging_dataset": ()},
+    "DestinationReference": {
+        "capabilities": (),
+        "client": ("schema", "initial_config=penstock.config.value"),
+        "spec": (),
+    },
+}
+
+BASES: dict[str, str] = {
+    "DestinationClientConfiguration": "BaseConfiguration",
+    "DestinationClientDwhConfiguration": "DestinationClientConfiguration",
+    "DestinationClientStagingConfiguration": "DestinationClientDwhConfiguration",
+    "DestinationClientDwhWithStagingConfiguration": "DestinationClientDwhConfiguration",
+    "NewLoadJob": "LoadJob",
+    "JobClientBase": "ABC",
+    "WithStateSync": "ABC",
+    "WithStagingDataset": "ABC",
+    "DestinationReference": "Protocol",
+}
+
+ABSTRACT: dict[str, frozenset[str]] = {
+    "LoadJob": frozenset({"state", "exception"}),
+    "NewLoadJob": frozenset({"state", "exception", "new_file_path"}),
+    "JobClientBase": frozenset(
+        {
+            *("initialize_storage", "is_storage_initialized", "drop_storage"),
+            *("start_file_load", "restore_file_load", "complete_load"),
+        }
+    ),
+    "WithStateSync": frozenset({"get_stored_schema", "get_stored_state"}),
+    "WithStagingDataset": frozenset({"get_stage_dispositions", "with_staging_dataset"}),
+}
+
+FIELDS: dict[str, tuple[str, ...]] = {
+    "DestinationClientConfiguration": ("destination_name",),
+    "DestinationClientDwhConfiguration": ("dataset_name", "default_schema_name", "replace_strategy"),
+    "DestinationClientStagingConfiguration": ("layout", "bucket_url"),
+    "DestinationClientDwhWithStagingConfiguration": ("staging_config",),
+}
+
+CONFIGURATION = "unit/interfaces/test_configuration.py"
+LOADJOB = "unit/interfaces/test_loadjob.py"
+HERE = "unit/interfaces/test_page.py"
+RUN = "unit/load/test_run.py"
+CLIENT = "contract/test_example_client.py"
+EXAMPLE = "contract/test_example.py"
+
+SENTENCES: dict[str, tuple[str, str, str]] = {
+    # DestinationClientConfiguration
+    "C1": ("which destination", CONFIGURATION, "the_configuration_says_which_destination_it_is_for"),
+    "C2": ("fingerprint", CONFIGURATION, "a_fingerprint_is_a_hash_of_some_fields_and_empty_by_default"),
+    "C3": ("displayable location", CONFIGURATION, "the_text_of_a_configuration_is_a_place_without_secrets"),
+    # DestinationClientDwhConfiguration
+    "D1": (
+        "supports datasets",
+        CONFIGURATION,
+        "the_dataset_is_bound_by_the_pipeline_and_not_by_the_settings",
+    ),
+    "D2": (
+        "dataset prefix",
+        CONFIGURATION,
+        "the_default_schema_has_the_dataset_and_others_have_it_as_prefix",
+    ),
+    "D3": (
+        "default schema",
+        CONFIGURATION,
+        "the_default_schema_has_the_dataset_and_others_have_it_as_prefix",
+    ),
+    "D4": (
+        "classic or staging",
+        CONFIGURATION,
+        "the_replace_strategy_takes_the_words_of_the_page_and_of_dlt",
+    ),
+    "D5": ("full name", CONFIGURATION, "the_default_schema_has_the_dataset_and_others_have_it_as_prefix"),
+    "D6": ("name is normalized", CONFIGURATION, "the_name_of_a_dataset_is_normalized"),
+    "D7": (
+        "suffix is skipped",
+        CONFIGURATION,
+        "the_default_schema_has_the_dataset_and_others_have_it_as_prefix",
+    ),
+    # Staging configurations
+    "S1": (
+        "layout, bucket",
+        CONFIGURATION,
+        "a_staging_destination_has_files_with_a_layout_in_a_bucket_and_datasets",
+    ),
+    "S2": (
+        "standalone",
+        CONFIGURATION,
+        "a_staging_destination_has_files_with_a_layout_in_a_bucket_and_datasets",
+    ),
+    "W1": ("from staging", CONFIGURATION, "the_staging_configuration_is_given_at_run_time_if_there_is_one"),
+    "W2": ("injected", CONFIGURATION, "the_staging_configuration_is_given_at_run_time_if_there_is_one"),
+    # LoadJob
+    "L1": ("loads a single file", LOADJOB, "a_job_is_known_by_the_name_of_its_file"),
+    "L2": ("states", RUN, "a_job_is_asked_how_it_stands_until_it_ends_and_not_again"),
+    "L3": ("identified by file name", LOADJOB, "a_job_is_known_by_the_name_of_its_file"),
+    "L4": ("file exists while running", RUN, "a_job_is_asked_how_it_stands_until_it_ends_and_not_again"),
+    "L5": ("file may be gone at the end", RUN, "a_job_is_asked_how_it_stands_until_it_ends_and_not_again"),
+    "L6": ("asked periodically", RUN, "a_job_is_asked_how_it_stands_until_it_ends_and_not_again"),
+    "L7": ("not called again", RUN, "a_job_is_asked_how_it_stands_until_it_ends_and_not_again"),
+    "L8": ("asked why, failed", RUN, "what_will_not_pass_keeps_the_load_back_and_names_the_job"),
+    "L9": (
+        "__init__ sets it running",
+        EXAMPLE,
+        "a_job_that_is_refused_for_now_is_tried_again_and_lands_once",
+    ),
+    "L10": ("__init__ may raise", RUN, "what_may_pass_is_tried_again"),
+    "L11": ("unique name", LOADJOB, "a_job_is_known_by_the_name_of_its_file"),
+    "L12": ("polls", EXAMPLE, "a_job_that_is_refused_for_now_is_tried_again_and_lands_once"),
+    "L13": ("file_name", LOADJOB, "a_job_is_known_by_the_name_of_its_file"),
+    "L14": ("job_id", LOADJOB, "a_job_is_known_by_the_name_of_its_file"),
+    "L15": ("exception, retry", RUN, "what_may_pass_is_tried_again"),
+    # NewLoadJob, FollowupJob
+    "N1": (
+        "saves a new job file",
+        RUN,
+        "what_follows_a_job_and_a_chain_runs_after_them_in_the_final_dataset",
+    ),
+    "N2": ("path to the new file", LOADJOB, "a_new_job_says_where_its_file_is"),
+    "N3": ("empty path", RUN, "what_follows_a_job_and_a_chain_runs_after_them_in_the_final_dataset"),
+    "F1": ("follow-up", RUN, "what_follows_a_job_and_a_chain_runs_after_them_in_the_final_dataset"),
+    # JobClientBase
+    "J1": ("prepares storage", CLIENT, "storage_is_made_and_removed_with_all_that_is_in_it"),
+    "J2": ("truncates", CLIENT, "tables_are_emptied_when_that_is_asked_for"),
+    "J3": ("is ready", CLIENT, "storage_is_made_and_removed_with_all_that_is_in_it"),
+    "J4": ("not initialized again", CLIENT, "storage_is_made_and_removed_with_all_that_is_in_it"),
+    "J5": ("data destroyed", CLIENT, "storage_is_made_and_removed_with_all_that_is_in_it"),
+    "J6": (
+        "to the current schema",
+        CLIENT,
+        "only_the_listed_tables_are_updated_and_what_was_changed_is_given_back",
+    ),
+    "J7": ("not the difference", CLIENT, "what_is_expected_to_change_is_not_taken_for_what_is_missing"),
+    "J8": ("only_tables", CLIENT, "only_the_listed_tables_are_updated_and_what_was_changed_is_given_back"),
+    "J9": ("expected_update", EXAMPLE, "the_package_keeps_what_the_destination_has_really_changed"),
+    "J10": (
+        "what was applied",
+        CLIENT,
+        "only_the_listed_tables_are_updated_and_what_was_changed_is_given_back",
+    ),
+    "J11": (
+        "starts a job",
+        EXAMPLE,
+        "nested_rows_arrive_and_the_load_is_complete_in_the_destination_and_in_the_ledger",
+    ),
+    "J12": ("restores", EXAMPLE, "a_process_killed_while_a_job_runs_is_followed_by_one_that_doubles_nothing"),
+    "J13": (
+        "after a chain",
+        EXAMPLE,
+        "replace_goes_through_staging_and_is_published_by_a_job_that_follows_the_chain",
+    ),
+    "J14": (
+        "marks as completed",
+        EXAMPLE,
+        "nested_rows_arrive_and_the_load_is_complete_in_the_destination_and_in_the_ledger",
+    ),
+    "J15": ("invalid before", RUN, "what_will_not_pass_keeps_the_load_back_and_names_the_job"),
+    # Traits
+    "T1": ("newest schema", CLIENT, "the_newest_schema_is_given_back"),
+    "T2": ("state", EXAMPLE, "a_fresh_machine_goes_on_with_what_the_destination_remembers"),
+    "G1": ("staging", RUN, "staged_rows_go_to_a_dataset_that_is_emptied_once"),
+    "G2": ("dispositions", RUN, "staged_rows_go_to_a_dataset_that_is_emptied_once"),
+    "G3": ("on staging", CLIENT, "methods_work_on_the_staging_dataset_inside_the_block_and_only_there"),
+    # DestinationReference
+    "R1": ("capabilities", HERE, "capabilities_tell_formats_lengths_naming_and_escaping"),
+    "R2": ("client", EXAMPLE, "a_process_killed_while_a_job_runs_is_followed_by_one_that_doubles_nothing"),
+    "R3": ("spec", CONFIGURATION, "credentials_are_part_of_the_spec_and_come_from_the_settings"),
+}
+
+
+def arguments(function: Any) -> tuple[tuple[str, ...], list[inspect.Parameter]]:
+    """Arguments as the page has them, and those that are ours."""
+    found = [
+        parameter for parameter in inspect.signature(function).parameters.values() if parameter.name != "self"
+    ]
+    of_the_page = [
+        parameter.name
+        if parameter.default is inspect.Parameter.empty
+        else f"{parameter.name}={parameter.default!r}"
+        for parameter in found
+        if parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    ]
+    return tuple(of_the_page), [
+        parameter for parameter in found if parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "method"), [(name, method) for name, methods in PAGE.items() for method in methods]
+)
+def test_a_method_has_the_arguments_that_the_page_gives_it(name: str, method: str) -> None:
+    function = getattr(getattr(interfaces, name), method)
+
+    of_the_page, ours = arguments(function)
+
+    assert of_the_page == PAGE[name][method]
+    assert all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in ours)
+    assert all(parameter.default is not inspect.Parameter.empty for parameter in ours), "ours can be left out"
+
+
+@pytest.mark.parametrize("name", PAGE)
+def test_a_class_of_the_page_exists_and_is_explained(name: str) -> None:
+    assert name in interfaces.__all__
+    found = getattr(interfaces, name)
+    assert (inspect.getdoc(found) or "").strip()
+    assert [method for method in PAGE[name] if not (getattr(found, method).__doc__ or "").strip()] == []
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_a_class_has_the_base_that_the_page_gives_it(name: str) -> None:
+    found = getattr(interfaces, name)
+
+    assert BASES[name] in {base.__name__ for base in found.__mro__[1:]}
+    if BASES[name] == "Protocol":
+        assert Protocol in found.__mro__
+
+
+@pytest.mark.parametrize("name", ABSTRACT)
+def test_what_the_page_calls_abstract_must_be_written_by_the_destination(name: str) -> None:
+    assert getattr(interfaces, name).__abstractmethods__ == ABSTRACT[name]
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_configuration_has_the_fields_of_the_page(name: str) -> None:
+    found = getattr(interfaces, name)
+
+    assert issubclass(found, BaseConfiguration)
+    assert configspec(found) is found
+    assert set(FIELDS[name]) <= set(found.model_fields)
+
+
+def test_the_default_configuration_is_the_one_of_the_settings() -> None:
+    default = inspect.signature(interfaces.DestinationReference.client).parameters["initial_config"].default
+
+    assert default is config_value is penstock.config.value
+
+
+def test_names_in_the_signatures_of_the_page_exist() -> None:
+    assert get_args(interfaces.TLoadJobState) == ("running", "failed", "retry", "completed")
+    assert set(get_args(schema.TWriteDisposition)) == {"skip", "append", "replace", "merge"}
+    assert {"TTableSchema", "TSchemaTables", "Schema"} <= set(schema.__all__)
+    assert issubclass(LoadClientTerminalException, Exception)
+    assert issubclass(LoadClientTransientException, Exception)
+    assert interfaces.StateInfo._fields[:5] == (
+        *("version", "engine_version", "pipeline_name", "state", "created_at"),
+    )
+    assert interfaces.StorageSchemaInfo._fields == (
+        *("version_hash", "schema_name", "version", "engine_version", "inserted_at", "schema"),
+    )
+    assert WithStateSync is interfaces.WithStateSync
+
+
+def test_capabilities_tell_formats_lengths_naming_and_escaping() -> None:
+    able = interfaces.find_destination("delta").capabilities()
+
+    assert able.preferred_loader_file_format in able.supported_loader_file_formats
+    assert able.max_identifier_length == able.max_column_identifier_length == 255
+    asked = inspect.signature(interfaces.DestinationCapabilitiesContext).parameters
+    assert {"naming_convention", "escape_identifier", "escape_literal", "decimal_precision"} <= set(asked)
+    must_answer = {name for name, asking in asked.items() if asking.default is inspect.Parameter.empty}
+    assert must_answer == {
+        *("supported_write_dispositions", "supported_merge_strategies", "supported_replace_strategies"),
+        *("max_identifier_length", "max_column_identifier_length", "has_case_sensitive_identifiers"),
+        "spark_needs",
+    }
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_a_sentence_of_the_page_is_held_by_a_test_that_exists(sentence: str) -> None:
+    _, file, name = SENTENCES[sentence]
+    text = (TESTS / file).read_text(encoding="utf-8")
+
+    assert re.search(rf"^def test_{name}\(", text, re.MULTILINE)
+
+
+def test_every_sentence_is_counted() -> None:
+    assert len(SENTENCES) == 56

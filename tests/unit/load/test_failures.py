@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+from pyspark.errors import AnalysisException
+
+from penstock.errors import (
+    CommitLost,
+    DestinationAhead,
+    DestinationTerminalException,
+    DestinationTransientException,
+    LoadClientTerminalException,
+    LoadClientTransientException,
+    MissingTableName,
+    UsageError,
+)
+from penstock.load.failures import is_terminal, told
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        LoadClientTerminalException("closed"),
+        DestinationTerminalException("closed"),
+        UsageError("wrong"),
+        MissingTableName(data_type="list"),
+        DestinationAhead(table="t", sequence=1),
+        AssertionError(),
+        AnalysisException("no such column"),
+    ],
+)
+def test_what_was_refused_for_what_it_is_will_be_refused_again(error: Exception) -> None:
+    assert is_terminal(error)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        LoadClientTransientException("busy"),
+        DestinationTransientException("busy"),
+        CommitLost(table="t", sequence=1),
+        ConnectionError("refused"),
+        KeyError("nobody knows"),
+        TimeoutError(),
+    ],
+)
+def test_what_nobody_knows_may_pass(error: Exception) -> None:
+    assert not is_terminal(error)
+
+
+def test_an_error_is_told_with_its_kind_and_without_secrets() -> None:
+    assert told(UsageError("the table is closed", hint="open it")) == "the table is closed"
+    assert told(OSError("postgresql://ada:hush@db/x is gone")) == "OSError: postgresql://***@db/x is gone"

@@ -1,0 +1,575 @@
+"""Whole loads against a scripted destination: order, retries, failures, what follows, crashes anywhere."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.load.scripted import NoSessions, World
+
+from penstock.errors import (
+    FollowupJobCreationFailedException,
+    IdentifierTooLongException,
+    LoadClientJobFailed,
+    LoadClientJobRetry,
+    PackageDamaged,
+    TableChainFollowupJobCreationFailedException,
+)
+from penstock.interfaces import DestinationClientConfiguration, StateInfo
+from penstock.load.run import Into, finish, load
+from penstock.load.settings import LoaderConfiguration
+from penstock.load.worker import Opener
+from penstock.package import FileStorage, Manifest, Packages, Retention, TableEntry
+from penstock.package.entry import Entry
+from penstock.package.ledger import FileLedger
+from penstock.package.local import LocalFiles
+from penstock.schema import Schema, Table
+
+if TYPE_CHECKING:
+    from penstock.load.report import PackageReport
+    from penstock.schema import TWriteDisposition
+
+STATE = StateInfo(1, 4, "shop", "a state", datetime(2026, 11, 15, tzinfo=UTC), "hash", "17.5")
+QUICK = LoaderConfiguration(retry_pause=0.0, poll_pause=0.0)
+TABLES = ("items", "items__tags", "items__parts", "others")
+
+
+class Crash(BaseException):
+    """The process is gone: nothing that it would have done is done."""
+
+
+@dataclass
+class Memory:
+    """A disk without the waiting. Job files that follow others stand on the real one."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+
+    def read(self, path: str) -> bytes:
+        return self.files[path] if path in self.files else Path(path).read_bytes()
+
+    def exists(self, path: str) -> bool:
+        return any(name == path or name.startswith(f"{path}/") for name in self.files)
+
+    def put(self, path: str, content: bytes) -> None:
+        self.files[path] = content
+
+    def put_if_absent(self, path: str, content: bytes) -> bool:
+        return self.files.setdefault(path, content) is content
+
+    def move(self, source: str, target: str) -> None:
+        self.files[target] = self.read(source)
+        del self.files[source]
+
+    def entries(self, folder: str) -> list[Entry]:
+        inside = [name.removeprefix(f"{folder}/") for name in self.files if name.startswith(f"{folder}/")]
+        folders = {name.split("/")[0] for name in inside if "/" in name}
+        return [Entry(name, 0, 0.0, name in folders) for name in {name.split("/")[0] for name in inside}]
+
+    def delete(self, path: str) -> None:
+        for name in [name for name in self.files if name == path or name.startswith(f"{path}/")]:
+            del self.files[name]
+        Path(path).unlink(missing_ok=True)
+
+    def open_new(self, path: str) -> IO[bytes]:
+        raise NotImplementedError(path)
+
+
+@dataclass
+class Mortal(Memory):
+    """The same disk, seen by a process that dies just before its n-th change, or just after it."""
+
+    left: int = 1_000_000
+    after: bool = False
+    changes: int = 0
+
+    def put(self, path: str, content: bytes) -> None:
+        self._change(lambda: Memory.put(self, path, content))
+
+    def put_if_absent(self, path: str, content: bytes) -> bool:
+        return bool(self._change(lambda: Memory.put_if_absent(self, path, content)))
+
+    def move(self, source: str, target: str) -> None:
+        self._change(lambda: Memory.move(self, source, target))
+
+    def delete(self, path: str) -> None:
+        self._change(lambda: Memory.delete(self, path))
+
+    def _change(self, change: Any) -> Any:
+        self.changes += 1
+        if self.changes >= self.left and not self.after:
+            raise Crash
+        done = change()
+        if self.changes >= self.left:
+            raise Crash
+        return done
+
+
+def schema_of(tables: tuple[str, ...], disposition: TWriteDisposition) -> Schema:
+    schema = Schema("shop")
+    for name in tables:
+        parent = {"parent": name.split("__")[0]} if "__" in name else {"write_disposition": disposition}
+        seen = {"x-normalizer": {"seen-data": True}}
+        schema.update_table(
+            Table.from_dict({"name": name, "columns": {"id": {"data_type": "bigint"}}, **parent, **seen})
+        )
+    return schema
+
+
+@dataclass
+class Place:
+    """A sealed load and the folder it stands in."""
+
+    folder: Path
+    world: World
+    manifest: Manifest
+    memory: Memory | None = None
+
+    def into(self, files: Mortal | None = None) -> Into:
+        storage = FileStorage(str(self.folder / "packages"), files=files or self.memory or LocalFiles())
+        opener = Opener(
+            destination=self.world.destination(),
+            config=DestinationClientConfiguration(destination_name="scripted"),
+            schema=Schema.from_dict(dict(self.manifest.schema)),
+            pool=NoSessions(),
+        )
+        return Into(
+            opener=opener,
+            ledger=FileLedger(storage.below("ledger")),
+            packages=Packages(storage),
+            check=lambda: None,
+            retention=Retention(),
+        )
+
+    def load(self, **rules: Any) -> PackageReport:
+        given = QUICK.model_copy(update=rules)
+        return load(self.manifest, self.into(), state=STATE, rules=given)
+
+    def mortal(self, left: int = 1_000_000, *, after: bool = False) -> Mortal:
+        return Mortal((self.memory or Memory()).files, left=left, after=after)
+
+    def jobs(self) -> dict[str, str]:
+        board = self.into().packages.package("17.5").jobs.board()
+        return {job: placed.path for job, placed in board.jobs.items()}
+
+    def folders(self) -> dict[str, str]:
+        return {job.split(".")[0]: path.split("/")[0] for job, path in self.jobs().items()}
+
+    def commits(self) -> int:
+        return len(self.into().ledger.rows("_dlt_loads"))
+
+
+def sealed(
+    folder: Path,
+    *,
+    tables: tuple[str, ...] = TABLES,
+    with_jobs: tuple[str, ...] = TABLES,
+    disposition: TWriteDisposition = "append",
+    memory: Memory | None = None,
+    **world: Any,
+) -> Place:
+    folder.mkdir(parents=True, exist_ok=True)
+    schema = schema_of(tables, disposition)
+    entries = tuple(
+        TableEntry(table=name, job=f"{name}.x.0.reference", write_disposition=disposition)
+        for name in with_jobs
+    )
+    manifest = Manifest(
+        load_id="17.5",
+        sequence=1,
+        pipeline_name="shop",
+        dataset_name="lake",
+        schema_name="shop",
+        tables=entries,
+        schema_before=None,
+        schema=dict(schema.to_dict()),
+        state={},
+    )
+    place = Place(folder, World(folder, **world), manifest, memory)
+    packages = place.into().packages
+    packages.normalized.create_package("17.5", schema=schema)
+    for entry in entries:
+        packages.package("17.5").jobs.add(entry.job, b"{}")
+    assert packages.seal(manifest)
+    return place
+
+
+def test_nested_tables_land_before_their_root_and_the_load_counts_before_it_is_marked(
+    tmp_path: Path,
+) -> None:
+    place = sealed(tmp_path)
+    seen: list[int] = []
+    place.world.on_complete = lambda: seen.append(place.commits())
+
+    report = place.load()
+
+    landed = place.world.landed
+    assert sorted(landed) == sorted(TABLES)
+    assert landed.index("items") > max(landed.index("items__tags"), landed.index("items__parts"))
+    assert place.world.completed == ["17.5"]
+    assert seen == [1], "the ledger has the load when the destination is told"
+    assert {table.table: table.rows for table in report.tables} == dict.fromkeys(TABLES, 3)
+    assert set(place.folders().values()) == {"completed_jobs"}
+    assert place.into().packages.package("17.5").status == "loaded"
+
+
+def test_storage_is_made_tables_are_updated_and_then_jobs_start(tmp_path: Path) -> None:
+    place = sealed(tmp_path)
+
+    place.load()
+
+    assert place.world.asked[:2] == ["initialize", "update items items__tags items__parts others"]
+    applied = place.into().packages.package("17.5").applied_schema_updates()
+    assert applied is not None
+    assert list(applied) == ["items", "items__tags", "items__parts", "others"]
+
+
+def test_jobs_see_the_package_and_the_destination_finds_the_state_of_the_pipeline(tmp_path: Path) -> None:
+    place = sealed(tmp_path)
+
+    place.load()
+
+    assert place.world.states == ["a state"]
+
+
+def test_nested_tables_inherit_how_their_root_is_written(tmp_path: Path) -> None:
+    place = sealed(tmp_path, disposition="replace")
+
+    place.load()
+
+    assert {asked for asked in place.world.asked if asked.startswith("start")} == {
+        f"start {name} replace" for name in TABLES
+    }
+
+
+def test_a_job_is_asked_how_it_stands_until_it_ends_and_not_again(tmp_path: Path) -> None:
+    place = sealed(tmp_path, script={"items": ["retry"], "others": ["transient"]})
+
+    place.load()
+
+    looks = place.world.at_once
+    assert looks["looks"] == 2 * (len(TABLES) + 1), "running at the first look, at an end at the second"
+    assert looks["looks after the end"] == 0
+    assert looks["looks without a file"] == 0, "the file of a job exists as long as it runs"
+
+
+@pytest.mark.parametrize("says", ["transient", "unknown", "retry"])
+def test_what_may_pass_is_tried_again(tmp_path: Path, says: str) -> None:
+    place = sealed(tmp_path, script={"items": [says, says]})
+
+    place.load()
+
+    assert sorted(place.world.landed) == sorted(TABLES)
+    assert place.jobs()["items.x.reference"] == "completed_jobs/items.x.2.reference"
+    package = place.into().packages.package("17.5")
+    message = (package.store.read(".exceptions/items.x.1.exception") or b"").decode()
+    assert message.startswith("retry: transient\n")
+    assert says in message
+
+
+def test_after_five_tries_the_run_stops_and_the_next_has_five_more(tmp_path: Path) -> None:
+    place = sealed(tmp_path, script={"items": ["transient"] * 9})
+
+    with pytest.raises(LoadClientJobRetry) as caught:
+        place.load()
+
+    facts = vars(caught.value)
+    assert (facts["job_id"], facts["retry_count"]) == ("items.x.reference", 5)
+    assert isinstance(caught.value.__cause__, Exception)
+    assert place.commits() == 0
+    assert place.folders()["others"] == "completed_jobs", "what is under way is finished"
+    place.load()
+    assert sorted(place.world.landed) == sorted(TABLES)
+    assert place.commits() == 1
+
+
+@pytest.mark.parametrize("says", ["terminal", "assertion", "failed"])
+def test_what_will_not_pass_keeps_the_load_back_and_names_the_job(tmp_path: Path, says: str) -> None:
+    place = sealed(tmp_path, script={"items__tags": [says]})
+
+    with pytest.raises(LoadClientJobFailed, match=says) as caught:
+        place.load()
+
+    assert vars(caught.value)["job_id"] == "items__tags.x.reference"
+    assert (place.commits(), place.world.completed) == (0, [])
+    assert place.jobs()["items__tags.x.reference"] == "new_jobs/items__tags.x.1.reference"
+    assert "items" not in place.world.landed
+    place.load()
+    assert sorted(place.world.landed) == sorted(TABLES)
+
+
+@pytest.mark.parametrize("undo", [True, False])
+def test_a_chain_with_a_failed_job_can_be_left_out_whole(tmp_path: Path, undo: bool) -> None:
+    script: dict[str, list[str]] = {"items": ["terminal"], **({"undo": []} if undo else {})}
+    place = sealed(tmp_path, script=script)
+
+    report = place.load(raise_on_failed_jobs=False)
+
+    assert [table.table for table in report.tables] == ["others"]
+    assert place.commits() == 1
+    assert place.folders() == {
+        "items": "failed_jobs",
+        "items__tags": "failed_jobs",
+        "items__parts": "failed_jobs",
+        "others": "completed_jobs",
+    }
+    messages = {job.job_id.split(".")[0]: job.failed_message for job in report.failed_jobs}
+    assert messages["items"] == "items: terminal"
+    assert sorted(place.world.undone) == (["items__parts", "items__tags"] if undo else [])
+    assert ("were taken back" if undo else "cannot undo") in messages["items__tags"]
+
+
+def test_what_cannot_be_taken_back_now_is_taken_back_by_the_next_run(tmp_path: Path) -> None:
+    place = sealed(tmp_path, script={"items": ["terminal"], "undo": ["unknown"]})
+
+    with pytest.raises(LoadClientJobRetry, match="cannot be undone"):
+        place.load(raise_on_failed_jobs=False)
+    assert place.commits() == 0
+    place.load(raise_on_failed_jobs=False)
+
+    assert set(place.world.undone) == {"items__parts", "items__tags"}
+    assert place.commits() == 1
+
+
+def test_what_can_never_be_taken_back_does_not_keep_the_pipeline_from_going_on(tmp_path: Path) -> None:
+    place = sealed(tmp_path, script={"items": ["terminal"], "undo": ["terminal", "terminal"]})
+
+    report = place.load(raise_on_failed_jobs=False)
+
+    messages = {job.job_id.split(".")[0]: job.failed_message for job in report.failed_jobs}
+    assert "its rows are in their table: items__tags cannot be undone" in messages["items__tags"]
+    assert place.commits() == 1
+
+
+def test_a_chain_whose_nested_table_fails_is_left_out_before_its_root_is_begun(tmp_path: Path) -> None:
+    place = sealed(tmp_path, script={"items__tags": ["terminal"]})
+
+    place.load(raise_on_failed_jobs=False)
+
+    assert "items" not in place.world.landed
+    assert place.folders()["items"] == "failed_jobs"
+
+
+def test_staged_rows_go_to_a_dataset_that_is_emptied_once(tmp_path: Path) -> None:
+    place = sealed(
+        tmp_path,
+        disposition="replace",
+        with_jobs=("items", "others"),
+        staged=("replace",),
+        script={"items": ["transient"] * 5},
+    )
+
+    with pytest.raises(LoadClientJobRetry):
+        place.load()
+    place.load()
+
+    assert place.world.staging == {"items", "others"}
+    prepared = [asked for asked in place.world.asked if not asked.startswith("staging: start")]
+    assert prepared[:5] == [
+        "initialize",
+        "update items items__tags items__parts others",
+        "staging: initialize",
+        "staging: update items items__tags items__parts others",
+        "staging: truncate items items__tags items__parts others",
+    ]
+    assert sum("truncate" in asked for asked in place.world.asked) == 1, "not again when it is resumed"
+
+
+def test_what_follows_a_job_and_a_chain_runs_after_them_in_the_final_dataset(tmp_path: Path) -> None:
+    place = sealed(
+        tmp_path,
+        disposition="replace",
+        staged=("replace",),
+        following_jobs={"items__tags"},
+        following_chains={"items"},
+    )
+
+    report = place.load()
+
+    landed = place.world.landed
+    assert len(landed) == len(TABLES) + 2
+    followers = [name for name in landed if name.endswith(".sql")]
+    assert landed.index(followers[0]) < landed.index("items"), "a root waits for what follows its children"
+    assert landed.index(followers[1]) > landed.index("items")
+    assert "follow items items__tags items__parts" in place.world.asked
+    assert place.world.staging == set(TABLES), "jobs that follow others work on both datasets"
+    assert set(place.folders().values()) == {"completed_jobs"}
+    assert {table.table for table in report.tables} == set(TABLES)
+
+
+def test_a_job_is_not_run_again_because_nobody_could_say_what_follows_it(tmp_path: Path) -> None:
+    place = sealed(tmp_path, script={"items": ["broken"]}, following_jobs={"items"})
+
+    with pytest.raises(FollowupJobCreationFailedException, match="no space left"):
+        place.load()
+    assert place.folders()["items"] == "started_jobs"
+    place.load()
+
+    assert place.world.asked.count("start items append") == 2, "the job and the one that follows it"
+    assert place.world.asked.count("restore items") == 1
+    assert place.world.landed.count("items") == 1
+
+
+def test_a_chain_that_nobody_could_follow_is_followed_by_the_next_run(tmp_path: Path) -> None:
+    place = sealed(tmp_path, script={"follow items": ["broken"]}, following_chains={"items"})
+
+    with pytest.raises(TableChainFollowupJobCreationFailedException, match="no space left"):
+        place.load()
+    assert place.commits() == 0
+    place.load()
+
+    assert sum(name.endswith(".sql") for name in place.world.landed) == 1
+
+
+@pytest.mark.parametrize(("strategy", "most"), [("sequential", 1), ("parallel", 4)])
+def test_as_many_jobs_run_side_by_side_as_the_destination_takes(
+    tmp_path: Path, strategy: str, most: int
+) -> None:
+    place = sealed(tmp_path, capabilities={"loader_parallelism_strategy": strategy})
+
+    place.load(poll_pause=0.05)
+
+    assert 1 <= place.world.at_once["most"] <= most
+    assert (place.world.at_once["most"] == 1) == (strategy == "sequential")
+
+
+def test_a_destination_may_allow_fewer_jobs_than_the_settings(tmp_path: Path) -> None:
+    place = sealed(tmp_path, capabilities={"max_parallel_load_jobs": 1})
+
+    place.load(poll_pause=0.02)
+
+    assert place.world.at_once["most"] == 1
+
+
+def test_a_name_that_the_destination_has_no_room_for_is_refused_before_any_job(tmp_path: Path) -> None:
+    place = sealed(tmp_path, capabilities={"max_identifier_length": 8})
+
+    with pytest.raises(IdentifierTooLongException, match="items__tags"):
+        place.load()
+
+    assert place.world.landed == []
+
+
+def test_left_overs_of_attempts_that_died_are_removed(tmp_path: Path) -> None:
+    place = sealed(tmp_path)
+    place.into().packages.package("17.5").jobs.add("items.older.0.reference", b"{}")
+
+    place.load()
+
+    assert "items.older.reference" not in place.jobs()
+
+
+def test_a_job_file_that_is_gone_is_said_to_be(tmp_path: Path) -> None:
+    place = sealed(tmp_path)
+    place.into().packages.package("17.5").store.delete("new_jobs/others.x.0.reference")
+
+    with pytest.raises(PackageDamaged, match=r"others\.x\.reference"):
+        place.load()
+
+
+def test_a_load_that_is_in_the_ledger_is_only_finished(tmp_path: Path) -> None:
+    place = sealed(tmp_path)
+    place.load()
+    (tmp_path / "packages" / "packages" / "17.5" / "package_completed.json").unlink()
+    place.world.asked.clear()
+
+    finish(place.manifest, place.into(), state=STATE)
+
+    assert place.world.asked == []
+    assert place.world.completed == ["17.5", "17.5"], "marking twice does no harm"
+    assert place.into().packages.package("17.5").status == "loaded"
+
+
+def check_whole(place: Place) -> None:
+    """Everything is there once, whatever happened on the way."""
+    landed = place.world.landed
+    tables = [name for name in landed if not name.endswith(".sql")]
+    assert sorted(tables) == sorted(TABLES)
+    assert len([name for name in landed if name.endswith(".sql")]) == 2
+    assert landed.index("items") > max(landed.index("items__tags"), landed.index("items__parts"))
+    assert place.commits() == 1
+    assert set(place.world.completed) == {"17.5"}
+    assert sum("truncate" in asked for asked in place.world.asked) >= 1
+    assert place.world.staging == set(TABLES)
+    assert place.into().packages.package("17.5").status == "loaded"
+    assert not [path for path in place.jobs().values() if not path.startswith("completed_jobs/")]
+
+
+def followed(folder: Path) -> Place:
+    return sealed(
+        folder,
+        memory=Memory(),
+        disposition="replace",
+        staged=("replace",),
+        following_jobs={"items__tags"},
+        following_chains={"items"},
+    )
+
+
+def die_and_go_on(place: Place, deaths: list[tuple[int, bool]], rules: LoaderConfiguration = QUICK) -> None:
+    for left, after in deaths:
+        with suppress(Crash):
+            into = place.into(place.mortal(left, after=after))
+            if into.ledger.find_commit(schema_name="shop", load_id="17.5") is None:
+                load(place.manifest, into, state=STATE, rules=rules)
+    into = place.into()
+    if into.ledger.find_commit(schema_name="shop", load_id="17.5") is None:
+        load(place.manifest, into, state=STATE, rules=rules)
+    else:
+        finish(place.manifest, into, state=STATE)
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_a_process_that_dies_at_any_change_of_a_file_is_followed_by_one_that_ends_the_load(
+    tmp_path: Path, after: bool
+) -> None:
+    place = followed(tmp_path / "whole")
+    files = place.mortal()
+    load(place.manifest, place.into(files), state=STATE, rules=QUICK)
+    check_whole(place)
+    assert files.changes > 30
+
+    for left in range(1, files.changes + 1):
+        place = followed(tmp_path / f"{left}")
+        die_and_go_on(place, [(left, after)])
+        check_whole(place)
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_a_chain_is_whole_or_left_out_whole_wherever_the_process_dies(tmp_path: Path, after: bool) -> None:
+    rules = QUICK.model_copy(update={"raise_on_failed_jobs": False})
+    left = 0
+    while True:
+        left += 1
+        script = {"items": ["terminal"], "undo": list[str]()}
+        place = sealed(tmp_path / f"{left}", memory=Memory(), script=script)
+        files = place.mortal(left, after=after)
+        with suppress(Crash):
+            load(place.manifest, place.into(files), state=STATE, rules=rules)
+        if files.changes < left:
+            break
+        die_and_go_on(place, [], rules)
+
+        ends = {table: place.folders()[table] for table in TABLES if table != "others"}
+        assert len(set(ends.values())) == 1, f"{left}: {ends}"
+        is_left_out = "failed_jobs" in ends.values()
+        taken_back = set(place.world.undone)
+        assert taken_back == (set(place.world.landed) - {"others"} if is_left_out else set())
+        assert place.commits() == 1
+    assert left > 25
+
+
+@given(deaths=st.lists(st.tuples(st.integers(1, 60), st.booleans()), max_size=6))
+def test_however_often_a_process_dies_the_load_ends_whole(
+    deaths: list[tuple[int, bool]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    place = followed(tmp_path_factory.mktemp("load"))
+
+    die_and_go_on(place, deaths)
+
+    check_whole(place)

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.package.extracted import Extracted, ExtractedTable
+from penstock.schema.frozen import freeze
+
+names = st.text(min_size=1, max_size=5)
+documents = st.dictionaries(names, st.dictionaries(names, st.integers() | names, max_size=2), max_size=3)
+tables = st.builds(
+    ExtractedTable,
+    table=names,
+    resource=names,
+    write_disposition=st.sampled_from(["append", "replace"]),
+    folder=names,
+    rows=st.integers(0, 9),
+    bytes=st.integers(0, 9),
+    files=st.integers(0, 9),
+)
+
+
+@given(
+    extracted=st.builds(
+        Extracted,
+        schema_name=names,
+        tables=st.lists(tables, max_size=3).map(tuple),
+        declared=documents.map(freeze),
+        schema=st.none() | documents.map(freeze),
+        state=st.none() | documents.map(freeze),
+    )
+)
+def test_what_was_written_reads_back_equal(extracted: Extracted) -> None:
+    assert Extracted.from_dict(extracted.to_dict()) == extracted
+    assert extracted.rows == sum(table.rows for table in extracted.tables)
+
+
+def test_a_package_of_the_first_release_is_read() -> None:
+    table: dict[str, Any] = {
+        "resource": "orders",
+        "table": "orders",
+        "write_disposition": "append",
+        "folder": "data/extracted/00000",
+        "rows": 2,
+        "bytes": 20,
+        "files": 1,
+    }
+
+    found = Extracted.from_dict({"schema_name": "shop", "resources": [table]})
+
+    assert found.tables == (ExtractedTable(**table),)
+    assert (dict(found.declared), found.schema, found.state) == ({}, None, None)
+
+
+def test_what_a_later_release_adds_to_a_table_is_left_alone() -> None:
+    table = ExtractedTable(
+        table="t", resource="t", write_disposition="append", folder="f", rows=1, bytes=1, files=1
+    )
+    document = Extracted(schema_name="s", tables=(table,)).to_dict()
+    document["resources"][0]["colour"] = "red"
+
+    assert Extracted.from_dict(document).tables == (replace(table),)

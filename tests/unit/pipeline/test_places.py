@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.unit.load.scripted import World
+
+from penstock.config import Settings
+from penstock.destinations import delta
+from penstock.errors import UsageError
+from penstock.package import FileStorage
+from penstock.package.ledger import FileLedger
+from penstock.pipeline.places import ledger_of, package_root
+from penstock.pipeline.target import Target
+from penstock.pipeline.workdir import WorkDir
+
+if TYPE_CHECKING:
+    from penstock.interfaces import Destination
+
+
+def target(destination: Destination, settings: Settings) -> Target:
+    config = destination.configuration(settings, pipeline_name="shop", dataset_name="demo", master="local")
+    return Target(
+        pipeline_name="shop",
+        dataset_name="demo",
+        default_schema_name="shop",
+        destination=destination,
+        config=config,
+        settings=settings,
+        workdir=WorkDir(Path("work") / "shop"),
+    )
+
+
+def root(destination: Destination, settings: Settings, master: str = "local[2]") -> str:
+    into = target(destination, settings)
+    return package_root(into, into.client(), master=master)
+
+
+def test_packages_live_with_a_destination_that_has_room_for_them() -> None:
+    assert root(delta(bucket_url="s3://lake"), Settings(), "yarn") == "s3://lake/demo/_dlt_pkg/shop"
+
+
+def test_packages_of_others_live_in_the_working_folder_of_a_local_spark(tmp_path: Path) -> None:
+    stranger = World(tmp_path).destination()
+
+    assert root(stranger, Settings()) == "work/shop/load/demo"
+    with pytest.raises(UsageError, match="DESTINATION__SCRIPTED__PACKAGE_STORAGE"):
+        root(stranger, Settings(), "yarn")
+
+
+@pytest.mark.parametrize("key", ["DESTINATION__SCRIPTED__PACKAGE_STORAGE", "PACKAGE_STORAGE"])
+def test_the_settings_say_where_packages_live(tmp_path: Path, key: str) -> None:
+    settings = Settings(environment={key: "s3://packages/"})
+
+    assert root(World(tmp_path).destination(), settings, "yarn") == "s3://packages/demo/shop"
+
+
+def test_a_destination_keeps_its_ledger_or_it_is_kept_beside_the_packages(tmp_path: Path) -> None:
+    storage = FileStorage(str(tmp_path / "packages"))
+    lake = target(delta(bucket_url=str(tmp_path)), Settings()).client()
+    stranger = target(World(tmp_path).destination(), Settings()).client()
+
+    for client in (lake, stranger):
+        ledger = ledger_of(client, storage)
+        assert isinstance(ledger, FileLedger)
+        ledger.initialize()
+
+    assert (tmp_path / "demo" / "init").exists()
+    assert (tmp_path / "packages" / "ledger" / "init").exists()

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import penstock
+from penstock.errors import CurrentLoadPackageStateNotAvailable, NotDuringRun
+from penstock.interfaces.current import CurrentPackage, during
+from penstock.schema import Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        penstock.current.pipeline,
+        penstock.current.source,
+        penstock.current.source_schema,
+        penstock.current.resource,
+        penstock.current.resource_name,
+        penstock.current.resource_metrics,
+        penstock.current.resource_state,
+    ],
+)
+def test_outside_a_run_nothing_is_at_hand(ask: Callable[[], Any]) -> None:
+    with pytest.raises(NotDuringRun):
+        ask()
+
+
+def test_state_outside_a_run_is_a_dict_that_nobody_keeps() -> None:
+    penstock.current.source_state()["a"] = 1
+    penstock.current.resource_state("r")["a"] = 1
+
+    assert penstock.current.source_state() == penstock.current.resource_state("r") == {}
+
+
+def test_state_is_made_when_it_is_asked_for_under_source_and_resource() -> None:
+    state: dict[str, Any] = {}
+
+    with during(state=state, source_name="shop", resource_name="orders"):
+        penstock.current.resource_state()["last"] = 7
+        penstock.current.resource_state("users")["last"] = 8
+        penstock.current.source_state()["all"] = 9
+        penstock.current.source_state("market")["all"] = 10
+
+    assert state == {
+        "sources": {
+            "shop": {"resources": {"orders": {"last": 7}, "users": {"last": 8}}, "all": 9},
+            "market": {"all": 10},
+        }
+    }
+    assert penstock.current.state is penstock.current.source_state
+
+
+def test_iterating_over_a_resource_has_a_state_that_ends_with_it() -> None:
+    @penstock.resource
+    def counting() -> Iterator[int]:
+        for _ in range(2):
+            state = penstock.current.resource_state()
+            state["n"] = state.get("n", 0) + 1
+            yield state["n"]
+
+    assert (list(counting), list(counting)) == ([1, 2], [1, 2])
+
+
+def test_code_knows_the_resource_that_it_runs_for() -> None:
+    @penstock.resource
+    def here() -> Iterator[Any]:
+        yield penstock.current.resource_name(), penstock.current.resource().name
+
+    @penstock.transformer
+    def there(item: Any) -> Iterator[Any]:
+        yield item
+        yield penstock.current.resource_name(), penstock.current.resource().name
+
+    assert list(here | there) == [("here", "here"), ("there", "there")]
+
+
+def test_the_function_of_a_source_can_change_its_schema() -> None:
+    @penstock.source
+    def shaped() -> Any:
+        schema = penstock.current.source_schema()
+        schema.update_table({"name": "extra", "columns": {"id": {"data_type": "text"}}})
+        return penstock.resource([1], name="rows")
+
+    assert "extra" in shaped().schema.tables
+
+
+def test_what_is_at_hand_is_given() -> None:
+    pipeline, schema = object(), Schema("shop")
+    document: dict[str, Any] = {"load_id": "1.5", "state": {}}
+    package = CurrentPackage(document=document, commit=lambda: None)
+
+    with during(pipeline=pipeline, schema=schema, package=package):
+        found = penstock.current.pipeline(), penstock.current.source_schema()
+        penstock.current.destination_state()["done"] = 1
+
+    assert found == (pipeline, schema)
+    assert document["state"] == {"destination_state": {"done": 1}}
+    with pytest.raises(CurrentLoadPackageStateNotAvailable):
+        penstock.current.load_package_state()

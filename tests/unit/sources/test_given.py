@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import penstock
+from penstock.errors import MissingTableName, SourceExhausted, UnsupportedData
+from penstock.schema import Schema
+from penstock.sources import flows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from penstock.interfaces import Flow
+
+
+def rows() -> Iterator[int]:
+    yield 1
+
+
+@penstock.source
+def shop() -> Any:
+    return penstock.resource([1], name="orders"), penstock.resource([2], name="users", selected=False)
+
+
+def shape(flows: tuple[Flow, ...]) -> list[tuple[str | None, list[str]]]:
+    return [(flow.name, [stream.name for stream in flow.streams]) for flow in flows]
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (shop(), [("shop", ["orders"])]),
+        (shop, [("shop", ["orders"])]),
+        ([shop(), shop.clone(name="market")()], [("shop", ["orders"]), ("market", ["orders"])]),
+        (penstock.resource(rows), [(None, ["rows"])]),
+        ([penstock.resource(rows), penstock.resource([1], name="n")], [(None, ["rows", "n"])]),
+        ([penstock.resource(rows), shop()], [("shop", ["orders"]), (None, ["rows"])]),
+        ((shop(), rows), [("shop", ["orders"]), (None, ["rows"])]),
+        (rows, [(None, ["rows"])]),
+        (rows(), [(None, ["rows"])]),
+        (lambda: [1], [(None, ["<lambda>"])]),
+    ],
+)
+def test_sources_are_flows_and_all_that_came_without_one_is_another(data: Any, expected: Any) -> None:
+    assert shape(flows_of(data)) == expected
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [{"a": 1}],
+        [],
+        ({"a": 1},),
+        iter([1]),
+        range(3),
+        {1, 2},
+        {"a": 1}.values(),
+        pa.table({"a": [1]}),
+        pd.DataFrame({"a": [1]}),
+    ],
+    ids=["rows", "none", "tuple", "iterator", "range", "set", "view", "arrow", "pandas"],
+)
+def test_data_without_a_name_needs_one(data: Any) -> None:
+    with pytest.raises(MissingTableName):
+        flows_of(data)
+
+    assert shape(flows_of(data, table_name="t")) == [(None, ["t"])]
+
+
+@pytest.mark.parametrize("data", [{"a": 1}, "text", b"bytes", 7, [penstock.resource(rows), {"a": 1}]])
+def test_what_is_one_value_is_refused(data: Any) -> None:
+    with pytest.raises(UnsupportedData):
+        flows_of(data, table_name="t")
+
+
+def test_hints_of_the_run_count_for_all_and_change_nobody_elses_resource() -> None:
+    source, loose = shop(), penstock.resource(rows, write_disposition="merge")
+
+    flows = flows_of([source, loose], write_disposition="replace", table_name="t")
+
+    assert {stream.hints.disposition for flow in flows for stream in flow.streams} == {"replace"}
+    assert {stream.hints.table_name for flow in flows for stream in flow.streams} == {"t"}
+    assert (source.orders.write_disposition, loose.write_disposition) == ("append", "merge")
+
+
+def test_a_schema_of_the_run_is_that_of_every_flow_and_stays_as_it_is() -> None:
+    given = Schema("given")
+    given.set_schema_contract("freeze")
+
+    flows = flows_of([shop(), rows], schema=given)
+
+    assert shape(flows) == [("given", ["orders"]), ("given", ["rows"])]
+    assert all(flow.schema is not None and flow.schema == given.stored for flow in flows)
+    assert flows[0].source.schema is not given
+
+
+def test_resources_that_feed_each_other_still_do_so_in_the_flow() -> None:
+    numbers = penstock.resource([1, 2], name="numbers")
+    doubled = penstock.transformer(lambda number: number * 2, name="doubled", data_from=numbers)
+
+    (flow,) = flows_of([doubled, numbers])
+
+    fed, root = flow.streams
+    assert fed.parent is root
+
+
+def test_a_generator_that_was_read_is_refused_instead_of_loading_nothing() -> None:
+    generator = rows()
+    resource = penstock.resource(generator)
+    fed = resource | penstock.transformer(lambda number: number, name="fed")
+    list(resource)
+
+    with pytest.raises(SourceExhausted, match="rows is made of a generator"):
+        flows_of(fed)
+
+
+def test_an_unselected_resource_alone_is_not_loaded() -> None:
+    assert shape(flows_of(penstock.resource([1], name="n", selected=False))) == [(None, [])]
