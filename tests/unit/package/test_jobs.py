@@ -1,0 +1,143 @@
+"""How jobs move, and what is found when a move stopped half way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.errors import JobNotFound
+from penstock.interfaces.jobs import ParsedLoadJobFileName
+from penstock.package import Packages, PackageStorage
+from penstock.package.board import Placed, board
+from penstock.package.entry import Entry
+from penstock.package.layout import JOB_STATES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from random import Random
+
+    from penstock.package import TJobState
+
+LOAD_ID, JOB = "17.5", "items.5c1c2f0d11.0.reference"
+NAME = ParsedLoadJobFileName.parse(JOB)
+placed = st.builds(
+    lambda state, retries: Placed(state=state, name=NAME._replace(retry_count=retries)),
+    st.sampled_from(JOB_STATES),
+    st.integers(0, 3),
+)
+
+
+@pytest.fixture(params=["disk", "memory"])
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> PackageStorage:
+    root = str(tmp_path) if request.param == "disk" else f"memory://{tmp_path.name}"
+    found = Packages.at(root).normalized
+    found.create_package(LOAD_ID)
+    found.package(LOAD_ID).jobs.add(JOB, b'{"a":1}')
+    return found
+
+
+@given(st.lists(placed, min_size=1, max_size=8, unique_by=lambda one: one.path))
+def test_of_all_files_of_a_job_one_counts_and_the_others_are_left_over(files: list[Placed]) -> None:
+    listings: dict[TJobState, list[Entry]] = {state: [] for state in JOB_STATES}
+    for one in files:
+        listings[one.state].append(Entry(one.name.file_name(), 0, 0.0, False))
+
+    found = board(listings)
+
+    counting = found.jobs[NAME.job_id()]
+    assert len(found.jobs) == 1
+    assert sorted([counting.path, *(one.path for one in found.stale)]) == sorted(one.path for one in files)
+    assert not any(one.further_than(counting) for one in files)
+
+
+@given(st.lists(placed, min_size=2, max_size=8, unique_by=lambda one: one.path), st.randoms())
+def test_the_order_of_listings_does_not_matter(files: list[Placed], random: Random) -> None:
+    def counting(order: list[Placed]) -> str:
+        listings: dict[TJobState, list[Entry]] = {one.state: [] for one in order}
+        for one in order:
+            listings[one.state].append(Entry(one.name.file_name(), 0, 0.0, False))
+        return board(listings).jobs[NAME.job_id()].path
+
+    shuffled = list(files)
+    random.shuffle(shuffled)
+
+    assert counting(shuffled) == counting(files)
+
+
+def test_a_completed_job_stays_completed_whatever_else_is_found() -> None:
+    done = Placed(state="completed_jobs", name=NAME)
+    later = Placed(state="failed_jobs", name=NAME._replace(retry_count=9))
+
+    assert done.further_than(later)
+    assert not later.further_than(done)
+
+
+def test_a_job_that_was_retried_is_opened_by_the_name_it_was_sealed_with(storage: PackageStorage) -> None:
+    storage.start_job(LOAD_ID, JOB)
+    again = storage.retry_job(LOAD_ID, JOB, "timed out")
+    jobs = storage.package(LOAD_ID).jobs.board().jobs
+
+    assert again == "items.5c1c2f0d11.1.reference"
+    assert jobs[NAME.job_id()].path == f"new_jobs/{again}"
+    assert storage.list_new_jobs(LOAD_ID) == [f"{LOAD_ID}/new_jobs/{again}"]
+
+
+def test_why_a_try_failed_is_kept_beside_the_next_one(storage: PackageStorage) -> None:
+    storage.start_job(LOAD_ID, JOB)
+    again = storage.retry_job(LOAD_ID, JOB, "timed out", "terminal")
+
+    message = storage.get_job_failed_message(LOAD_ID, ParsedLoadJobFileName.parse(again))
+
+    assert message == "retry: terminal\ntimed out"
+
+
+def test_what_is_said_of_a_completed_job_is_not_overwritten_by_who_comes_late(
+    storage: PackageStorage,
+) -> None:
+    storage.start_job(LOAD_ID, JOB)
+    storage.complete_job(LOAD_ID, JOB, {"rows": 3})
+
+    storage.complete_job(LOAD_ID, JOB, {"rows": 0})
+
+    assert storage.completed_results(LOAD_ID) == {NAME.job_id(): {"rows": 3}}
+
+
+def test_what_is_said_of_a_job_that_was_not_started_is_not_kept(storage: PackageStorage) -> None:
+    with pytest.raises(JobNotFound):
+        storage.complete_job(LOAD_ID, JOB, {"rows": 0})
+    storage.start_job(LOAD_ID, JOB)
+    storage.complete_job(LOAD_ID, JOB)
+
+    assert storage.completed_results(LOAD_ID) == {}
+
+
+def test_a_file_that_a_move_left_behind_does_not_bring_a_completed_job_back(storage: PackageStorage) -> None:
+    storage.start_job(LOAD_ID, JOB)
+    storage.complete_job(LOAD_ID, JOB)
+    storage.package(LOAD_ID).store.put(f"new_jobs/{JOB}", b"{}")
+
+    storage.remove_completed_jobs(LOAD_ID)
+
+    assert storage.list_new_jobs(LOAD_ID) == []
+
+
+def test_jobs_of_a_table_are_found_by_its_name(storage: PackageStorage) -> None:
+    storage.package(LOAD_ID).jobs.add("orders.5c1c2f0d11.0.reference", b"{}")
+    storage.start_job(LOAD_ID, "orders.5c1c2f0d11.0.reference")
+
+    found = storage.list_job_with_states_for_table(LOAD_ID, "orders")
+    infos = [job for jobs in storage.get_load_package_info(LOAD_ID).jobs.values() for job in jobs]
+
+    assert [(state, name.table_name) for state, name in found] == [("started_jobs", "orders")]
+    assert [job.state for job in PackageStorage.filter_jobs_for_table(infos, "orders")] == ["started_jobs"]
+
+
+def test_names_of_jobs_are_built_so_that_they_read_back() -> None:
+    built = PackageStorage.build_job_file_name("items", "5c1c2f0d11", 3, loader_file_format="parquet")
+
+    assert built == "items.5c1c2f0d11.3.parquet"
+    with pytest.raises(ValueError, match="parts between dots"):
+        PackageStorage.build_job_file_name("a.b", "x")

@@ -1,0 +1,204 @@
+"""Packages in their order: sealed once, decided once, finished, kept and dropped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.package.world import manifest_of
+
+from penstock.errors import LoadIsDecided, LoadPackageAborted, PackageDamaged
+from penstock.package import FileStorage, Packages, Retention
+from penstock.package.objects import ObjectFiles
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ONE, TWO = "1.0", "2.0"
+
+
+@pytest.fixture(params=["disk", "memory"])
+def packages(request: pytest.FixtureRequest, tmp_path: Path) -> Packages:
+    found = Packages.at(str(tmp_path) if request.param == "disk" else f"memory://{tmp_path.name}")
+    for load_id in (ONE, TWO):
+        found.normalized.create_package(load_id)
+        found.package(load_id).store.put("data/part", b"rows")
+    return found
+
+
+def load(packages: Packages, load_id: str, sequence: int) -> None:
+    assert packages.seal(manifest_of(load_id, sequence))
+    packages.commit(manifest_of(load_id, sequence))
+    packages.finish(load_id)
+
+
+def test_a_load_is_not_sealed_while_the_one_before_waits(packages: Packages) -> None:
+    packages.seal(manifest_of(ONE, 1))
+
+    assert packages.seal(manifest_of(TWO, 2)) is False
+
+    packages.commit(manifest_of(ONE, 1))
+    assert packages.seal(manifest_of(TWO, 2)) is False, "committed is not finished: it is rolled forward"
+    packages.finish(ONE)
+    assert packages.seal(manifest_of(TWO, 2)) is True
+
+
+def test_sealing_the_same_again_is_the_same_and_another_content_is_not(packages: Packages) -> None:
+    first = packages.seal(manifest_of(ONE, 1))
+
+    assert (first, packages.seal(manifest_of(ONE, 1))) == (True, True)
+    assert packages.seal(replace(manifest_of(ONE, 1), state={"other": True})) is False
+    assert packages.seal(manifest_of(TWO, 1)) is False
+
+
+def test_a_package_takes_one_number_and_no_second(packages: Packages) -> None:
+    packages.seal(manifest_of(ONE, 1))
+    packages.abort(manifest_of(ONE, 1))
+
+    assert packages.seal(manifest_of(ONE, 2)) is False
+    assert packages.slots.last() == 1
+
+
+def test_numbers_go_on_from_what_the_ledger_says_when_the_slots_are_gone(packages: Packages) -> None:
+    assert packages.seal(manifest_of(ONE, 8)) is True
+    packages.finish(ONE)
+
+    assert packages.seal(manifest_of(TWO, 7)) is False, "an old number is not won though its slot is empty"
+    assert packages.seal(manifest_of(TWO, 9)) is True
+
+
+def test_of_commit_and_abort_the_first_stands(packages: Packages) -> None:
+    packages.seal(manifest_of(ONE, 1))
+    packages.commit(manifest_of(ONE, 1))
+    with pytest.raises(LoadIsDecided):
+        packages.abort(manifest_of(ONE, 1))
+    packages.commit(manifest_of(ONE, 1))
+    packages.finish(ONE)
+
+    packages.seal(manifest_of(TWO, 2))
+    packages.abort(manifest_of(TWO, 2))
+    with pytest.raises(LoadPackageAborted):
+        packages.commit(manifest_of(TWO, 2))
+
+    assert [packages.package(load_id).status for load_id in (ONE, TWO)] == ["loaded", "aborted"]
+
+
+def test_a_slot_that_a_crash_left_without_a_mark_is_rolled_forward(packages: Packages) -> None:
+    packages.slots.seal(manifest_of(ONE, 1))
+
+    assert packages.sealed(ONE) == manifest_of(ONE, 1)
+    assert packages.to_roll_forward() == manifest_of(ONE, 1)
+    assert packages.package(ONE).mark() == manifest_of(ONE, 1).mark
+    assert packages.drop(ONE) == "aborted", "it is in a slot, so it is not simply deleted"
+
+
+def test_a_sealed_package_that_was_removed_by_hand_is_given_up_and_stops_nobody(packages: Packages) -> None:
+    packages.seal(manifest_of(ONE, 1))
+    packages.package(ONE).delete()
+
+    assert packages.to_roll_forward() is None
+    with pytest.raises(LoadPackageAborted):
+        packages.commit(manifest_of(ONE, 1))
+    assert not packages.package(ONE).exists()
+    assert packages.seal(manifest_of(TWO, 2)) is True
+
+
+def test_data_goes_by_default_and_stays_when_asked_for_or_when_a_job_has_failed(packages: Packages) -> None:
+    load(packages, ONE, 1)
+    packages.seal(manifest_of(TWO, 2))
+    packages.package(TWO).jobs.add("items.x.0.reference", b"{}", "started_jobs")
+    packages.package(TWO).jobs.fail("items.x.0.reference", "bad")
+    packages.commit(manifest_of(TWO, 2))
+    packages.finish(TWO)
+    packages.normalized.create_package("3.0")
+    packages.package("3.0").store.put("data/part", b"rows")
+    packages.finish("3.0", retention=Retention(data=True))
+
+    kept = {load_id: packages.package(load_id).store.exists("data") for load_id in (ONE, TWO, "3.0")}
+
+    assert kept == {ONE: False, TWO: True, "3.0": True}
+
+
+def test_the_oldest_finished_go_but_not_the_last_sealed_nor_those_with_failed_jobs(
+    packages: Packages,
+) -> None:
+    load(packages, ONE, 1)
+    load(packages, TWO, 2)
+    for load_id in ("3.0", "4.0"):
+        packages.loaded.create_package(load_id)
+    packages.package("3.0").jobs.add("items.x.0.reference", b"{}", "failed_jobs")
+
+    packages.tidy(Retention(packages=1))
+    some = packages.loaded.list_packages()
+    packages.tidy(Retention(packages=0))
+
+    assert some == [TWO, "3.0", "4.0"]
+    assert packages.loaded.list_packages() == [TWO, "3.0"]
+    assert packages.to_roll_forward() is None
+    assert packages.slots.read(1) == manifest_of(ONE, 1), "manifests stay"
+
+
+def test_all_packages_are_kept_when_no_number_is_given(packages: Packages) -> None:
+    load(packages, ONE, 1)
+
+    packages.tidy(Retention(packages=None))
+
+    assert packages.loaded.list_packages() == [ONE]
+
+
+def test_a_slot_with_the_content_of_another_is_damage(packages: Packages) -> None:
+    packages.store.put("slots/0000000001.json", manifest_of(ONE, 2).to_json())
+
+    with pytest.raises(PackageDamaged, match="it says it is slot 2"):
+        packages.last_sealed()
+
+
+class Lossy:
+    """An object store whose answers get lost: it does what it is told and then fails to say so."""
+
+    def __init__(self, system: Any, *errors: OSError) -> None:
+        self._system, self._errors, self.tries = system, list(errors), 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._system, name)
+
+    def pipe_file(self, path: str, content: bytes, mode: str = "overwrite") -> None:
+        self.tries += 1
+        error = self._errors.pop(0) if self._errors else None
+        if error is None or "Conflict" not in str(error):
+            self._system.pipe_file(path, content, mode=mode)
+        if error is not None:
+            raise error
+
+
+def storage_that_loses(root: str, *errors: OSError) -> tuple[FileStorage, Lossy]:
+    system = Lossy(FileStorage(root).system, *errors)
+    return FileStorage(root, files=ObjectFiles(system)), system
+
+
+def test_an_answer_that_was_lost_is_found_by_looking_at_what_stands_there(tmp_path: Path) -> None:
+    storage, _ = storage_that_loses(f"memory://{tmp_path.name}", OSError("connection reset"))
+
+    assert storage.put_if_absent("slot", b"mine") is True
+    assert storage.put_if_absent("slot", b"other") is False
+
+
+def test_a_conflict_in_flight_decides_nothing_and_is_tried_again(tmp_path: Path) -> None:
+    conflict = OSError(22, "An error occurred (ConditionalRequestConflict): meanwhile")
+    storage, system = storage_that_loses(f"memory://{tmp_path.name}", conflict, conflict)
+
+    assert storage.put_if_absent("slot", b"mine") is True
+    assert system.tries == 3
+
+
+def test_a_store_that_refuses_is_an_error_and_no_answer(tmp_path: Path) -> None:
+    class Refusing(Lossy):
+        def pipe_file(self, path: str, content: bytes, mode: str = "overwrite") -> None:
+            raise PermissionError(13, "denied", path)
+
+    root = f"memory://{tmp_path.name}"
+    storage = FileStorage(root, files=ObjectFiles(Refusing(FileStorage(root).system)))
+
+    with pytest.raises(PermissionError):
+        storage.put_if_absent("slot", b"mine")
