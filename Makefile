@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 RUN := uv run --no-sync
 
-.PHONY: help setup check lint types walls unit test test-spark oracle test-all up down status docs map
+.PHONY: help setup check lint types walls unit test test-spark oracle packages test-all up down status docs map
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,10 @@ test-spark: ## the tests on a local Spark session
 
 oracle: ## compare with dlt itself, at full size: ten minutes
 	$(RUN) dev/with-jars pytest -q -s tests/oracle
+
+packages: ## load packages at full size: 2,000 orders of calls, 200 rounds of contention; ten minutes
+	PENSTOCK_TEST_SEQUENCES=2000 PENSTOCK_TEST_ROUNDS=200 $(RUN) pytest -q --hypothesis-seed=$(or $(SEED),1) \
+		tests/unit/package/test_model.py tests/unit/package/test_contention.py tests/unit/package/test_kills.py
 
 test-all: test oracle ## everything; needs the parts of `make up`
 	PENSTOCK_TEST_MODE=connect $(RUN) dev/with-parts pytest -q tests/flow

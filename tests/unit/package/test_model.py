@@ -1,4 +1,4 @@
-"""Packages against their model: `make model` for many sequences, `--hypothesis-seed` for others."""
+"""Packages against their model: `make packages` for many sequences, `--hypothesis-seed` for others."""
 
 from __future__ import annotations
 
