@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
+from penstock.errors import PackageDamaged
+from penstock.package.layout import EXTRACTED
+from penstock.package.record import fitting
 from penstock.schema.frozen import FrozenMap, freeze, thaw
 
 if TYPE_CHECKING:
@@ -60,14 +63,21 @@ class Extracted:
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> Extracted:
         """Read what `to_dict` wrote, now or in an earlier release."""
-        known = {each.name for each in fields(ExtractedTable)}
-        return Extracted(
-            schema_name=document["schema_name"],
-            tables=tuple(
-                ExtractedTable(**{key: value for key, value in table.items() if key in known})
-                for table in document["resources"]
-            ),
-            declared=freeze(document.get("tables", {})),
-            schema=freeze(document.get("schema")),
-            state=freeze(document.get("state")),
-        )
+        try:
+            return _read(document)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise PackageDamaged(path=EXTRACTED, reason=f"{error} is missing or wrong in it") from error
+
+
+def _read(document: Mapping[str, Any]) -> Extracted:
+    known = {each.name for each in fields(ExtractedTable)}
+    return Extracted(
+        schema_name=document["schema_name"],
+        tables=tuple(
+            fitting(ExtractedTable(**{key: value for key, value in table.items() if key in known}))
+            for table in document["resources"]
+        ),
+        declared=freeze(document.get("tables", {})),
+        schema=freeze(document.get("schema")),
+        state=freeze(document.get("state")),
+    )
