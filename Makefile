@@ -33,7 +33,7 @@ oracle: ## compare with dlt itself, at full size: ten minutes
 	$(RUN) dev/with-jars pytest -q -s tests/oracle
 
 packages: ## load packages at full size: 2,000 orders of calls, 200 rounds of contention; ten minutes
-	PENSTOCK_TEST_SEQUENCES=2000 PENSTOCK_TEST_ROUNDS=200 $(RUN) pytest -q --hypothesis-seed=$(or $(SEED),1) \
+	PENSTOCK_TEST_SEQUENCES=2000 PENSTOCK_TEST_ROUNDS=200 PENSTOCK_TEST_KILLS=all $(RUN) pytest -q --hypothesis-seed=$(or $(SEED),1) \
 		tests/unit/package/test_model.py tests/unit/package/test_contention.py tests/unit/package/test_kills.py
 
 test-all: test oracle ## everything; needs the parts of `make up`

@@ -10,7 +10,7 @@ from uuid import uuid4
 from penstock.errors import InternalError, LoadIsDecided, LoadPackageAborted, PackageDamaged
 from penstock.package.layout import FAILED_JOBS, PACKAGES, SEALED, TLoadPackageStatus
 from penstock.package.package_storage import PackageStorage
-from penstock.package.slots import Decision, Outcome, Slots
+from penstock.package.slots import MOST_SLOTS, Decision, Outcome, Slots
 from penstock.package.storage import FileStorage
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ class Packages:
     def seal(self, manifest: Manifest) -> bool:
         """Decide the content of the next load.
 
-        False when another run was first: with this number, with this package, or with a load that is not
-        finished yet. Numbers that are left out are an error.
+        False when another run was first: with this number or a later one, with this package, or with a load
+        that is not finished yet.
         """
         if not (self._may_seal(manifest) and self.slots.seal(manifest)):
             return False
@@ -155,11 +155,12 @@ class Packages:
         return found
 
     def _may_seal(self, manifest: Manifest) -> bool:
+        if not 1 <= manifest.sequence <= MOST_SLOTS:
+            raise InternalError(f"{manifest.sequence} cannot be the number of a load", hint="report this")
+        # More than one behind is right where slots were lost: the ledger knows the numbers that were used.
         last = self.slots.last()
         if last >= manifest.sequence:
             return last == manifest.sequence  # what stands there decides
-        if manifest.sequence < 1 or (last and manifest.sequence > last + 1):
-            raise InternalError(f"number {manifest.sequence} does not follow {last}", hint="report this")
         before = self.slots.read(last) if last else None
         if before is not None and self._is_open(before):
             return False

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _HINT = "last.json"
 _DIGITS = 10
 _NAME: Final = re.compile(rf"([0-9]{{{_DIGITS}}})\.json")
-_MOST: Final = 10**_DIGITS - 1
+MOST_SLOTS: Final = 10**_DIGITS - 1
 
 Decision = Literal["commit", "abort"]
 
@@ -40,7 +40,7 @@ class Outcome:
 
 
 class Slots:
-    """The slots of one pipeline in one dataset. Numbers are dense and begin at 1."""
+    """The slots of one pipeline in one dataset. Numbers begin at 1 and are dense, unless slots were lost."""
 
     def __init__(self, storage: FileStorage) -> None:
         self._storage = storage
@@ -107,7 +107,7 @@ class Slots:
         return noted if isinstance(noted, int) else 0
 
     def _taken(self, sequence: int) -> bool:
-        return 0 < sequence <= _MOST and self._storage.exists(_slot(sequence))
+        return 0 < sequence <= MOST_SLOTS and self._storage.exists(_slot(sequence))
 
     def _listed(self) -> int:
         names = (_NAME.fullmatch(name) for name in self._storage.names(SLOTS))

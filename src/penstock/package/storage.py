@@ -17,7 +17,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from penstock.errors import PackageDamaged, UnsafePath, UsageError
 from penstock.package.local import MOST_BYTES, LocalFiles
-from penstock.package.objects import ObjectFiles
+from penstock.package.objects import ObjectFiles, answering
 from penstock.spark.paths import local_path
 
 if TYPE_CHECKING:
@@ -154,13 +154,15 @@ class FileStorage:
 
     def open(self, name: str) -> IO[bytes]:
         """Open a data file for reading."""
-        stream: IO[bytes] = self.system.open(self._at(name), "rb")
+        with answering(self.path(name)):
+            stream: IO[bytes] = self.system.open(self._at(name), "rb")
         return stream
 
     def size(self, name: str) -> int:
         """The bytes of a file."""
-        self.system.invalidate_cache()
-        return int(self.system.size(self._at(name)))
+        with answering(self.path(name)):
+            self.system.invalidate_cache()
+            return int(self.system.size(self._at(name)))
 
     def open_new(self, name: str) -> IO[bytes]:
         """Open a data file for writing; it is complete when closed."""

@@ -1,6 +1,6 @@
 """Real processes that want the same thing at the same time: the lease, a sequence slot, a decision.
 
-`python -m tests.unit.package.contend <disk|s3> <lease|slots> <processes> <rounds>` prints what came of it.
+`python -m tests.unit.package.contend <disk|s3> <processes> <rounds>` prints what came of it.
 """
 
 from __future__ import annotations
@@ -82,13 +82,14 @@ def seal(packages: Packages, barrier: Barrier, me: int, rounds: int) -> dict[str
     return {"won": won, "committed": committed, "aborted": aborted}
 
 
-def work(what: str, place: Place, root: str, folder: Path, me: int, rounds: int, barrier: Barrier) -> None:
+def work(place: Place, root: str, folder: Path, me: int, rounds: int, barrier: Barrier) -> None:
     packages = Packages(place.storage(root, Points()))
-    told = hold(packages, folder, rounds) if what == "lease" else seal(packages, barrier, me, rounds)
+    barrier.wait()
+    told = hold(packages, folder, rounds) | seal(packages, barrier, me, rounds)
     (folder / f"{me}.json").write_text(json.dumps(told))
 
 
-def main(kind: str, what: str, processes: str, rounds: str) -> None:
+def main(kind: str, processes: str, rounds: str) -> None:
     """Let them run, and add up what they say."""
     began, count = time.monotonic(), int(processes)
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as name:
@@ -96,7 +97,7 @@ def main(kind: str, what: str, processes: str, rounds: str) -> None:
         place: Place = Disk(folder) if kind == "disk" else s3()
         root, barrier = place.new_root(), FORK.Barrier(count)
         workers = [
-            FORK.Process(target=work, args=(what, place, root, folder, me, int(rounds), barrier))
+            FORK.Process(target=work, args=(place, root, folder, me, int(rounds), barrier))
             for me in range(count)
         ]
         for worker in workers:

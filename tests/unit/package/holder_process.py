@@ -1,4 +1,4 @@
-"""A process that holds the lease until it is told to go on, or killed: `... <root> <alive>`."""
+"""A process that holds leases until it is killed: `... <alive> <root> <root> ...`."""
 
 from __future__ import annotations
 
@@ -11,25 +11,35 @@ from tests.unit.package.world import manifest_of
 from penstock.errors import LeaseLost
 from penstock.package import Packages
 from penstock.package.holder import LeaseTimes
-from penstock.package.lease import acquire
+from penstock.package.lease import Lease, acquire
 
 S3_OPTIONS = "PENSTOCK_TEST_HOLDER_OPTIONS"
 
 
-def main(root: str, alive: str) -> None:
-    """Tell when the lease is held; then, for every line that comes, how things stand."""
-    packages = Packages.at(root, **json.loads(os.environ.get(S3_OPTIONS, "{}")))
+def main(alive: str, *roots: str) -> None:
+    """Tell when the leases are held; then, for every line that comes, how things stand."""
+    options = json.loads(os.environ.get(S3_OPTIONS, "{}"))
     times = LeaseTimes(beat=float(alive) / 5, alive=float(alive))
-    lease = acquire(packages.store, pipeline="shop", times=times)
-    print(json.dumps({"epoch": lease.epoch}), flush=True)  # noqa: T201
+    held = []
+    for root in roots:
+        packages = Packages.at(root, **options)
+        held.append((packages, acquire(packages.store, pipeline="shop", times=times)))
+    print(json.dumps([lease.epoch for _, lease in held]), flush=True)  # noqa: T201
     for _ in sys.stdin:
-        try:
-            lease.check()
-            is_held = True
-        except LeaseLost:
-            is_held = False
-        sealed = packages.seal(manifest_of("1.0", 1))
-        print(json.dumps({"is_held": is_held, "sealed": sealed}), flush=True)  # noqa: T201
+        told = [{"is_held": is_held(lease), "sealed": seal(packages)} for packages, lease in held]
+        print(json.dumps(told), flush=True)  # noqa: T201
+
+
+def is_held(lease: Lease) -> bool:
+    try:
+        lease.check()
+    except LeaseLost:
+        return False
+    return True
+
+
+def seal(packages: Packages) -> bool:
+    return packages.seal(manifest_of("1.0", 1))
 
 
 if __name__ == "__main__":

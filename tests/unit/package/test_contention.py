@@ -16,8 +16,8 @@ ROUNDS = int(os.environ.get("PENSTOCK_TEST_ROUNDS", "25"))
 PROCESSES = [2, 4] if "PENSTOCK_TEST_ROUNDS" in os.environ else [4]
 
 
-def contend(kind: str, what: str, processes: int, rounds: int) -> list[dict[str, Any]]:
-    command = [sys.executable, "-m", "tests.unit.package.contend", kind, what, str(processes), str(rounds)]
+def contend(kind: str, processes: int, rounds: int) -> list[dict[str, Any]]:
+    command = [sys.executable, "-m", "tests.unit.package.contend", kind, str(processes), str(rounds)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     told: list[dict[str, Any]] = json.loads(done.stdout)["told"]
@@ -40,10 +40,10 @@ def check_slots(told: list[dict[str, Any]], rounds: int) -> None:
 
 
 @pytest.mark.parametrize("processes", PROCESSES)
-def test_never_do_two_processes_hold_the_lease_on_a_disk(processes: int) -> None:
-    check_lease(contend("disk", "lease", processes, ROUNDS), ROUNDS)
+def test_of_processes_on_a_disk_one_holds_the_lease_one_seals_a_number_and_one_decides_it(
+    processes: int,
+) -> None:
+    told = contend("disk", processes, ROUNDS)
 
-
-@pytest.mark.parametrize("processes", PROCESSES)
-def test_each_number_on_a_disk_is_sealed_by_one_process_and_decided_one_way(processes: int) -> None:
-    check_slots(contend("disk", "slots", processes, ROUNDS), ROUNDS)
+    check_lease(told, ROUNDS)
+    check_slots(told, ROUNDS)

@@ -3,9 +3,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.errors import PackageDamaged
 from penstock.package.extracted import Extracted, ExtractedTable
 from penstock.schema.frozen import freeze
 
@@ -63,3 +65,31 @@ def test_what_a_later_release_adds_to_a_table_is_left_alone() -> None:
     document["resources"][0]["colour"] = "red"
 
     assert Extracted.from_dict(document).tables == (replace(table),)
+
+
+TABLE = {
+    "table": "items",
+    "resource": "items",
+    "write_disposition": "append",
+    "folder": "data/extracted/00000",
+    "rows": 1,
+    "bytes": 1,
+    "files": 1,
+}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {},
+        {"schema_name": "shop"},
+        {"schema_name": "shop", "resources": 7},
+        {"schema_name": "shop", "resources": ["items"]},
+        {"schema_name": "shop", "resources": [{"table": "items"}]},
+        {"schema_name": "shop", "resources": [{**TABLE, "rows": "1"}]},
+        {"schema_name": "shop", "resources": [{**TABLE, "data_format": "csv"}]},
+    ],
+)
+def test_a_document_that_lacks_what_normalize_needs_is_damage(document: dict[str, Any]) -> None:
+    with pytest.raises(PackageDamaged, match=r"extracted\.json cannot be read"):
+        Extracted.from_dict(document)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ import pytest
 from penstock.errors import InternalError, PackageDamaged, UnsupportedVersion
 from penstock.package import DataFolder, Manifest, Packages, Retention
 from penstock.package.control import FORMAT_VERSION, current_form
+from penstock.package.extracted import Extracted
 from penstock.package.migrations import MIGRATIONS, newest, upgraded
 
 RECORDED = json.loads(Path(__file__).with_name("packages_v1.json").read_text(encoding="utf-8"))
@@ -36,7 +38,8 @@ def packages(tmp_path: Path) -> Packages:
     for name, content in RECORDED["files"].items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8")
+        is_text = isinstance(content, str)
+        path.write_bytes(content.encode() if is_text else base64.b64decode(content["base64"]))
     return Packages.at(str(tmp_path))
 
 
@@ -113,6 +116,14 @@ def test_a_bare_word_that_is_no_status_is_damage(packages: Packages) -> None:
 
     with pytest.raises(PackageDamaged):
         _ = packages.package(SEALED).status
+
+
+def test_what_extract_of_version_1_left_is_understood_by_normalize(packages: Packages) -> None:
+    extracted = Extracted.from_dict(packages.package(EXTRACTED).extracted())
+
+    assert (extracted.schema_name, extracted.rows, extracted.state) == ("shop", 3, None)
+    assert [(table.table, table.files) for table in extracted.tables] == [("items", 1)]
+    assert packages.package(EXTRACTED).store.exists(extracted.tables[0].folder)
 
 
 def test_packages_of_version_1_are_opened_rolled_forward_and_finished(packages: Packages) -> None:
