@@ -256,6 +256,18 @@ def test_a_failing_generator_loads_nothing_and_says_where(
     assert pipeline.dataset().tables[0] == "items"
 
 
+def test_a_row_that_cannot_be_written_is_loaded_into_quarantine_and_the_others_into_their_table(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    pipeline = make(location, tmp_path, spark)
+
+    info = pipeline.run([{"id": 1}, {"id": 2, "odd": 1j}], table_name="_items")
+
+    assert pipeline.dataset().row_counts() == {"_dlt_quarantine": 1, "_items": 1}
+    assert pipeline.dataset()["_dlt_quarantine"].df()["reason"][0] == "complex has no JSON form"
+    assert "of _items 1 could not be written" in str(info)
+
+
 def test_an_unknown_destination_is_told_what_there_is(tmp_path: Path) -> None:
     with pytest.raises(UnknownDestination, match="duckdb") as caught:
         penstock.pipeline("quick", pipelines_dir=tmp_path, destination="duckdb")

@@ -32,5 +32,5 @@ class ExtractInfo:
     def __str__(self) -> str:
         lines = [f"Extracted {self.rows:,} rows in {self.seconds:.1f} s into package {self.load_id}"]
         lines += [f"- {table.table}: {table.rows:,} rows" for table in self.tables]
-        lines += [f"- {count:,} rows of {name} were put aside" for name, count in self.put_aside.items()]
+        lines += [f"- of {name} {count:,} were put aside" for name, count in self.put_aside.items()]
         return "\n".join(lines)

@@ -127,7 +127,7 @@ class Runner:
             workload=self._settings(ExtractConfiguration, "extract").workload,
         )
         self._notes += [
-            f"{count:,} rows of {name} could not be written and are kept in the table _dlt_quarantine"
+            f"of {name} {count:,} could not be written: see the table _dlt_quarantine"
             for info in infos
             for name, count in info.put_aside.items()
         ]

@@ -85,7 +85,7 @@ def test_a_row_that_cannot_be_written_is_put_aside_and_the_others_go_on(package:
         }
     ]
     assert done.info.put_aside == {"items": 1}
-    assert "1 rows of items were put aside" in str(done.info)
+    assert "of items 1 were put aside" in str(done.info)
 
 
 def test_where_bad_rows_are_to_fail_the_row_is_told_by_its_number(package: Package) -> None:

@@ -113,8 +113,7 @@ class DeltaClient(JobClientBase, WithStateSync, WithLedger, WithPackageStorage, 
 
     def table_names(self) -> tuple[str, ...]:
         """The data tables that exist here."""
-        names = (name for name in self._store.names("") if not name.startswith("_"))
-        return tuple(name for name in names if self._store.exists(f"{name}/_delta_log"))
+        return tuple(name for name in self._store.names("") if self._store.exists(f"{name}/_delta_log"))
 
     def table_version(self, table: str, *, spark: SparkSession) -> int | None:
         """The number of the newest commit; None where there is no such table."""
