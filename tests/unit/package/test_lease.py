@@ -258,7 +258,12 @@ def test_a_holder_that_cannot_reach_the_storage_for_too_long_is_told(tmp_path: P
             super().put(path, content)
 
     files, lost = Unplugged(), threading.Event()
-    lease = acquire(FileStorage(str(tmp_path), files=files), pipeline="shop", times=QUICK, on_lost=lost.set)
+    lease = acquire(
+        FileStorage(str(tmp_path), files=files),
+        pipeline="shop",
+        times=LeaseTimes(beat=0.1, alive=1.5),
+        on_lost=lost.set,
+    )
     time.sleep(0.3)
     assert not lease.is_lost
     files.is_down = True
