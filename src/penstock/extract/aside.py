@@ -49,6 +49,6 @@ def _shown(row: Any) -> str:
     """The row as Python shows it, cut; what cannot even be shown is told by its type."""
     try:
         text = repr(row)
-    except Exception as error:
+    except Exception as error:  # any class may break in its own way while it is shown
         text = f"<{type(row).__name__}: {type(error).__name__} while it was shown>"
     return text.encode("utf-8", "replace").decode()[:_LONGEST]
