@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.config import redact
-from penstock.errors import PenstockError, ResourceFailed, UsageError
+from penstock.errors import PenstockError, ResourceFailed
+from penstock.extract.cursor.tracker import Tracker
 from penstock.extract.gate import Gate
 from penstock.extract.steps import stage_of
 from penstock.interfaces.current import context_with
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextvars import Context
 
+    from penstock.extract.cursor.cursors import Cursors
     from penstock.extract.steps import Stage
-    from penstock.interfaces.source import Flow, Stream
+    from penstock.interfaces.source import Flow, Step, Stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,24 +31,32 @@ class Parallel:
 class Node:
     """One stream: its stages, its context, and the streams that take their items from it."""
 
-    __slots__ = ("_closed", "children", "context", "gate", "metrics", "stages", "stream", "taken", "wanted")
+    __slots__ = (
+        "_closed",
+        "_cursor_at",
+        "_enough",
+        "children",
+        "context",
+        "gate",
+        "metrics",
+        "stages",
+        "stream",
+        "taken",
+        "wanted",
+    )
 
-    def __init__(self, stream: Stream) -> None:
-        if stream.hints.incremental is not None:
-            raise UsageError(
-                f"{stream.name} has an incremental cursor, and cursors are not supported yet",
-                hint="leave incremental out, and keep the cursor in penstock.current.resource_state()",
-            )
+    def __init__(self, stream: Stream, cursors: Cursors) -> None:
         self.stream = stream
         self.metrics: dict[str, Any] = {}
         # The body of a generator runs in the context of whoever asks for the next item: always in this one.
         self.context: Context = context_with(
             resource_name=stream.name, resource=stream.resource, metrics=self.metrics
         )
-        self.stages: tuple[Stage | Parallel, ...] = self._stages()
+        self.stages: tuple[Stage | Parallel, ...] = self._stages(cursors)
+        self._cursor_at = next((at for at, one in enumerate(self.stages) if isinstance(one, Tracker)), None)
         self.gate = Gate(stream.limit) if stream.limit else None
         self.children: list[Node] = []
-        self.wanted, self._closed, self.taken = stream.selected, False, 0
+        self.wanted, self._closed, self._enough, self.taken = stream.selected, False, False, 0
 
     @property
     def is_plain(self) -> bool:
@@ -62,17 +72,37 @@ class Node:
         """Take no more items: there is enough."""
         self._closed = True
 
-    def is_closed(self) -> bool:
-        """Whether no more items are taken."""
-        return self._closed
+    def stop(self) -> None:
+        """Ask the source for no more items; what it has given already goes on."""
+        self._enough = not self.stream.is_transformer
 
-    def _stages(self) -> tuple[Stage | Parallel, ...]:
-        steps = tuple(stage_of(step, self.metrics) for step in self.stream.steps)
+    def is_past_cursor(self, at: int) -> bool:
+        """Whether an item that has come so far was counted by a cursor: it must not be dropped."""
+        return self._cursor_at is not None and at > self._cursor_at
+
+    def is_closed(self, at: int = 0, *, is_root: bool = False) -> bool:
+        """Whether no more items are taken that have come so far."""
+        return (self._closed and not self.is_past_cursor(at)) or (is_root and self._enough)
+
+    def may_draw(self, at: int, *, is_root: bool) -> bool:
+        """Whether the next item is wanted of a generator whose items go on from there."""
+        if self.is_closed(at, is_root=is_root):
+            return False
+        return self.gate is None or self.is_past_cursor(at) or self.gate.is_open()
+
+    def _stages(self, cursors: Cursors) -> tuple[Stage | Parallel, ...]:
+        steps = tuple(self._stage(step, cursors) for step in self.stream.steps)
         if not self.stream.is_transformer:
             return steps
-        before = tuple(stage_of(step, self.metrics) for step in self.stream.before)
+        before = tuple(self._stage(step, cursors) for step in self.stream.before)
         head: Stage = self.stream.open
         return (*before, Parallel(head) if self.stream.parallel else head, *steps)
+
+    def _stage(self, step: Step, cursors: Cursors) -> Stage:
+        cursor = step.function() if step.kind == "incremental" else None
+        if cursor is None:
+            return stage_of(step, self.metrics)
+        return cursors.track(cursor, resource=self.name, close=self.stop)
 
     def run(self, function: Callable[..., Any], *args: Any, number: int | None = None) -> Any:
         """Call a user's function in the context of the resource; its errors are named here, once."""
@@ -88,7 +118,7 @@ class Node:
         return ResourceFailed.of(error, resource=self.name, item=number, shown=redact)
 
 
-def nodes_of(flow: Flow) -> list[Node]:
+def nodes_of(flow: Flow, cursors: Cursors) -> list[Node]:
     """The nodes that begin, with all that hang from them; what feeds several streams is one node."""
     built: dict[Stream, Node] = {}
     roots: list[Node] = []
@@ -96,6 +126,6 @@ def nodes_of(flow: Flow) -> list[Node]:
         for stream in reversed(list(wanted.chain())):
             if stream in built:
                 continue
-            node = built[stream] = Node(stream)
+            node = built[stream] = Node(stream, cursors)
             (built[stream.parent].children if stream.parent else roots).append(node)
     return roots

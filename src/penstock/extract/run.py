@@ -12,6 +12,8 @@ import orjson
 
 from penstock.config import in_scope
 from penstock.extract.aside import Aside
+from penstock.extract.cursor.cursors import Cursors
+from penstock.extract.cursor.files import BoundaryFiles
 from penstock.extract.encode import encode
 from penstock.extract.engine import Engine
 from penstock.extract.frames import pages_of
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from penstock.extract.tables import Route
     from penstock.extract.writers import TableWriter
     from penstock.interfaces.source import Flow
-    from penstock.package import Package
+    from penstock.package import FileStorage, Package
     from penstock.schema import NamingConvention
 
 _REFUSED = (orjson.JSONEncodeError, TypeError, ValueError, RecursionError)
@@ -52,7 +54,7 @@ class Extraction:
         return bool(self.info.rows) or self.state_changed
 
 
-def extract(
+def extract(  # noqa: PLR0913 - all that the stage is told
     flow: Flow,
     package: Package,
     *,
@@ -60,13 +62,15 @@ def extract(
     naming: NamingConvention,
     state: dict[str, Any],
     dispositions: frozenset[str] | None = None,
+    boundaries: FileStorage | None = None,
     rotation: Rotation | None = None,
     workload: Workload | None = None,
 ) -> Extraction:
     """Write every row of a flow. The package is not marked: a crash leaves files that nobody will read.
 
     `state` is that of the pipeline, a copy that user code may change. `dispositions` are those that the
-    destination has; other ones are refused when their first row comes.
+    destination has; other ones are refused when their first row comes. What cursors remember and the state
+    has no room for goes to `boundaries`, which stays when the package goes.
     """
     started, load = time.monotonic(), workload or Workload()
     schema: Schema = flow.source.schema if flow.source is not None else Schema(schema_name)
@@ -76,11 +80,14 @@ def extract(
     ):
         before = _kept(state)
         _forget_replaced(flow, state, schema_name)
-        engine = Engine(flow, load)
+        files = None if boundaries is None else BoundaryFiles(boundaries, load_id=package.load_id)
+        cursors = Cursors(state, source=schema_name, files=files)
+        engine = Engine(flow, load, cursors)
         book = TableBook(naming, dispositions=dispositions)
         with Writers(package.store, rotation or Rotation()) as writers:
             aside = Aside(writers, on_bad_row=load.on_bad_row)
             rows = _write(engine, book, writers, aside)
+        cursors.settle()
     extracted = Extracted(
         schema_name=schema_name,
         tables=tuple(_table(writer, book) for writer in writers.tables.values()),

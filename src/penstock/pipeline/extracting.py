@@ -50,6 +50,7 @@ def extract_flows(
                 naming=naming(before.schema),
                 state=state,
                 dispositions=dispositions,
+                boundaries=packages.store,
                 workload=workload,
             )
         infos.append(done.info)
