@@ -1025,6 +1025,7 @@ class BoundaryDamaged(InternalError):
     """The file with the hashes of the rows at a cursor's last value is not what the state says."""
 
     code = "boundary-damaged"
+    path: str
 
     def __init__(self, *, path: str, cursor_path: str, reason: str) -> None:
         super().__init__(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import typing
 from dataclasses import replace
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, get_args
 
 from penstock.errors import NotDuringRun, UsageError
 from penstock.interfaces.cursorpath import cursor_path as read_path
@@ -16,7 +17,13 @@ from penstock.interfaces.cursorterms import (
     value_func,
 )
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    import typing_extensions
+
+    # With a default, so that a type checker asks for no annotation where the type of the values is not said.
+    T = typing_extensions.TypeVar("T", default=Any)
+else:
+    T = typing.TypeVar("T")
 
 
 class Running(Protocol):

@@ -20,6 +20,7 @@ from penstock.package import Manifest, Package, Packages
 from penstock.package.extracted import Extracted
 from penstock.package.lease import Lease, held
 from penstock.package.trust import require_trust
+from penstock.pipeline.boundaries import remove_old_boundaries
 from penstock.pipeline.extracting import extract_flows
 from penstock.pipeline.places import ledger_of, package_root
 from penstock.pipeline.restore import Known, restore, with_source_schema
@@ -89,6 +90,8 @@ class Runner:
                 reports = self._finish_pending(lease)
                 for package in self._extract(flows):
                     reports += self._normalize_and_load(package, lease)
+                lease.check()
+                remove_old_boundaries(self._packages, self._known().state)
         except Exception as error:
             # Whatever broke, it broke because our jobs were stopped.
             if lease.is_lost and not isinstance(error, LeaseLost):
