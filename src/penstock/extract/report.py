@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from penstock.errors import PenstockError
     from penstock.package.extracted import ExtractedTable
 
 
@@ -21,6 +22,8 @@ class ExtractInfo:
     resources: Mapping[str, int] = field(default_factory=dict)
     put_aside: Mapping[str, int] = field(default_factory=dict)
     """Rows that could not be written, by resource; they are kept in the table `_dlt_quarantine`."""
+    failures: Mapping[str, PenstockError] = field(default_factory=dict)
+    """What resources raised that were left out, by name; only with `on_error="continue"`."""
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What resources counted themselves, by name."""
 
@@ -33,4 +36,5 @@ class ExtractInfo:
         lines = [f"Extracted {self.rows:,} rows in {self.seconds:.1f} s into package {self.load_id}"]
         lines += [f"- {table.table}: {table.rows:,} rows" for table in self.tables]
         lines += [f"- of {name} {count:,} were put aside" for name, count in self.put_aside.items()]
+        lines += [f"- {name} was left out: {why.message}" for name, why in self.failures.items()]
         return "\n".join(lines)
