@@ -13,9 +13,10 @@ from penstock.extract.engine import Engine
 from penstock.extract.filling import Filling
 from penstock.extract.memory import copy_of_resources, forget_replaced, kept, restore_resources
 from penstock.extract.plan import Rotation, Workload
-from penstock.extract.report import ExtractInfo
+from penstock.extract.report import ExtractReport
 from penstock.extract.tables import TableBook
 from penstock.interfaces.current import current, during
+from penstock.interfaces.progress import Collector, Telling
 from penstock.package.extracted import Extracted
 from penstock.schema import Schema
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 class Extraction:
     """What came of it: the report, and what the package remembers once it is marked."""
 
-    info: ExtractInfo
+    info: ExtractReport
     extracted: Extracted
     state_changed: bool
 
@@ -57,7 +58,7 @@ class Extractor:
     what comes in so many seconds. Use as a context manager: generators are closed at the end.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - everything that a run decides about extraction
         self,
         flow: Flow,
         *,
@@ -68,11 +69,12 @@ class Extractor:
         rotation: Rotation | None = None,
         workload: Workload | None = None,
         commit_interval: float | None = None,
+        collector: Collector | None = None,
     ) -> None:
         self._flow, self._schema_name, self._state = flow, schema_name, state
         self._schema: Schema = flow.source.schema if flow.source is not None else Schema(schema_name)
         self._rotation, self._workload = rotation or Rotation(), workload or Workload()
-        self._interval = commit_interval
+        self._interval, self._collector = commit_interval, collector or Collector()
         self._book = TableBook(naming, dispositions=dispositions, in_slices=commit_interval is not None)
         self._engine: Engine | None = None
         self._failed: frozenset[str] = frozenset()
@@ -106,7 +108,7 @@ class Extractor:
             state=kept(self._state),
         )
         nodes = list(_all(engine.roots))
-        info = ExtractInfo(
+        info = ExtractReport(
             load_id=package.load_id,
             tables=tables,
             seconds=time.monotonic() - started,
@@ -139,15 +141,18 @@ class Extractor:
 
     def _pour(self, engine: Engine, filling: Filling) -> None:
         until = None if self._interval is None else time.monotonic() + self._interval
+        telling = Telling(self._collector)
         with closing(engine.arrivals()) as arrivals:
             for node, item, mark in arrivals:
                 try:
                     filling.take(node, item, mark)
                 except PenstockError as error:
                     engine.fail(node, error)
+                telling.now_and_then(filling.rows)
                 if until is not None and time.monotonic() >= until:
                     engine.pause()
                     until = None
+        telling.now(filling.rows)
         wanted = [node.name for node in _all(engine.roots) if node.wanted]
         if wanted and engine.failures.keys() >= set(wanted):
             raise _joined(list(engine.failures.values()))

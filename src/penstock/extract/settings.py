@@ -27,6 +27,8 @@ class ExtractConfiguration(BaseConfiguration):
 
     on_error: Literal["raise", "continue"] = "raise"
     """A resource that raises ends the run, or the others go on and it is left out of this load."""
+    package_storage: str | None = None
+    """Where packages wait that are extracted without a destination; the working folder by default."""
     commit_interval: float | None = None
     """Seconds after which what was extracted so far is loaded, while extraction goes on; None for the end."""
 

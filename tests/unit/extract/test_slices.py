@@ -31,7 +31,7 @@ def slices(
     workload = hints.pop("workload", Workload())
     (flow,) = flows_of(data, **hints)
     packages = Packages.at(str(folder))
-    found = []
+    found: list[tuple[Extraction, dict[str, list[Any]]]] = []
     with Extractor(
         flow,
         schema_name="shop",
@@ -116,10 +116,10 @@ def test_threads_never_let_the_state_run_ahead_of_the_rows(
 
     seen = {"one": -1, "two": -1}
     for done, rows in found:
-        for name in seen:
-            seen[name] += len(rows.get(name, []))
-            if seen[name] >= 0:
-                assert last_of(done, name) == seen[name]
+        for name, before in tuple(seen.items()):
+            seen[name] = after = before + len(rows.get(name, []))
+            if after >= 0:
+                assert last_of(done, name) == after
     assert set(seen.values()) == {most - 1}
 
 
