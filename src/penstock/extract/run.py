@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from penstock.config import in_scope
 from penstock.errors import PenstockError
+from penstock.extract.cursor.cursors import Cursors
+from penstock.extract.cursor.files import BoundaryFiles
 from penstock.extract.engine import Engine
 from penstock.extract.filling import Filling
 from penstock.extract.memory import copy_of_resources, forget_replaced, kept, restore_resources
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from penstock.extract.nodes import Node
     from penstock.interfaces.source import Flow
-    from penstock.package import Package
+    from penstock.package import FileStorage, Package
     from penstock.schema import NamingConvention
 
 
@@ -55,7 +57,8 @@ class Extractor:
 
     `state` is that of the pipeline, a copy that user code may change. `dispositions` are those that the
     destination has; other ones are refused when their first row comes. With `commit_interval` a package takes
-    what comes in so many seconds. Use as a context manager: generators are closed at the end.
+    what comes in so many seconds. What cursors remember and the state has no room for goes to `boundaries`,
+    which stays when packages go. Use as a context manager: generators are closed at the end.
     """
 
     def __init__(  # noqa: PLR0913 - everything that a run decides about extraction
@@ -66,6 +69,7 @@ class Extractor:
         naming: NamingConvention,
         state: dict[str, Any],
         dispositions: frozenset[str] | None = None,
+        boundaries: FileStorage | None = None,
         rotation: Rotation | None = None,
         workload: Workload | None = None,
         commit_interval: float | None = None,
@@ -76,6 +80,8 @@ class Extractor:
         self._rotation, self._workload = rotation or Rotation(), workload or Workload()
         self._interval, self._collector = commit_interval, collector or Collector()
         self._book = TableBook(naming, dispositions=dispositions, in_slices=commit_interval is not None)
+        self._cursors = Cursors(state, source=schema_name)
+        self._boundaries = boundaries
         self._engine: Engine | None = None
         self._failed: frozenset[str] = frozenset()
 
@@ -88,7 +94,7 @@ class Extractor:
         """Write into a package. It is not marked: a crash leaves files that nobody will read."""
         started, before = time.monotonic(), kept(self._state)
         with self._moment():
-            engine = self._begun()
+            engine = self._begun(package)
             remembered = copy_of_resources(self._state, self._schema_name)
             with Filling.of(
                 package.store, self._book, rotation=self._rotation, workload=self._workload
@@ -96,6 +102,7 @@ class Extractor:
                 self._pour(engine, filling)
                 failures = {name: why for name, why in engine.failures.items() if name not in self._failed}
                 filling.drop(failures)
+            self._cursors.settle()
             self._failed |= failures.keys()
             restore_resources(self._state, self._schema_name, failures, remembered)
         tables = filling.tables()
@@ -129,11 +136,13 @@ class Extractor:
         ):
             yield
 
-    def _begun(self) -> Engine:
+    def _begun(self, package: Package) -> Engine:
         """The engine; made in the moment of the first package, and told of every later one."""
+        if self._boundaries is not None:
+            self._cursors.files = BoundaryFiles(self._boundaries, load_id=package.load_id)
         if self._engine is None:
             forget_replaced(self._flow, self._state, self._schema_name)
-            self._engine = Engine(self._flow, self._workload)
+            self._engine = Engine(self._flow, self._workload, self._cursors)
         else:
             for node in _all(self._engine.roots):
                 node.move(package=current().package)

@@ -69,6 +69,7 @@ class Extracting:
             naming=self.naming(before.schema),
             state=state,
             dispositions=self.dispositions,
+            boundaries=self.packages.store,
             workload=self.settings.workload,
             commit_interval=self.settings.commit_interval,
             collector=self.collector,
