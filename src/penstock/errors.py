@@ -1030,8 +1030,8 @@ class BoundaryDamaged(InternalError):
     def __init__(self, *, path: str, cursor_path: str, reason: str) -> None:
         super().__init__(
             f"{path} holds the rows that {cursor_path} has read at its last value, and {reason}",
-            hint="restore the file; or run once with primary_key=() in the incremental, which loads the rows "
-            "at the last value once more",
+            hint="restore the file, or name the destination beside which it stands; or run once with "
+            "primary_key=() in the incremental, which loads the rows at the last value once more",
             path=path,
             cursor_path=cursor_path,
             reason=reason,

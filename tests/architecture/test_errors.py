@@ -157,7 +157,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "BoundaryDamaged": {
         "path": "s3://lake/demo/_dlt_pkg/shop/cursors/1794709965.511098-5d41402abc4b2a76.hashes",
         "cursor_path": "updated_on",
-        "reason": "is gone",
+        "reason": "is not there",
     },
     "DestinationAhead": {"table": "orders", "sequence": 12},
     "JobNotFound": {

@@ -10,10 +10,10 @@ from penstock.errors import PenstockError, ResourceFailed
 from penstock.extract.cursor.tracker import Tracker
 from penstock.extract.gate import Gate
 from penstock.extract.steps import stage_of
-from penstock.interfaces.current import context_with
+from penstock.interfaces.current import change_in, context_with
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextvars import Context
 
     from penstock.extract.cursor.cursors import Cursors
@@ -32,20 +32,11 @@ class Node:
     """One stream: its stages, its context, and the streams that take their items from it."""
 
     __slots__ = (
-        "_closed",
-        "_cursor_at",
-        "_enough",
-        "children",
-        "context",
-        "gate",
-        "metrics",
-        "stages",
-        "stream",
-        "taken",
-        "wanted",
+        *("_closed", "_cursor_at", "_enough", "_is_given_up", "_parent", "children", "context", "gate"),
+        *("metrics", "stages", "stream", "taken", "wanted"),
     )
 
-    def __init__(self, stream: Stream, cursors: Cursors) -> None:
+    def __init__(self, stream: Stream, cursors: Cursors, parent: Node | None = None) -> None:
         self.stream = stream
         self.metrics: dict[str, Any] = {}
         # The body of a generator runs in the context of whoever asks for the next item: always in this one.
@@ -56,7 +47,11 @@ class Node:
         self._cursor_at = next((at for at, one in enumerate(self.stages) if isinstance(one, Tracker)), None)
         self.gate = Gate(stream.limit) if stream.limit else None
         self.children: list[Node] = []
-        self.wanted, self._closed, self._enough, self.taken = stream.selected, False, False, 0
+        self._parent = parent
+        if parent is not None:
+            parent.children.append(self)
+        self.wanted, self.taken = stream.selected, 0
+        self._closed = self._enough = self._is_given_up = False
 
     @property
     def is_plain(self) -> bool:
@@ -76,13 +71,29 @@ class Node:
         """Ask the source for no more items; what it has given already goes on."""
         self._enough = not self.stream.is_transformer
 
+    def give_up(self) -> Iterator[Node]:
+        """Take no more items, here and in what this feeds; what only fed this is not read any more either."""
+        self._closed = self._is_given_up = True
+        yield self
+        for child in self.children:
+            yield from child.give_up()
+        above = self._parent
+        if above is not None and not above.wanted and all(child.is_closed() for child in above.children):
+            above.close()
+
+    def move(self, **changes: Any) -> None:
+        """Change what user code is told of the moment."""
+        change_in(self.context, **changes)
+
     def is_past_cursor(self, at: int) -> bool:
         """Whether an item that has come so far was counted by a cursor: it must not be dropped."""
         return self._cursor_at is not None and at > self._cursor_at
 
     def is_closed(self, at: int = 0, *, is_root: bool = False) -> bool:
         """Whether no more items are taken that have come so far."""
-        return (self._closed and not self.is_past_cursor(at)) or (is_root and self._enough)
+        if self._is_given_up or (is_root and self._enough):
+            return True
+        return self._closed and not self.is_past_cursor(at)
 
     def may_draw(self, at: int, *, is_root: bool) -> bool:
         """Whether the next item is wanted of a generator whose items go on from there."""
@@ -109,13 +120,16 @@ class Node:
         try:
             return self.context.run(function, *args)
         except Exception as error:
-            raise self.failure(error, self.taken if number is None else number) from error
+            # The cause is chained already; `from` would take it away from errors of our own.
+            raise self.failure(error, self.taken if number is None else number)  # noqa: B904
 
-    def failure(self, error: Exception, number: int) -> Exception:
+    def failure(self, error: Exception, number: int) -> PenstockError:
         """The error that names the resource and the item; our own are good as they are."""
         if isinstance(error, PenstockError):
             return error
-        return ResourceFailed.of(error, resource=self.name, item=number, shown=redact)
+        named = ResourceFailed.of(error, resource=self.name, item=number, shown=redact)
+        named.__cause__ = error
+        return named
 
 
 def nodes_of(flow: Flow, cursors: Cursors) -> list[Node]:
@@ -126,6 +140,7 @@ def nodes_of(flow: Flow, cursors: Cursors) -> list[Node]:
         for stream in reversed(list(wanted.chain())):
             if stream in built:
                 continue
-            node = built[stream] = Node(stream, cursors)
-            (built[stream.parent].children if stream.parent else roots).append(node)
+            node = built[stream] = Node(stream, cursors, built[stream.parent] if stream.parent else None)
+            if not stream.parent:
+                roots.append(node)
     return roots

@@ -1,10 +1,10 @@
-"""Files of cursors that no state names any more are removed at the end of a run."""
+"""The files of cursors go with the packages whose states name them, and are removed when none does."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.extract.cursor.files import remove_unnamed
+from penstock.extract.cursor.files import carry_files, remove_unnamed
 from penstock.package.extracted import Extracted
 
 if TYPE_CHECKING:
@@ -20,6 +20,12 @@ def remove_old_boundaries(packages: Packages, state: State) -> list[str]:
     For the holder of the lease: nobody else extracts meanwhile.
     """
     return remove_unnamed(packages.store, [state.get("sources", {}), *_pending(packages)])
+
+
+def carry_boundaries(waiting: Packages, packages: Packages) -> None:
+    """Copy what packages that wait name to where they will be carried."""
+    for state in _pending(waiting):
+        carry_files(waiting.store, packages.store, state)
 
 
 def _pending(packages: Packages) -> Iterator[Mapping[str, Any]]:

@@ -28,6 +28,8 @@ class Boundary:
         self._opened: Buckets | None = None
         self._new: set[bytes] | Buckets = set()
         self._counts = True
+        self.written: BoundaryFile | None = None
+        """The file that holds all of this, if one was written since the last change."""
         self.old = is_old(self._before) or (file is not None and file.old)
         """Whether what was there before are hashes of before dlt 1.29."""
 
@@ -47,6 +49,7 @@ class Boundary:
 
     def remember(self, digest: bytes) -> None:
         """Take a row of this run."""
+        self.written = None
         self._new.add(digest)
         if isinstance(self._new, set) and len(self._new) > MOST_IN_STATE:
             many = Buckets(old=self.new_old)
@@ -57,7 +60,7 @@ class Boundary:
         """The last value has moved: what is known here is behind it."""
         if self._new:
             self._new = set()
-        self._counts = False
+        self._counts, self.written = False, None
 
     def forget(self) -> None:
         """Nothing is to be remembered."""

@@ -30,7 +30,7 @@ class Cursors:
     """
 
     def __init__(self, state: dict[str, Any], *, source: str, files: BoundaryFiles | None = None) -> None:
-        self._state, self._source, self._files = state, source, files
+        self._state, self._source, self.files = state, source, files
         self._running: list[tuple[Tracker, dict[str, Any]]] = []
 
     def track(self, incremental: Incremental[Any], *, resource: str, close: Callable[[], None]) -> Tracker:
@@ -65,7 +65,7 @@ class Cursors:
             entry["last_value"] = progress.last_value
             if tracker.has_rows:
                 entry["start_value"] = progress.before
-            _settle_boundary(progress, entry, self._files if number in moving else None)
+            _settle_boundary(progress, entry, self.files if number in moving else None)
 
     def _running_out(self) -> frozenset[int]:
         ours = {id(entry) for _, entry in self._running}
@@ -84,7 +84,7 @@ class Cursors:
         return found
 
     def _boundary(self, entry: dict[str, Any], cursor_path: str) -> Boundary:
-        file, files = BoundaryFile.of(entry), self._files
+        file, files = BoundaryFile.of(entry), self.files
 
         def read() -> Buckets:
             assert file is not None
@@ -108,7 +108,9 @@ def _settle_boundary(progress: Progress, entry: dict[str, Any], files: BoundaryF
         entry[_HASHES] = boundary.texts()
     else:
         entry[_HASHES] = []
-        file = files.write(boundary.all(), last_value=progress.last_value)
+        if boundary.written is None:
+            boundary.written = files.write(boundary.all(), last_value=progress.last_value)
+        file = boundary.written
     entry.pop(KEY, None)
     if file is not None:
         entry[KEY] = file.to_dict()

@@ -83,7 +83,7 @@ class BoundaryFiles:
             with self._store.open(file.name) as stream:
                 found, digest = Buckets.read(stream)
         except FileNotFoundError as error:
-            raise BoundaryDamaged(path=path, cursor_path=cursor_path, reason="is gone") from error
+            raise BoundaryDamaged(path=path, cursor_path=cursor_path, reason="is not there") from error
         except ValueError as error:
             raise BoundaryDamaged(path=path, cursor_path=cursor_path, reason=str(error)) from error
         if digest != file.digest:
