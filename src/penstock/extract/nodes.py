@@ -9,10 +9,10 @@ from penstock.config import redact
 from penstock.errors import PenstockError, ResourceFailed, UsageError
 from penstock.extract.gate import Gate
 from penstock.extract.steps import stage_of
-from penstock.interfaces.current import context_with
+from penstock.interfaces.current import change_in, context_with
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextvars import Context
 
     from penstock.extract.steps import Stage
@@ -29,9 +29,12 @@ class Parallel:
 class Node:
     """One stream: its stages, its context, and the streams that take their items from it."""
 
-    __slots__ = ("_closed", "children", "context", "gate", "metrics", "stages", "stream", "taken", "wanted")
+    __slots__ = (
+        *("_closed", "_parent", "children", "context", "gate"),
+        *("metrics", "stages", "stream", "taken", "wanted"),
+    )
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: Stream, parent: Node | None = None) -> None:
         if stream.hints.incremental is not None:
             raise UsageError(
                 f"{stream.name} has an incremental cursor, and cursors are not supported yet",
@@ -46,6 +49,9 @@ class Node:
         self.stages: tuple[Stage | Parallel, ...] = self._stages()
         self.gate = Gate(stream.limit) if stream.limit else None
         self.children: list[Node] = []
+        self._parent = parent
+        if parent is not None:
+            parent.children.append(self)
         self.wanted, self._closed, self.taken = stream.selected, False, 0
 
     @property
@@ -66,6 +72,20 @@ class Node:
         """Whether no more items are taken."""
         return self._closed
 
+    def give_up(self) -> Iterator[Node]:
+        """Take no more items, here and in what this feeds; what only fed this is not read any more either."""
+        self.close()
+        yield self
+        for child in self.children:
+            yield from child.give_up()
+        above = self._parent
+        if above is not None and not above.wanted and all(child.is_closed() for child in above.children):
+            above.close()
+
+    def move(self, **changes: Any) -> None:
+        """Change what user code is told of the moment."""
+        change_in(self.context, **changes)
+
     def _stages(self) -> tuple[Stage | Parallel, ...]:
         steps = tuple(stage_of(step, self.metrics) for step in self.stream.steps)
         if not self.stream.is_transformer:
@@ -79,13 +99,16 @@ class Node:
         try:
             return self.context.run(function, *args)
         except Exception as error:
-            raise self.failure(error, self.taken if number is None else number) from error
+            # The cause is chained already; `from` would take it away from errors of our own.
+            raise self.failure(error, self.taken if number is None else number)  # noqa: B904
 
-    def failure(self, error: Exception, number: int) -> Exception:
+    def failure(self, error: Exception, number: int) -> PenstockError:
         """The error that names the resource and the item; our own are good as they are."""
         if isinstance(error, PenstockError):
             return error
-        return ResourceFailed.of(error, resource=self.name, item=number, shown=redact)
+        named = ResourceFailed.of(error, resource=self.name, item=number, shown=redact)
+        named.__cause__ = error
+        return named
 
 
 def nodes_of(flow: Flow) -> list[Node]:
@@ -96,6 +119,7 @@ def nodes_of(flow: Flow) -> list[Node]:
         for stream in reversed(list(wanted.chain())):
             if stream in built:
                 continue
-            node = built[stream] = Node(stream)
-            (built[stream.parent].children if stream.parent else roots).append(node)
+            node = built[stream] = Node(stream, built[stream.parent] if stream.parent else None)
+            if not stream.parent:
+                roots.append(node)
     return roots

@@ -41,6 +41,8 @@ class Rotation:
 
 BadRows = Literal["quarantine", "fail"]
 """What happens to a row that has no JSON form: it is put aside, or it ends the extraction."""
+OnError = Literal["raise", "continue"]
+"""What a resource that raises does: it ends the extraction, or the others go on without it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +56,7 @@ class Workload:
     next_item_mode: NextItemMode = "round_robin"
     """`round_robin`: one item of each resource in turn. `fifo`: one resource after the other."""
     on_bad_row: BadRows = "quarantine"
+    on_error: OnError = "raise"
 
     def __post_init__(self) -> None:
         if self.workers < 1 or self.max_parallel_items < 1:
@@ -67,9 +70,10 @@ class Workload:
             )
 
 
-def part_name(folder: str, index: int) -> str:
-    """Part files of a resource in the order they were written."""
-    return f"{folder}/part-{index:06d}.parquet"
+def part_name(folder: str, index: int, *, writer: int | None = None) -> str:
+    """Part files in the order they were written; several writers of one folder are told apart by numbers."""
+    begin = "" if writer is None else f"w{writer:05d}-"
+    return f"{folder}/{begin}part-{index:06d}.parquet"
 
 
 def table_folder(index: int) -> str:

@@ -25,6 +25,13 @@ class ExtractConfiguration(BaseConfiguration):
     on_bad_row: Literal["quarantine", "fail"] = "quarantine"
     """A row that cannot be written is put aside in `_dlt_quarantine`, or ends the run."""
 
+    on_error: Literal["raise", "continue"] = "raise"
+    """A resource that raises ends the run, or the others go on and it is left out of this load."""
+    package_storage: str | None = None
+    """Where packages wait that are extracted without a destination; the working folder by default."""
+    commit_interval: float | None = None
+    """Seconds after which what was extracted so far is loaded, while extraction goes on; None for the end."""
+
     @property
     def workload(self) -> Workload:
         """The same as a value."""
@@ -33,4 +40,5 @@ class ExtractConfiguration(BaseConfiguration):
             max_parallel_items=self.max_parallel_items,
             next_item_mode=self.next_item_mode,
             on_bad_row=self.on_bad_row,
+            on_error=self.on_error,
         )

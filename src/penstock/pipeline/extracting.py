@@ -1,62 +1,89 @@
-"""Extracts what a run was given: a package for each flow, all of them marked or none."""
+"""Extracts what a run was given: a package for each flow, all of them marked or none.
+
+With a commit interval there are more packages, each marked when it is full.
+"""
 
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import in_stage
-from penstock.extract.run import extract
+from penstock.extract.run import Extractor
+from penstock.interfaces.progress import Collector
 from penstock.package import create_load_id, package_context
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from penstock.extract.plan import Workload
-    from penstock.extract.report import ExtractInfo
+    from penstock.extract.report import ExtractReport
+    from penstock.extract.run import Extraction
+    from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Flow
     from penstock.package import Package, Packages
-    from penstock.package.extracted import Extracted
     from penstock.pipeline.restore import Known
     from penstock.schema import NamingConvention, Schema
 
 
-def extract_flows(
-    flows: Sequence[Flow],
-    packages: Packages,
-    *,
-    known: Callable[[str | None], Known],
-    naming: Callable[[Schema], NamingConvention],
-    dispositions: frozenset[str] | None,
-    workload: Workload,
-) -> tuple[list[Package], list[ExtractInfo]]:
-    """The packages of flows that brought rows or changed the state; none counts if one flow fails.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extracting:
+    """How the flows of one run are extracted, and where to."""
 
-    What every flow came to is told beside them.
-    """
-    made: list[tuple[Package, Extracted]] = []
-    infos: list[ExtractInfo] = []
-    # What one flow remembers is there for the next.
-    state: dict[str, Any] = deepcopy(known(None).state)
-    for flow in flows:
-        package = packages.package(create_load_id())
-        package.create()
-        before = known(flow.name)
-        with in_stage("extract", load_id=package.load_id), package_context(package):
-            done = extract(
-                flow,
-                package,
-                schema_name=before.schema.name,
-                naming=naming(before.schema),
-                state=state,
-                dispositions=dispositions,
-                workload=workload,
-            )
-        infos.append(done.info)
-        if done.brings_something:
-            made.append((package, done.extracted))
-        else:
-            package.delete()
-    for package, extracted in made:
-        package.mark_extracted(extracted.to_dict())
-    return [package for package, _ in made], infos
+    packages: Packages
+    known: Callable[[str | None], Known]
+    """What the pipeline knows before a flow, by the name of its schema; None for the default one."""
+    naming: Callable[[Schema], NamingConvention]
+    settings: ExtractConfiguration
+    dispositions: frozenset[str] | None = None
+    collector: Collector = field(default_factory=Collector)
+
+    def extract(
+        self, flows: Sequence[Flow], tell: Callable[[ExtractReport], None]
+    ) -> Iterator[list[Package]]:
+        """Packages as they become ready: those that brought rows or changed the state.
+
+        `tell` hears what every package came to. Without a commit interval none is ready before all are.
+        """
+        made: list[tuple[Package, Extraction]] = []
+        # What one flow remembers is there for the next.
+        state: dict[str, Any] = deepcopy(self.known(None).state)
+        for flow in flows:
+            for package, done in self._filled(flow, state):
+                tell(done.info)
+                if not done.brings_something:
+                    package.delete()
+                elif self.settings.commit_interval is None:
+                    made.append((package, done))
+                else:
+                    yield _marked([(package, done)])
+        yield _marked(made)
+
+    def _filled(self, flow: Flow, state: dict[str, Any]) -> Iterator[tuple[Package, Extraction]]:
+        before = self.known(flow.name)
+        with Extractor(
+            flow,
+            schema_name=before.schema.name,
+            naming=self.naming(before.schema),
+            state=state,
+            dispositions=self.dispositions,
+            workload=self.settings.workload,
+            commit_interval=self.settings.commit_interval,
+            collector=self.collector,
+        ) as extractor:
+            while not extractor.is_done:
+                package = self.packages.package(create_load_id())
+                package.create()
+                with (
+                    self.collector(f"extract of {before.schema.name}"),
+                    in_stage("extract", load_id=package.load_id),
+                    package_context(package),
+                ):
+                    done = extractor.fill(package)
+                yield package, done
+
+
+def _marked(made: list[tuple[Package, Extraction]]) -> list[Package]:
+    for package, done in made:
+        package.mark_extracted(done.extracted.to_dict())
+    return [package for package, _ in made]
