@@ -60,14 +60,14 @@ def key_of(column: Mapping[str, Any]) -> str:
     return str(column["metadata"].get("key", column["name"]))
 
 
-def joined(known: Any, more: Any) -> Any | None:
+def joined(known: Any, more: Any) -> Any:
     """One type that reads the files of both; None where they contradict each other.
 
     A column that only one of them has is null in the files of the other.
     """
     if known == more:
         return known
-    if not isinstance(known, dict) or not isinstance(more, dict) or known["type"] != more["type"]:
+    if isinstance(known, str) or isinstance(more, str) or known["type"] != more["type"]:
         return None
     match known["type"]:
         case "struct":
