@@ -11,8 +11,9 @@ import orjson
 from penstock.extract.aside import TABLE as ASIDE
 from penstock.extract.aside import Aside
 from penstock.extract.encode import encode
-from penstock.extract.frames import pages_of
+from penstock.extract.landing import Landing
 from penstock.extract.writers import Writers
+from penstock.interfaces.frames import frame_kind
 from penstock.package.extracted import ExtractedTable
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ _REFUSED = (orjson.JSONEncodeError, TypeError, ValueError, RecursionError)
 class Filling:
     """Takes items, finds their tables and writes their rows. Make one with `filling`."""
 
-    def __init__(self, writers: Writers, book: TableBook, aside: Aside) -> None:
-        self._writers, self._book, self._aside = writers, book, aside
+    def __init__(self, writers: Writers, book: TableBook, aside: Aside, landing: Landing) -> None:
+        self._writers, self._book, self._aside, self._landing = writers, book, aside, landing
         self.rows: Counter[str] = Counter()
         """The rows of each resource so far."""
 
@@ -42,7 +43,8 @@ class Filling:
     ) -> Iterator[Self]:
         """For the time of a block; at its end all files are complete."""
         with Writers(store, rotation, apart=workload.on_error == "continue") as writers:
-            yield cls(writers, book, Aside(writers, on_bad_row=workload.on_bad_row))
+            aside = Aside(writers, on_bad_row=workload.on_bad_row)
+            yield cls(writers, book, aside, Landing(writers))
 
     @property
     def put_aside(self) -> dict[str, int]:
@@ -66,25 +68,28 @@ class Filling:
 
     def tables(self) -> tuple[ExtractedTable, ...]:
         """What was written, table by table; complete once the block is left."""
-        by_table: dict[str, list[TableWriter]] = {}
+        by_folder: dict[str, list[TableWriter]] = {}
         for writer in self._writers.all:
-            by_table.setdefault(writer.table, []).append(writer)
-        return tuple(self._table(writers) for writers in by_table.values())
+            by_folder.setdefault(writer.folder, []).append(writer)
+        return tuple(self._table(writers) for writers in by_folder.values())
 
     def _write(self, node: Node, route: Route, part: Any) -> None:
+        kind = None if isinstance(part, (dict, list)) else frame_kind(part)
+        if kind is not None:
+            self.rows[node.name] += node.run(self._landing.put, part, kind, route)
+            return
         writer: TableWriter | None = None
         number = first = self.rows[node.name]
-        for page in _pages(node, part):
-            for row in page:
-                if writer is None:
-                    writer = self._writers.table(route.table, resource=route.resource)
-                try:
-                    text = encode(row)
-                except _REFUSED as error:
-                    self._aside.put(row, error, route=route, number=number)
-                else:
-                    self._writers.write(writer, text)
-                number += 1
+        for row in part if isinstance(part, list) else (part,):
+            if writer is None:
+                writer = self._writers.table(route.table, resource=route.resource)
+            try:
+                text = encode(row)
+            except _REFUSED as error:
+                self._aside.put(row, error, route=route, number=number)
+            else:
+                self._writers.write(writer, text)
+            number += 1
         self.rows[node.name] += number - first
 
     def _table(self, writers: Collection[TableWriter]) -> ExtractedTable:
@@ -98,13 +103,6 @@ class Filling:
             rows=sum(writer.parts.rows for writer in writers),
             bytes=sum(writer.parts.bytes for writer in writers),
             files=sum(writer.parts.files for writer in writers),
+            data_format="rows" if first.parts.columns is None else "typed",
+            columns=first.parts.columns,
         )
-
-
-def _pages(node: Node, part: Any) -> Iterable[list[Any]]:
-    if isinstance(part, list):
-        return (part,)
-    if isinstance(part, dict):
-        return ([part],)
-    frames = node.run(pages_of, part)
-    return ([part],) if frames is None else frames

@@ -32,6 +32,7 @@ class PartWriter:
         self._in_file, self._since = 0, time.monotonic()
         self._file: pq.ParquetWriter | None = None
         self.rows = self.bytes = self.files = 0
+        self.columns = None
 
     def write(self, text: bytes) -> None:
         """Take one row; it is on storage when its row group is full or the writer is closed."""

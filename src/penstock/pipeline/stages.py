@@ -19,13 +19,14 @@ from penstock.schema import Schema
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from penstock.config import Settings
     from penstock.dataset.dataset import Dataset
     from penstock.extract.report import ExtractInfo
     from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Destination, Flow
+    from penstock.interfaces.landing import FrameHook, LandedFrame
     from penstock.load.report import LoadInfo
     from penstock.pipeline.workdir import WorkDir
 
@@ -81,6 +82,13 @@ def read_items(flow: Flow) -> Iterator[Any]:
     from penstock.extract.reading import read_items as found
 
     return found(flow)
+
+
+def land_frame(frame: DataFrame, address: str, *, hook: FrameHook | None = None) -> LandedFrame:
+    """A DataFrame that a resource gave becomes files, written by its own session."""
+    from penstock.spark.landing import land_frame as found
+
+    return found(frame, address, hook=hook)
 
 
 def open_dataset(target: Target, *, spark: SparkSession | None) -> Dataset:
