@@ -5,44 +5,33 @@ Values cross as numbers and texts, not as moments: those of a session depend on 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, MapType, NullType, StructField, StructType
 from sqlglot import exp
 
+from penstock.interfaces.columns import file_name
+from penstock.interfaces.framecursor import FrameBounds, FrameSeen
 from penstock.spark.paths import spark_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
 
 FURTHEST: Final = "penstock_furthest"
 MISSING: Final = "penstock_missing"
 _HASH: Final = "penstock_hash"
 _DIGITS: Final = 18
+_JSON: Final = {"timeZone": "UTC"}
 _BROADCAST: Final = 100_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBERS: Final = ("tinyint", "smallint", "int", "bigint", "float", "double")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FrameBounds:
-    """A cursor as Spark needs it: its column, its range, and what tells rows apart."""
-
-    column: str
-    is_max: bool = True
-    start: Any = None
-    end: Any = None
-    is_start_open: bool = False
-    is_end_open: bool = True
-    missing: Literal["raise", "include", "exclude"] = "raise"
-    key: tuple[str, ...] | None = None
-    """The columns of the key; None for all columns."""
 
 
 def new_rows(frame: DataFrame, bounds: FrameBounds, *, known: Iterable[bytes] = ()) -> DataFrame:
@@ -72,33 +61,60 @@ def aggregates(frame: DataFrame, bounds: FrameBounds) -> dict[str, Column]:
     return {FURTHEST: _outwards(furthest, kind), MISSING: F.count_if(cursor.isNull())}
 
 
-def furthest_of(seen: Mapping[str, Any], frame: DataFrame, bounds: FrameBounds) -> Any:
-    """The last value in what was observed; None where no row has one."""
-    return _inwards(seen[FURTHEST], _kind(frame, bounds.column))
+def seen_of(values: Mapping[str, Any], frame: DataFrame, bounds: FrameBounds) -> FrameSeen:
+    """What was observed, in values of Python; the furthest is None where no row has a value."""
+    furthest = _inwards(values[FURTHEST], _kind(frame, bounds.column))
+    return FrameSeen(furthest=furthest, missing=int(values[MISSING]))
 
 
 def row_hash(frame: DataFrame, key: tuple[str, ...] | None) -> Column:
-    """Nine bytes in hexadecimal digits, over the key or over all columns, the same in every time zone."""
-    names = [name for name, kind in frame.dtypes if _is_plain(kind)] if key is None else list(key)
-    text = F.to_json(F.struct(*map(_column, names)), {"timeZone": "UTC"})
+    """Nine bytes in hexadecimal digits, over the key or over all columns, the same in every time zone.
+
+    Names do not count, also those inside of structs: they are others in files.
+    """
+    kinds = {one.name: one.dataType for one in frame.schema.fields}
+    names = [name for name, kind in kinds.items() if kind != NullType()] if key is None else list(key)
+    values = [_column(name).cast(_nameless(kinds[name])) for name in names]
+    text = F.to_json(F.struct(*(value.alias(f"n{at}") for at, value in enumerate(values))), _JSON)
     return F.substring(F.sha2(text, 256), 1, _DIGITS)
 
 
-def hashes_in(spark: SparkSession, address: str, bounds: FrameBounds, last_value: Any) -> Iterator[bytes]:
-    """The hashes of the rows with the last value, read from the files that were written."""
-    rows = spark.read.parquet(spark_path(address))
-    kind = _kind(rows, bounds.column)
-    at_last = rows.filter(_column(bounds.column) == _literal(last_value, kind))
+def hashes_in(frame: DataFrame, address: str, bounds: FrameBounds, last_value: Any) -> Iterator[bytes]:
+    """The hashes of the rows with the last value, read from the files that the frame was written to."""
+    rows = _landed(frame, address)
+    at_last = rows.filter(_column(bounds.column) == _literal(last_value, _kind(rows, bounds.column)))
     for row in at_last.select(row_hash(rows, bounds.key).alias(_HASH)).toLocalIterator():
         yield bytes.fromhex(row[_HASH])
 
 
-def read_back(spark: SparkSession, address: str, bounds: FrameBounds) -> dict[str, Any]:
+def read_back(frame: DataFrame, address: str, bounds: FrameBounds) -> dict[str, Any]:
     """What was not observed, from the files."""
-    rows = spark.read.parquet(spark_path(address))
+    rows = _landed(frame, address)
     wanted = [column.alias(name) for name, column in aggregates(rows, bounds).items()]
     (found,) = rows.agg(*wanted).collect()
     return dict(found.asDict())
+
+
+def _landed(frame: DataFrame, address: str) -> DataFrame:
+    """The rows of a frame as its files hold them, under the names that it has."""
+    rows = frame.sparkSession.read.parquet(spark_path(address))
+    there = frozenset(rows.columns)
+    names = [name for name in frame.columns if file_name(name) in there]
+    return rows.select(*(F.col(file_name(name)).alias(name) for name in names))
+
+
+def _nameless(kind: DataType) -> DataType:
+    """The same type with numbers for the names in it."""
+    match kind:
+        case StructType():
+            inner = enumerate(kind.fields)
+            return StructType([StructField(f"n{at}", _nameless(one.dataType)) for at, one in inner])
+        case ArrayType():
+            return ArrayType(_nameless(kind.elementType))
+        case MapType():
+            return MapType(_nameless(kind.keyType), _nameless(kind.valueType))
+        case _:
+            return kind
 
 
 def _inside(cursor: Column, bounds: FrameBounds, kind: str) -> Column | None:
@@ -132,10 +148,6 @@ def _column(name: str) -> Column:
 def _kind(frame: DataFrame, name: str) -> str:
     """The type of a column in short; KeyError where there is none of that name."""
     return dict(frame.dtypes)[name]
-
-
-def _is_plain(kind: str) -> bool:
-    return "interval" not in kind and "variant" not in kind
 
 
 def _literal(value: Any, kind: str) -> Column:
