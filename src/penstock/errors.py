@@ -22,6 +22,7 @@ PenstockError
 │   ├── LoadPackageNotFound
 │   ├── MissingExtra
 │   ├── MissingLocation
+│   ├── MissingOnExecutors
 │   ├── MissingTableName
 │   ├── NotDuringRun
 │   ├── ResourceNameTaken
@@ -61,7 +62,8 @@ PenstockError
 │   ├── LoadPackageCancelled
 │   ├── PipelineLocked
 │   ├── SlotTaken
-│   └── StorageNotReachable
+│   ├── StorageNotReachable
+│   └── WaveFailed
 └── InternalError: report it to us
     ├── DestinationAhead
     ├── JobNotFound
@@ -376,6 +378,26 @@ class MissingLocation(UsageError):
             f"DESTINATION__{destination.upper()}__BUCKET_URL",
             destination=destination,
             master=master,
+        )
+
+
+class MissingOnExecutors(UsageError):
+    """Code that was sent to the executors needs a module that they do not have."""
+
+    code = "missing-on-executors"
+
+    def __init__(self, *, resource: str, module: str) -> None:
+        top = module.partition(".")[0]
+        move = (
+            "what runs on executors cannot ask penstock for state or marks: pass values as arguments"
+            if top == "penstock"
+            else f"install {top} on the executors, or send it with spark.addArtifacts(..., pyfile=True)"
+        )
+        super().__init__(
+            f"{resource} runs on the executors and needs the module {module}, which they do not have",
+            hint=f"{move}; extract.work_items = 'driver' runs the resource on the driver",
+            resource=resource,
+            module=module,
         )
 
 
@@ -717,11 +739,11 @@ class ResourceFailed(DataError):
 
     code = "resource-failed"
     resource: str
-    item: int
+    item: int | str
     cause: str
     traceback: str
 
-    def __init__(self, *, resource: str, item: int, cause: str, traceback: str = "") -> None:
+    def __init__(self, *, resource: str, item: int | str, cause: str, traceback: str = "") -> None:
         super().__init__(
             f"{resource} raised {cause} at item {item}",
             hint="the traceback above is your code's; nothing of this run was loaded",
@@ -750,7 +772,7 @@ class RowNotEncodable(DataError):
 
     code = "row-not-encodable"
 
-    def __init__(self, *, resource: str, item: int, cause: str) -> None:
+    def __init__(self, *, resource: str, item: int | str, cause: str) -> None:
         super().__init__(
             f"row {item} of {resource} cannot be written: {cause}",
             hint="convert the value to text, a number, a date, bytes, a list or a dict before yielding it",
@@ -940,6 +962,21 @@ class StorageNotReachable(RetryableError, OSError):
             f"{path} cannot be reached: {reason}",
             hint="look at the network, the address and the credentials, then run again: nothing is lost",
             path=path,
+            reason=reason,
+        )
+
+
+class WaveFailed(RetryableError):
+    """Spark could not finish a wave of work items."""
+
+    code = "wave-failed"
+
+    def __init__(self, *, resource: str, wave: int, reason: str) -> None:
+        super().__init__(
+            f"wave {wave} of {resource} was not finished: {reason}",
+            hint="run again: waves that are finished are kept, and only this one is repeated",
+            resource=resource,
+            wave=wave,
             reason=reason,
         )
 

@@ -48,6 +48,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "MissingExtra": {"extra": "spark", "needed_for": "running a pipeline"},
     "MissingLocation": {"destination": "delta", "master": "spark://cluster:7077"},
+    "MissingOnExecutors": {"resource": "orders", "module": "requests.adapters"},
     "MissingTableName": {"data_type": "list"},
     "NotDuringRun": {"what": "the resource"},
     "ResourceNameTaken": {"resource": "orders", "source": "shop"},
@@ -139,6 +140,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "path": "lake/demo/_dlt_pkg/shop/slots",
         "reason": "EndpointConnectionError: Could not connect to the endpoint URL",
     },
+    "WaveFailed": {"resource": "orders", "wave": 12, "reason": "Job aborted due to stage failure"},
     "InternalError": {
         "message": "10 rows of orders went in and 9 came out",
         "hint": "keep the package folder and report this",

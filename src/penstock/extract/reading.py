@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.config import in_scope
 from penstock.extract.engine import Engine
 from penstock.extract.plan import Workload
+from penstock.extract.waves.driver import on_driver
 from penstock.interfaces.current import current, during
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def read_items(flow: Flow) -> Iterator[Any]:
         in_scope(sections=flow.sections),
     ):
         # The context is that of this moment; what is asked for later runs in copies of it.
-        engine = Engine(flow, Workload())
+        engine = Engine(on_driver(flow), Workload())
     with closing(engine.arrivals()) as arrivals:
         for _, item, _ in arrivals:
             if isinstance(item, list):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from penstock.extract.frames import pages_of
 from penstock.extract.plan import Rotation, Workload
 from penstock.extract.report import ExtractInfo
 from penstock.extract.tables import TableBook
+from penstock.extract.waves.landed import Landed, joined
+from penstock.extract.waves.split import split
 from penstock.extract.writers import Writers
 from penstock.interfaces.current import during
 from penstock.package.extracted import Extracted, ExtractedTable
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
     from penstock.extract.nodes import Node
     from penstock.extract.tables import Route
+    from penstock.extract.waves.elsewhere import Elsewhere
     from penstock.extract.writers import TableWriter
     from penstock.interfaces.source import Flow
     from penstock.package import Package
@@ -52,7 +56,7 @@ class Extraction:
         return bool(self.info.rows) or self.state_changed
 
 
-def extract(
+def extract(  # noqa: PLR0913 - what a pipeline knows and a flow does not
     flow: Flow,
     package: Package,
     *,
@@ -62,11 +66,13 @@ def extract(
     dispositions: frozenset[str] | None = None,
     rotation: Rotation | None = None,
     workload: Workload | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> Extraction:
     """Write every row of a flow. The package is not marked: a crash leaves files that nobody will read.
 
     `state` is that of the pipeline, a copy that user code may change. `dispositions` are those that the
-    destination has; other ones are refused when their first row comes.
+    destination has; other ones are refused when their first row comes. `elsewhere` runs resources with work
+    items on executors; without it they run here.
     """
     started, load = time.monotonic(), workload or Workload()
     schema: Schema = flow.source.schema if flow.source is not None else Schema(schema_name)
@@ -76,14 +82,17 @@ def extract(
     ):
         before = _kept(state)
         _forget_replaced(flow, state, schema_name)
-        engine = Engine(flow, load)
+        work = split(flow, ships=elsewhere is not None and load.work_items == "executors")
+        engine = Engine(work.here, load)
         book = TableBook(naming, dispositions=dispositions)
-        with Writers(package.store, rotation or Rotation()) as writers:
+        landed = elsewhere.run(work.there, package, book, load) if elsewhere and work.there else Landed()
+        attempt = uuid.uuid4().hex[:12] if work.there else None
+        with Writers(package.store, rotation or Rotation(), attempt=attempt) as writers:
             aside = Aside(writers, on_bad_row=load.on_bad_row)
             rows = _write(engine, book, writers, aside)
     extracted = Extracted(
         schema_name=schema_name,
-        tables=tuple(_table(writer, book) for writer in writers.tables.values()),
+        tables=joined((*(_table(writer, book) for writer in writers.tables.values()), *landed.tables)),
         declared={name: table.to_dict() for name, table in book.tables.items()},
         schema=None if flow.schema is None else schema.to_dict(),
         state=_kept(state),
@@ -92,8 +101,8 @@ def extract(
         load_id=package.load_id,
         tables=extracted.tables,
         seconds=time.monotonic() - started,
-        resources=rows,
-        put_aside=dict(aside.rows),
+        resources={**rows, **landed.rows},
+        put_aside=dict(aside.rows + landed.put_aside),
         metrics={node.name: node.metrics for node in _all(engine.roots) if node.metrics},
     )
     return Extraction(info=info, extracted=extracted, state_changed=extracted.state != before)

@@ -28,8 +28,8 @@ class TableWriter:
 class Writers:
     """Makes the writer of a table when its first row comes. Use as a context manager."""
 
-    def __init__(self, store: FileStorage, rotation: Rotation) -> None:
-        self._store, self._rotation = store, rotation
+    def __init__(self, store: FileStorage, rotation: Rotation, *, attempt: str | None = None) -> None:
+        self._store, self._rotation, self._attempt = store, rotation, attempt
         self._held = 0
         self.tables: dict[str, TableWriter] = {}
 
@@ -37,7 +37,7 @@ class Writers:
         """The writer of a table."""
         found = self.tables.get(name)
         if found is None:
-            folder = table_folder(len(self.tables))
+            folder = table_folder(len(self.tables), self._attempt)
             parts = PartWriter(self._store, folder, self._rotation)
             found = TableWriter(table=name, resource=resource, folder=folder, parts=parts)
             self.tables[name] = found

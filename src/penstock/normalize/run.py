@@ -111,7 +111,7 @@ def _normalize_root(
     naming: NamingConvention,
     table_extras: Mapping[str, Any],
 ) -> _Root:
-    raw = _raw_rows(package, table.folder, spark)
+    raw = _raw_rows(package, table.folders, spark)
     tree = _learn(raw, table, package)
 
     def name_keys(keys: Sequence[str]) -> Mapping[str, str]:
@@ -137,9 +137,10 @@ def _normalize_root(
     return _Root(folder=folder, plans=plans, columns=columns, report=_report(plans, table, rows_out, schema))
 
 
-def _raw_rows(package: Package, folder: str, spark: SparkSession) -> DataFrame:
+def _raw_rows(package: Package, folders: Sequence[str], spark: SparkSession) -> DataFrame:
     # Reads with a given schema: otherwise Spark runs a job to find it in the files.
-    files = spark.read.schema("row STRING").parquet(spark_path(f"{package.path}/{folder}"))
+    paths = [spark_path(f"{package.path}/{folder}") for folder in folders]
+    files = spark.read.schema("row STRING").parquet(*paths)
     return files.select(
         "row", F.col("_metadata.file_path").alias("file"), F.col("_metadata.row_index").alias("position")
     )

@@ -30,6 +30,13 @@ class ExtractedTable:
     bytes: int
     files: int
     data_format: DataFormat = "rows"
+    more_folders: tuple[str, ...] = ()
+    """Folders with further rows, where they were not all written in one go."""
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """All folders, in the order in which they were written."""
+        return (self.folder, *self.more_folders)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +87,9 @@ class Extracted:
 
 def _table(document: Mapping[str, Any]) -> ExtractedTable:
     known = {each.name for each in fields(ExtractedTable)}
-    table = fitting(ExtractedTable(**{key: value for key, value in document.items() if key in known}))
-    checked(table.folder)
+    said = {key: value for key, value in document.items() if key in known}
+    said["more_folders"] = tuple(said.get("more_folders", ()))
+    table = fitting(ExtractedTable(**said))
+    for folder in table.folders:
+        checked(folder)
     return table

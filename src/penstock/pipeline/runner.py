@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from penstock.config import BaseConfiguration, resolve_configuration
 from penstock.errors import LeaseLost, SlotTaken, in_stage
 from penstock.extract.settings import ExtractConfiguration
+from penstock.extract.waves.elsewhere import Elsewhere
 from penstock.interfaces import StateInfo
 from penstock.load.plan import next_sequence
 from penstock.load.report import LoadInfo, PackageReport
@@ -97,7 +98,7 @@ class Runner:
         return reports
 
     def _finish_pending(self, lease: Lease) -> list[PackageReport]:
-        """A sealed package is rolled forward, an extracted one goes on, one that is neither goes."""
+        """A sealed package is rolled forward, an extracted one goes on; `extract_flows` has the others."""
         reports: list[PackageReport] = []
         self._packages.tidy(self._habits.retention)
         sealed = self._packages.to_roll_forward()
@@ -107,8 +108,6 @@ class Runner:
             finish(sealed, self._into(sealed, lease), state=_state_row(sealed))
         elif sealed is not None:
             reports.append(self._load(sealed, lease))
-        for package in self._packages.with_status("new"):
-            package.delete()
         unsealed = [*self._packages.with_status("extracted"), *self._packages.with_status("normalized")]
         for package in sorted(unsealed, key=lambda package: package.load_id):
             reports += self._normalize_and_load(package, lease)
@@ -121,6 +120,7 @@ class Runner:
         packages, infos = extract_flows(
             flows,
             self._packages,
+            elsewhere=Elsewhere(self._pool.session),
             known=self._known,
             naming=self._naming,
             dispositions=frozenset(self._target.destination.capabilities.supported_write_dispositions),

@@ -11,6 +11,7 @@ from penstock.sources.factory import SourceFactory
 from penstock.sources.given import flows_of
 from penstock.sources.resource import Resource
 from penstock.sources.source import Source
+from penstock.sources.windows import windows
 
 DltResource = Resource
 DltSource = Source
@@ -30,4 +31,5 @@ __all__ = [
     "TDataItem",
     "TDataItems",
     "flows_of",
+    "windows",
 ]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from penstock.config import read_settings
 from penstock.errors import ResourceUnbound
 from penstock.interfaces.source import Stream
+from penstock.interfaces.work import Work
+from penstock.sources.call import Opener
 from penstock.sources.section import sections_of
 
 if TYPE_CHECKING:
@@ -51,9 +53,10 @@ class _Builder:
         said = resource.declaration
         if said.is_transformer and resource.parent is None:
             raise ResourceUnbound(resource=said.name, missing="the resource it takes items from")
+        opener = self._opener(said)
         return Stream(
             name=said.name,
-            open=self._opener(said),
+            open=opener,
             parent=None if resource.parent is None else self._stream(resource.parent),
             before=said.before,
             steps=said.steps,
@@ -64,6 +67,7 @@ class _Builder:
             selected=id(resource) in self._chosen,
             parallel=said.parallel,
             resource=resource,
+            work=_work(said, opener),
         )
 
     def _opener(self, said: Declaration) -> Callable[..., Any]:
@@ -71,3 +75,9 @@ class _Builder:
             return lambda: said.data
         sections = sections_of(said.section, said.name)
         return said.call.opener(resource=said.name, sections=sections, settings=self._settings)
+
+
+def _work(said: Declaration, opener: Callable[..., Any]) -> Work | None:
+    if said.work_items is None or not isinstance(opener, Opener):
+        return None
+    return Work(items=said.work_items, bound=opener.bound, rate=said.rate)

@@ -11,7 +11,7 @@ from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 _ROWS = "rows"
 
@@ -28,6 +28,11 @@ class Observed:
         It never answers when the write was skipped or the plan was folded to nothing, so nobody may wait for
         it.
         """
+        answer = self.answers(seconds=seconds)
+        return None if answer is None else answer[_ROWS]
+
+    def answers(self, *, seconds: float = 5.0) -> dict[str, Any] | None:
+        """All that was counted, by name; None when Spark did not answer in time."""
         answer: dict[str, Any] = {}
 
         def ask() -> None:
@@ -39,10 +44,14 @@ class Observed:
         asker = threading.Thread(target=ask, name="penstock-observe", daemon=True)
         asker.start()
         asker.join(seconds)
-        return answer.get(_ROWS)
+        return None if not answer or "error" in answer else answer
 
 
-def observed(frame: DataFrame) -> tuple[DataFrame, Observed]:
-    """Count the rows of a frame as it is written. It must stand after the last shuffle of the plan."""
+def observed(frame: DataFrame, **more: Column) -> tuple[DataFrame, Observed]:
+    """Count the rows of a frame as it is written. It must stand after the last shuffle of the plan.
+
+    `more` are further aggregates by name.
+    """
     observation = Observation()
-    return frame.observe(observation, F.count(F.lit(1)).alias(_ROWS)), Observed(observation)
+    asked = [F.count(F.lit(1)).alias(_ROWS), *(column.alias(name) for name, column in more.items())]
+    return frame.observe(observation, *asked), Observed(observation)

@@ -1,0 +1,71 @@
+"""The waves that are done, written down in the package: what the next run need not do again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import PackageDamaged
+from penstock.package.control import read_control, versioned
+from penstock.package.record import record
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.package import FileStorage
+
+WAVES = "waves"
+_KIND = "wave"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wave:
+    """One wave: the folder of its rows, and the items that they are of, by their digests."""
+
+    number: int
+    folder: str
+    items: list[str]
+    seconds: float
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """Rows by the part of the folder that they stand in."""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """Bytes of text, likewise."""
+
+
+class WaveLedger:
+    """The entries of one resource, numbered without gaps; each is made once and never changed."""
+
+    def __init__(self, store: FileStorage, identity: str) -> None:
+        self._store, self._folder = store, f"{WAVES}/{identity}"
+        self.waves: list[Wave] = self._read()
+
+    def add(self, wave: Wave) -> bool:
+        """Write an entry; False when somebody else has written one with that number."""
+        name = f"{self._folder}/{wave.number:06d}.json"
+        if not self._store.put_if_absent(name, versioned(asdict(wave))):
+            return False
+        self.waves.append(wave)
+        return True
+
+    def done(self) -> Counter[str]:
+        """How often each item was done; one that is listed twice may have been done once."""
+        return Counter(digest for wave in self.waves for digest in wave.items)
+
+    def _read(self) -> list[Wave]:
+        found: list[Wave] = []
+        for name in self._store.names(self._folder):
+            if not name.endswith(".json"):
+                continue
+            path = f"{self._folder}/{name}"
+            content: dict[str, Any] = read_control(self._store, path, _KIND) or {}
+            wave = record(Wave, content, path=self._store.path(path))
+            if wave.number != len(found):
+                raise PackageDamaged(path=self._store.path(path), reason=f"it is not wave {len(found)}")
+            found.append(wave)
+        return found
+
+
+def has_waves(store: FileStorage, identity: str | None = None) -> bool:
+    """Whether a package has waves that are done, of one resource or of any."""
+    return bool(store.names(WAVES if identity is None else f"{WAVES}/{identity}"))
