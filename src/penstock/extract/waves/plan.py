@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from penstock.errors import UsageError
+
 if TYPE_CHECKING:
     from penstock.interfaces.work import RateLimit
 
@@ -93,6 +95,15 @@ def parts_within(rate: RateLimit, slots: int) -> int:
         if parts * math.ceil(rate.calls / parts) <= rate.calls + 1
     )
     return next(fitting)
+
+
+def refuse_speculation(resource: str, rate: RateLimit | None, said: str | None) -> None:
+    """With a rate limit no task may run twice; `said` is the setting of Spark."""
+    if rate is not None and (said or "").strip().lower() == "true":
+        raise UsageError(
+            f"{resource} has a rate limit, and speculation makes calls twice",
+            hint="start Spark with spark.speculation=false, or leave rate_limit out",
+        )
 
 
 def _items(parts: int, seconds: float, before: Before | None, *, first: int) -> int:

@@ -12,10 +12,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from penstock.config import logger, redact
-from penstock.errors import MissingOnExecutors, ResourceFailed, RowNotEncodable, UsageError, WaveFailed
+from penstock.errors import MissingOnExecutors, ResourceFailed, RowNotEncodable, WaveFailed
 from penstock.extract.waves.backlog import Backlog
 from penstock.extract.waves.ledger import Wave, WaveLedger
-from penstock.extract.waves.plan import Before, plan_wave
+from penstock.extract.waves.plan import Before, plan_wave, refuse_speculation
 from penstock.extract.waves.ship import cargo_of
 from penstock.extract.waves.there import ASIDE, FAILED, LEFT, ROWS, SCHEMA
 from penstock.spark.observe import observed
@@ -56,11 +56,7 @@ class RemoteTraceback(Exception):
 def run_waves(work: WaveWork, package: Package, *, spark: SparkSession, load: Workload) -> list[Wave]:
     """Call the function of a resource for every item that is not done yet; gives all waves, old and new."""
     rate = work.stream.work.rate if work.stream.work else None
-    if rate is not None and _is_true(spark.conf.get("spark.speculation", "false")):
-        raise UsageError(
-            f"{work.stream.name} has a rate limit, and speculation makes calls twice",
-            hint="start Spark with spark.speculation=false, or leave rate_limit out",
-        )
+    refuse_speculation(work.stream.name, rate, spark.conf.get("spark.speculation", "false"))
     cargo = cargo_of(work.stream, work.bound, keeps_bad_rows=load.on_bad_row == "quarantine")
     ledger = WaveLedger(package.store, work.identity)
     backlog = Backlog(work.stream, done=ledger.done())
@@ -170,7 +166,3 @@ def _slots(spark: SparkSession) -> int:
     """How many tasks run at the same time; every way of Spark tells it by how it cuts a range."""
     numbered = spark.range(_FOR_SLOTS).select(F.spark_partition_id().alias(_PART))
     return int(numbered.agg(F.max(_PART)).collect()[0][0]) + 1
-
-
-def _is_true(said: str | None) -> bool:
-    return (said or "").strip().lower() == "true"
