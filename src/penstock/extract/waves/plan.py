@@ -54,30 +54,31 @@ class WavePlan:
 
 
 def plan_wave(slots: int, rate: RateLimit | None, *, seconds: float, before: Before | None) -> WavePlan:
-    """The next wave: what fits into the time, judged by the wave before.
+    """The next wave: what fits into the time, judged by the rate, or by the wave before.
 
     The first one is small: what breaks breaks soon, and how long an item takes is known after it. Later ones
-    are at most a few times as large as the one before.
+    are at most a few times as large as the one before. A guess that was too large does no harm: parts stop.
 
     >>> plan_wave(2, None, seconds=40, before=None)
     WavePlan(items=16, parts=2, part_seconds=7.5, interval=None)
     >>> plan_wave(2, None, seconds=40, before=Before(items=16, seconds=0.5)).items
     128
     """
+    span = seconds if before else min(seconds, _FIRST_SECONDS)
     if rate is not None:
         parts = parts_within(rate, slots)
         interval = parts * rate.seconds / rate.calls * _MARGIN
         return WavePlan(
-            items=_items(parts, seconds, before, first=max(1, int(_FIRST_SECONDS / interval))),
+            items=min(parts * max(1, int(span / interval)), MOST_ITEMS),
             parts=parts,
-            part_seconds=_time(seconds, before) * _PATIENCE,
+            part_seconds=span * _PATIENCE,
             interval=interval,
         )
-    items = _items(slots, seconds, before, first=_FIRST_EACH)
+    items = _items(slots, seconds, before) if before else slots * _FIRST_EACH
     # More parts than slots, so that a slot with quick items takes more of them; not where they are soon done.
     is_long = before is not None and items * before.seconds / before.items > _LONG
     each = _PARTS_EACH if is_long else 1
-    return WavePlan(items=items, parts=slots * each, part_seconds=_time(seconds, before) * _PATIENCE / each)
+    return WavePlan(items=items, parts=slots * each, part_seconds=span * _PATIENCE / each)
 
 
 def parts_within(rate: RateLimit, slots: int) -> int:
@@ -106,12 +107,8 @@ def refuse_speculation(resource: str, rate: RateLimit | None, said: str | None) 
         )
 
 
-def _items(parts: int, seconds: float, before: Before | None, *, first: int) -> int:
-    if before is None:
-        return min(parts * first, MOST_ITEMS)
+def _items(parts: int, seconds: float, before: Before) -> int:
     fits = int(before.items * seconds / max(before.seconds, 0.001))
-    return max(min(fits, before.items * _GROWTH, MOST_ITEMS), parts)
-
-
-def _time(seconds: float, before: Before | None) -> float:
-    return min(seconds, _FIRST_SECONDS) if before is None else seconds
+    # Part of the time went into starting: a wave that was short enough may be followed by a larger one.
+    least = before.items * 2 if before.seconds < seconds else parts
+    return min(max(min(fits, before.items * _GROWTH), least, parts), max(MOST_ITEMS, parts))

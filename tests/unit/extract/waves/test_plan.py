@@ -49,16 +49,26 @@ def test_every_item_of_a_wave_is_in_one_part(count: int, slots: int, rate: RateL
     assert all(plan.shares(count))
 
 
-@given(slots=slots, rate=st.none() | rates, before=befores)
-def test_a_wave_is_never_too_large_and_grows_by_steps(
-    slots: int, rate: RateLimit | None, before: Before
+@given(slots=slots, before=befores)
+def test_a_wave_fits_into_its_time_and_grows_by_steps(slots: int, before: Before) -> None:
+    plan = plan_wave(slots, None, seconds=40, before=before)
+    expected = plan.items * before.seconds / before.items
+
+    assert 1 <= plan.items <= max(MOST_ITEMS, slots)
+    assert plan.items <= max(before.items * 8, plan.parts)
+    assert expected <= 80 * (1 + 1e-9) or plan.items == slots
+    assert plan.part_seconds * plan.parts / slots <= 60
+
+
+@given(slots=slots, rate=rates, before=st.none() | befores)
+def test_a_wave_with_a_rate_is_as_large_as_the_rate_allows(
+    slots: int, rate: RateLimit, before: Before | None
 ) -> None:
     plan = plan_wave(slots, rate, seconds=40, before=before)
+    assert plan.interval is not None
 
-    assert 1 <= plan.items <= max(MOST_ITEMS, plan.parts)
-    assert plan.items <= max(before.items * 8, plan.parts)
-    if plan.items > plan.parts and before.seconds:
-        assert plan.items * before.seconds / before.items <= 40 * (1 + 1e-9)
+    assert plan.parts <= plan.items <= MOST_ITEMS
+    assert plan.items / plan.parts * plan.interval <= max(40, plan.interval)
 
 
 @given(slots=slots, rate=rates)
