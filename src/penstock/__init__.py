@@ -10,6 +10,7 @@ import penstock.sources.decorators  # noqa: F401 - see above
 from penstock import destinations, sources
 from penstock.config import ConfigAccessor, SecretsAccessor, TCredentials, TSecretStrValue, TSecretValue
 from penstock.errors import PenstockError
+from penstock.pipeline import progress
 from penstock.pipeline.factory import dataset, pipeline
 from penstock.pipeline.pipeline import Pipeline
 from penstock.schema import Schema
@@ -36,6 +37,7 @@ __all__ = [
     "destinations",
     "mark",
     "pipeline",
+    "progress",
     "resource",
     "secrets",
     "source",

@@ -47,6 +47,10 @@ PenstockError
 │   │   ├── IdentifierTooLongException
 │   │   ├── LoadClientJobFailed
 │   │   └── LoadClientTerminalException
+│   ├── IncrementalCursorInvalidCoercion
+│   ├── IncrementalCursorPathHasValueNone
+│   ├── IncrementalCursorPathMissing
+│   ├── IncrementalPrimaryKeyMissing
 │   ├── ResourceFailed
 │   ├── RowNotEncodable
 │   └── RowsNotReadable
@@ -65,6 +69,7 @@ PenstockError
 │   ├── StorageNotReachable
 │   └── WaveFailed
 └── InternalError: report it to us
+    ├── BoundaryDamaged
     ├── DestinationAhead
     ├── JobNotFound
     └── PackageDamaged
@@ -734,6 +739,72 @@ class LoadClientTerminalException(DestinationTerminalException):
     code = "load-client-terminal"
 
 
+class IncrementalCursorInvalidCoercion(DataError):
+    """A cursor value cannot be compared with the one to go on from."""
+
+    code = "incremental-cursor-invalid-coercion"
+
+    def __init__(
+        self, *, resource: str, cursor_path: str, bound: str, expected: str, got: str, cause: str
+    ) -> None:
+        super().__init__(
+            f"{resource}: {cursor_path} brings {got}, which cannot be compared with the {bound} "
+            f"({expected}): {cause}",
+            hint=f"give a {bound} of the type that the data has, or convert the field with add_map",
+            resource=resource,
+            cursor_path=cursor_path,
+            bound=bound,
+            expected=expected,
+            got=got,
+            cause=cause,
+        )
+
+
+class IncrementalCursorPathHasValueNone(DataError):
+    """A row has None where its cursor value should be."""
+
+    code = "incremental-cursor-path-has-value-none"
+
+    def __init__(self, *, resource: str, cursor_path: str) -> None:
+        super().__init__(
+            f"a row of {resource} has None at {cursor_path}",
+            hint="pass on_cursor_value_missing='include' to load such rows, or 'exclude' to leave them out",
+            resource=resource,
+            cursor_path=cursor_path,
+        )
+
+
+class IncrementalCursorPathMissing(DataError):
+    """A row has nothing where its cursor value should be."""
+
+    code = "incremental-cursor-path-missing"
+
+    def __init__(self, *, resource: str, cursor_path: str | None) -> None:
+        super().__init__(
+            f"a row of {resource} has no {cursor_path}"
+            if cursor_path
+            else f"the incremental of {resource} has no cursor_path",
+            hint="name the field as it stands in the data, or pass on_cursor_value_missing='include' or "
+            "'exclude'; of a frame it must be a column",
+            resource=resource,
+            cursor_path=cursor_path,
+        )
+
+
+class IncrementalPrimaryKeyMissing(DataError):
+    """A row at the boundary lacks the key that tells it from others."""
+
+    code = "incremental-primary-key-missing"
+
+    def __init__(self, *, resource: str, key: str) -> None:
+        super().__init__(
+            f"a row of {resource} has no {key}, by which its incremental tells rows apart",
+            hint="name the key as it stands in the data; primary_key=() in the incremental does without",
+            resource=resource,
+            key=key,
+        )
+
+
 class ResourceFailed(DataError):
     """The user's code raised; the cause is chained."""
 
@@ -985,6 +1056,23 @@ class InternalError(PenstockError):
     """Something that should not happen."""
 
     code = "internal"
+
+
+class BoundaryDamaged(InternalError):
+    """The file with the hashes of the rows at a cursor's last value is not what the state says."""
+
+    code = "boundary-damaged"
+    path: str
+
+    def __init__(self, *, path: str, cursor_path: str, reason: str) -> None:
+        super().__init__(
+            f"{path} holds the rows that {cursor_path} has read at its last value, and {reason}",
+            hint="restore the file, or name the destination beside which it stands; or run once with "
+            "primary_key=() in the incremental, which loads the rows at the last value once more",
+            path=path,
+            cursor_path=cursor_path,
+            reason=reason,
+        )
 
 
 class DestinationAhead(InternalError):

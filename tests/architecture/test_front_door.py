@@ -18,6 +18,7 @@ EXPLAINED_BY = {
     "current": "source_state",
     "destinations": "delta",
     "mark": "with_table_name",
+    "progress": "log",
     "sources": "Resource",
 }
 """For public names that are modules, one of the things in them."""
@@ -76,6 +77,7 @@ def test_public_names_stay_what_they_are_after_every_module_was_imported() -> No
         "destinations": "module",
         "mark": "module",
         "pipeline": "function",
+        "progress": "module",
         "resource": "function",
         "secrets": "SecretsAccessor",
         "source": "function",

@@ -96,7 +96,14 @@ class Extracting:
         name = flow.name or self._default or NAME
         # As a pipeline does: the first schema is the one for data that comes without a source.
         self._default = self._default or name
-        done = extract(flow, package, schema_name=name, naming=naming(), state=state)
+        done = extract(
+            flow,
+            package,
+            schema_name=name,
+            naming=naming(),
+            state=state,
+            boundaries=self._packages.store,
+        )
         self._state = thaw(done.extracted.state)
         for table, rows in _rows(package, done).items():
             note["rows"].setdefault(table, []).extend(rows)

@@ -35,7 +35,7 @@ class Aside:
             "reason": reason(error),
             "raw": shown(row),
         }
-        self._writers.write(self._writers.table(TABLE, resource=TABLE), encode(told))
+        self._writers.write(self._writers.table(TABLE, resource=route.resource), encode(told))
         self.rows[route.resource] += 1
 
 

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PenstockError, UnsupportedData
+from penstock.extract.cursor.cursors import Cursors
 from penstock.extract.nodes import Node, Parallel, nodes_of
 from penstock.extract.taps import END, NOT_YET, Tap, TapMode
+from penstock.extract.turns import Turns
 from penstock.extract.workers import Workers
 from penstock.interfaces.frames import frame_kind
 from penstock.interfaces.items import HintsMark, Marked
@@ -43,39 +45,63 @@ class Engine:
     Resources take turns, one item each. A generator that comes up on the way of an item is emptied before
     the resource is asked for its next item, so rows keep the order in which they were yielded. What runs in
     threads or on the event loop goes on by itself, at most `max_parallel_items` at a time.
+
+    After `pause` no resource is asked for another item; what is on its way arrives, and `arrivals` ends. It
+    goes on when it is called again.
     """
 
-    def __init__(self, flow: Flow, workload: Workload) -> None:
-        self.roots = nodes_of(flow)
-        self._most, self._fifo = workload.max_parallel_items, workload.next_item_mode == "fifo"
+    def __init__(self, flow: Flow, workload: Workload, cursors: Cursors | None = None) -> None:
+        self.roots = nodes_of(flow, cursors or Cursors({}, source=str(flow.name)))
+        self._most, self._goes_on = workload.max_parallel_items, workload.on_error == "continue"
+        self.is_paused = False
+        self.failures: dict[str, PenstockError] = {}
+        """What resources raised that the others went on without, by name."""
         self._workers = Workers(workload.workers)
-        self._ready = deque(_root_tap(node) for node in self.roots)
-        # Generators that transformers gave from threads: they go first, and hold up what feeds them.
-        self._eager: deque[Tap] = deque()
+        taps = (Tap.of(node) for node in self.roots)
+        self._turns = Turns(taps, fifo=workload.next_item_mode == "fifo")
         self._away: dict[int, Tap] = {}
         self._out: deque[Arrival] = deque()
         self._spawned: list[Tap] = []
 
     def arrivals(self) -> Generator[Arrival]:
         """Every item that reaches the end of a selected resource. Closing this closes all generators."""
+        self.is_paused = False
         try:
             yield from self._arrivals()
         except BaseException as error:
             for problem in self._close_all():
                 error.add_note(f"while closing: {problem}")
             raise
+        if not self.is_paused:
+            self.close()
+
+    def pause(self) -> None:
+        """Let what is on its way arrive, and then rest: between two items of every resource."""
+        self._turns.is_pausing = True
+
+    def close(self) -> None:
+        """Close every generator that is still open."""
         for problem in self._close_all():
             raise problem
 
+    def fail(self, node: Node, error: PenstockError) -> None:
+        """Go on without a resource and those that it feeds; where that is not wanted, this raises."""
+        if not self._goes_on:
+            raise error
+        for failed in node.give_up():
+            self.failures.setdefault(failed.name, error)
+
     def _arrivals(self) -> Generator[Arrival]:
         while True:
-            if self._is_quick():
-                tap = self._ready.popleft()
+            if self._turns.is_pausing and self._is_quiet():
+                self._turns.is_pausing, self.is_paused = False, True
+                return
+            if self._is_quick() and (tap := self._turns.take()):
                 value = self._draw(tap)
                 if type(value) is dict or type(value) is list:
                     # Most items: straight from a generator to its table.
                     tap.node.taken += 1
-                    self._queue(tap)
+                    self._turns.put(tap)
                     yield tap.node, value, None
                     continue
                 self._drawn(tap, value)
@@ -86,19 +112,26 @@ class Engine:
 
     def _is_quick(self) -> bool:
         """Whether the next thing to do is to draw an item that has no way to go."""
-        if not self._ready or self._workers.pending or self._eager:
-            return False
-        tap = self._ready[0]
-        return tap.is_root and tap.mode == "here" and tap.node.is_plain
+        tap = self._turns.first
+        return (
+            tap is not None
+            and not self._workers.pending
+            and tap.is_root
+            and tap.mode == "here"
+            and tap.node.is_plain
+        )
+
+    def _is_quiet(self) -> bool:
+        return not self._workers.pending and self._turns.is_quiet
 
     def _turn(self) -> bool:
         """Do one thing; False when there is nothing left to do."""
         if self._workers.pending and (done := self._workers.take(wait=False)):
             self._settle(*done)
-        elif self._eager and self._workers.pending < self._most:
-            self._advance(self._eager.popleft())
-        elif self._ready and self._workers.pending + len(self._eager) < self._most:
-            self._advance(self._ready.popleft())
+        elif self._turns.eager and self._workers.pending < self._most:
+            self._advance(self._turns.eager.popleft())
+        elif self._workers.pending + len(self._turns.eager) < self._most and (tap := self._turns.take()):
+            self._advance(tap)
         elif self._workers.pending:
             found = self._workers.take(wait=True)
             if found is not None:
@@ -109,7 +142,7 @@ class Engine:
 
     def _advance(self, tap: Tap) -> None:
         node = tap.node
-        if node.is_closed() or not (node.gate is None or node.gate.is_open()):
+        if not node.may_draw(tap.at, is_root=tap.is_root):
             self._close(tap)
         elif tap.mode == "here":
             self._drawn(tap, self._draw(tap))
@@ -123,30 +156,32 @@ class Engine:
     def _draw(self, tap: Tap) -> Any:
         try:
             return tap.node.context.run(tap.draw)
-        except Exception as error:
-            raise tap.node.failure(error, tap.number) from error
+        except Exception as error:  # a user's code raises what it likes
+            self.fail(tap.node, tap.node.failure(error, tap.number))
+            return END
 
     def _settle(self, future: Future[Any], then: Tap | _Place) -> None:
         """Go on with what was worked out elsewhere."""
         if isinstance(then, Tap):
             del self._away[id(then)]
+        value: Any = END
         try:
-            value = future.result()
-        except Exception as error:
-            raise then.node.failure(error, then.number) from error
+            value = then.node.run(future.result, number=then.number)
+        except PenstockError as error:
+            self.fail(then.node, error)
         if isinstance(then, Tap):
             self._drawn(then, value)
-        elif not then.node.is_closed():
+        elif not then.node.is_closed(then.at):
             self._push(then.node, then.at, value, then.mark)
-            self._ready.extendleft(reversed(self._take_spawned()))
+            self._turns.put_first(*self._take_spawned())
 
     def _drawn(self, tap: Tap, value: Any) -> None:
         """Send an item of a tap on its way, and put the tap back for its next turn."""
-        if value is END or tap.node.is_closed():
+        if value is END or tap.node.is_closed(tap.at):
             self._close(tap)
             return
         if value is NOT_YET:
-            self._queue(tap)
+            self._turns.put(tap)
             return
         if tap.is_root:
             tap.node.taken += 1
@@ -154,24 +189,19 @@ class Engine:
         last = tap
         for child in reversed(self._take_spawned()):
             child.above, last = last, child
-        if last is tap and tap.node.is_closed():
+        if last is tap and tap.node.is_closed(tap.at, is_root=tap.is_root):
             self._close(tap)
         else:
-            self._queue(last)
-
-    def _queue(self, tap: Tap) -> None:
-        if tap.is_eager:
-            self._eager.append(tap)
-        elif self._fifo:
-            self._ready.appendleft(tap)
-        else:
-            self._ready.append(tap)
+            self._turns.put(last)
 
     def _close(self, tap: Tap) -> None:
         """Let a tap go; the one that waits for it is next."""
-        tap.node.run(tap.close, number=tap.number)
+        try:
+            tap.node.run(tap.close, number=tap.number)
+        except PenstockError as error:
+            self.fail(tap.node, error)
         if tap.above is not None:
-            (self._eager if tap.above.is_eager else self._ready).appendleft(tap.above)
+            self._turns.put_first(tap.above)
 
     def _take_spawned(self) -> list[Tap]:
         taken, self._spawned = self._spawned, []
@@ -179,6 +209,12 @@ class Engine:
 
     def _push(self, node: Node, at: int, value: Any, mark: Any) -> None:
         """Take a value through the stages of its resource, and on to those that take their items from it."""
+        try:
+            self._pass(node, at, value, mark)
+        except PenstockError as error:
+            self.fail(node, error)
+
+    def _pass(self, node: Node, at: int, value: Any, mark: Any) -> None:
         while True:
             if isinstance(value, Marked):
                 value, mark = value.item, value.mark
@@ -207,11 +243,11 @@ class Engine:
                 data_type=type(value).__name__, reason=f"{node.name} gave a declaration, and no items"
             )
         if isinstance(value, AsyncIterator):
-            self._eager.append(Tap(node, at, value, mark, mode="loop", is_eager=True))
+            self._turns.eager.append(Tap(node, at, value, mark, mode="loop", is_eager=True))
         elif isinstance(value, Iterator):
             is_eager = node.stream.parallel and node.stream.is_transformer
             mode: TapMode = "thread" if is_eager else "here"
-            (self._eager if is_eager else self._spawned).append(
+            (self._turns.eager if is_eager else self._spawned).append(
                 Tap(node, at, value, mark, mode=mode, is_eager=is_eager)
             )
         elif inspect.isawaitable(value):
@@ -224,7 +260,7 @@ class Engine:
 
     def _arrive(self, node: Node, value: Any, mark: Any) -> None:
         if node.gate is not None:
-            if not node.gate.is_open():
+            if not node.gate.is_open() and not node.is_past_cursor(len(node.stages)):
                 node.close()
                 return
             node.gate.count(value)
@@ -233,13 +269,14 @@ class Engine:
         if node.wanted:
             self._out.append((node, value, mark))
         for child in node.children:
-            self._push(child, 0, value, mark)
+            if not child.is_closed():
+                self._push(child, 0, value, mark)
 
     def _close_all(self) -> list[PenstockError]:
         """Wait for what runs, and close every generator that is still open; gives what they raised."""
         self._workers.close()
         problems: list[PenstockError] = []
-        for tap in (*self._ready, *self._eager, *self._away.values()):
+        for tap in (*self._turns, *self._away.values()):
             waiting: Tap | None = tap
             while waiting is not None:
                 try:
@@ -248,7 +285,3 @@ class Engine:
                     problems.append(problem)
                 waiting = waiting.above
         return problems
-
-
-def _root_tap(node: Node) -> Tap:
-    return Tap(node, 0, None, None, mode="thread" if node.stream.parallel else "here")

@@ -23,13 +23,16 @@ _SCHEMA = pa.schema([pa.field(COLUMN, pa.string(), nullable=False)])
 class PartWriter:
     """One resource's part files. Use as a context manager: a file is complete when it is closed."""
 
-    def __init__(self, store: FileStorage, folder: str, rotation: Rotation) -> None:
-        self._store, self._folder, self._rotation = store, folder, rotation
+    def __init__(
+        self, store: FileStorage, folder: str, rotation: Rotation, *, number: int | None = None
+    ) -> None:
+        self._store, self._folder, self._rotation, self._number = store, folder, rotation, number
         # One buffer, not a list: the encoder's texts hold far more memory than they have characters.
         self._texts, self._ends = bytearray(), array("i", [0])
         self._in_file, self._since = 0, time.monotonic()
         self._file: pq.ParquetWriter | None = None
         self.rows = self.bytes = self.files = 0
+        self.columns = None
 
     def write(self, text: bytes) -> None:
         """Take one row; it is on storage when its row group is full or the writer is closed."""
@@ -63,7 +66,7 @@ class PartWriter:
         if not rows:
             return
         if self._file is None:
-            stream = self._store.open_new(part_name(self._folder, self.files))
+            stream = self._store.open_new(part_name(self._folder, self.files, writer=self._number))
             self._file = pq.ParquetWriter(stream, _SCHEMA, compression="zstd", use_dictionary=False)
             self.files += 1
         # The encoder gives UTF-8, so the bytes are taken as text without a look at them.
@@ -83,6 +86,14 @@ class PartWriter:
             self._file.close()
             sink.close()
             self._file, self._in_file = None, 0
+
+    def discard(self) -> None:
+        """Forget all rows: those that are held, and those that are written."""
+        self.close_file()
+        self._texts, self._ends = bytearray(), array("i", [0])
+        for index in range(self.files):
+            self._store.delete(part_name(self._folder, index, writer=self._number))
+        self.rows = self.bytes = self.files = 0
 
     def __enter__(self) -> Self:
         return self

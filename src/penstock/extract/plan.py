@@ -41,6 +41,8 @@ class Rotation:
 
 BadRows = Literal["quarantine", "fail"]
 """What happens to a row that has no JSON form: it is put aside, or it ends the extraction."""
+OnError = Literal["raise", "continue"]
+"""What a resource that raises does: it ends the extraction, or the others go on without it."""
 
 
 WorkPlace = Literal["executors", "driver"]
@@ -63,6 +65,7 @@ class Workload:
     """How long a wave of work items takes, about."""
     slots: int | None = None
     """How many work items executors do at the same time; None to ask Spark."""
+    on_error: OnError = "raise"
 
     def __post_init__(self) -> None:
         if self.workers < 1 or self.max_parallel_items < 1:
@@ -80,9 +83,10 @@ class Workload:
             )
 
 
-def part_name(folder: str, index: int) -> str:
-    """Part files of a resource in the order they were written."""
-    return f"{folder}/part-{index:06d}.parquet"
+def part_name(folder: str, index: int, *, writer: int | None = None) -> str:
+    """Part files in the order they were written; several writers of one folder are told apart by numbers."""
+    begin = "" if writer is None else f"w{writer:05d}-"
+    return f"{folder}/{begin}part-{index:06d}.parquet"
 
 
 def table_folder(index: int, attempt: str | None = None) -> str:

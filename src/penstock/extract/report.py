@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from penstock.errors import PenstockError
     from penstock.package.extracted import ExtractedTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExtractInfo:
+class ExtractReport:
     """One package: its tables, the rows of each resource, and the seconds they took."""
 
     load_id: str
@@ -21,6 +22,8 @@ class ExtractInfo:
     resources: Mapping[str, int] = field(default_factory=dict)
     put_aside: Mapping[str, int] = field(default_factory=dict)
     """Rows that could not be written, by resource; they are kept in the table `_dlt_quarantine`."""
+    failures: Mapping[str, PenstockError] = field(default_factory=dict)
+    """What resources raised that were left out, by name; only with `on_error="continue"`."""
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What resources counted themselves, by name."""
 
@@ -30,7 +33,39 @@ class ExtractInfo:
         return sum(table.rows for table in self.tables)
 
     def __str__(self) -> str:
-        lines = [f"Extracted {self.rows:,} rows in {self.seconds:.1f} s into package {self.load_id}"]
+        lines = [f"{self.rows:,} rows in {self.seconds:.1f} s in package {self.load_id}"]
         lines += [f"- {table.table}: {table.rows:,} rows" for table in self.tables]
         lines += [f"- of {name} {count:,} were put aside" for name, count in self.put_aside.items()]
+        lines += [f"- {name} was left out: {why.message}" for name, why in self.failures.items()]
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractInfo:
+    """What `extract` gives back: the packages that wait to be normalized. `print` it."""
+
+    pipeline_name: str
+    location: str
+    """Where the packages wait."""
+    packages: tuple[ExtractReport, ...] = ()
+
+    @property
+    def loads_ids(self) -> list[str]:
+        """The ids of the packages, oldest first."""
+        return [package.load_id for package in self.packages]
+
+    @property
+    def rows(self) -> int:
+        """Rows of all packages."""
+        return sum(package.rows for package in self.packages)
+
+    @property
+    def failures(self) -> dict[str, PenstockError]:
+        """What resources raised that were left out, by name."""
+        return {name: why for package in self.packages for name, why in package.failures.items()}
+
+    def __str__(self) -> str:
+        if not self.packages:
+            return f"Pipeline {self.pipeline_name!r} had nothing to extract"
+        begin = f"Pipeline {self.pipeline_name!r} extracted {self.rows:,} rows to {self.location}"
+        return "\n".join([begin, *map(str, self.packages)])

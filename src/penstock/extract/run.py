@@ -1,52 +1,46 @@
-"""Streams the items of a flow into a package; the driver holds a few row groups at a time."""
+"""Streams the items of a flow into packages; the driver holds a few row groups at a time."""
 
 from __future__ import annotations
 
 import time
 import uuid
-from collections import Counter
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import orjson
+from typing import TYPE_CHECKING, Any, Self
 
 from penstock.config import in_scope
-from penstock.extract.aside import Aside
-from penstock.extract.encode import encode
+from penstock.errors import PenstockError
+from penstock.extract.cursor.cursors import Cursors
+from penstock.extract.cursor.files import BoundaryFiles
 from penstock.extract.engine import Engine
-from penstock.extract.frames import pages_of
+from penstock.extract.filling import Filling
+from penstock.extract.memory import copy_of_resources, forget_replaced, kept, restore_resources
 from penstock.extract.plan import Rotation, Workload
-from penstock.extract.report import ExtractInfo
+from penstock.extract.report import ExtractReport
 from penstock.extract.tables import TableBook
-from penstock.extract.waves.landed import Landed, joined
-from penstock.extract.waves.split import split
-from penstock.extract.writers import Writers
-from penstock.interfaces.current import during
-from penstock.package.extracted import Extracted, ExtractedTable
-from penstock.package.typed import to_typed
+from penstock.extract.waves.landed import Landed
+from penstock.extract.waves.split import Split, split
+from penstock.interfaces.current import current, during
+from penstock.interfaces.progress import Collector, Telling
+from penstock.package.extracted import Extracted
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+    from types import TracebackType
 
     from penstock.extract.nodes import Node
-    from penstock.extract.tables import Route
     from penstock.extract.waves.elsewhere import Elsewhere
-    from penstock.extract.writers import TableWriter
     from penstock.interfaces.source import Flow
-    from penstock.package import Package
+    from penstock.package import FileStorage, Package
     from penstock.schema import NamingConvention
-
-_REFUSED = (orjson.JSONEncodeError, TypeError, ValueError, RecursionError)
-_SOURCES, _RESOURCES = "sources", "resources"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
     """What came of it: the report, and what the package remembers once it is marked."""
 
-    info: ExtractInfo
+    info: ExtractReport
     extracted: Extracted
     state_changed: bool
 
@@ -56,138 +50,176 @@ class Extraction:
         return bool(self.info.rows) or self.state_changed
 
 
-def extract(  # noqa: PLR0913 - what a pipeline knows and a flow does not
-    flow: Flow,
-    package: Package,
-    *,
-    schema_name: str,
-    naming: NamingConvention,
-    state: dict[str, Any],
-    dispositions: frozenset[str] | None = None,
-    rotation: Rotation | None = None,
-    workload: Workload | None = None,
-    elsewhere: Elsewhere | None = None,
-) -> Extraction:
-    """Write every row of a flow. The package is not marked: a crash leaves files that nobody will read.
+def extract(flow: Flow, package: Package, **how: Any) -> Extraction:
+    """Write every row of a flow into one package; `how` is what `Extractor` takes."""
+    with Extractor(flow, **how) as extractor:
+        return extractor.fill(package)
+
+
+class Extractor:
+    """One reading of a flow, into one package or into several, one after the other.
 
     `state` is that of the pipeline, a copy that user code may change. `dispositions` are those that the
-    destination has; other ones are refused when their first row comes. `elsewhere` runs resources with work
-    items on executors; without it they run here.
+    destination has; other ones are refused when their first row comes. With `commit_interval` a package takes
+    what comes in so many seconds. What cursors remember and the state has no room for goes to `boundaries`,
+    which stays when packages go. `elsewhere` runs resources with work items on executors, all of them into
+    the first package; without it they run here. Use as a context manager: generators are closed at the end.
     """
-    started, load = time.monotonic(), workload or Workload()
-    schema: Schema = flow.source.schema if flow.source is not None else Schema(schema_name)
-    with (
-        during(source_name=schema_name, source=flow.source, schema=schema, state=state),
-        in_scope(sections=flow.sections),
-    ):
-        before = _kept(state)
-        _forget_replaced(flow, state, schema_name)
-        work = split(flow, ships=elsewhere is not None and load.work_items == "executors")
-        engine = Engine(work.here, load)
-        book = TableBook(naming, dispositions=dispositions)
-        landed = elsewhere.run(work.there, package, book, load) if elsewhere and work.there else Landed()
-        attempt = uuid.uuid4().hex[:12] if work.there else None
-        with Writers(package.store, rotation or Rotation(), attempt=attempt) as writers:
-            aside = Aside(writers, on_bad_row=load.on_bad_row)
-            rows = _write(engine, book, writers, aside)
-    extracted = Extracted(
-        schema_name=schema_name,
-        tables=joined((*(_table(writer, book) for writer in writers.tables.values()), *landed.tables)),
-        declared={name: table.to_dict() for name, table in book.tables.items()},
-        schema=None if flow.schema is None else schema.to_dict(),
-        state=_kept(state),
-    )
-    info = ExtractInfo(
-        load_id=package.load_id,
-        tables=extracted.tables,
-        seconds=time.monotonic() - started,
-        resources={**rows, **landed.rows},
-        put_aside=dict(aside.rows + landed.put_aside),
-        metrics={node.name: node.metrics for node in _all(engine.roots) if node.metrics},
-    )
-    return Extraction(info=info, extracted=extracted, state_changed=extracted.state != before)
+
+    def __init__(  # noqa: PLR0913 - everything that a run decides about extraction
+        self,
+        flow: Flow,
+        *,
+        schema_name: str,
+        naming: NamingConvention,
+        state: dict[str, Any],
+        dispositions: frozenset[str] | None = None,
+        boundaries: FileStorage | None = None,
+        elsewhere: Elsewhere | None = None,
+        rotation: Rotation | None = None,
+        workload: Workload | None = None,
+        commit_interval: float | None = None,
+        collector: Collector | None = None,
+    ) -> None:
+        self._flow, self._schema_name, self._state = flow, schema_name, state
+        self._schema: Schema = flow.source.schema if flow.source is not None else Schema(schema_name)
+        self._rotation, self._workload = rotation or Rotation(), workload or Workload()
+        self._interval, self._collector = commit_interval, collector or Collector()
+        self._book = TableBook(naming, dispositions=dispositions, in_slices=commit_interval is not None)
+        self._cursors = Cursors(state, source=schema_name)
+        self._boundaries, self._elsewhere = boundaries, elsewhere
+        self._work = Split(here=flow)
+        self._engine: Engine | None = None
+        self._failed: frozenset[str] = frozenset()
+        self._has_landed = False
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all items have been read."""
+        return self._engine is not None and not self._engine.is_paused
+
+    def fill(self, package: Package) -> Extraction:
+        """Write into a package. It is not marked: a crash leaves files that nobody will read."""
+        started, before = time.monotonic(), kept(self._state)
+        with self._moment():
+            engine = self._begun(package)
+            remembered = copy_of_resources(self._state, self._schema_name)
+            telling = Telling(self._collector)
+            landed = self._land(package, telling)
+            with Filling.of(
+                package.store,
+                self._book,
+                rotation=self._rotation,
+                workload=self._workload,
+                attempt=uuid.uuid4().hex[:12] if self._work.there else None,
+            ) as filling:
+                self._pour(engine, filling, telling)
+                every = {**engine.failures, **landed.failures}
+                failures = {name: why for name, why in every.items() if name not in self._failed}
+                self._raise_if_nothing_came(engine, every)
+                filling.drop(failures)
+            self._cursors.settle()
+            self._failed |= failures.keys()
+            restore_resources(self._state, self._schema_name, failures, remembered)
+        tables = (*filling.tables(), *landed.tables)
+        declared = self._book.without(self._failed, written={table.table for table in tables})
+        extracted = Extracted(
+            schema_name=self._schema_name,
+            tables=tables,
+            declared={name: table.to_dict() for name, table in declared.items()},
+            schema=None if self._flow.schema is None else self._schema.to_dict(),
+            state=kept(self._state),
+        )
+        nodes = list(_all(engine.roots))
+        info = ExtractReport(
+            load_id=package.load_id,
+            tables=tables,
+            seconds=time.monotonic() - started,
+            resources={node.name: filling.rows[node.name] for node in nodes if node.wanted} | landed.rows,
+            put_aside=filling.put_aside | landed.put_aside,
+            failures=failures,
+            metrics={node.name: node.metrics for node in nodes if node.metrics},
+        )
+        return Extraction(info=info, extracted=extracted, state_changed=extracted.state != before)
+
+    @contextmanager
+    def _moment(self) -> Iterator[None]:
+        """What user code may ask while it runs."""
+        flow = self._flow
+        with (
+            during(source_name=self._schema_name, source=flow.source, schema=self._schema, state=self._state),
+            in_scope(sections=flow.sections),
+        ):
+            yield
+
+    def _begun(self, package: Package) -> Engine:
+        """The engine; made in the moment of the first package, and told of every later one."""
+        if self._boundaries is not None:
+            self._cursors.files = BoundaryFiles(self._boundaries, load_id=package.load_id)
+        if self._engine is None:
+            forget_replaced(self._flow, self._state, self._schema_name)
+            ships = self._elsewhere is not None and self._workload.work_items == "executors"
+            self._work = split(self._flow, ships=ships)
+            self._engine = Engine(self._work.here, self._workload, self._cursors)
+        else:
+            for node in _all(self._engine.roots):
+                node.move(package=current().package)
+        return self._engine
+
+    def _land(self, package: Package, telling: Telling) -> Landed:
+        """Have work items done elsewhere, once: what is done of them counts for this package."""
+        if self._elsewhere is None or not self._work.there or self._has_landed:
+            return Landed()
+        self._has_landed = True
+        return self._elsewhere.run(
+            self._work.there,
+            package,
+            self._book,
+            load=self._workload,
+            cursors=self._cursors,
+            tell=telling.now,
+        )
+
+    def _pour(self, engine: Engine, filling: Filling, telling: Telling) -> None:
+        until = None if self._interval is None else time.monotonic() + self._interval
+        with closing(engine.arrivals()) as arrivals:
+            for node, item, mark in arrivals:
+                try:
+                    filling.take(node, item, mark)
+                except PenstockError as error:
+                    engine.fail(node, error)
+                telling.now_and_then(filling.rows)
+                if until is not None and time.monotonic() >= until:
+                    engine.pause()
+                    until = None
+        telling.now(filling.rows)
+
+    def _raise_if_nothing_came(self, engine: Engine, failures: Mapping[str, PenstockError]) -> None:
+        wanted = {node.name for node in _all(engine.roots) if node.wanted}
+        wanted |= {work.stream.name for work in self._work.there}
+        if wanted and failures.keys() >= wanted:
+            raise _joined(list(failures.values()))
+
+    def close(self) -> None:
+        """Close every generator that is still open."""
+        if self._engine is not None and self._engine.is_paused:
+            self._engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
-def _write(engine: Engine, book: TableBook, writers: Writers, aside: Aside) -> dict[str, int]:
-    """Write what arrives; gives the rows of each resource."""
-    rows: Counter[str] = Counter({node.name: 0 for node in _all(engine.roots) if node.wanted})
-    with closing(engine.arrivals()) as arrivals:
-        for node, item, mark in arrivals:
-            known = book.route(node.stream) if mark is None else None
-            routes = [(known, item)] if known else node.run(book.routes, node.stream, item, mark)
-            for route, part in routes:
-                if route.is_wanted:
-                    taken = _write_part(node, route, part, writers, aside, rows[node.name])
-                    rows[node.name] += taken
-    return dict(rows)
-
-
-def _write_part(node: Node, route: Route, part: Any, writers: Writers, aside: Aside, first: int) -> int:
-    writer: TableWriter | None = None
-    number = first
-    for page in _pages(node, part):
-        for row in page:
-            if writer is None:
-                writer = writers.table(route.table, resource=route.resource)
-            try:
-                text = encode(row)
-            except _REFUSED as error:
-                aside.put(row, error, route=route, number=number)
-            else:
-                writers.write(writer, text)
-            number += 1
-    return number - first
-
-
-def _pages(node: Node, part: Any) -> Iterable[list[Any]]:
-    if isinstance(part, list):
-        return (part,)
-    if isinstance(part, dict):
-        return ([part],)
-    frames = node.run(pages_of, part)
-    return ([part],) if frames is None else frames
-
-
-def _table(writer: TableWriter, book: TableBook) -> ExtractedTable:
-    parts = writer.parts
-    return ExtractedTable(
-        table=writer.table,
-        resource=writer.resource,
-        write_disposition=_disposition(book, writer.table),
-        folder=writer.folder,
-        rows=parts.rows,
-        bytes=parts.bytes,
-        files=parts.files,
-    )
-
-
-def _disposition(book: TableBook, table: str) -> str:
-    declared = book.tables.get(table)
-    return (declared.write_disposition if declared else None) or "append"
-
-
-def _forget_replaced(flow: Flow, state: dict[str, Any], name: str) -> None:
-    """A resource that replaces its table begins anew: what it remembered goes."""
-    resources = state.get(_SOURCES, {}).get(name, {}).get(_RESOURCES, {})
-    for stream in flow.streams:
-        if stream.hints.disposition == "replace":
-            resources.pop(stream.name, None)
-
-
-def _kept(state: dict[str, Any]) -> dict[str, Any]:
-    """A copy of what sources remember, in typed JSON, without states that hold nothing.
-
-    Asking for a state is no change of it.
-    """
-    kept: dict[str, Any] = {}
-    for name, source in state.get(_SOURCES, {}).items():
-        resources = {key: value for key, value in source.get(_RESOURCES, {}).items() if value}
-        rest = {key: value for key, value in source.items() if key != _RESOURCES}
-        whole = {**rest, _RESOURCES: resources} if resources else rest
-        if whole:
-            kept[name] = whole
-    copy: dict[str, Any] = to_typed(kept)
-    return copy
+def _joined(errors: list[PenstockError]) -> PenstockError:
+    """The first error; the others are told in its notes."""
+    first, *others = dict.fromkeys(errors)
+    for other in others:
+        first.add_note(f"and no other resource came through: {other.message}")
+    return first
 
 
 def _all(nodes: Iterable[Node]) -> Iterator[Node]:

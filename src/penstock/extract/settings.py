@@ -31,6 +31,13 @@ class ExtractConfiguration(BaseConfiguration):
     slots: int | None = None
     """How many work items executors do at the same time; Spark is asked where it is not said."""
 
+    on_error: Literal["raise", "continue"] = "raise"
+    """A resource that raises ends the run, or the others go on and it is left out of this load."""
+    package_storage: str | None = None
+    """Where packages wait that are extracted without a destination; the working folder by default."""
+    commit_interval: float | None = None
+    """Seconds after which what was extracted so far is loaded, while extraction goes on; None for the end."""
+
     @property
     def workload(self) -> Workload:
         """The same as a value."""
@@ -42,4 +49,5 @@ class ExtractConfiguration(BaseConfiguration):
             work_items=self.work_items,
             wave_seconds=self.wave_seconds,
             slots=self.slots,
+            on_error=self.on_error,
         )

@@ -11,6 +11,8 @@ from penstock.interfaces.items import TableNameMark
 from penstock.schema import COMPOUND_HINTS
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from penstock.interfaces.hints import TableHints
     from penstock.interfaces.items import Mark
     from penstock.interfaces.source import Stream
@@ -31,10 +33,16 @@ class Route:
 class TableBook:
     """The tables that the resources of one flow declare while they are read."""
 
-    def __init__(self, naming: NamingConvention, *, dispositions: frozenset[str] | None = None) -> None:
+    def __init__(
+        self,
+        naming: NamingConvention,
+        *,
+        dispositions: frozenset[str] | None = None,
+        in_slices: bool = False,
+    ) -> None:
         self.naming = naming
         self.tables: dict[str, Table] = {}
-        self._dispositions = dispositions
+        self._dispositions, self._in_slices = dispositions, in_slices
         self._owners: dict[str, str] = {}
         self._speakers: dict[Stream, _Speaker] = {}
 
@@ -74,8 +82,22 @@ class TableBook:
                 joined = known.with_hints_of(table) if owner == resource else _completed(known, table)
                 self.tables[table.name] = joined
 
+    def without(self, resources: Collection[str], *, written: Collection[str]) -> dict[str, Table]:
+        """The tables that others than these resources declared, and those that have rows all the same."""
+        return {
+            name: table
+            for name, table in self.tables.items()
+            if self._owners[name] not in resources or name in written
+        }
+
     def _check(self, table: Table) -> None:
         said = table.write_disposition
+        if self._in_slices and (said == "replace" or table.extras.get("x-merge-strategy") == "scd2"):
+            raise UsageError(
+                f"table {table.name} is to be written as a whole, and commit_interval cuts it into loads",
+                hint="leave commit_interval out, or use append, or merge with delete-insert or upsert",
+                write_disposition=said,
+            )
         if self._dispositions is None or said is None or said in self._dispositions | {"skip"}:
             return
         raise UsageError(

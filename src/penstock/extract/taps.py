@@ -34,6 +34,11 @@ class Tap:
         self.above: Tap | None = None
         """The tap that waits until this one is empty."""
 
+    @classmethod
+    def of(cls, node: Node) -> Tap:
+        """The tap at the beginning of a resource."""
+        return cls(node, 0, None, None, mode="thread" if node.stream.parallel else "here")
+
     @property
     def number(self) -> int:
         """Which item of its resource is drawn, counted from 1; on the way of an item, that one."""

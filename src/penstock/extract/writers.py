@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from penstock.extract.parts import PartWriter
 from penstock.extract.plan import Rotation, table_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
     from types import TracebackType
 
     from penstock.package import FileStorage
@@ -16,58 +17,125 @@ if TYPE_CHECKING:
 _CLOSERS: Final = 16
 
 
+class Parts(Protocol):
+    """Files of one table in one folder, while they are written."""
+
+    rows: int
+    bytes: int
+    files: int
+
+    @property
+    def columns(self) -> Mapping[str, Any] | None:
+        """The document that typed files are read by; None for rows."""
+
+    @property
+    def held(self) -> int:
+        """Bytes that are not written yet."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a file is open for more row groups."""
+
+    def write(self, what: Any, /) -> None:
+        """Take a row, or a batch of them."""
+
+    def flush(self) -> None:
+        """Write what is held."""
+
+    def close(self) -> None:
+        """Write what is held and finish the last file."""
+
+    def close_file(self) -> None:
+        """Finish the file that is open, without what is still held."""
+
+    def discard(self) -> None:
+        """Forget all rows, and delete the files."""
+
+
 class TableWriter:
-    """One table: its folder, its part files, and the resource that wrote to it first."""
+    """What is written to one table, by all resources or by one: a folder, part files, a resource."""
 
     __slots__ = ("folder", "parts", "resource", "table")
 
-    def __init__(self, *, table: str, resource: str, folder: str, parts: PartWriter) -> None:
+    def __init__(self, *, table: str, resource: str, folder: str, parts: Parts) -> None:
         self.table, self.resource, self.folder, self.parts = table, resource, folder, parts
 
 
 class Writers:
-    """Makes the writer of a table when its first row comes. Use as a context manager."""
+    """Makes the writer of a table when its first row comes. Use as a context manager.
 
-    def __init__(self, store: FileStorage, rotation: Rotation, *, attempt: str | None = None) -> None:
-        self._store, self._rotation, self._attempt = store, rotation, attempt
+    With `apart` every resource has files of its own, so that what one of them wrote can be left out. Folders
+    are those of the `attempt`, where a package may have seen others.
+    """
+
+    def __init__(
+        self, store: FileStorage, rotation: Rotation, *, apart: bool = False, attempt: str | None = None
+    ) -> None:
+        self.store, self.rotation, self._apart, self._attempt = store, rotation, apart, attempt
         self._held = 0
-        self.tables: dict[str, TableWriter] = {}
+        self._folders: dict[str | int, str] = {}
+        self._writers: dict[tuple[str, str | None, int | None], TableWriter] = {}
+
+    @property
+    def all(self) -> Collection[TableWriter]:
+        """Every writer, in the order in which they were needed."""
+        return self._writers.values()
 
     def table(self, name: str, *, resource: str) -> TableWriter:
-        """The writer of a table."""
-        found = self.tables.get(name)
+        """The writer of a table, for the rows of a resource."""
+        key = name, resource if self._apart else None, None
+        found = self._writers.get(key)
         if found is None:
-            folder = table_folder(len(self.tables), self._attempt)
-            parts = PartWriter(self._store, folder, self._rotation)
+            folder = self._folders.setdefault(name, table_folder(len(self._folders), self._attempt))
+            number = len(self._writers) if self._apart else None
+            parts = PartWriter(self.store, folder, self.rotation, number=number)
             found = TableWriter(table=name, resource=resource, folder=folder, parts=parts)
-            self.tables[name] = found
+            self._writers[key] = found
         return found
 
-    def write(self, writer: TableWriter, text: bytes) -> None:
-        """Take one row."""
+    def new_folder(self) -> str:
+        """A folder for files that stand beside what else is written to their table."""
+        number = len(self._folders)
+        return self._folders.setdefault(number, table_folder(number, self._attempt))
+
+    def add(self, name: str, *, resource: str, folder: str, parts: Parts) -> TableWriter:
+        """A writer with a folder of its own."""
+        writer = TableWriter(table=name, resource=resource, folder=folder, parts=parts)
+        self._writers[name, resource if self._apart else None, len(self._writers)] = writer
+        return writer
+
+    def drop(self, resource: str) -> None:
+        """Leave out everything that a resource wrote."""
+        for key in [key for key in self._writers if key[1] == resource]:
+            parts = self._writers.pop(key).parts
+            self._held -= parts.held
+            parts.discard()
+
+    def write(self, writer: TableWriter, what: Any) -> None:
+        """Take one row, or a batch of them, as the parts of the writer want it."""
         parts = writer.parts
         before = parts.held
-        parts.write(text)
+        parts.write(what)
         self._held += parts.held - before
-        if self._held > self._rotation.held_bytes:
+        if self._held > self.rotation.held_bytes:
             self._relieve()
 
     def _relieve(self) -> None:
         """Write what is held, the largest first, until half is gone; close files past the limit."""
-        by_size = sorted((one.parts for one in self.tables.values()), key=lambda parts: -parts.held)
+        by_size = sorted((one.parts for one in self._writers.values()), key=lambda parts: -parts.held)
         for parts in by_size:
-            if self._held <= self._rotation.held_bytes // 2:
+            if self._held <= self.rotation.held_bytes // 2:
                 break
             self._held -= parts.held
             parts.flush()
         opened = [parts for parts in by_size if parts.is_open]
-        for parts in opened[self._rotation.open_files :]:
+        for parts in opened[self.rotation.open_files :]:
             parts.close_file()
 
     def close(self) -> None:
         """Write what is held and finish all files, several at a time: most of it is waiting for storage."""
         with ThreadPoolExecutor(_CLOSERS, thread_name_prefix="penstock-extract-close") as threads:
-            for done in [threads.submit(writer.parts.close) for writer in self.tables.values()]:
+            for done in [threads.submit(writer.parts.close) for writer in self._writers.values()]:
                 done.result()
 
     def __enter__(self) -> Self:
@@ -79,5 +147,5 @@ class Writers:
         if kind is None:
             self.close()
             return
-        for writer in self.tables.values():
+        for writer in self._writers.values():
             writer.parts.close_file()

@@ -89,3 +89,14 @@ def context_with(**changes: Any) -> Context:
     made = copy_context()
     made.run(_current.set, replace(_current.get(), **changes))
     return made
+
+
+def change_in(context: Context, **changes: Any) -> None:
+    """Change some fields in a context that was made before.
+
+    >>> made = context_with(resource_name="items")
+    >>> change_in(made, source_name="shop")
+    >>> made.run(lambda: (current().source_name, current().resource_name))
+    ('shop', 'items')
+    """
+    context.run(lambda: _current.set(replace(_current.get(), **changes)))

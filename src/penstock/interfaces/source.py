@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from penstock.interfaces.work import Work
     from penstock.schema import StoredSchema
 
-StepKind = Literal["map", "yield_map", "filter", "call", "metrics"]
+StepKind = Literal["map", "yield_map", "filter", "call", "metrics", "incremental"]
 NextItemMode = Literal["round_robin", "fifo"]
 
 
@@ -23,6 +23,7 @@ class Step:
     """What is done with each item on its way.
 
     `map`, `filter` and `yield_map` are called with every row of a page, `call` and `metrics` with the page.
+    The function of `incremental` is called once, with nothing, and gives the cursor that the items pass.
     """
 
     kind: StepKind

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import DestinationHasFailedJobs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.errors import PenstockError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +56,8 @@ class LoadInfo:
     packages: tuple[PackageReport, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    failed_resources: Mapping[str, PenstockError] = field(default_factory=dict)
+    """What resources raised that were left out, by name; only with `on_error="continue"`."""
 
     @property
     def loads_ids(self) -> list[str]:
@@ -90,13 +97,18 @@ class LoadInfo:
                 for package in self.packages
                 for job in package.failed_jobs
             ],
+            "failed_resources": [
+                {"resource": name, "error": why.message} for name, why in self.failed_resources.items()
+            ],
             "seconds": dict(self.seconds),
         }
 
     def __str__(self) -> str:
         where = f"{self.destination_name} dataset {self.dataset_name!r} at {self.location}"
         if not self.packages:
-            return f"Pipeline {self.pipeline_name!r} had nothing to load into {where}"
+            return "\n".join(
+                [f"Pipeline {self.pipeline_name!r} had nothing to load into {where}", *self._last_lines()]
+            )
         steps = ", ".join(f"{step} {seconds:.1f}" for step, seconds in self.seconds.items())
         total = sum(self.seconds.values())
         packages = f"{len(self.packages)} package" + ("s" if len(self.packages) > 1 else "")
@@ -108,7 +120,11 @@ class LoadInfo:
             lines.append(f"Package {package.load_id} is loaded:")
             lines += _table_lines(package.tables)
             lines += [f"  without {job.job_id}: {job.failed_message}" for job in package.failed_jobs]
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+        return "\n".join([*lines, *self._last_lines()])
+
+    def _last_lines(self) -> list[str]:
+        left_out = [f"left out: {why.message}" for why in dict.fromkeys(self.failed_resources.values())]
+        return [*left_out, *(f"note: {note}" for note in self.notes)]
 
 
 def _table_lines(tables: tuple[TableReport, ...]) -> list[str]:

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import time
 import uuid
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import orjson
 from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, StructType
 
 from penstock.errors import InternalError, RowsNotReadable
+from penstock.interfaces.columns import NO_COLUMN
+from penstock.normalize.jobs import Part, add_jobs, normalized_document
 from penstock.normalize.kinds import Question, Seen, questions
-from penstock.normalize.plan import RootHints, TablePlan, plan_tables
-from penstock.normalize.report import NormalizeInfo, RootReport
+from penstock.normalize.plan import RootHints, plan_tables
+from penstock.normalize.readings import Reading, readings_of
+from penstock.normalize.report import NormalizeInfo, joined_reports, root_report
 from penstock.normalize.shape import group_of, nested_schema
-from penstock.normalize.steps import parse_rows, stamp_rows
+from penstock.normalize.steps import fit_rows, parse_rows, stamp_rows
 from penstock.normalize.tree import Node, Object, ordered_like, parse_tree, pruned
-from penstock.package import DataFolder, JobFile, Package, ParsedLoadJobFileName, TableEntry
+from penstock.normalize.typed import tree_of
+from penstock.package import DataFolder, Package, TableEntry
 from penstock.package.extracted import Extracted
-from penstock.package.ids import file_id
 from penstock.schema import unique_names
+from penstock.schema.frozen import thaw
 from penstock.spark.folders import folder_facts, folder_of
 from penstock.spark.observe import observed
 from penstock.spark.paths import spark_path
@@ -30,7 +36,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from penstock.normalize.shape import NameKeys
     from penstock.package.extracted import ExtractedTable
     from penstock.schema import NamingConvention, Schema
 
@@ -49,13 +54,13 @@ class Normalized:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Root:
-    """One root table: its plans, root first, and the columns of the nested dataset they project from."""
+class _Work:
+    """What all root tables of a package have in common."""
 
-    folder: str
-    plans: list[TablePlan]
-    columns: str
-    report: RootReport
+    package: Package
+    spark: SparkSession
+    naming: NamingConvention
+    table_extras: Mapping[str, Any]
 
 
 def normalize(
@@ -71,79 +76,82 @@ def normalize(
     Safe to run again: each attempt writes to a folder of its own.
     """
     started = time.monotonic()
+    work = _Work(package=package, spark=spark, naming=naming, table_extras=table_extras)
     attempt = uuid.uuid4().hex[:12]
     after = schema.clone()
-    roots: list[_Root] = []
-    for index, table in enumerate(Extracted.from_dict(package.extracted()).tables):
-        if not table.rows:
-            continue
-        folder = f"data/normalized/{attempt}/{index:05d}"
-        root = _normalize_root(
-            package, table, folder, after, spark=spark, naming=naming, table_extras=table_extras
-        )
-        for plan in root.plans:
-            after.update_table(plan.table)
-        roots.append(root)
+    roots: list[list[Part]] = []
+    folders_of = (f"data/normalized/{attempt}/{number:05d}" for number in count())
+    for readings in readings_of(Extracted.from_dict(package.extracted()).tables).values():
+        # Each reading sees what the ones before it made of the table, as if they were loads.
+        parts = []
+        for reading in readings:
+            parts.append(_normalize_reading(work, reading, next(folders_of), after))
+            for plan in parts[-1].plans:
+                after.update_table(plan.table)
+        roots.append(parts)
     # Without a single row there is no folder: such a package brings nothing but state.
     folders = _describe_folders(package, f"data/normalized/{attempt}", spark) if roots else {}
-    entries = [
-        _add_job(package, plan, root, folders[root.folder], attempt)
-        for root in roots
-        for plan in reversed(root.plans)
-    ]
+    entries = [entry for parts in roots for entry in add_jobs(package, parts, folders, attempt)]
     package.save_schema(dict(after.to_dict()))
-    package.mark_normalized(_normalized_document(entries, folders))
+    package.mark_normalized(normalized_document(entries, folders))
     info = NormalizeInfo(
         load_id=package.load_id,
-        roots=tuple(root.report for root in roots),
+        roots=tuple(joined_reports([part.report for part in parts]) for parts in roots),
         seconds=time.monotonic() - started,
     )
     return Normalized(tables=tuple(entries), folders=tuple(folders.values()), schema=after, info=info)
 
 
-def _normalize_root(
-    package: Package,
-    table: ExtractedTable,
-    folder: str,
-    schema: Schema,
-    *,
-    spark: SparkSession,
-    naming: NamingConvention,
-    table_extras: Mapping[str, Any],
-) -> _Root:
-    raw = _raw_rows(package, table.folders, spark)
-    tree = _learn(raw, table, package)
+def _normalize_reading(work: _Work, reading: Reading, folder: str, schema: Schema) -> Part:
+    package, naming, table = work.package, work.naming, reading.table
 
     def name_keys(keys: Sequence[str]) -> Mapping[str, str]:
         return unique_names(keys, naming, fold_case=True)
 
+    if reading.columns is None:
+        raw = _raw_rows(package, reading, work.spark)
+        tree = _learn(raw, table, package)
+        rows = parse_rows(raw, tree, name_keys)
+    else:
+        tree = tree_of(reading.columns)
+        rows = fit_rows(_typed_files(package, reading, work.spark), tree, name_keys, reading.columns)
     data = spark_path(f"{package.path}/{folder}")
-    rows_out = _shape(raw, tree, name_keys, data, load_id=package.load_id)
-    if rows_out is not None and rows_out != table.rows:
+    rows_out = _shape(rows, data, load_id=package.load_id)
+    if rows_out is not None and rows_out != reading.rows:
         raise InternalError(
-            f"{table.rows} rows of {table.table} went in and {rows_out} came out",
+            f"{reading.rows} rows of {table.table} went in and {rows_out} came out",
             hint="keep the package folder and report this",
         )
     root = group_of(tree, name_keys)
     columns = nested_schema(tree, name_keys)
-    seen = _ask(questions(root), spark.read.schema(columns).parquet(data))
+    seen = _ask(questions(root), work.spark.read.schema(columns).parquet(data))
     hints = RootHints(
         table=naming.normalize_tables_path(table.table),
         resource=table.resource,
         write_disposition=table.write_disposition,
-        extras=table_extras,
+        extras=work.table_extras,
     )
     plans = plan_tables(root, hints, seen, stored=schema.tables, naming=naming)
-    return _Root(folder=folder, plans=plans, columns=columns, report=_report(plans, table, rows_out, schema))
+    report = root_report(plans, schema, rows_in=reading.rows, rows_out=rows_out)
+    return Part(folder=folder, plans=plans, columns=columns, report=report)
 
 
-def _raw_rows(package: Package, folders: Sequence[str], spark: SparkSession) -> DataFrame:
+def _raw_rows(package: Package, reading: Reading, spark: SparkSession) -> DataFrame:
     # Reads with a given schema: otherwise Spark runs a job to find it in the files.
-    paths = [spark_path(f"{package.path}/{folder}") for folder in folders]
-    files = spark.read.schema("row STRING").parquet(*paths)
+    files = spark.read.schema("row STRING").parquet(*_addresses(package, reading))
     return files.select(
         "row", F.col("_metadata.file_path").alias("file"), F.col("_metadata.row_index").alias("position")
     )
+
+
+def _typed_files(package: Package, reading: Reading, spark: SparkSession) -> DataFrame:
+    known = StructType.fromJson(thaw(reading.columns))
+    columns = known if known.fields else StructType().add(NO_COLUMN, BooleanType())
+    return spark.read.schema(columns).parquet(*_addresses(package, reading))
+
+
+def _addresses(package: Package, reading: Reading) -> list[str]:
+    return [spark_path(f"{package.path}/{folder}") for folder in reading.folders]
 
 
 def _learn(raw: DataFrame, table: ExtractedTable, package: Package) -> Node:
@@ -168,11 +176,11 @@ def _learn(raw: DataFrame, table: ExtractedTable, package: Package) -> Node:
     return ordered_like(pruned(parse_tree(found["type"])) or Object(()), first)
 
 
-def _shape(raw: DataFrame, tree: Node, name_keys: NameKeys, data: str, *, load_id: str) -> int | None:
+def _shape(rows: DataFrame, data: str, *, load_id: str) -> int | None:
     """Write the nested dataset in one job; gives the number of rows, or None when Spark did not say."""
-    shaped, count = observed(stamp_rows(parse_rows(raw, tree, name_keys), load_id=load_id))
+    shaped, seen = observed(stamp_rows(rows, load_id=load_id))
     shaped.write.mode("overwrite").parquet(data)
-    return count.rows()
+    return seen.rows()
 
 
 def _ask(asked: Sequence[Question], nested: DataFrame) -> dict[tuple[tuple[str, ...], ...], Seen]:
@@ -199,64 +207,3 @@ def _describe_folders(package: Package, attempt: str, spark: SparkSession) -> di
         )
         for name, row in found.items()
     }
-
-
-def _normalized_document(entries: Sequence[TableEntry], folders: Mapping[str, DataFolder]) -> dict[str, Any]:
-    """What the marker says. Tables that share a folder are each given its size once, at their root."""
-    roots = {entry.data: entry.job for entry in entries}
-    jobs = [
-        {
-            "job_id": ParsedLoadJobFileName.parse(entry.job).job_id(),
-            "rows": entry.rows,
-            "bytes": folders[entry.data].bytes if entry.data and roots[entry.data] == entry.job else 0,
-        }
-        for entry in entries
-    ]
-    return {
-        "tables": [asdict(entry) for entry in entries],
-        "folders": [folder.to_dict() for folder in folders.values()],
-        "jobs": jobs,
-    }
-
-
-def _add_job(package: Package, plan: TablePlan, root: _Root, folder: DataFolder, attempt: str) -> TableEntry:
-    table = plan.table.name
-    name = ParsedLoadJobFileName(table, file_id(package.load_id, attempt, table), 0, "reference")
-    package.add_job(
-        JobFile(
-            name=name,
-            load_id=package.load_id,
-            package_path=package.path,
-            data=folder,
-            columns=root.columns,
-            projection=plan.projection,
-            rows=root.report.rows_out if plan is root.plans[0] else None,
-        )
-    )
-    return TableEntry(
-        table=table,
-        job=name.file_name(),
-        write_disposition=plan.table.write_disposition or "append",
-        data=folder.path,
-        rows=root.report.rows_out if plan is root.plans[0] else None,
-    )
-
-
-def _report(
-    plans: Sequence[TablePlan], extracted: ExtractedTable, rows_out: int | None, schema: Schema
-) -> RootReport:
-    before = schema.tables
-    known = [plan.table for plan in plans if plan.table.name in before]
-    return RootReport(
-        table=plans[0].table.name,
-        rows_in=extracted.rows,
-        rows_out=rows_out,
-        tables=tuple(plan.table.name for plan in plans),
-        new_tables=tuple(plan.table.name for plan in plans if plan.table.name not in before),
-        new_columns=tuple(
-            (table.name, column)
-            for table in known
-            for column in table.columns
-            if column not in before[table.name].columns
-        ),
-    )

@@ -55,8 +55,8 @@ class Group:
 def sql_type(node: Node, name_keys: NameKeys) -> str:
     """The Spark SQL type of a node in the nested dataset, under the names it has there."""
     match node:
-        case Leaf(kind):
-            return _SQL_TYPES[kind]
+        case Leaf(kind, typed):
+            return _SQL_TYPES[kind] if typed is None else typed.sql
         case ListOf(element):
             return f"ARRAY<{sql_type(element, name_keys)}>"
         case Object(fields):

@@ -5,22 +5,37 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-Kind = Literal["bool", "bigint", "wide", "double", "text", "mixed", "void"]
+if TYPE_CHECKING:
+    from penstock.schema import DataType
+
+Kind = Literal["bool", "bigint", "wide", "double", "text", "mixed", "void", "typed"]
 
 # Integers of 19 digits and more come as decimals; so does a mix of integers and whole fractions.
 _WIDE_DIGITS = 19
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedValue:
+    """A value whose type was known before anybody looked at it."""
+
+    sql: str
+    """Its type in the nested dataset."""
+    data_type: DataType
+    precision: int | None = None
+    scale: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """A value that is not a container.
 
-    `wide`: whole numbers that may pass 64 bits; `mixed`: of several types.
+    `wide`: whole numbers that may pass 64 bits; `mixed`: of several types; `typed`: of the type beside.
     """
 
     kind: Kind
+    typed: TypedValue | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +60,9 @@ _TOKEN = re.compile(r"\s*(?:(?P<name>`(?:[^`]|``)*`|[^\s`<>,:()]+)|(?P<mark>[<>,
 def parse_tree(text: str) -> Node:
     """Read a type such as `OBJECT<id: BIGINT, tags: ARRAY<STRING>>`.
 
-    >>> parse_tree("OBJECT<id: BIGINT, `odd ``k``: DECIMAL(3,1)>")
-    Object(fields=(('id', Leaf(kind='bigint')), ('odd `k', Leaf(kind='double'))))
+    >>> found = parse_tree("OBJECT<id: BIGINT, `odd ``k``: DECIMAL(3,1)>")
+    >>> found == Object((("id", Leaf("bigint")), ("odd `k", Leaf("double"))))
+    True
     """
     tokens = [match.group("name") or match.group("mark") for match in _TOKEN.finditer(text)]
     node, rest = _parse(tokens, 0)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, assert_never
 
 from penstock.normalize.kinds import Seen
 from penstock.schema import spark_type
+from penstock.schema.sparktypes import decimal_digits
 from penstock.schema.types import DEFAULT_DECIMAL_SCALE, MAX_DECIMAL_PRECISION
 
 if TYPE_CHECKING:
-    from penstock.normalize.tree import Leaf
+    from penstock.normalize.tree import Kind, Leaf, TypedValue
     from penstock.package.projection import Conversion
     from penstock.schema import Column, DataType
 
@@ -30,7 +31,11 @@ class Arrival:
 
 def arrival(leaf: Leaf, seen: Seen) -> Arrival:
     """Decide one type for all values of a path in this package; text or JSON keeps what does not agree."""
-    match leaf.kind:
+    return _found_arrival(leaf.kind, seen) if leaf.typed is None else _typed_arrival(leaf.typed)
+
+
+def _found_arrival(kind: Kind, seen: Seen) -> Arrival:
+    match kind:
         case "bool":
             return Arrival(data_type="bool")
         case "bigint" | "void":
@@ -47,10 +52,20 @@ def arrival(leaf: Leaf, seen: Seen) -> Arrival:
             return Arrival(data_type="decimal", conversion="number")
         case "mixed":
             return Arrival(data_type="json", conversion="json")
-        case "text":
+        case "text" | "typed":
             return _text_arrival(seen)
         case _:
-            assert_never(leaf.kind)
+            assert_never(kind)
+
+
+def _typed_arrival(value: TypedValue) -> Arrival:
+    has_parts = value.data_type == "json" and value.sql != "STRING"
+    return Arrival(
+        data_type=value.data_type,
+        conversion="document" if has_parts else "as_is",
+        precision=value.precision,
+        scale=value.scale,
+    )
 
 
 def _text_arrival(seen: Seen) -> Arrival:
@@ -103,6 +118,7 @@ def _fits(column: Column, arriving: Arrival) -> bool:
         return True
     if arriving.data_type == "decimal":
         arrived = replace(column, precision=arriving.precision, scale=arriving.scale)
-        return spark_type(column) == spark_type(arrived)
+        (digits, fraction), (needs, scale) = decimal_digits(column), decimal_digits(arrived)
+        return fraction >= scale and digits - fraction >= needs - scale
     scale = DEFAULT_DECIMAL_SCALE if column.scale is None else column.scale
     return (column.precision or MAX_DECIMAL_PRECISION) - scale >= _DIGITS_OF_BIGINT

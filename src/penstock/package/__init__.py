@@ -16,7 +16,7 @@ from penstock.package.context import (
 from penstock.package.folder import DataFolder
 from penstock.package.ids import create_load_id
 from penstock.package.info import LoadJobInfo, LoadPackageInfo
-from penstock.package.job import JobFile, read_job
+from penstock.package.job import JobFile, JobPart, read_job
 from penstock.package.layout import TJobState, TLoadPackage, TLoadPackageState, TLoadPackageStatus
 from penstock.package.manifest import Manifest, TableEntry
 from penstock.package.package import Package
@@ -29,6 +29,7 @@ __all__ = [
     "DataFolder",
     "FileStorage",
     "JobFile",
+    "JobPart",
     "ListStep",
     "LoadJobInfo",
     "LoadPackageInfo",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from penstock.errors import PackageDamaged, UnsafePath
@@ -14,13 +14,17 @@ from penstock.schema.frozen import FrozenMap, freeze, thaw
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-DataFormat = Literal["rows"]
-"""How the files hold the rows: `rows` is one column of JSON texts."""
+DataFormat = Literal["rows", "typed"]
+"""How the files hold the rows: `rows` is one column of JSON texts, `typed` has the columns of a frame."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedTable:
-    """The rows of one root table as they were handed over, and the files they stand in."""
+    """Rows of one root table as they were handed over, and the files they stand in.
+
+    A table has as many of these as there are kinds of rows: one for all rows of Python, and one for all
+    frames whose columns fit together.
+    """
 
     table: str
     resource: str
@@ -30,13 +34,16 @@ class ExtractedTable:
     bytes: int
     files: int
     data_format: DataFormat = "rows"
-    more_folders: tuple[str, ...] = ()
-    """Folders with further rows, where they were not all written in one go."""
+    columns: Mapping[str, Any] | None = None
+    """The columns of typed files, as `interfaces.columns` has them."""
 
-    @property
-    def folders(self) -> tuple[str, ...]:
-        """All folders, in the order in which they were written."""
-        return (self.folder, *self.more_folders)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", freeze(self.columns))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; what is not known is left out."""
+        said = {each.name: thaw(getattr(self, each.name)) for each in fields(self)}
+        return {key: value for key, value in said.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +68,7 @@ class Extracted:
         """The document; what is not known is left out."""
         said = {
             "schema_name": self.schema_name,
-            "resources": [asdict(table) for table in self.tables],
+            "resources": [table.to_dict() for table in self.tables],
             "tables": thaw(self.declared) or None,
             "schema": thaw(self.schema),
             "state": thaw(self.state),
@@ -87,9 +94,6 @@ class Extracted:
 
 def _table(document: Mapping[str, Any]) -> ExtractedTable:
     known = {each.name for each in fields(ExtractedTable)}
-    said = {key: value for key, value in document.items() if key in known}
-    said["more_folders"] = tuple(said.get("more_folders", ()))
-    table = fitting(ExtractedTable(**said))
-    for folder in table.folders:
-        checked(folder)
+    table = fitting(ExtractedTable(**{key: value for key, value in document.items() if key in known}))
+    checked(table.folder)
     return table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PackageDamaged, UsageError
@@ -25,6 +26,35 @@ _PARTS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JobPart:
+    """Rows of a table that stand in one folder, and how to see them as the table."""
+
+    data: DataFolder
+    columns: str
+    """The columns of the data files as Spark SQL writes them, so that no job runs to find them."""
+    projection: Projection
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for the job file."""
+        return {
+            "data": self.data.to_dict(),
+            "columns": self.columns,
+            "projection": self.projection.to_dict(),
+        }
+
+    @staticmethod
+    def from_dict(document: Mapping[str, Any]) -> JobPart:
+        """Read what `to_dict` gave."""
+        return fitting(
+            JobPart(
+                data=DataFolder.from_dict(document["data"]),
+                columns=document["columns"],
+                projection=Projection.from_dict(document["projection"]),
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobFile:
     """The rows of one table in one package.
 
@@ -38,6 +68,8 @@ class JobFile:
     columns: str
     """The columns of the data files as Spark SQL writes them, so that no job runs to find them."""
     projection: Projection
+    more: tuple[JobPart, ...] = ()
+    """Folders with rows that came in another form, such as frames beside rows of Python."""
     data_format: str = "parquet"
     rows: int | None = None
     mark: LoadMark | None = None
@@ -45,13 +77,23 @@ class JobFile:
 
     @property
     def data_path(self) -> str:
-        """The full address of the data folder."""
+        """The full address of the data folder, the first where there are several."""
         return f"{self.package_path}/{self.data.path}"
 
+    @property
+    def parts(self) -> tuple[JobPart, ...]:
+        """All folders with rows of the table."""
+        return (JobPart(data=self.data, columns=self.columns, projection=self.projection), *self.more)
+
     def frame(self, spark: SparkSession) -> DataFrame:
-        """The table as a lazy frame in the given session."""
-        frame = spark.read.schema(self.columns).format(self.data_format).load(spark_path(self.data_path))
-        for select in self.projection.selects(load_id=self.load_id):
+        """The table as a lazy frame in the given session; columns that a folder lacks are null there."""
+        frames = [self._frame(part, spark) for part in self.parts]
+        return reduce(lambda all_, one: all_.unionByName(one, allowMissingColumns=True), frames)
+
+    def _frame(self, part: JobPart, spark: SparkSession) -> DataFrame:
+        address = spark_path(f"{self.package_path}/{part.data.path}")
+        frame = spark.read.schema(part.columns).format(self.data_format).load(address)
+        for select in part.projection.selects(load_id=self.load_id):
             frame = frame.selectExpr(*select)
         return frame
 
@@ -65,6 +107,7 @@ class JobFile:
             "data_format": self.data_format,
             "rows": self.rows,
             "projection": self.projection.to_dict(),
+            "more": [part.to_dict() for part in self.more],
         }
 
 
@@ -102,6 +145,7 @@ def _job(storage: FileStorage, name: str, document: Mapping[str, Any]) -> JobFil
             data_format=document["data_format"],
             rows=document["rows"],
             projection=Projection.from_dict(document["projection"]),
+            more=tuple(JobPart.from_dict(part) for part in document["more"]),
             mark=read_mark(storage),
         )
     )

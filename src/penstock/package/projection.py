@@ -16,10 +16,11 @@ from penstock.package.sql import literal, quoted
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Conversion = Literal["as_is", "parse", "text", "binary", "json", "number"]
+Conversion = Literal["as_is", "parse", "text", "binary", "json", "number", "document"]
 """`as_is`.
 
-Typed already. `parse`, `text`, `binary`: from text. `json`, `number`: from a value of mixed type.
+Typed already. `parse`, `text`, `binary`: from text. `json`, `number`: from a value of mixed type. `document`:
+from a value that has parts, and no tags in them.
 """
 
 
@@ -113,6 +114,8 @@ def _converted(column: OutputColumn, source: str) -> str:
             return f"unbase64({text})"
         case "json":
             return f"regexp_replace(nullif(to_json({source}), 'null'), {_TAG_IN_JSON}, '\"')"
+        case "document":
+            return f"nullif(to_json({source}), 'null')"
         case "number":
             value = f"try_variant_get({source}, '$', 'string')"
             return f"try_cast({untagged(value)} AS {column.sql_type})"

@@ -5,11 +5,13 @@ Gives:   a finished load, and a way to read it back.
 Touches: every room below.
 """
 
+from penstock.interfaces.landing import use_lander
 from penstock.interfaces.reading import use_reader
 from penstock.pipeline.factory import dataset, pipeline
 from penstock.pipeline.pipeline import Pipeline
-from penstock.pipeline.stages import read_items
+from penstock.pipeline.stages import land_frame, read_items
 
 use_reader(read_items)
+use_lander(land_frame)
 
 __all__ = ["Pipeline", "dataset", "pipeline"]

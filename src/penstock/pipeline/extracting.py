@@ -1,72 +1,115 @@
-"""Extracts what a run was given: a package for each flow, all of them marked or none."""
+"""Extracts what a run was given: a package for each flow, all of them marked or none.
+
+With a commit interval there are more packages, each marked when it is full.
+"""
 
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import in_stage
-from penstock.extract.run import extract
+from penstock.extract.run import Extractor
 from penstock.extract.waves.resume import to_continue
+from penstock.interfaces.progress import Collector
 from penstock.package import create_load_id, package_context
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from penstock.extract.plan import Workload
-    from penstock.extract.report import ExtractInfo
+    from penstock.extract.report import ExtractReport
+    from penstock.extract.run import Extraction
+    from penstock.extract.settings import ExtractConfiguration
     from penstock.extract.waves.elsewhere import Elsewhere
     from penstock.interfaces import Flow
     from penstock.package import Package, Packages
-    from penstock.package.extracted import Extracted
     from penstock.pipeline.restore import Known
     from penstock.schema import NamingConvention, Schema
 
 
-def extract_flows(
-    flows: Sequence[Flow],
-    packages: Packages,
-    *,
-    known: Callable[[str | None], Known],
-    naming: Callable[[Schema], NamingConvention],
-    dispositions: frozenset[str] | None,
-    workload: Workload,
-    elsewhere: Elsewhere | None = None,
-) -> tuple[list[Package], list[ExtractInfo]]:
-    """The packages of flows that brought rows or changed the state; none counts if one flow fails.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extracting:
+    """How the flows of one run are extracted, and where to."""
 
-    What every flow came to is told beside them. A package that a run left while it extracted goes on where it
-    has finished waves of the same resources; others of that kind are deleted.
-    """
-    left = packages.with_status("new")
-    begun = to_continue(flows, left)
-    for package in left:
-        if package not in begun:
-            package.delete()
-    made: list[tuple[Package, Extracted]] = []
-    infos: list[ExtractInfo] = []
-    # What one flow remembers is there for the next.
-    state: dict[str, Any] = deepcopy(known(None).state)
-    for flow, old in zip(flows, begun, strict=True):
-        package = old or packages.package(create_load_id())
-        package.create()
-        before = known(flow.name)
-        with in_stage("extract", load_id=package.load_id), package_context(package):
-            done = extract(
-                flow,
-                package,
-                schema_name=before.schema.name,
-                naming=naming(before.schema),
-                state=state,
-                dispositions=dispositions,
-                workload=workload,
-                elsewhere=elsewhere,
-            )
-        infos.append(done.info)
-        if done.brings_something:
-            made.append((package, done.extracted))
-        else:
-            package.delete()
-    for package, extracted in made:
-        package.mark_extracted(extracted.to_dict())
-    return [package for package, _ in made], infos
+    packages: Packages
+    known: Callable[[str | None], Known]
+    """What the pipeline knows before a flow, by the name of its schema; None for the default one."""
+    naming: Callable[[Schema], NamingConvention]
+    settings: ExtractConfiguration
+    check: Callable[[], None]
+    """Raises when this run is not the one that may extract any more."""
+    dispositions: frozenset[str] | None = None
+    collector: Collector = field(default_factory=Collector)
+    elsewhere: Elsewhere | None = None
+    """The way to the executors, for resources with work items; without it they run on the driver."""
+
+    def extract(
+        self, flows: Sequence[Flow], tell: Callable[[ExtractReport], None]
+    ) -> Iterator[list[Package]]:
+        """Packages as they become ready: those that brought rows or changed the state.
+
+        `tell` hears what every package came to. Without a commit interval none is ready before all are.
+        """
+        made: list[tuple[Package, Extraction]] = []
+        # What one flow remembers is there for the next.
+        state: dict[str, Any] = deepcopy(self.known(None).state)
+        for flow, left in zip(flows, self._left(flows), strict=True):
+            for package, done in self._filled(flow, state, left):
+                tell(done.info)
+                if not done.brings_something:
+                    package.delete()
+                elif self.settings.commit_interval is None:
+                    made.append((package, done))
+                else:
+                    yield self._marked([(package, done)])
+        yield self._marked(made)
+
+    def _left(self, flows: Sequence[Flow]) -> list[Package | None]:
+        """For each flow a package with waves of work items that a run before has left; others are deleted."""
+        if self.elsewhere is None or not flows:
+            return [None for _ in flows]
+        last = self.packages.last_sealed()
+        left = self.packages.with_status("new")
+        # Loads are told by the moments in their ids: none may follow one that is younger.
+        late = [package for package in left if last is None or package.load_id > last.load_id]
+        ships = self.settings.work_items == "executors"
+        found = to_continue(flows, late, ships=ships)
+        for package in left:
+            if package not in found:
+                package.delete()
+        return found
+
+    def _filled(
+        self, flow: Flow, state: dict[str, Any], left: Package | None
+    ) -> Iterator[tuple[Package, Extraction]]:
+        before = self.known(flow.name)
+        with Extractor(
+            flow,
+            schema_name=before.schema.name,
+            naming=self.naming(before.schema),
+            state=state,
+            dispositions=self.dispositions,
+            boundaries=self.packages.store,
+            elsewhere=self.elsewhere,
+            workload=self.settings.workload,
+            commit_interval=self.settings.commit_interval,
+            collector=self.collector,
+        ) as extractor:
+            while not extractor.is_done:
+                package = left or self.packages.package(create_load_id())
+                left = None
+                package.create()
+                with (
+                    self.collector(f"extract of {before.schema.name}"),
+                    in_stage("extract", load_id=package.load_id),
+                    package_context(package),
+                ):
+                    done = extractor.fill(package)
+                yield package, done
+
+    def _marked(self, made: list[tuple[Package, Extraction]]) -> list[Package]:
+        self.check()
+        for package, done in made:
+            package.mark_extracted(done.extracted.to_dict())
+        return [package for package, _ in made]

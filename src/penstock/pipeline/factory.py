@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from penstock.dataset.dataset import Dataset
+    from penstock.interfaces.progress import Collector
 
 
 def pipeline(
@@ -26,17 +27,21 @@ def pipeline(
     dataset_name: str | None = None,
     *,
     spark: SparkSession | None = None,
+    progress: str | Collector | None = None,
 ) -> Pipeline:
     """Make a pipeline: a name, a destination, a dataset, and a Spark session to work with.
 
     The dataset is called like the pipeline unless it is named. Without `spark` the active session is used,
-    and without one a session is built from the `[spark]` settings: on this machine by default.
+    and without one a session is built from the `[spark]` settings: on this machine by default. With
+    `progress="log"` a line says now and then how far extraction is.
 
     >>> pipeline("quick", destination="delta").dataset_name
     'quick'
     """
     folder = Path(pipelines_dir).absolute() if pipelines_dir is not None else pipelines_folder()
-    return Pipeline(pipeline_name or _default_name(), folder, destination, dataset_name, spark=spark)
+    return Pipeline(
+        pipeline_name or _default_name(), folder, destination, dataset_name, spark=spark, progress=progress
+    )
 
 
 def dataset(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from penstock.config import in_scope
@@ -9,16 +10,23 @@ from penstock.errors import InvalidDatasetName, UsageError
 from penstock.interfaces import Destination
 from penstock.interfaces.current import during
 from penstock.pipeline import stages
+from penstock.pipeline.arguments import extraction_of
+from penstock.pipeline.progress import collector_of
 from penstock.pipeline.workdir import WorkDir, check_name
 from penstock.sources import flows_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import timedelta
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
     from penstock.dataset.dataset import Dataset
+    from penstock.extract.plan import OnError
+    from penstock.extract.report import ExtractInfo
     from penstock.interfaces import Flow
+    from penstock.interfaces.progress import Collector
     from penstock.load.report import LoadInfo
     from penstock.pipeline.target import Target
     from penstock.schema import Schema
@@ -42,12 +50,14 @@ class Pipeline:
         dataset_name: str | None,
         *,
         spark: SparkSession | None = None,
+        progress: str | Collector | None = None,
     ) -> None:
         self.pipeline_name = check_name(pipeline_name)
         self.pipelines_dir = pipelines_dir
         self.destination = Destination.from_reference(destination) if destination is not None else None
         self.dataset_name = check_name(dataset_name or pipeline_name, InvalidDatasetName)
         self._spark = spark
+        self.collector = collector_of(progress)
 
     @property
     def working_dir(self) -> Path:
@@ -67,6 +77,8 @@ class Pipeline:
         schema: Schema | None = None,
         table_format: Any = None,
         schema_contract: Any = None,
+        on_error: OnError | None = None,
+        commit_interval: float | timedelta | None = None,
     ) -> LoadInfo:
         """Extract, normalize and load `data`; packages left by an earlier run are finished first.
 
@@ -75,11 +87,15 @@ class Pipeline:
         Nested dicts are flattened into columns, nested lists become tables of their own. `table_name` is
         needed where the data has no name. The hints are those of every resource, over what they say
         themselves. Without data only what is pending is finished.
+
+        With `on_error="continue"` a resource that raises is left out of the load, and told in the result.
+        With `commit_interval`, in seconds, what has come so far is loaded every so often while extraction
+        goes on. Both can be settings of the section `extract`.
         """
         if destination is not None:
             self.destination = Destination.from_reference(destination)
         self.dataset_name = check_name(dataset_name or self.dataset_name, InvalidDatasetName)
-        with during(pipeline=self), in_scope(pipeline_name=self.pipeline_name):
+        with self._at_work():
             flows: tuple[Flow, ...] = ()
             if data is not None:
                 flows = flows_of(
@@ -93,11 +109,68 @@ class Pipeline:
                     schema_contract=schema_contract,
                 )
             self._check_dispositions(flows)
-            return stages.run(self._target(), flows, spark=self._spark)
+            extraction = extraction_of(self.pipeline_name, on_error=on_error, commit_interval=commit_interval)
+            return stages.run(self._target(), flows, spark=self._spark, extraction=extraction)
+
+    def extract(  # noqa: PLR0913 - the arguments are the page's
+        self,
+        data: Any,
+        *,
+        table_name: str | None = None,
+        write_disposition: Any = None,
+        columns: Any = None,
+        primary_key: Any = None,
+        schema: Schema | None = None,
+        max_parallel_items: int | None = None,
+        workers: int | None = None,
+        table_format: Any = None,
+        schema_contract: Any = None,
+        on_error: OnError | None = None,
+    ) -> ExtractInfo:
+        """Extract `data` into a package, and leave it for the next `run` to normalize and load.
+
+        The destination need not be known. Then the package waits in the working folder, or where the setting
+        `extract.package_storage` says, and a later run carries it to its destination. Spark is not started
+        for Python rows. The arguments are those of `run`.
+        """
+        with self._at_work():
+            flows = flows_of(
+                data,
+                table_name=table_name,
+                schema=schema,
+                write_disposition=write_disposition,
+                columns=columns,
+                primary_key=primary_key,
+                table_format=table_format,
+                schema_contract=schema_contract,
+            )
+            extraction = extraction_of(
+                self.pipeline_name,
+                max_parallel_items=max_parallel_items,
+                workers=workers,
+                on_error=on_error,
+            ).model_copy(update={"commit_interval": None})
+            if self.destination is not None:
+                self._check_dispositions(flows)
+                return stages.extract(self._target(), flows, spark=self._spark, extraction=extraction)
+            return stages.extract_to_wait(
+                flows,
+                pipeline_name=self.pipeline_name,
+                dataset_name=self.dataset_name,
+                workdir=WorkDir(self.working_dir),
+                extraction=extraction,
+                collector=self.collector,
+            )
 
     def dataset(self) -> Dataset:
         """Read what was loaded: `pipeline.dataset()["items"].df()`."""
         return stages.open_dataset(self._target(), spark=self._spark)
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """User code and the configuration know which pipeline runs."""
+        with during(pipeline=self), in_scope(pipeline_name=self.pipeline_name):
+            yield
 
     def _check_dispositions(self, flows: tuple[Flow, ...]) -> None:
         """Refuse what is known to be refused, before anything is started."""
@@ -125,6 +198,7 @@ class Pipeline:
             pipeline_name=self.pipeline_name,
             workdir=WorkDir(self.working_dir),
             spark=self._spark,
+            collector=self.collector,
         )
 
     def __repr__(self) -> str:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from penstock.interfaces import WithStateSync
-from penstock.pipeline.state import State, decode_state, new_state
+from penstock.package.extracted import Extracted
+from penstock.package.typed import from_typed
+from penstock.pipeline.state import State, decode_state, new_state, with_sources
 from penstock.schema import Schema, StoredSchema
 from penstock.schema.frozen import thaw
 
 if TYPE_CHECKING:
     from penstock.interfaces import JobClientBase, Ledger, StateInfo, StorageSchemaInfo
-    from penstock.package.extracted import Extracted
+    from penstock.package import Packages
     from penstock.pipeline.target import Target
 
 
@@ -66,6 +68,17 @@ def _stored_schema(ledger: Ledger, target: Target, name: str) -> StorageSchemaIn
         if isinstance(client, WithStateSync) and client.is_storage_initialized():
             return client.get_stored_schema()
     return None
+
+
+def after_pending(known: Known, packages: Packages) -> Known:
+    """What the pipeline will know once all packages are loaded that wait; extraction goes on from there."""
+    sealed = packages.to_roll_forward()
+    state = known.state if sealed is None else from_typed(thaw(sealed.state))
+    waiting = [*packages.with_status("extracted"), *packages.with_status("normalized")]
+    for package in sorted(waiting, key=lambda package: package.load_id):
+        if sealed is None or package.load_id != sealed.load_id:
+            state = from_typed(with_sources(state, Extracted.from_dict(package.extracted())))
+    return replace(known, state=state)
 
 
 def with_source_schema(schema: Schema, extracted: Extracted) -> Schema:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.config import BaseConfiguration, resolve_configuration
 from penstock.errors import LeaseLost, SlotTaken, in_stage
-from penstock.extract.settings import ExtractConfiguration
+from penstock.extract.report import ExtractInfo
 from penstock.extract.waves.elsewhere import Elsewhere
+from penstock.extract.waves.ledger import has_waves
 from penstock.interfaces import StateInfo
 from penstock.load.plan import next_sequence
 from penstock.load.report import LoadInfo, PackageReport
@@ -21,20 +24,26 @@ from penstock.package import Manifest, Package, Packages
 from penstock.package.extracted import Extracted
 from penstock.package.lease import Lease, held
 from penstock.package.trust import require_trust
-from penstock.pipeline.extracting import extract_flows
+from penstock.pipeline.boundaries import remove_old_boundaries
+from penstock.pipeline.extracting import Extracting
 from penstock.pipeline.places import ledger_of, package_root
-from penstock.pipeline.restore import Known, restore, with_source_schema
+from penstock.pipeline.restore import Known, after_pending, restore, with_source_schema
 from penstock.pipeline.settings import RunConfiguration
 from penstock.pipeline.state import ENGINE_VERSION, encode_state, with_sources, with_version
+from penstock.pipeline.waiting import WaitingRoom
 from penstock.schema import Schema
 from penstock.spark.own import SessionPool
-from penstock.spark.session import check_session, find_session
+from penstock.spark.session import check_session, find_session, target_master
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Generator, Sequence
+    from contextlib import AbstractContextManager
 
     from pyspark.sql import SparkSession
 
+    from penstock.errors import PenstockError
+    from penstock.extract.report import ExtractReport
+    from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Flow
     from penstock.pipeline.target import Target
     from penstock.schema import NamingConvention
@@ -45,19 +54,40 @@ Spec = TypeVar("Spec", bound=BaseConfiguration)
 class Runner:
     """Carries one call of `Pipeline.run` through the stages."""
 
-    def __init__(self, target: Target, *, spark: SparkSession | None) -> None:
-        needs = target.destination.capabilities.spark_needs
-        self._target = target
-        self._user = find_session(spark, target.settings, needs)
-        check_session(self._user, needs)
-        self._pool = SessionPool(self._user, needs)
+    def __init__(
+        self, target: Target, *, spark: SparkSession | None, extraction: ExtractConfiguration
+    ) -> None:
+        self._target, self._given = target, spark
         self._client = target.client()
-        self._packages = Packages.at(package_root(target, self._client, master=self._user.master))
+        root = package_root(target, self._client, master=target_master(spark, target.settings))
+        self._packages = Packages.at(root)
         self._ledger = ledger_of(self._client, self._packages.store)
         self._rules = self._settings(LoaderConfiguration, "load")
         self._habits = self._settings(RunConfiguration, "run")
+        self._extraction = extraction
         self._seconds: dict[str, float] = {}
         self._notes: list[str] = []
+        self._failed: dict[str, PenstockError] = {}
+
+    @cached_property
+    def _pool(self) -> SessionPool:
+        """Made when Spark is first needed: extraction alone may do without."""
+        needs = self._target.destination.capabilities.spark_needs
+        user = find_session(self._given, self._target.settings, needs)
+        check_session(user, needs)
+        return SessionPool(user, needs)
+
+    def extract(self, flows: Sequence[Flow]) -> ExtractInfo:
+        """Extract, and leave the packages for a later run. Spark is not started for Python rows."""
+        reports: list[ExtractReport] = []
+        with self._lease() as lease, self._client:
+            made = self._extracting(lease, pending=True).extract(flows, reports.append)
+            ready = {package.load_id for packages in made for package in packages}
+        return ExtractInfo(
+            pipeline_name=self._target.pipeline_name,
+            location=self._packages.store.path(""),
+            packages=tuple(report for report in reports if report.load_id in ready),
+        )
 
     def run(self, flows: Sequence[Flow]) -> LoadInfo:
         """Pending packages never hide new data: they are finished first, and both are reported.
@@ -65,12 +95,7 @@ class Runner:
         One run of a pipeline at a time: a second one is refused while this one lives.
         """
         try:
-            with held(
-                self._packages.store,
-                pipeline=self._target.pipeline_name,
-                times=self._habits.lease_times,
-                on_lost=self._pool.interrupt,
-            ) as lease:
+            with self._lease(on_lost=self._pool.interrupt) as lease:
                 reports = self._run(flows, lease)
         finally:
             self._pool.close()
@@ -82,14 +107,19 @@ class Runner:
             packages=tuple(reports),
             seconds=self._seconds,
             notes=(*self._notes, *self._pool.notes),
+            failed_resources=self._failed,
         )
 
     def _run(self, flows: Sequence[Flow], lease: Lease) -> list[PackageReport]:
         try:
             with self._client:
                 reports = self._finish_pending(lease)
-                for package in self._extract(flows):
-                    reports += self._normalize_and_load(package, lease)
+                # Closed at once when a load fails: generators of users are in the middle of something.
+                with closing(self._extract(flows, lease)) as packages:
+                    for package in packages:
+                        reports += self._normalize_and_load(package, lease)
+                lease.check()
+                remove_old_boundaries(self._packages, self._known().state)
         except Exception as error:
             # Whatever broke, it broke because our jobs were stopped.
             if lease.is_lost and not isinstance(error, LeaseLost):
@@ -98,9 +128,13 @@ class Runner:
         return reports
 
     def _finish_pending(self, lease: Lease) -> list[PackageReport]:
-        """A sealed package is rolled forward, an extracted one goes on; `extract_flows` has the others."""
+        """A sealed package is rolled forward, an extracted one goes on, one that is neither goes.
+
+        One with waves of work items stays: extraction knows whether it goes on.
+        """
         reports: list[PackageReport] = []
         self._packages.tidy(self._habits.retention)
+        self._waiting_room().carry_to(self._packages, times=self._habits.lease_times)
         sealed = self._packages.to_roll_forward()
         if sealed is None and not self._packages.slots.last():
             require_trust(self._packages.store)
@@ -108,31 +142,51 @@ class Runner:
             finish(sealed, self._into(sealed, lease), state=_state_row(sealed))
         elif sealed is not None:
             reports.append(self._load(sealed, lease))
+        for package in self._packages.with_status("new"):
+            if not has_waves(package.store):
+                package.delete()
         unsealed = [*self._packages.with_status("extracted"), *self._packages.with_status("normalized")]
         for package in sorted(unsealed, key=lambda package: package.load_id):
             reports += self._normalize_and_load(package, lease)
         return reports
 
-    def _extract(self, flows: Sequence[Flow]) -> list[Package]:
-        if not flows:
-            return []
-        started = time.monotonic()
-        packages, infos = extract_flows(
-            flows,
-            self._packages,
-            elsewhere=Elsewhere(self._pool.session),
-            known=self._known,
+    def _extract(self, flows: Sequence[Flow], lease: Lease) -> Generator[Package]:
+        """The packages of new data, each when it is ready: loading it and reading on take turns."""
+        extracting = self._extracting(lease, pending=False, elsewhere=Elsewhere(self._pool.session))
+        for packages in extracting.extract(flows, self._hear):
+            yield from packages
+
+    def _extracting(self, lease: Lease, *, pending: bool, elsewhere: Elsewhere | None = None) -> Extracting:
+        def after_all(schema_name: str | None) -> Known:
+            return after_pending(self._known(schema_name), self._packages)
+
+        return Extracting(
+            packages=self._packages,
+            known=after_all if pending else self._known,
             naming=self._naming,
+            settings=self._extraction,
+            check=lease.check,
             dispositions=frozenset(self._target.destination.capabilities.supported_write_dispositions),
-            workload=self._settings(ExtractConfiguration, "extract").workload,
+            collector=self._target.collector,
+            elsewhere=elsewhere,
         )
+
+    def _hear(self, report: ExtractReport) -> None:
+        """Take note of what the extraction of a package came to."""
+        self._seconds["extract"] = self._seconds.get("extract", 0.0) + report.seconds
         self._notes += [
             f"of {name} {count:,} could not be written: see the table _dlt_quarantine"
-            for info in infos
-            for name, count in info.put_aside.items()
+            for name, count in report.put_aside.items()
         ]
-        self._took("extract", started)
-        return packages
+        self._failed.update(report.failures)
+
+    def _lease(self, on_lost: Callable[[], None] | None = None) -> AbstractContextManager[Lease]:
+        return held(
+            self._packages.store,
+            pipeline=self._target.pipeline_name,
+            times=self._habits.lease_times,
+            on_lost=on_lost,
+        )
 
     def _normalize_and_load(self, package: Package, lease: Lease) -> list[PackageReport]:
         started = time.monotonic()
@@ -188,6 +242,13 @@ class Runner:
             packages=self._packages,
             check=lease.check,
             retention=self._habits.retention,
+        )
+
+    def _waiting_room(self) -> WaitingRoom:
+        return WaitingRoom(
+            pipeline_name=self._target.pipeline_name,
+            workdir=self._target.workdir,
+            storage=self._extraction.package_storage,
         )
 
     def _is_committed(self, manifest: Manifest) -> bool:

@@ -9,30 +9,72 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.config import read_settings
+from penstock.config import read_settings, resolve_configuration
 from penstock.errors import MissingExtra
 from penstock.interfaces import DestinationClientDwhConfiguration
+from penstock.interfaces.progress import Collector
 from penstock.pipeline.target import Target, default_schema_name
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from penstock.config import Settings
     from penstock.dataset.dataset import Dataset
+    from penstock.extract.report import ExtractInfo
+    from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Destination, Flow
+    from penstock.interfaces.landing import FrameHook, LandedFrame
     from penstock.load.report import LoadInfo
     from penstock.pipeline.workdir import WorkDir
 
 
-def run(target: Target, flows: Sequence[Flow], *, spark: SparkSession | None) -> LoadInfo:
+def run(
+    target: Target, flows: Sequence[Flow], *, spark: SparkSession | None, extraction: ExtractConfiguration
+) -> LoadInfo:
     """Everything that `Pipeline.run` does."""
     _require_spark()
     from penstock.pipeline.runner import Runner
 
-    return Runner(target, spark=spark).run(flows)
+    return Runner(target, spark=spark, extraction=extraction).run(flows)
+
+
+def extract(
+    target: Target, flows: Sequence[Flow], *, spark: SparkSession | None, extraction: ExtractConfiguration
+) -> ExtractInfo:
+    """What `Pipeline.extract` does where the destination is known."""
+    _require_spark()
+    from penstock.pipeline.runner import Runner
+
+    return Runner(target, spark=spark, extraction=extraction).extract(flows)
+
+
+def extract_to_wait(
+    flows: Sequence[Flow],
+    *,
+    pipeline_name: str,
+    dataset_name: str,
+    workdir: WorkDir,
+    extraction: ExtractConfiguration,
+    collector: Collector,
+) -> ExtractInfo:
+    """What `Pipeline.extract` does without a destination: pyspark need not even be installed."""
+    from penstock.pipeline.settings import RunConfiguration
+    from penstock.pipeline.waiting import WaitingRoom
+
+    room = WaitingRoom(pipeline_name=pipeline_name, workdir=workdir, storage=extraction.package_storage)
+    habits = resolve_configuration(
+        RunConfiguration, settings=read_settings(), sections=("run",), pipeline_name=pipeline_name
+    )
+    return room.extract(
+        flows,
+        dataset_name=dataset_name,
+        settings=extraction,
+        times=habits.lease_times,
+        collector=collector,
+    )
 
 
 def read_items(flow: Flow) -> Iterator[Any]:
@@ -40,6 +82,13 @@ def read_items(flow: Flow) -> Iterator[Any]:
     from penstock.extract.reading import read_items as found
 
     return found(flow)
+
+
+def land_frame(frame: DataFrame, address: str, *, hook: FrameHook | None = None) -> LandedFrame:
+    """A DataFrame that a resource gave becomes files, written by its own session."""
+    from penstock.spark.landing import land_frame as found
+
+    return found(frame, address, hook=hook)
 
 
 def open_dataset(target: Target, *, spark: SparkSession | None) -> Dataset:
@@ -72,6 +121,7 @@ def open_target(
     pipeline_name: str,
     workdir: WorkDir,
     spark: SparkSession | None,
+    collector: Collector | None = None,
 ) -> Target:
     """A destination with the place that its settings say; nothing is opened yet."""
     settings = read_settings()
@@ -94,6 +144,7 @@ def open_target(
         config=config,
         settings=settings,
         workdir=workdir,
+        collector=collector or Collector(),
     )
 
 

@@ -83,12 +83,17 @@ def decode_state(text: str) -> State:
 
 
 def with_sources(state: State, extracted: Extracted) -> State:
-    """The state after a package: what its resources remember, and the name of its schema.
+    """The state after a package: what its source remembers, and the name of its schema.
 
-    Everything in it can be written as JSON. A package that does not know leaves the state as it is.
+    Everything in it can be written as JSON. Other sources are left as they are: a package that waited may
+    know less of them than the state does. A package that does not know leaves its own source alone too.
     """
-    names = state["schema_names"]
-    named = names if extracted.schema_name in names else [*names, extracted.schema_name]
-    sources = state.get("sources", {}) if extracted.state is None else thaw(extracted.state)
+    name, names = extracted.schema_name, state["schema_names"]
+    named = names if name in names else [*names, name]
+    sources = dict(state.get("sources", {}))
+    if extracted.state is not None:
+        sources.pop(name, None)
+        if name in extracted.state:
+            sources[name] = thaw(extracted.state[name])
     plain: State = to_typed({**state, "schema_names": named, "sources": sources})
     return plain

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from penstock.interfaces.progress import Collector
 from penstock.schema import Schema, naming
 from penstock.schema.stored import MAX_NAME_LENGTH
 
@@ -34,6 +35,7 @@ class Target:
     config: DestinationClientConfiguration
     settings: Settings
     workdir: WorkDir
+    collector: Collector = field(default_factory=Collector)
 
     @property
     def destination_type(self) -> str:

@@ -46,6 +46,10 @@ class WorkDir:
         """The state as it was after the last load from this machine."""
         return _read(self.path / "state.json")
 
+    def schema(self, name: str) -> dict[str, Any] | None:
+        """A schema as it was after the last load from this machine."""
+        return _read(self.path / "schemas" / f"{name}.schema.json")
+
 
 def _write(path: Path, document: Mapping[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)

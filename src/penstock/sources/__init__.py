@@ -7,6 +7,7 @@ Touches: interfaces, schema, config, errors.
 
 from typing import Any
 
+from penstock.interfaces.incremental import Incremental as incremental  # noqa: N813 - dlt's name for it
 from penstock.sources.factory import SourceFactory
 from penstock.sources.given import flows_of
 from penstock.sources.resource import Resource
@@ -31,5 +32,6 @@ __all__ = [
     "TDataItem",
     "TDataItems",
     "flows_of",
+    "incremental",
     "windows",
 ]

@@ -72,7 +72,7 @@ class Resource(Stepped):
                 is_transformer=takes_item,
                 hints=hints,
                 selected=selected,
-            ),
+            ).with_cursor(),
             parent=data_from,
         )
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.errors import UsageError
 
@@ -13,7 +14,25 @@ if TYPE_CHECKING:
 Bound = TypeVar("Bound", int, date, datetime)
 
 
-def windows(start: Bound, end: Bound, every: int | timedelta) -> Iterator[tuple[Bound, Bound]]:
+@dataclass(frozen=True, slots=True)
+class Windows(Generic[Bound]):
+    """A range and the length of its windows; may be iterated over as often as needed."""
+
+    start: Bound
+    end: Bound
+    step: Any
+
+    def __iter__(self) -> Iterator[tuple[Bound, Bound]]:
+        first: Any = self.start
+        end: Any = self.end
+        while first < end:
+            # A step may lead past the end of the calendar.
+            until = end if end - first <= self.step else first + self.step
+            yield first, until
+            first = until
+
+
+def windows(start: Bound, end: Bound, every: int | timedelta) -> Windows[Bound]:
     """Cut the range from `start` to before `end` into windows of `every`, as pairs of a start and an end.
 
     The end of a window is the start of the next one and does not belong to it; the last window may be
@@ -25,14 +44,7 @@ def windows(start: Bound, end: Bound, every: int | timedelta) -> Iterator[tuple[
     >>> [str(first) for first, _ in windows(date(2024, 1, 1), date(2024, 1, 20), 7)]
     ['2024-01-01', '2024-01-08', '2024-01-15']
     """
-    first: Any = start
-    last: Any = end
-    step = _step(first, last, every)
-    while first < last:
-        # A step may lead past the end of the calendar.
-        until = last if last - first <= step else first + step
-        yield first, until
-        first = until
+    return Windows(start, end, _step(start, end, every))
 
 
 def _step(start: Any, end: Any, every: Any) -> Any:

@@ -30,11 +30,12 @@ def extracted(data: Any, package: Package, *, state: dict[str, Any] | None = Non
     return extract(flow, package, schema_name=flow.name or "shop", naming=naming(), state=kept, **more)
 
 
-def rows_of(package: Package, done: Extraction) -> dict[str, list[Any]]:
-    """The rows of each table, as the files hold them."""
+def rows_of(package: Package, done: Extraction, data_format: str | None = None) -> dict[str, list[Any]]:
+    """The rows of each table, as the files hold them; with `data_format` only those that stand so."""
     return {
         table.table: [
             json.loads(text) for text in pq.read_table(f"{package.path}/{table.folder}")["row"].to_pylist()
         ]
         for table in done.extracted.tables
+        if data_format in {None, table.data_format}
     }

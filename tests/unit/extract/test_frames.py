@@ -1,22 +1,32 @@
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+import uuid
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.unit.extract.reading import extracted, rows_of
 
 import penstock
-from penstock.extract.frames import pages_of
+from penstock.errors import ResourceFailed, UnsupportedData
+from penstock.extract.frames import batches_of, landable
+from penstock.extract.plan import Rotation, Workload
+from penstock.extract.typedparts import TypedPartWriter
+from penstock.interfaces.columns import file_name, key_of
 from penstock.package import Package, Packages
-from penstock.package.tags import DATE, DATETIME, DECIMAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from penstock.extract.run import Extraction
+    from penstock.package.extracted import ExtractedTable
 
 TABLE = pa.table(
     {
@@ -27,22 +37,6 @@ TABLE = pa.table(
         "tags": [["a"], []],
     }
 )
-ROWS = [
-    {
-        "id": 1,
-        "on": DATE + "2024-01-02",
-        "at": DATETIME + "2024-01-02T03:00:00+00:00",
-        "price": DECIMAL + "1.50",
-        "tags": ["a"],
-    },
-    {
-        "id": 2,
-        "on": None,
-        "at": DATETIME + "2024-01-02T03:00:00+00:00",
-        "price": DECIMAL + "2.00",
-        "tags": [],
-    },
-]
 
 
 class Polars:
@@ -71,6 +65,21 @@ def package(tmp_path: Path) -> Package:
     return Packages.at(str(tmp_path)).package("17.5")
 
 
+def files_of(package: Package, table: ExtractedTable) -> pa.Table:
+    return pq.read_table(f"{package.path}/{table.folder}")
+
+
+def typed_rows(package: Package, done: Extraction) -> list[dict[str, Any]]:
+    return [row for table in done.extracted.tables for row in files_of(package, table).to_pylist()]
+
+
+def one(values: pa.Array) -> tuple[Any, list[Any]]:
+    """A column that was landed: the type that Spark reads, and its values."""
+    batch = landable(pa.record_batch({"x": values}))
+    (column,) = batch.columns["fields"]
+    return column["type"], batch.rows["x"].to_pylist()
+
+
 @pytest.mark.parametrize(
     "frame",
     [
@@ -83,17 +92,179 @@ def package(tmp_path: Path) -> Package:
     ],
     ids=["table", "batch", "reader", "pandas", "polars", "lazy"],
 )
-def test_a_frame_is_loaded_as_the_rows_it_holds(package: Package, frame: Any) -> None:
+def test_a_frame_lands_typed_in_files_with_its_columns(package: Package, frame: Any) -> None:
     done = extracted(frame, package, table_name="t")
 
-    assert rows_of(package, done) == {"t": ROWS}
+    (table,) = done.extracted.tables
+    assert (table.data_format, table.rows, table.files) == ("typed", 2, 1)
+    assert table.columns is not None
+    kinds = {key_of(column): column["type"] for column in table.columns["fields"]}
+    assert {key: kind for key, kind in kinds.items() if isinstance(kind, str)} == {
+        "id": "long",
+        "on": "date",
+        "at": "timestamp",
+        "price": kinds["price"],
+    }
+    assert kinds["tags"]["elementType"] == "string"
+    assert kinds["price"].startswith("decimal(")
+    found = files_of(package, table)
+    assert found.schema.field("at").type == pa.timestamp("us", "UTC")
+    assert found["id"].to_pylist() == [1, 2]
+    assert found["price"].to_pylist() == [Decimal("1.50"), Decimal("2.00")]
 
 
-def test_frames_can_be_yielded_beside_rows_and_pass_steps_as_one_item(package: Package) -> None:
+@pytest.mark.parametrize(
+    ("values", "kind", "landed"),
+    [
+        (pa.array([1, None], pa.int8()), "byte", [1, None]),
+        (pa.array([1], pa.uint8()), "long", [1]),
+        (pa.array([2**32 - 1], pa.uint32()), "long", [2**32 - 1]),
+        (pa.array([5], pa.uint64()), "long", [5]),
+        (pa.array([2**64 - 1], pa.uint64()), "decimal(20,0)", [Decimal(2**64 - 1)]),
+        (pa.array([1.5], pa.float16()), "float", [1.5]),
+        (pa.array(["a"], pa.large_string()), "string", ["a"]),
+        (pa.array(["a"], pa.string_view()), "string", ["a"]),
+        (pa.array(["a", "a"]).dictionary_encode(), "string", ["a", "a"]),
+        (pa.array([b"ab"], pa.binary(2)), "binary", [b"ab"]),
+        (pa.array([b"ab"], pa.large_binary()), "binary", [b"ab"]),
+        (pa.array([Decimal("1.5")], pa.decimal128(5, 2)), "decimal(5,2)", [Decimal("1.50")]),
+        (pa.array([Decimal(500)], pa.decimal128(5, -2)), "decimal(7,0)", [Decimal(500)]),
+        (pa.array([Decimal("1.5")], pa.decimal256(50, 2)), "decimal(38,2)", [Decimal("1.50")]),
+        (pa.array([Decimal(10) ** 45], pa.decimal256(50, 2)), "string", [f"1{'0' * 45}.00"]),
+        (pa.array([date(2024, 1, 2)], pa.date64()), "date", [date(2024, 1, 2)]),
+        (
+            pa.array([1_704_164_400_000_000_999], pa.timestamp("ns")),
+            "timestamp",
+            [datetime(2024, 1, 2, 3, tzinfo=UTC)],
+        ),
+        (
+            pa.array([datetime(2024, 1, 2, 3)], pa.timestamp("s")),
+            "timestamp",
+            [datetime(2024, 1, 2, 3, tzinfo=UTC)],
+        ),
+        (
+            pa.array([datetime(2024, 1, 2, 3, tzinfo=UTC)], pa.timestamp("us", "Europe/Berlin")),
+            "timestamp",
+            [datetime(2024, 1, 2, 3, tzinfo=UTC)],
+        ),
+        (pa.array([timedelta(seconds=2)], pa.duration("ns")), "long", [2_000_000]),
+        (pa.array([timedelta(seconds=2)], pa.duration("s")), "long", [2_000_000]),
+        (pa.array([uuid.UUID(int=1)], pa.uuid()), "string", [str(uuid.UUID(int=1))]),
+    ],
+    ids=lambda value: str(value.type) if isinstance(value, pa.Array) else "",
+)
+def test_every_type_has_its_rule(values: pa.Array, kind: str, landed: list[Any]) -> None:
+    assert one(values) == (kind, landed)
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        (pa.array([time(1, 2, 3)], pa.time32("s")), "01:02:03"),
+        (pa.array([time(1, 2, 3, 500000)], pa.time32("ms")), "01:02:03.500000"),
+        (pa.array([time(1, 2, 3, 4)], pa.time64("ns")), "01:02:03.000004"),
+    ],
+)
+def test_a_time_of_day_is_the_text_that_rows_of_python_have(values: pa.Array, text: str) -> None:
+    batch = landable(pa.record_batch({"x": values}))
+
+    assert batch.columns["fields"][0]["metadata"] == {"kind": "time"}
+    assert batch.rows["x"].to_pylist() == [text] == [values[0].as_py().isoformat()]
+
+
+def test_nested_values_keep_their_form_and_follow_the_same_rules() -> None:
+    values = pa.array(
+        [
+            [{"n": 1, "at": datetime(2024, 1, 2, tzinfo=UTC), "none": None, "empty": {}, "m": [("k", 1)]}],
+            None,
+        ],
+        pa.large_list(
+            pa.struct(
+                {
+                    "n": pa.uint16(),
+                    "at": pa.timestamp("ns", "UTC"),
+                    "none": pa.null(),
+                    "empty": pa.struct([]),
+                    "m": pa.map_(pa.string(), pa.uint8()),
+                }
+            )
+        ),
+    )
+
+    kind, landed = one(values)
+
+    assert {inner["name"]: inner["type"] for inner in kind["elementType"]["fields"]} == {
+        "n": "long",
+        "at": "timestamp",
+        "m": {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": True},
+    }
+    assert landed == [[{"n": 1, "at": datetime(2024, 1, 2, tzinfo=UTC), "m": [("k", 1)]}], None]
+
+
+def test_what_holds_nothing_is_left_out_and_its_rows_are_kept() -> None:
+    batch = landable(
+        pa.record_batch({"none": pa.nulls(3), "empty": [{}, {}, None], "nothings": [[None], [], None]})
+    )
+
+    assert batch.columns["fields"] == []
+    assert batch.rows.num_rows == 3
+
+
+@pytest.mark.parametrize(
+    ("batch", "message"),
+    [
+        (pa.record_batch([pa.array([1]), pa.array([2])], names=["a", "a"]), "column a: its name stands"),
+        (pa.record_batch({"i": pa.array([(1, 2, 3)], pa.month_day_nano_interval())}), "column i: .*interval"),
+        (
+            pa.record_batch({"s": [{"u": None}]}).set_column(
+                0,
+                "s",
+                pa.StructArray.from_arrays(
+                    [pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])])], ["u"]
+                ),
+            ),
+            "column s.u: .*union",
+        ),
+    ],
+)
+def test_what_files_cannot_hold_is_refused_by_the_name_of_its_column(
+    batch: pa.RecordBatch, message: str
+) -> None:
+    with pytest.raises(UnsupportedData, match=message):
+        landable(batch)
+
+
+def test_odd_names_stand_in_files_under_plain_ones(package: Package) -> None:
+    keys = ["a", "A", "a.b", "we ird", 'q"`', "", "_metadata", "c_0123456789abcdef", "ü", "c"]
+    frame = pa.table([pa.array([index]) for index in range(len(keys))], names=keys)
+
+    done = extracted(frame, package, table_name="t")
+
+    (table,) = done.extracted.tables
+    assert table.columns is not None
+    found = files_of(package, table)
+    assert [key_of(column) for column in table.columns["fields"]] == keys
+    assert [found[column["name"]].to_pylist() for column in table.columns["fields"]] == [
+        [index] for index in range(len(keys))
+    ]
+    assert len({name.lower() for name in found.schema.names}) == len(keys)
+
+
+@given(keys=st.lists(st.text(max_size=6), unique=True, max_size=20))
+def test_names_in_files_differ_where_keys_do_even_for_those_who_know_no_case(keys: list[str]) -> None:
+    names = [file_name(key) for key in keys]
+
+    assert len({name.lower() for name in names}) == len(keys)
+    assert all(name.replace("_", "a").isalnum() and name.isascii() for name in names)
+
+
+def test_frames_and_rows_of_one_table_stand_side_by_side(package: Package) -> None:
     def frames() -> Iterator[Any]:
         yield TABLE.select(["id"])
         yield {"id": 3}
         yield pd.DataFrame({"id": [4]})
+        yield pa.table({"id": ["five"]})
+        yield pa.table({"id": [6], "more": [True]})
 
     seen: list[str] = []
 
@@ -101,12 +272,23 @@ def test_frames_can_be_yielded_beside_rows_and_pass_steps_as_one_item(package: P
         seen.append(type(item).__name__)
         return item
 
-    resource = penstock.resource(frames).add_step(look)
+    resource = penstock.resource(frames).add_map(look)
 
     done = extracted(resource, package)
 
-    assert [row["id"] for row in rows_of(package, done)["frames"]] == [1, 2, 3, 4]
-    assert seen == ["Table", "dict", "DataFrame"]
+    assert seen == ["Table", "dict", "DataFrame", "Table", "Table"]
+    assert [(one.table, one.data_format, one.rows) for one in done.extracted.tables] == [
+        ("frames", "typed", 4),
+        ("frames", "rows", 1),
+        ("frames", "typed", 1),
+    ]
+    first, _, texts = done.extracted.tables
+    assert first.columns is not None
+    assert [column["name"] for column in first.columns["fields"]] == ["id", "more"]
+    assert (first.files, first.resource) == (2, "frames")
+    assert files_of(package, texts)["id"].to_pylist() == ["five"]
+    assert rows_of(package, done, "rows") == {"frames": [{"id": 3}]}
+    assert (done.info.rows, done.info.resources) == (6, {"frames": 6})
 
 
 def test_a_limit_counts_a_frame_as_one_item_or_its_rows(package: Package) -> None:
@@ -120,18 +302,71 @@ def test_a_limit_counts_a_frame_as_one_item_or_its_rows(package: Package) -> Non
     assert (by_items.info.rows, by_rows.info.rows) == (4, 4)
 
 
-def test_a_large_frame_is_taken_in_pages() -> None:
-    pages = pages_of(pa.table({"n": range(25_000)}))
+def test_a_large_frame_is_taken_in_row_groups_and_files_are_rotated(package: Package) -> None:
+    frame = pa.table({"n": range(25_000)})
+    rotation = Rotation(row_group_bytes=40_000, file_bytes=100_000)
 
-    assert pages is not None
-    assert [len(page) for page in pages] == [10_000, 10_000, 5_000]
+    done = extracted(frame, package, table_name="t", rotation=rotation)
+
+    (table,) = done.extracted.tables
+    assert (table.rows, table.bytes, table.files) == (25_000, 200_000, 2)
+    paths = [f"{package.path}/{table.folder}/{name}" for name in package.store.names(table.folder)]
+    assert [pq.ParquetFile(path).metadata.num_row_groups for path in paths] == [3, 2]
+    assert files_of(package, table)["n"].to_pylist() == list(range(25_000))
 
 
-def test_a_missing_number_of_pandas_is_null(package: Package) -> None:
-    done = extracted(pd.DataFrame({"n": [1.5, float("nan")]}), package, table_name="t")
+def test_small_frames_share_a_row_group(package: Package) -> None:
+    def frames() -> Iterator[Any]:
+        for number in range(100):
+            yield pa.table({"n": [number]})
 
-    assert rows_of(package, done) == {"t": [{"n": 1.5}, {"n": None}]}
+    (table,) = extracted(penstock.resource(frames), package).extracted.tables
+
+    assert (table.rows, table.files) == (100, 1)
+    assert files_of(package, table).num_rows == 100
 
 
-def test_what_is_no_frame_has_no_pages() -> None:
-    assert pages_of({"a": 1}) is None
+def test_the_rest_of_a_large_frame_does_not_keep_all_of_it(package: Package) -> None:
+    batches = list(batches_of(pa.table({"n": range(100_001)}), "arrow", Rotation()))
+    writer = TypedPartWriter(package.store, "data", Rotation(), batches[0].columns)
+
+    for batch in batches:
+        writer.write(batch)
+
+    assert [batch.rows.num_rows for batch in batches] == [100_000, 1]
+    assert [rows.get_total_buffer_size() for rows in writer._held] == [8]
+    writer.close()
+
+
+def test_a_missing_number_of_pandas_is_null_and_its_index_is_left_out(package: Package) -> None:
+    frame = pd.DataFrame({"n": [1.5, float("nan")]}, index=pd.Index([7, 8], name="key"))
+
+    done = extracted(frame, package, table_name="t")
+
+    assert typed_rows(package, done) == [{"n": 1.5}, {"n": None}]
+
+
+def test_a_frame_without_rows_lands_nothing(package: Package) -> None:
+    done = extracted(pa.table({"a": pa.array([], pa.int64())}), package, table_name="t")
+
+    assert (done.info.rows, done.extracted.tables) == (0, ())
+
+
+def test_a_column_that_arrow_cannot_type_is_an_error_of_the_resource(package: Package) -> None:
+    with pytest.raises(ResourceFailed, match="column mixed"):
+        extracted(pd.DataFrame({"mixed": [1, "x"]}), package, table_name="t")
+
+
+def test_a_resource_that_fails_takes_its_frames_with_it(package: Package) -> None:
+    def good() -> Iterator[Any]:
+        yield pa.table({"id": [1]})
+
+    def bad() -> Iterator[Any]:
+        yield pa.table({"id": [2]})
+        raise ZeroDivisionError
+
+    resources = [penstock.resource(each, table_name="t") for each in (good, bad)]
+    done = extracted(resources, package, workload=Workload(on_error="continue"))
+
+    assert typed_rows(package, done) == [{"id": 1}]
+    assert done.info.resources == {"good": 1, "bad": 0}

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.extract.reading import extracted, rows_of
 
 import penstock
-from penstock.errors import ResourceFailed, RowNotEncodable, UnsupportedData, UsageError
+from penstock.errors import ResourceFailed, RowNotEncodable, UsageError
 from penstock.extract.plan import Rotation, Workload
 from penstock.package import Package, Packages
 from penstock.package.tags import DATE, DATETIME, DECIMAL
@@ -304,10 +304,3 @@ def test_metrics_are_part_of_the_report(package: Package) -> None:
         yield 1
 
     assert extracted(rows, package).info.metrics == {"rows": {"pages": 3}}
-
-
-def test_a_frame_of_spark_is_accepted_and_its_extraction_is_told_to_come_later(package: Package) -> None:
-    frame = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})()
-
-    with pytest.raises(UnsupportedData, match="frames that live in Spark are not extracted yet"):
-        extracted(frame, package, table_name="t")

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def held(writers: Writers) -> int:
-    return sum(writer.parts.held for writer in writers.tables.values())
+    return sum(writer.parts.held for writer in writers.all)
 
 
 def opened(writers: Writers) -> int:
-    return sum(writer.parts.is_open for writer in writers.tables.values())
+    return sum(writer.parts.is_open for writer in writers.all)
 
 
 @given(sizes=st.lists(st.tuples(st.integers(0, 20), st.integers(1, 60)), max_size=80))
@@ -41,8 +41,7 @@ def test_memory_and_open_files_are_bounded_whatever_comes(
             assert opened(writers) <= 3
 
     found = {
-        name: pq.read_table(store.path(writer.folder))["row"].to_pylist()
-        for name, writer in writers.tables.items()
+        writer.table: pq.read_table(store.path(writer.folder))["row"].to_pylist() for writer in writers.all
     }
     assert {name: sorted(texts) for name, texts in found.items()} == {
         name: sorted(texts) for name, texts in expected.items()

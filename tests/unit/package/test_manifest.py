@@ -63,13 +63,13 @@ def test_the_hash_does_not_change_from_release_to_release() -> None:
     )
 
     assert manifest.to_json().decode() == (
-        '{"format_version":2,"load_id":"1794709965.511098","sequence":1,"pipeline_name":"shop",'
+        '{"format_version":3,"load_id":"1794709965.511098","sequence":1,"pipeline_name":"shop",'
         '"dataset_name":"lake","schema_name":"shop","tables":[{"table":"items","job":"items.x.0.reference",'
         '"write_disposition":"append","data":null,"rows":null}],"folders":[],"schema_before":null,"schema":{"b":1,"a":"ü"},"state":{}}'
     )
-    assert manifest.content_hash == "5f507ff41734abdbdc607e8d1b1d2e298fe3d4eaeb1eb77c6ce9c742e2f3e443"
+    assert manifest.content_hash == "8c7972bd7f74fdf3ee959cdd488205f1a6c19a4bf851df30dae722defbc37f41"
 
 
 def test_a_manifest_of_a_later_format_is_refused() -> None:
-    with pytest.raises(UnsupportedVersion, match="a sealed manifest has version 3"):
-        Manifest.from_dict({"format_version": 3})
+    with pytest.raises(UnsupportedVersion, match="a sealed manifest has version 4"):
+        Manifest.from_dict({"format_version": 4})

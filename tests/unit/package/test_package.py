@@ -162,16 +162,16 @@ def test_a_job_file_of_a_later_format_is_refused(packages: Packages) -> None:
     package = packages.package("17.5")
     package.store.put(f"new_jobs/{NAME}", as_json({**job(package).to_dict(), "format_version": 99}))
 
-    with pytest.raises(UnsupportedVersion, match="has version 99, this release supports up to 2"):
+    with pytest.raises(UnsupportedVersion, match="has version 99, this release supports up to 3"):
         package.job(NAME)
 
 
 @pytest.mark.parametrize(
-    "part", ["format_version", "load_id", "data", "columns", "data_format", "rows", "projection"]
+    "part", ["format_version", "load_id", "data", "columns", "data_format", "rows", "projection", "more"]
 )
 def test_a_job_file_that_lacks_a_part_is_damaged(packages: Packages, part: str) -> None:
     package = packages.package("17.5")
-    whole = {"format_version": 2, **job(package).to_dict()}
+    whole = {"format_version": 3, **job(package).to_dict()}
     package.store.put(f"new_jobs/{NAME}", as_json({key: whole[key] for key in whole if key != part}))
 
     with pytest.raises(PackageDamaged, match=f"{NAME} cannot be read: .*{part}"):
@@ -198,7 +198,7 @@ def test_a_job_file_that_lacks_a_part_is_damaged(packages: Packages, part: str) 
 )
 def test_a_job_file_with_a_wrong_part_is_damaged(packages: Packages, wrong: Any) -> None:
     package = packages.package("17.5")
-    content = {"format_version": 2, **job(package).to_dict(), **wrong} if isinstance(wrong, dict) else wrong
+    content = {"format_version": 3, **job(package).to_dict(), **wrong} if isinstance(wrong, dict) else wrong
     package.store.put(f"new_jobs/{NAME}", as_json(content))
 
     with pytest.raises(PackageDamaged):

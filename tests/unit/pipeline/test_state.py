@@ -122,10 +122,13 @@ def test_the_state_after_a_package_has_what_its_resources_remember_and_is_plain_
         schema_name="hub", state={"hub": to_typed({"at": datetime(2024, 1, 2, tzinfo=UTC)})}
     )
 
-    after = with_sources({**FRESH, "sources": {"old": 1}}, extracted)
+    after = with_sources({**FRESH, "sources": {"old": 1, "hub": {"at": 0}}}, extracted)
 
     assert json.loads(json.dumps(after)) == after
-    assert decode_state(encode_state(after))["sources"] == {"hub": {"at": datetime(2024, 1, 2, tzinfo=UTC)}}
+    assert decode_state(encode_state(after))["sources"] == {
+        "old": 1,
+        "hub": {"at": datetime(2024, 1, 2, tzinfo=UTC)},
+    }
     assert after["schema_names"] == [*FRESH["schema_names"], "hub"]
 
 

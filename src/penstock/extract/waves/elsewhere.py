@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
+from penstock.errors import PenstockError
 from penstock.extract.nodes import Node
 from penstock.extract.waves.landed import Landed, landed_tables
 from penstock.extract.waves.run import run_waves
 from penstock.extract.waves.there import ASIDE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from pyspark.sql import SparkSession
 
+    from penstock.extract.cursor.cursors import Cursors
     from penstock.extract.plan import Workload
     from penstock.extract.tables import TableBook
+    from penstock.extract.waves.ledger import Wave
     from penstock.extract.waves.split import WaveWork
     from penstock.package import Package
-    from penstock.package.extracted import ExtractedTable
 
 
 class Elsewhere:
@@ -29,17 +31,46 @@ class Elsewhere:
     def __init__(self, sessions: Callable[[], AbstractContextManager[SparkSession]]) -> None:
         self._sessions = sessions
 
-    def run(self, works: Iterable[WaveWork], package: Package, book: TableBook, load: Workload) -> Landed:
+    def run(
+        self,
+        works: Iterable[WaveWork],
+        package: Package,
+        book: TableBook,
+        *,
+        load: Workload,
+        cursors: Cursors,
+        tell: Callable[[Mapping[str, int]], None],
+    ) -> Landed:
         """Do all waves that are not done yet; what they gave is told as if it had been done now."""
-        tables: list[ExtractedTable] = []
-        rows: Counter[str] = Counter()
-        put_aside: Counter[str] = Counter()
+        landed = Landed()
         for work in works:
-            node = Node(work.stream)
-            with self._sessions() as spark:
-                waves = node.context.run(run_waves, work, package, spark=spark, load=load)
-            rows[node.name] = sum(sum(wave.rows.values()) for wave in waves)
-            if bad := sum(wave.rows.get(ASIDE, 0) for wave in waves):
-                put_aside[node.name] = bad
-            tables += landed_tables(node, waves, book)
-        return Landed(tables=tuple(tables), rows=rows, put_aside=put_aside)
+            node = Node(work.stream, cursors)
+            try:
+                self._run(node, work, package, book, load=load, landed=landed, tell=tell)
+            except PenstockError as error:
+                if load.on_error == "raise":
+                    raise
+                landed.failures[node.name] = error
+                landed.rows.pop(node.name, None)
+        return landed
+
+    def _run(
+        self,
+        node: Node,
+        work: WaveWork,
+        package: Package,
+        book: TableBook,
+        *,
+        load: Workload,
+        landed: Landed,
+        tell: Callable[[Mapping[str, int]], None],
+    ) -> None:
+        def told(waves: Sequence[Wave]) -> None:
+            landed.rows[node.name] = sum(sum(wave.rows.values()) for wave in waves)
+            tell(landed.rows)
+
+        with self._sessions() as spark:
+            waves = node.run(partial(run_waves, work, package, spark=spark, load=load, tell=told))
+        landed.tables.extend(landed_tables(node, waves, book))
+        if bad := sum(wave.rows.get(ASIDE, 0) for wave in waves):
+            landed.put_aside[node.name] = bad

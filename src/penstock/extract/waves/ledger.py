@@ -26,6 +26,8 @@ class Wave:
     number: int
     folder: str
     items: list[str]
+    files: int
+    """How many at most, of each part of the folder."""
     seconds: float
     rows: Mapping[str, int] = field(default_factory=dict)
     """Rows by the part of the folder that they stand in."""

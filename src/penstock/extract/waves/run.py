@@ -23,7 +23,7 @@ from penstock.spark.paths import spark_path
 from penstock.spark.shipping import carried
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -53,8 +53,18 @@ class RemoteTraceback(Exception):
         return f"\n\n{self.args[0]}"
 
 
-def run_waves(work: WaveWork, package: Package, *, spark: SparkSession, load: Workload) -> list[Wave]:
-    """Call the function of a resource for every item that is not done yet; gives all waves, old and new."""
+def run_waves(
+    work: WaveWork,
+    package: Package,
+    *,
+    spark: SparkSession,
+    load: Workload,
+    tell: Callable[[Sequence[Wave]], None],
+) -> list[Wave]:
+    """Call the function of a resource for every item that is not done yet; gives all waves, old and new.
+
+    `tell` hears of all waves when another one is done.
+    """
     rate = work.stream.work.rate if work.stream.work else None
     refuse_speculation(work.stream.name, rate, spark.conf.get("spark.speculation", "false"))
     cargo = cargo_of(work.stream, work.bound, keeps_bad_rows=load.on_bad_row == "quarantine")
@@ -64,6 +74,7 @@ def run_waves(work: WaveWork, package: Package, *, spark: SparkSession, load: Wo
     while True:
         slots = load.slots or _slots(spark)
         plan = plan_wave(slots, rate, seconds=load.wave_seconds, before=before)
+        tell(ledger.waves)
         items = backlog.take(plan.items)
         if not items:
             return ledger.waves
@@ -114,6 +125,7 @@ def _run_wave(
         number=place.number,
         folder=folder,
         items=[item.digest for at, item in enumerate(items) if at not in left],
+        files=parts,
         seconds=round(time.monotonic() - started, 3),
         rows=kept,
         sizes={part: sizes[part] for part in kept},
@@ -133,9 +145,9 @@ def _write(
             (f"{_SIZE}_{part}", F.sum(F.when(F.col(_PART) == part, F.octet_length(_ROW)))),
         )
     }
-    counted, seen = observed(given, **{f"of_{name}": column for name, column in asked.items()})
+    counted, seen = observed(given, {f"of_{name}": column for name, column in asked.items()})
     counted.write.mode("overwrite").partitionBy(_PART).options(**_WRITING).parquet(path)
-    found = None if names_tables else seen.answers()
+    found = None if names_tables else seen.values()
     if found is not None:
         rows = {part: found[f"of_{part}"] for part in _STATIC}
         return rows, {part: found[f"of_{_SIZE}_{part}"] or 0 for part in _STATIC}

@@ -84,6 +84,11 @@ def _stages(stream: Stream) -> tuple[steps.Stage, ...]:
             f"{stream.name} counts with add_metrics, and executors cannot fill a dict of the driver",
             hint="leave add_metrics out, or set extract.work_items = 'driver'",
         )
+    if any(step.kind == "incremental" and step.function() is not None for step in stream.steps):
+        raise UsageError(
+            f"{stream.name} has a cursor, and executors cannot tell each other how far they are",
+            hint="cut the range with penstock.sources.windows, or set extract.work_items = 'driver'",
+        )
     return tuple(steps.stage_of(step, {}) for step in stream.steps)
 
 

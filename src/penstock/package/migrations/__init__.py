@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from penstock.errors import InternalError
-from penstock.package.migrations import v0002_sealed_folders
+from penstock.package.migrations import v0002_sealed_folders, v0003_several_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ class Migration(Protocol):
         """A document of the version before, as this version writes it."""
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (v0002_sealed_folders,)
+MIGRATIONS: Final[tuple[Migration, ...]] = (v0002_sealed_folders, v0003_several_parts)
 """In order, without gaps: the first brings version 1 to version 2."""
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import penstock
 from penstock.errors import ResourceFailed, SourceExhausted, UnsupportedData, UsageError
+from penstock.extract.cursor.cursors import Cursors
 from penstock.extract.engine import Engine
 from penstock.extract.plan import Workload
 from penstock.extract.waves.driver import on_driver
@@ -58,7 +59,7 @@ def test_a_transformer_may_take_its_items_from_such_a_resource() -> None:
     double = penstock.transformer(lambda rows: [{"d": row["id"] * 2} for row in rows], name="double")
 
     (flow,) = flows_of([base, base | double])
-    found = Engine(on_driver(flow), Workload()).arrivals()
+    found = Engine(on_driver(flow), Workload(), Cursors({}, source="shop")).arrivals()
 
     assert sorted(node.name for node, _, _ in found) == ["base", "base", "double", "double"]
 

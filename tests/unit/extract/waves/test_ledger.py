@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 def wave(number: int, *items: str) -> Wave:
     rows = {"rows": len(items)}
     return Wave(
-        number=number, folder=f"data/waves/x/{number}", items=list(items), seconds=1.5, rows=rows, sizes=rows
+        number=number,
+        folder=f"data/waves/x/{number}",
+        items=list(items),
+        seconds=1.5,
+        files=1,
+        rows=rows,
+        sizes=rows,
     )
 
 
@@ -76,10 +82,10 @@ def test_a_package_goes_on_for_the_same_resource_with_the_same_arguments(tmp_pat
     other.store.put("waves/unknown/000000.json", b"{}")
     left = [old, newer, other]
 
-    assert to_continue([flow_of(data)], left) == [newer]
-    assert to_continue([flow_of(data, region="us")], left) == [None]
-    assert to_continue([flow_of(data.with_name("others"))], left) == [None]
-    assert to_continue([flow_of(penstock.resource([1], name="things").clone)], left) == [None]
+    assert to_continue([flow_of(data)], left, ships=True) == [newer]
+    assert to_continue([flow_of(data, region="us")], left, ships=True) == [None]
+    assert to_continue([flow_of(data.with_name("others"))], left, ships=True) == [None]
+    assert to_continue([flow_of(penstock.resource([1], name="things").clone)], left, ships=True) == [None]
     assert has_waves(other.store)
 
 

@@ -1,0 +1,114 @@
+"""A package while rows are written into it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+import orjson
+
+from penstock.extract.aside import TABLE as ASIDE
+from penstock.extract.aside import Aside
+from penstock.extract.encode import encode
+from penstock.extract.landing import Landing
+from penstock.extract.writers import Writers
+from penstock.interfaces.frames import frame_kind
+from penstock.package.extracted import ExtractedTable
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from penstock.extract.nodes import Node
+    from penstock.extract.plan import Rotation, Workload
+    from penstock.extract.tables import Route, TableBook
+    from penstock.extract.writers import TableWriter
+    from penstock.package import FileStorage
+
+_REFUSED = (orjson.JSONEncodeError, TypeError, ValueError, RecursionError)
+
+
+class Filling:
+    """Takes items, finds their tables and writes their rows. Make one with `filling`."""
+
+    def __init__(self, writers: Writers, book: TableBook, aside: Aside, landing: Landing) -> None:
+        self._writers, self._book, self._aside, self._landing = writers, book, aside, landing
+        self.rows: Counter[str] = Counter()
+        """The rows of each resource so far."""
+
+    @classmethod
+    @contextmanager
+    def of(
+        cls,
+        store: FileStorage,
+        book: TableBook,
+        *,
+        rotation: Rotation,
+        workload: Workload,
+        attempt: str | None = None,
+    ) -> Iterator[Self]:
+        """For the time of a block; at its end all files are complete."""
+        with Writers(store, rotation, apart=workload.on_error == "continue", attempt=attempt) as writers:
+            aside = Aside(writers, on_bad_row=workload.on_bad_row)
+            yield cls(writers, book, aside, Landing(writers))
+
+    @property
+    def put_aside(self) -> dict[str, int]:
+        """How many rows of which resource could not be written."""
+        return dict(self._aside.rows)
+
+    def take(self, node: Node, item: Any, mark: Any) -> None:
+        """Write an item that has arrived."""
+        known = self._book.route(node.stream) if mark is None else None
+        routes = [(known, item)] if known else node.run(self._book.routes, node.stream, item, mark)
+        for route, part in routes:
+            if route.is_wanted:
+                self._write(node, route, part)
+
+    def drop(self, resources: Iterable[str]) -> None:
+        """Leave out what resources wrote that came to no good end."""
+        for resource in resources:
+            self._writers.drop(resource)
+            self.rows.pop(resource, None)
+            self._aside.rows.pop(resource, None)
+
+    def tables(self) -> tuple[ExtractedTable, ...]:
+        """What was written, table by table; complete once the block is left."""
+        by_folder: dict[str, list[TableWriter]] = {}
+        for writer in self._writers.all:
+            by_folder.setdefault(writer.folder, []).append(writer)
+        return tuple(self._table(writers) for writers in by_folder.values())
+
+    def _write(self, node: Node, route: Route, part: Any) -> None:
+        kind = None if isinstance(part, (dict, list)) else frame_kind(part)
+        if kind is not None:
+            self.rows[node.name] += node.run(self._landing.put, part, kind, route)
+            return
+        writer: TableWriter | None = None
+        number = first = self.rows[node.name]
+        for row in part if isinstance(part, list) else (part,):
+            if writer is None:
+                writer = self._writers.table(route.table, resource=route.resource)
+            try:
+                text = encode(row)
+            except _REFUSED as error:
+                self._aside.put(row, error, route=route, number=number)
+            else:
+                self._writers.write(writer, text)
+            number += 1
+        self.rows[node.name] += number - first
+
+    def _table(self, writers: Collection[TableWriter]) -> ExtractedTable:
+        first = next(iter(writers))
+        declared = self._book.tables.get(first.table)
+        return ExtractedTable(
+            table=first.table,
+            resource=ASIDE if first.table == ASIDE else first.resource,
+            write_disposition=(declared.write_disposition if declared else None) or "append",
+            folder=first.folder,
+            rows=sum(writer.parts.rows for writer in writers),
+            bytes=sum(writer.parts.bytes for writer in writers),
+            files=sum(writer.parts.files for writer in writers),
+            data_format="rows" if first.parts.columns is None else "typed",
+            columns=first.parts.columns,
+        )

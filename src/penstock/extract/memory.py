@@ -1,0 +1,59 @@
+"""What sources remember: which part of it a package carries, and what is forgotten."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+from penstock.package.typed import to_typed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from penstock.interfaces.source import Flow
+
+State = dict[str, Any]
+_SOURCES, _RESOURCES = "sources", "resources"
+
+
+def forget_replaced(flow: Flow, state: State, name: str) -> None:
+    """A resource that replaces its table begins anew: what it remembered goes."""
+    resources = _resources(state, name)
+    for stream in flow.streams:
+        if stream.hints.disposition == "replace":
+            resources.pop(stream.name, None)
+
+
+def copy_of_resources(state: State, name: str) -> State:
+    """A copy of what the resources of a source remember at this moment."""
+    return deepcopy(_resources(state, name))
+
+
+def restore_resources(state: State, name: str, resources: Iterable[str], before: State) -> None:
+    """Let resources remember what they remembered before, and nothing else."""
+    now = _resources(state, name)
+    for resource in resources:
+        now.pop(resource, None)
+        if resource in before:
+            now[resource] = before[resource]
+
+
+def kept(state: State) -> State:
+    """A copy of what sources remember, in typed JSON, without states that hold nothing.
+
+    Asking for a state is no change of it.
+    """
+    found: State = {}
+    for name, source in state.get(_SOURCES, {}).items():
+        resources = {key: value for key, value in source.get(_RESOURCES, {}).items() if value}
+        rest = {key: value for key, value in source.items() if key != _RESOURCES}
+        whole = {**rest, _RESOURCES: resources} if resources else rest
+        if whole:
+            found[name] = whole
+    copy: State = to_typed(found)
+    return copy
+
+
+def _resources(state: State, name: str) -> State:
+    found: State = state.get(_SOURCES, {}).get(name, {}).get(_RESOURCES, {})
+    return found

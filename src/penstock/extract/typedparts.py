@@ -1,0 +1,104 @@
+"""Writes batches of typed columns into Parquet part files, holding one row group at most."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from penstock.extract.plan import Rotation, part_name
+from penstock.interfaces.columns import joined
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.extract.frames import Batch
+    from penstock.package import FileStorage
+
+# A slice keeps all of the frame in memory that it was cut from: one that is much smaller is copied.
+_WASTE = 2
+
+
+class TypedPartWriter:
+    """The part files of frames whose columns fit together; `columns` is the document that reads them all."""
+
+    def __init__(
+        self, store: FileStorage, folder: str, rotation: Rotation, columns: Mapping[str, Any]
+    ) -> None:
+        self._store, self._folder, self._rotation = store, folder, rotation
+        self._held: list[pa.Table] = []
+        self._file: pq.ParquetWriter | None = None
+        self._in_file, self._since = 0, time.monotonic()
+        self.columns: Mapping[str, Any] = columns
+        self.held = self.rows = self.bytes = self.files = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a file is open for more row groups."""
+        return self._file is not None
+
+    def takes(self, columns: Mapping[str, Any]) -> bool:
+        """Whether files with these columns can stand beside those that are there."""
+        return joined(self.columns, columns) is not None
+
+    def write(self, batch: Batch) -> None:
+        """Take rows; they are on storage when their row group is full or the writer is closed."""
+        if self._file is None and not self._held:
+            self._since = time.monotonic()
+        self.columns = joined(self.columns, batch.columns)
+        if self._held and self._held[0].schema != batch.rows.schema:
+            self.flush()
+        rows = _alone(batch.rows)
+        self._held.append(rows)
+        self.held += rows.nbytes
+        if self._rotation.group_is_full(rows=sum(one.num_rows for one in self._held), size=self.held):
+            self.flush()
+        elif self._rotation.is_old(time.monotonic() - self._since):
+            self.close()
+
+    def close(self) -> None:
+        """Write what is held and finish the last file; more rows would begin another one."""
+        self.flush()
+        self.close_file()
+
+    def flush(self) -> None:
+        """Write what is held as a row group; other columns than those of the open file begin a new one."""
+        if not self._held:
+            return
+        group = pa.concat_tables(self._held)
+        if self._file is not None and self._file.schema != group.schema:
+            self.close_file()
+        if self._file is None:
+            stream = self._store.open_new(part_name(self._folder, self.files))
+            self._file = pq.ParquetWriter(stream, group.schema, compression="zstd", store_schema=False)
+            self.files += 1
+        self._file.write_table(group, row_group_size=group.num_rows)
+        self.rows += group.num_rows
+        self.bytes += self.held
+        self._in_file += self.held
+        self._held, self.held = [], 0
+        if self._rotation.file_is_full(self._in_file):
+            self.close_file()
+
+    def close_file(self) -> None:
+        """Finish the file that is open, without what is still held."""
+        if self._file is not None:
+            sink = self._file.where
+            self._file.close()
+            sink.close()
+            self._file, self._in_file = None, 0
+
+    def discard(self) -> None:
+        """Forget all rows: those that are held, and those that are written."""
+        self.close_file()
+        self._store.delete(self._folder)
+        self._held = []
+        self.held = self.rows = self.bytes = self.files = 0
+
+
+def _alone(rows: pa.Table) -> pa.Table:
+    if rows.get_total_buffer_size() <= _WASTE * rows.nbytes:
+        return rows
+    return rows.take(pa.array(range(rows.num_rows), pa.int64()))

@@ -1,0 +1,66 @@
+"""The way of a Spark DataFrame into a package: written by the session that it belongs to, once.
+
+`extract` hands frames over without knowing Spark, so `pipeline` names who lands them here, once, when it is
+imported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from penstock.errors import InternalError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import Column, DataFrame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LandedFrame:
+    """A DataFrame that stands in files."""
+
+    address: str
+    """The folder of the files."""
+    columns: Mapping[str, Any]
+    """What is in the files, as `interfaces.columns` has it."""
+    rows: int | None
+    """None where Spark did not say."""
+    seen: Mapping[str, Any] | None = None
+    """What the hook wanted to be observed; None where Spark did not say, or there was no hook."""
+
+
+class FrameHook(Protocol):
+    """Stands between a DataFrame and its files."""
+
+    def before(self, frame: DataFrame) -> tuple[DataFrame, Mapping[str, Column]]:
+        """The frame that is to be landed instead, and aggregates of it to be observed while it is written.
+
+        The aggregates may name the columns of the frame that is given back.
+        """
+
+    def after(self, landed: LandedFrame) -> None:
+        """Called once the files are there. What was not observed can be read from them."""
+
+
+class Lander(Protocol):
+    """Writes a DataFrame as typed files."""
+
+    def __call__(self, frame: Any, address: str, *, hook: FrameHook | None = None) -> LandedFrame:
+        """Write it to a folder that is not there yet."""
+
+
+_landers: list[Lander] = []
+
+
+def use_lander(lander: Lander) -> None:
+    """Name who lands DataFrames; a later one takes the place of an earlier one."""
+    _landers[:] = [lander]
+
+
+def land(frame: Any, address: str, *, hook: FrameHook | None = None) -> LandedFrame:
+    """Write a DataFrame of Spark, classic or over Connect, as typed files."""
+    if not _landers:
+        raise InternalError("nobody can land a DataFrame yet", hint="import penstock, not one of its rooms")
+    return _landers[0](frame, address, hook=hook)

@@ -1,0 +1,76 @@
+"""Who wants to know how far a run is: a collector is told now and then, not for every row."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+
+class Collector:
+    """Is told of steps and of what they count. This one keeps quiet; others say it in their own way.
+
+    A collector is called with the name of a step and used for its time:
+
+    >>> collector = Collector()
+    >>> with collector("extract of shop"):
+    ...     collector.update("orders", inc=100)
+    """
+
+    step: str | None = None
+    """The step that goes on, if one does."""
+
+    @contextmanager
+    def __call__(self, step: str) -> Iterator[Self]:
+        """Follow a step for the time of a block."""
+        self._start(step)
+        try:
+            yield self
+        finally:
+            self._stop()
+
+    def update(
+        self,
+        name: str,
+        inc: int = 1,
+        total: int | None = None,
+        inc_total: int | None = None,
+        message: str | None = None,
+        label: str | None = None,
+    ) -> None:
+        """Count something: `inc` more, of `total` where that is known."""
+
+    def _start(self, step: str) -> None:
+        self.step = step
+
+    def _stop(self) -> None:
+        self.step = None
+
+
+class Telling:
+    """Tells a collector what has been added to some counts, at most so often."""
+
+    __slots__ = ("_clock", "_collector", "_every", "_next", "_told")
+
+    def __init__(
+        self, collector: Collector, *, every: float = 0.5, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._collector, self._every, self._clock = collector, every, clock
+        self._next, self._told = 0.0, dict[str, int]()
+
+    def now_and_then(self, counts: Mapping[str, int]) -> None:
+        """Tell what is new, unless something was told just now."""
+        if self._clock() >= self._next:
+            self.now(counts)
+
+    def now(self, counts: Mapping[str, int]) -> None:
+        """Tell what is new."""
+        self._next = self._clock() + self._every
+        for name, count in counts.items():
+            more = count - self._told.get(name, 0)
+            if more > 0:
+                self._told[name] = count
+                self._collector.update(name, inc=more)

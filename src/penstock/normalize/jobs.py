@@ -1,0 +1,96 @@
+"""Leaves job files: one for each table, which says where its rows stand and how to see them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from penstock.normalize.report import joined_reports
+from penstock.package import JobFile, JobPart, ParsedLoadJobFileName, TableEntry
+from penstock.package.ids import file_id
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from penstock.normalize.plan import TablePlan
+    from penstock.normalize.report import RootReport
+    from penstock.package import DataFolder, Package
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What one reading of a root table came to: its plans, root first, over one nested dataset."""
+
+    folder: str
+    plans: list[TablePlan]
+    columns: str
+    report: RootReport
+
+
+def normalized_document(entries: Sequence[TableEntry], folders: Mapping[str, DataFolder]) -> dict[str, Any]:
+    """What the marker says. Tables that share a folder are each given its size once, at their root."""
+    roots = {entry.data: entry.job for entry in entries}
+    jobs = [
+        {
+            "job_id": ParsedLoadJobFileName.parse(entry.job).job_id(),
+            "rows": entry.rows,
+            "bytes": folders[entry.data].bytes if entry.data and roots[entry.data] == entry.job else 0,
+        }
+        for entry in entries
+    ]
+    return {
+        "tables": [asdict(entry) for entry in entries],
+        "folders": [folder.to_dict() for folder in folders.values()],
+        "jobs": jobs,
+    }
+
+
+def add_jobs(
+    package: Package, parts: Sequence[Part], folders: Mapping[str, DataFolder], attempt: str
+) -> list[TableEntry]:
+    """One job for each table, wherever its rows stand: a destination commits a table once. Children first."""
+    by_table: dict[str, list[tuple[TablePlan, Part]]] = {}
+    for part in parts:
+        for plan in part.plans:
+            by_table.setdefault(plan.table.name, []).append((plan, part))
+    root = parts[0].plans[0].table.name
+    rows = joined_reports([part.report for part in parts]).rows_out
+    return [
+        _add_job(package, table, found, folders, attempt, rows=rows if table == root else None)
+        for table, found in reversed(by_table.items())
+    ]
+
+
+def _add_job(
+    package: Package,
+    table: str,
+    found: Sequence[tuple[TablePlan, Part]],
+    folders: Mapping[str, DataFolder],
+    attempt: str,
+    *,
+    rows: int | None,
+) -> TableEntry:
+    name = ParsedLoadJobFileName(table, file_id(package.load_id, attempt, table), 0, "reference")
+    first, *more = (
+        JobPart(data=folders[part.folder], columns=part.columns, projection=plan.projection)
+        for plan, part in found
+    )
+    package.add_job(
+        JobFile(
+            name=name,
+            load_id=package.load_id,
+            package_path=package.path,
+            data=first.data,
+            columns=first.columns,
+            projection=first.projection,
+            more=tuple(more),
+            rows=rows,
+        )
+    )
+    return TableEntry(
+        table=table,
+        job=name.file_name(),
+        write_disposition=found[-1][0].table.write_disposition or "append",
+        data=first.data.path,
+        rows=rows,
+    )

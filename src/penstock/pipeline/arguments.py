@@ -1,0 +1,28 @@
+"""What a caller says of a run, over what the settings say."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from penstock.config import read_settings, resolve_configuration
+from penstock.errors import UsageError
+from penstock.extract.settings import ExtractConfiguration
+
+
+def extraction_of(pipeline_name: str, **said: Any) -> ExtractConfiguration:
+    """How a pipeline extracts: as the settings say, and over that what the caller says and is not None."""
+    found = resolve_configuration(
+        ExtractConfiguration, settings=read_settings(), sections=("extract",), pipeline_name=pipeline_name
+    )
+    interval = said.get("commit_interval")
+    if isinstance(interval, timedelta):
+        said["commit_interval"] = interval.total_seconds()
+    changes = {key: value for key, value in said.items() if value is not None}
+    checked = ExtractConfiguration(**{**found.model_dump(), **changes})
+    if checked.commit_interval is not None and checked.commit_interval <= 0:
+        raise UsageError(
+            f"commit_interval is {checked.commit_interval}, and time does not stand still",
+            hint="give seconds, or a timedelta, or None to commit once, at the end",
+        )
+    return checked

@@ -1,0 +1,108 @@
+"""Packages that were extracted before anybody knew the destination: they wait, and are carried there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from penstock.extract.cursor.files import remove_unnamed
+from penstock.extract.report import ExtractInfo
+from penstock.package import Packages
+from penstock.package.carry import carry
+from penstock.package.lease import held
+from penstock.package.typed import from_typed
+from penstock.pipeline.boundaries import carry_boundaries
+from penstock.pipeline.extracting import Extracting
+from penstock.pipeline.restore import Known, after_pending
+from penstock.pipeline.state import new_state
+from penstock.pipeline.target import default_schema_name
+from penstock.schema import Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from penstock.extract.report import ExtractReport
+    from penstock.extract.settings import ExtractConfiguration
+    from penstock.interfaces import Flow
+    from penstock.interfaces.progress import Collector
+    from penstock.package.holder import LeaseTimes
+    from penstock.pipeline.workdir import WorkDir
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingRoom:
+    """The packages of a pipeline without a destination, in its working folder or where the settings say."""
+
+    pipeline_name: str
+    workdir: WorkDir
+    storage: str | None = None
+
+    @property
+    def location(self) -> str:
+        """The folder, there or not."""
+        if self.storage is not None:
+            return f"{self.storage.rstrip('/')}/{self.pipeline_name}"
+        return str(self.workdir.path / "extracted")
+
+    def extract(
+        self,
+        flows: Sequence[Flow],
+        *,
+        dataset_name: str,
+        settings: ExtractConfiguration,
+        times: LeaseTimes,
+        collector: Collector,
+    ) -> ExtractInfo:
+        """Extract flows into packages that wait. Nothing but this machine is needed: no Spark, no Java."""
+        packages = Packages.at(self.location)
+        reports: list[ExtractReport] = []
+        with held(packages.store, pipeline=self.pipeline_name, times=times) as lease:
+            extracting = Extracting(
+                packages=packages,
+                known=lambda name: after_pending(self._known(name, dataset_name), packages),
+                naming=lambda schema: schema.naming,
+                settings=settings,
+                check=lease.check,
+                collector=collector,
+            )
+            for package in packages.with_status("new"):
+                package.delete()
+            ready = [
+                package.load_id for made in extracting.extract(flows, reports.append) for package in made
+            ]
+        return ExtractInfo(
+            pipeline_name=self.pipeline_name,
+            location=self.location,
+            packages=tuple(report for report in reports if report.load_id in ready),
+        )
+
+    def carry_to(self, packages: Packages, *, times: LeaseTimes) -> list[str]:
+        """Carry what waits to the packages of a destination; gives the ids."""
+        waiting = Packages.at(self.location)
+        ready = waiting.with_status("extracted")
+        if not ready:
+            return []
+        with held(waiting.store, pipeline=self.pipeline_name, times=times):
+            # The files of their cursors first: a package that has arrived may be loaded at once.
+            carry_boundaries(waiting, packages)
+            for package in ready:
+                carry(package, packages.package(package.load_id))
+            remove_unnamed(waiting.store, [])
+        return [package.load_id for package in ready]
+
+    def _known(self, schema_name: str | None, dataset_name: str) -> Known:
+        """What this machine remembers of the last load."""
+        state = self.workdir.state()
+        name = schema_name or default_schema_name(self.pipeline_name)
+        if state is None:
+            state = new_state(
+                pipeline_name=self.pipeline_name,
+                dataset_name=dataset_name,
+                schema_name=name,
+                destination_type="",
+            )
+        elif schema_name is None:
+            name = state["default_schema_name"]
+        stored = self.workdir.schema(name)
+        schema = Schema(name) if stored is None else Schema.from_dict(stored)
+        return Known(schema=schema, state=from_typed(state))

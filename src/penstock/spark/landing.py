@@ -1,0 +1,107 @@
+"""Lands a user's DataFrame: one job, in the user's own session, which is left as it was."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, assert_never
+
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
+
+from penstock.errors import StorageNotShared, UnsupportedData
+from penstock.interfaces.columns import NO_COLUMN
+from penstock.interfaces.landing import FrameHook, LandedFrame
+from penstock.spark.landable import LandableColumn, landable
+from penstock.spark.observe import observed
+from penstock.spark.paths import spark_path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_MICROSECONDS = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000}
+_MONTHS = {"YEAR": 12, "MONTH": 1}
+
+
+def land_frame(frame: DataFrame, address: str, *, hook: FrameHook | None = None) -> LandedFrame:
+    """Write a DataFrame as typed Parquet files to a folder of its own.
+
+    Parquet keeps moments as instants, so the time zone of the session does not matter. What the hook observes
+    stands over the whole plan of the user, in the stage that writes.
+    """
+    if frame.isStreaming:
+        raise UnsupportedData(
+            data_type="streaming DataFrame", reason="it never ends; read it in batches, or with foreachBatch"
+        )
+    changed, wanted = hook.before(frame) if hook is not None else (frame, {})
+    rules = landable(changed.schema.jsonValue())
+    watched, seen = observed(changed, wanted)
+    _write(_selected(watched, rules.columns), address)
+    values = seen.values()
+    landed = LandedFrame(
+        address=address,
+        columns=rules.document,
+        rows=None if values is None else values["rows"],
+        seen=None if values is None or hook is None else {name: values[name] for name in wanted},
+    )
+    if hook is not None:
+        hook.after(landed)
+    return landed
+
+
+def _selected(frame: DataFrame, columns: tuple[LandableColumn, ...]) -> DataFrame:
+    """By position: names may differ in case only, or hold anything."""
+    numbered = frame.toDF(*(f"n{position}" for position in range(len(frame.columns))))
+    if not columns:
+        return numbered.select(F.lit(None).cast("boolean").alias(NO_COLUMN))
+    return numbered.select(*(_written(column).alias(column.name) for column in columns))
+
+
+def _written(column: LandableColumn) -> Column:
+    source = F.col(f"n{column.position}")
+    match column.action:
+        case "as_is":
+            return source
+        case "cast":
+            return source.cast(_data_type(column.kind))
+        case "text":
+            return source.cast("string")
+        case "microseconds":
+            return _number(source.cast("interval day to second"), _MICROSECONDS)
+        case "months":
+            return _number(source.cast("interval year to month"), _MONTHS)
+        case _:
+            assert_never(column.action)
+
+
+def _number(source: Column, units: Mapping[str, int]) -> Column:
+    """An interval as one number; its parts have all the same sign."""
+    parts = [(F.extract(F.lit(unit), source) * size).cast("long") for unit, size in units.items()]
+    return sum(parts[1:], parts[0])
+
+
+def _data_type(kind: Any) -> Any:
+    """A type of its own: only structs can be made of JSON."""
+    document = {"type": "struct", "fields": [{"name": "x", "type": kind, "nullable": True, "metadata": {}}]}
+    found: StructField = StructType.fromJson(document).fields[0]
+    return found.dataType
+
+
+def _write(frame: DataFrame, address: str) -> None:
+    try:
+        frame.write.mode("overwrite").parquet(spark_path(address))
+    except Exception as error:  # classic sessions let errors of Java through as they are
+        # The frame may be broken, or the place out of reach: something that cannot be broken tells which.
+        if _can_write(frame.sparkSession, f"{address}.probe"):
+            raise
+        raise StorageNotShared(
+            path=address, seen_by="the driver", missing_for="the session of the DataFrame"
+        ) from error
+
+
+def _can_write(spark: SparkSession, address: str) -> bool:
+    try:
+        spark.range(1).write.mode("overwrite").parquet(spark_path(address))
+    except Exception:  # as above; whatever it is, the place is out of reach
+        return False
+    return True

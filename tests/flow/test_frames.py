@@ -1,0 +1,279 @@
+"""Frames through every room and back: typed, and otherwise as rows of Python."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyspark.sql import functions as F
+from tests.flow.making import make
+
+import penstock
+from penstock.testing import nested_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+ROWS = 200
+
+
+def columns(frame: Any) -> dict[str, str]:
+    return dict(frame.dtypes)
+
+
+def content(frame: DataFrame) -> list[tuple[Any, ...]]:
+    """Rows without what differs from load to load."""
+    plain = [name for name in frame.columns if not name.startswith("_dlt_") or name == "_dlt_list_idx"]
+    return sorted((tuple(row) for row in frame.select(*plain).collect()), key=repr)
+
+
+@pytest.mark.every_mode
+def test_rows_arrow_and_a_dataframe_come_to_the_same_tables(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    rows = list(nested_rows(ROWS))
+    arrow = pa.Table.from_pylist(rows)
+    pipeline = make(location, tmp_path, spark)
+
+    pipeline.run(rows, table_name="a")
+    pipeline.run(arrow, table_name="b")
+    info = pipeline.run(spark.createDataFrame(arrow), table_name="c")
+
+    assert {table.table: table.rows for table in info.packages[0].tables} == {
+        "c": ROWS,
+        "c__tags": 2 * ROWS,
+        "c__parts": ROWS,
+    }
+    dataset = pipeline.dataset()
+    for suffix in ("", "__tags", "__parts"):
+        by_rows, *others = (dataset[f"{name}{suffix}"].spark() for name in "abc")
+        for other in others:
+            assert columns(other) == columns(by_rows)
+            assert content(other) == content(by_rows)
+
+
+@pytest.mark.every_mode
+def test_children_of_a_dataframe_point_to_their_parents(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    frame = spark.range(50).select("id", F.array(F.col("id"), F.col("id") + 1).alias("numbers"))
+    pipeline = make(location, tmp_path, spark)
+
+    pipeline.run(frame, table_name="t")
+
+    dataset = pipeline.dataset()
+    parents = {row["_dlt_id"]: row["id"] for row in dataset["t"].spark().collect()}
+    assert len(parents) == 50
+    found = {
+        (parents[row["_dlt_parent_id"]], row["_dlt_list_idx"], row["value"])
+        for row in dataset["t__numbers"].spark().collect()
+    }
+    assert found == {(id_, index, id_ + index) for id_ in range(50) for index in range(2)}
+
+
+@pytest.mark.every_mode
+def test_the_session_of_a_dataframe_is_left_as_it_was(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    spark.range(3).createOrReplaceTempView("mine")
+
+    def state() -> tuple[Any, ...]:
+        return (
+            dict(spark.conf.getAll),
+            {table.name for table in spark.catalog.listTables()},
+            spark.catalog.currentCatalog(),
+            spark.catalog.currentDatabase(),
+        )
+
+    before = state()
+
+    make(location, tmp_path, spark).run(spark.table("mine"), table_name="theirs")
+
+    assert state() == before
+    spark.catalog.dropTempView("mine")
+
+
+@pytest.mark.every_mode
+def test_moments_of_a_dataframe_do_not_shift(spark: SparkSession, location: str, tmp_path: Path) -> None:
+    frame = spark.sql(
+        """SELECT timestamp_micros(1714979289123456) AS at,
+                  TIMESTAMP_NTZ '2024-05-06 07:08:09.123456' AS wall,
+                  TIMESTAMP_NTZ '1883-11-18 12:00:00' AS old"""
+    )
+    pipeline = make(location, tmp_path, spark)
+
+    pipeline.run(frame, table_name="t")
+
+    found = pipeline.dataset()["t"].spark()
+    assert {name: columns(found)[name] for name in ("at", "wall", "old")} == dict.fromkeys(
+        ("at", "wall", "old"), "timestamp"
+    )
+    micros = found.select(*(F.unix_micros(name) for name in ("at", "wall", "old"))).collect()[0]
+    old = datetime(1883, 11, 18, 12, tzinfo=UTC)
+    assert tuple(micros) == (1714979289123456, 1714979289123456, round(old.timestamp()) * 1_000_000)
+
+
+def test_types_of_arrow_keep_what_they_are(spark: SparkSession, location: str, tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "small": pa.array([1], pa.int8()),
+            "wide": pa.array([2**64 - 1], pa.uint64()),
+            "half": pa.array([1.5], pa.float16()),
+            "amount": pa.array([Decimal("12.34")], pa.decimal128(10, 2)),
+            "moment": pa.array([1_714_979_289_123_456_789], pa.timestamp("ns", "Europe/Berlin")),
+            "naive": pa.array([1_714_979_289_123_456], pa.timestamp("us")),
+            "day": [date(2024, 5, 6)],
+            "hour": pa.array([time(7, 8, 9)], pa.time64("ns")),
+            "raw": pa.array([b"\x00\xff"], pa.binary(2)),
+            "word": pa.array(["x"]).dictionary_encode(),
+            "mapped": pa.array([[("a", 1), ("b", None)]], pa.map_(pa.string(), pa.int32())),
+            "nothing": pa.nulls(1),
+            "A": [1],
+            "a": [2],
+            'odd. `name"': [3],
+            "file": ["f"],
+            "position": [5],
+            "_metadata": ["m"],
+        }
+    )
+    pipeline = make(location, tmp_path, spark)
+
+    pipeline.run(table, table_name="typed")
+
+    frame = pipeline.dataset()["typed"].spark()
+    types = columns(frame)
+    a_second = next(name for name in types if name.startswith("a_"))
+    assert {name: kind for name, kind in types.items() if not name.startswith("_dlt")} == {
+        "small": "bigint",
+        "wide": "decimal(20,0)",
+        "half": "double",
+        "amount": "decimal(10,2)",
+        "moment": "timestamp",
+        "naive": "timestamp",
+        "day": "date",
+        "hour": "string",
+        "raw": "binary",
+        "word": "string",
+        "mapped": "string",
+        "a": "bigint",
+        a_second: "bigint",
+        "odd_namex": "bigint",
+        "file": "string",
+        "position": "bigint",
+        "_metadata": "string",
+    }
+    row = frame.selectExpr(
+        "*", "unix_micros(moment) AS m1", "unix_micros(naive) AS m2", "date_format(day, 'yyyy-MM-dd') AS d"
+    ).collect()[0]
+    assert (row["m1"], row["m2"], row["d"]) == (1714979289123456, 1714979289123456, "2024-05-06")
+    assert (row["wide"], row["amount"], row["hour"]) == (Decimal(2**64 - 1), Decimal("12.34"), "07:08:09")
+    assert (row["mapped"], row["a"], row[a_second]) == ('{"a":1,"b":null}', 1, 2)
+    assert (row["file"], row["position"], row["_metadata"]) == ("f", 5, "m")
+
+
+def test_rows_and_frames_of_one_table_are_one_commit(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    @penstock.resource
+    def items() -> Iterator[Any]:
+        yield {"id": 1, "name": "row", "tags": ["x"]}
+        yield pa.table({"id": [2, 3], "tags": [["y", "z"], None], "price": [Decimal("1.5"), None]})
+        yield pd.DataFrame({"id": ["four"], "name": ["text"]})
+        yield spark.range(5, 6).withColumn("name", F.lit("spark"))
+        yield spark.range(6, 7)
+
+    pipeline = make(location, tmp_path, spark)
+
+    info = pipeline.run(items)
+
+    assert {table.table: (table.rows, table.version) for table in info.packages[0].tables} == {
+        "items": (6, 0),
+        "items__tags": (3, 0),
+    }
+    rows = pipeline.dataset()["items"].spark().select("id", "id__v_text", "name", "price").collect()
+    assert sorted((tuple(row) for row in rows), key=repr) == sorted(
+        [
+            (1, None, "row", None),
+            (2, None, None, Decimal("1.5")),
+            (3, None, None, None),
+            (None, "four", "text", None),
+            (5, None, "spark", None),
+            (6, None, None, None),
+        ],
+        key=repr,
+    )
+
+
+def test_a_column_of_another_type_gets_a_variant_and_digits_that_fit_do_not(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    pipeline = make(location, tmp_path, spark)
+    pipeline.run([{"n": 1, "d": Decimal("1.5"), "x": 1.5}], table_name="t")
+
+    pipeline.run(
+        pa.table(
+            {
+                "n": ["text"],
+                "d": pa.array([Decimal("2.25")], pa.decimal128(5, 2)),
+                "x": pa.array([7], pa.int32()),
+            }
+        ),
+        table_name="t",
+    )
+
+    frame = pipeline.dataset()["t"].spark()
+    rows = sorted((tuple(row) for row in frame.select("n", "n__v_text", "d", "x").collect()), key=repr)
+    assert rows == [(1, None, Decimal("1.500000000"), 1.5), (None, "text", Decimal("2.250000000"), 7.0)]
+
+
+def test_frames_without_columns_or_with_nothing_in_them_are_still_rows(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    pipeline = make(location, tmp_path, spark)
+
+    pipeline.run(pa.table({"a": pa.nulls(2)}), table_name="t")
+    pipeline.run(spark.range(3).select(), table_name="t")
+    pipeline.run(spark.sql("SELECT NULL AS a"), table_name="t")
+
+    assert pipeline.dataset().row_counts() == {"t": 6}
+
+
+def test_what_a_dataset_gives_can_be_loaded_again(spark: SparkSession, location: str, tmp_path: Path) -> None:
+    pipeline = make(location, tmp_path, spark)
+    pipeline.run([{"id": 1}, {"id": 2}], table_name="items")
+
+    pipeline.run(pipeline.dataset()["items"], table_name="copies")
+
+    copies = pipeline.dataset()["copies"].spark()
+    assert sorted(row["id"] for row in copies.collect()) == [1, 2]
+
+
+def test_maps_variants_and_intervals_of_a_dataframe_have_their_rules(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    frame = spark.sql(
+        """SELECT map('k', named_struct('x', 1)) AS m, parse_json('{"a": [1, "b"]}') AS v,
+                  INTERVAL '1' HOUR AS i, array(map(1, 'one')) AS ms, CAST('c' AS CHAR(3)) AS c,
+                  named_struct('v', parse_json('7')) AS s"""
+    )
+    pipeline = make(location, tmp_path, spark)
+
+    pipeline.run(frame, table_name="t")
+
+    dataset = pipeline.dataset()
+    row = dataset["t"].spark().collect()[0]
+    assert (row["m"], row["v"], row["i"], row["c"], row["s__v"]) == (
+        '{"k":{"x":1}}',
+        '{"a":[1,"b"]}',
+        3_600_000_000,
+        "c",
+        "7",
+    )
+    assert [row["value"] for row in dataset["t__ms"].spark().collect()] == ['{"1":"one"}']

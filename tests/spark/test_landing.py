@@ -1,0 +1,170 @@
+"""DataFrames of a user's session become typed files, and the session stays what it was."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from penstock.errors import StorageNotShared, UnsupportedData
+from penstock.spark.landing import land_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from penstock.interfaces.landing import LandedFrame
+
+
+def read_back(spark: SparkSession, landed: LandedFrame) -> DataFrame:
+    columns = StructType.fromJson(dict(landed.columns))
+    return spark.read.schema(columns).parquet(f"file://{landed.address}")
+
+
+def keys(landed: LandedFrame) -> dict[str, Any]:
+    return {one["metadata"].get("key", one["name"]): one["type"] for one in landed.columns["fields"]}
+
+
+def test_columns_land_with_their_types_under_names_that_no_engine_stumbles_over(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    frame = spark.sql(
+        """SELECT 1 AS id, CAST(1 AS TINYINT) AS `a.b`, CAST(2.5 AS FLOAT) AS `we ird`, 'x' AS `q"``uote`,
+           CAST(1.25 AS DECIMAL(10,2)) AS amount, TIMESTAMP '2024-05-06 07:08:09.123456 UTC' AS at,
+           TIMESTAMP_NTZ '2024-05-06 07:08:09' AS wall, DATE '2024-05-06' AS day, X'00FF' AS raw,
+           NULL AS nothing, named_struct('x', 1, 'none', NULL) AS s, array(NULL) AS nothings,
+           map('k', 1) AS m, parse_json('{"a": [1]}') AS v, CAST('c' AS CHAR(3)) AS c, 'meta' AS _metadata,
+           array(named_struct('y', 'z')) AS l, '' AS ``"""
+    )
+
+    landed = land_frame(frame, str(tmp_path / "out"))
+
+    assert landed.rows == 1
+    found = keys(landed)
+    assert {key: kind for key, kind in found.items() if isinstance(kind, str)} == {
+        "id": "integer",
+        "a.b": "byte",
+        "we ird": "float",
+        'q"`uote': "string",
+        "amount": "decimal(10,2)",
+        "at": "timestamp",
+        "wall": "timestamp_ntz",
+        "day": "date",
+        "raw": "binary",
+        "v": "variant",
+        "c": "string",
+        "_metadata": "string",
+        "": "string",
+    }
+    assert "nothing" not in found
+    assert "nothings" not in found
+    assert [one["name"] for one in found["s"]["fields"]] == ["x"]
+    row = read_back(spark, landed).select("id", "s", "m", "l", F.expr("unix_micros(at)")).collect()[0]
+    assert row.asDict(recursive=True) == {
+        "id": 1,
+        "s": {"x": 1},
+        "m": {"k": 1},
+        "l": [{"y": "z"}],
+        "unix_micros(at)": 1714979289123456,
+    }
+
+
+def test_names_that_differ_in_case_only_are_both_kept(spark: SparkSession, tmp_path: Path) -> None:
+    assert spark.conf.get("spark.sql.caseSensitive") == "false"
+    frame = spark.createDataFrame([(1, 2)], "a INT, b INT").toDF("key", "KEY")
+    nested = spark.sql("SELECT from_json('{}', 'x INT') AS s").select(
+        F.col("s").cast("struct<x:int>").alias("s")
+    )
+
+    landed = land_frame(frame, str(tmp_path / "out"))
+
+    assert list(keys(landed)) == ["key", "KEY"]
+    assert tuple(read_back(spark, landed).collect()[0]) == (1, 2)
+    assert land_frame(nested, str(tmp_path / "nested")).rows == 1
+
+
+@pytest.mark.parametrize(
+    ("interval", "number"),
+    [
+        ("INTERVAL '-1 02:03:04.000005' DAY TO SECOND", -93784000005),
+        ("INTERVAL '3' HOUR", 10_800_000_000),
+        ("INTERVAL '1-2' YEAR TO MONTH", 14),
+        ("INTERVAL '-5' MONTH", -5),
+    ],
+)
+def test_intervals_become_numbers(spark: SparkSession, tmp_path: Path, interval: str, number: int) -> None:
+    landed = land_frame(spark.sql(f"SELECT {interval} AS i"), str(tmp_path / "out"))
+
+    assert keys(landed) == {"i": "long"}
+    assert read_back(spark, landed).collect()[0][0] == number
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("SELECT 1 AS a, 2 AS a", "column a: its name stands in the DataFrame twice"),
+        ("SELECT named_struct('i', INTERVAL '1' DAY) AS s", r"column s.i: .* interval day"),
+    ],
+)
+def test_what_cannot_be_landed_is_refused_by_the_name_of_its_column(
+    spark: SparkSession, tmp_path: Path, query: str, message: str
+) -> None:
+    with pytest.raises(UnsupportedData, match=message):
+        land_frame(spark.sql(query), str(tmp_path / "out"))
+
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_stream_is_refused_with_a_hint(spark: SparkSession, tmp_path: Path) -> None:
+    stream = spark.readStream.format("rate").load()
+
+    with pytest.raises(UnsupportedData, match="foreachBatch"):
+        land_frame(stream, str(tmp_path / "out"))
+
+
+def test_a_frame_without_columns_keeps_its_rows(spark: SparkSession, tmp_path: Path) -> None:
+    landed = land_frame(spark.range(3).select(), str(tmp_path / "out"))
+
+    assert (landed.rows, landed.columns["fields"]) == (3, [])
+    assert spark.read.schema("c BOOLEAN").parquet(f"file://{landed.address}").count() == 3
+
+
+def test_a_hook_changes_the_frame_and_observes_it(spark: SparkSession, tmp_path: Path) -> None:
+    class Largest:
+        landed: LandedFrame | None = None
+
+        def before(self, frame: DataFrame) -> tuple[DataFrame, Mapping[str, Column]]:
+            return frame.where("id >= 5"), {"largest": F.max("id"), "smallest": F.min("id")}
+
+        def after(self, landed: LandedFrame) -> None:
+            self.landed = landed
+
+    hook = Largest()
+
+    landed = land_frame(spark.range(10), str(tmp_path / "out"), hook=hook)
+
+    assert hook.landed == landed
+    assert (landed.rows, landed.seen) == (5, {"largest": 9, "smallest": 5})
+
+
+def test_a_place_that_the_session_cannot_write_to_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+
+    with pytest.raises(StorageNotShared, match="not by the session of the DataFrame"):
+        land_frame(spark.range(3), str(tmp_path / "file" / "out"))
+
+
+def test_an_error_in_the_users_own_plan_stays_theirs(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+        land_frame(spark.range(3).selectExpr("1 DIV (id - id)"), str(tmp_path / "out"))
+
+
+def test_a_duration_of_python_is_a_number_too(spark: SparkSession, tmp_path: Path) -> None:
+    landed = land_frame(spark.createDataFrame([(timedelta(seconds=2),)], ["d"]), str(tmp_path / "out"))
+
+    assert read_back(spark, landed).collect()[0][0] == 2_000_000

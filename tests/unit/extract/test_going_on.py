@@ -1,0 +1,192 @@
+"""With `on_error="continue"` a resource that raises is left out, and the others are extracted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.extract.reading import extracted, rows_of
+
+import penstock
+from penstock.errors import ResourceFailed, RowNotEncodable
+from penstock.extract.plan import Rotation, Workload
+from penstock.package import Package, Packages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from penstock.extract.run import Extraction
+
+GOING_ON = Workload(on_error="continue")
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Package:
+    return Packages.at(str(tmp_path)).package("17.5")
+
+
+def breaking(name: str, *, after: int, table: str | None = None, parallel: bool = False) -> Any:
+    def rows() -> Iterator[Any]:
+        for number in range(after):
+            yield {"n": number, "of": name}
+        raise KeyError(name)
+
+    made = penstock.resource(rows, name=name, table_name=table, write_disposition="append")
+    return made.parallelize() if parallel else made
+
+
+def whole(name: str, *, rows: int, table: str | None = None) -> Any:
+    return penstock.resource([{"n": n, "of": name} for n in range(rows)], name=name, table_name=table)
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_the_others_go_on_and_the_failure_is_told(package: Package, parallel: bool) -> None:
+    done = extracted(
+        [breaking("bad", after=2, parallel=parallel), whole("good", rows=3)], package, workload=GOING_ON
+    )
+
+    assert {name: len(rows) for name, rows in rows_of(package, done).items()} == {"good": 3}
+    assert done.info.resources == {"bad": 0, "good": 3}
+    assert isinstance(done.info.failures["bad"], ResourceFailed)
+    assert (done.info.failures["bad"].item, done.info.failures["bad"].cause) == (3, "KeyError('bad')")
+    assert "- bad was left out: bad raised KeyError('bad') at item 3" in str(done.info)
+    assert list(done.extracted.declared) == ["good"]
+
+
+def test_of_a_shared_table_only_the_rows_of_the_failed_one_are_missing(package: Package) -> None:
+    tiny = Rotation(row_group_rows=2, file_bytes=1)
+
+    done = extracted(
+        [breaking("bad", after=5, table="both"), whole("good", rows=5, table="both")],
+        package,
+        workload=GOING_ON,
+        rotation=tiny,
+    )
+
+    assert [row["of"] for row in rows_of(package, done)["both"]] == ["good"] * 5
+    (table,) = done.extracted.tables
+    assert (table.rows, table.files, table.resource) == (5, 3, "good")
+    assert set(done.extracted.declared) == {"both"}
+
+
+def test_what_a_failed_resource_feeds_is_left_out_and_what_feeds_it_is_not(package: Package) -> None:
+    @penstock.transformer
+    def breaks(item: dict[str, Any]) -> dict[str, Any]:
+        if item["n"] == 2:
+            raise KeyError("two")
+        return item
+
+    @penstock.transformer
+    def after(item: dict[str, Any]) -> dict[str, Any]:
+        return item
+
+    feeding = whole("feeding", rows=4)
+    middle = feeding | breaks
+
+    done = extracted([feeding, middle, middle | after], package, workload=GOING_ON)
+
+    assert {name: len(rows) for name, rows in rows_of(package, done).items()} == {"feeding": 4}
+    assert set(done.info.failures) == {"breaks", "after"}
+
+
+def test_what_only_fed_a_failed_resource_is_not_read_to_its_end(package: Package) -> None:
+    drawn: list[int] = []
+
+    @penstock.resource(selected=False)
+    def feeding() -> Iterator[int]:
+        for number in range(100):
+            drawn.append(number)
+            yield number
+
+    @penstock.transformer(data_from=feeding)
+    def breaks(item: int) -> int:
+        raise KeyError(item)
+
+    extracted([breaks(), whole("good", rows=1)], package, workload=GOING_ON)
+
+    assert drawn == [0]
+
+
+def test_a_failed_resource_remembers_what_it_did_before(package: Package) -> None:
+    @penstock.resource
+    def bad() -> Iterator[Any]:
+        penstock.current.resource_state()["last"] = 5
+        yield {"n": 5}
+        raise KeyError("bad")
+
+    @penstock.resource
+    def good() -> Iterator[Any]:
+        penstock.current.resource_state()["last"] = 6
+        yield {"n": 6}
+
+    state = {"sources": {"shop": {"resources": {"bad": {"last": 4}, "good": {"last": 4}}}}}
+
+    done = extracted([bad, good], package, state=state, workload=GOING_ON)
+
+    assert done.extracted.state is not None
+    assert done.extracted.state["shop"]["resources"] == {"bad": {"last": 4}, "good": {"last": 6}}
+
+
+def test_the_cursor_of_a_failed_resource_stays_where_it_was(package: Package) -> None:
+    @penstock.resource
+    def bad(at: Any = penstock.sources.incremental("n")) -> Iterator[Any]:
+        yield {"n": 7}
+        raise KeyError("bad")
+
+    cursor: dict[str, Any] = {"initial_value": None, "last_value": 4, "unique_hashes": []}
+    state = {"sources": {"shop": {"resources": {"bad": {"incremental": {"n": cursor}}}}}}
+
+    done = extracted([bad, whole("good", rows=1)], package, state=state, workload=GOING_ON)
+
+    assert done.extracted.state is not None
+    assert done.extracted.state["shop"]["resources"]["bad"]["incremental"]["n"]["last_value"] == 4
+
+
+def test_a_row_or_a_table_name_that_breaks_is_the_failure_of_its_resource(package: Package) -> None:
+    named = penstock.resource([{"n": 1}], name="named", table_name=lambda row: row["missing"])
+    odd = penstock.resource([{"n": 1}, {"n": 1j}], name="odd")
+    strict = Workload(on_error="continue", on_bad_row="fail")
+
+    done = extracted([named, odd, whole("good", rows=1)], package, workload=strict)
+
+    assert {name: type(why) for name, why in done.info.failures.items()} == {
+        "named": ResourceFailed,
+        "odd": RowNotEncodable,
+    }
+    assert list(rows_of(package, done)) == ["good"]
+
+
+def test_when_nothing_comes_through_it_is_an_error(package: Package) -> None:
+    with pytest.raises(ResourceFailed) as raised:
+        extracted([breaking("a", after=0), breaking("b", after=1)], package, workload=GOING_ON)
+
+    assert raised.value.__notes__ == ["and no other resource came through: b raised KeyError('b') at item 2"]
+
+
+@given(ends=st.lists(st.tuples(st.integers(0, 6), st.booleans(), st.sampled_from("xy")), min_size=1))
+def test_whatever_breaks_when_the_rest_is_whole(
+    tmp_path_factory: pytest.TempPathFactory, ends: list[tuple[int, bool, str]]
+) -> None:
+    package = Packages.at(str(tmp_path_factory.mktemp("going"))).package("17.5")
+    resources = [
+        breaking(f"r{at}", after=rows, table=table) if breaks else whole(f"r{at}", rows=rows, table=table)
+        for at, (rows, breaks, table) in enumerate(ends)
+    ]
+    expected = sorted(
+        f"r{at}" for at, (rows, breaks, _) in enumerate(ends) if not breaks for _ in range(rows)
+    )
+
+    def run() -> Extraction:
+        return extracted(resources, package, workload=GOING_ON, rotation=Rotation(row_group_rows=2))
+
+    if all(breaks for _, breaks, _ in ends):
+        with pytest.raises(ResourceFailed):
+            run()
+        return
+    done = run()
+    found = [row["of"] for rows in rows_of(package, done).values() for row in rows]
+    assert sorted(found) == expected
+    assert sum(table.rows for table in done.extracted.tables) == len(expected)

@@ -1,0 +1,219 @@
+"""With `commit_interval` a flow fills several packages, each with the state of its last row."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.extract.reading import rows_of
+
+import penstock
+from penstock.errors import ResourceFailed, UsageError
+from penstock.extract.plan import Workload
+from penstock.extract.run import Extraction, Extractor
+from penstock.package import Packages, package_context
+from penstock.schema import naming
+from penstock.sources import flows_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+
+def slices(
+    data: Any, folder: Path, *, state: dict[str, Any] | None = None, interval: float = 0.0, **hints: Any
+) -> list[tuple[Extraction, dict[str, list[Any]]]]:
+    """What every package took, with its rows."""
+    workload = hints.pop("workload", Workload())
+    (flow,) = flows_of(data, **hints)
+    packages = Packages.at(str(folder))
+    found: list[tuple[Extraction, dict[str, list[Any]]]] = []
+    with Extractor(
+        flow,
+        schema_name="shop",
+        naming=naming(),
+        state={} if state is None else state,
+        workload=workload,
+        commit_interval=interval,
+    ) as extractor:
+        while not extractor.is_done:
+            package = packages.package(f"17.{len(found) + 1}")
+            with package_context(package):
+                done = extractor.fill(package)
+            found.append((done, rows_of(package, done)))
+    return found
+
+
+def last_of(done: Extraction, name: str) -> Any:
+    assert done.extracted.state is not None
+    return done.extracted.state["shop"]["resources"][name]["last"]
+
+
+@penstock.resource
+def counted(most: int = 4) -> Iterator[Any]:
+    state = penstock.current.resource_state()
+    for number in range(most):
+        state["last"] = number
+        yield {"n": number}
+
+
+def test_each_package_has_the_rows_and_the_state_of_its_moment(tmp_path: Path) -> None:
+    found = slices(counted(), tmp_path)
+
+    assert [rows.get("counted") for _, rows in found] == [
+        [{"n": 0}],
+        [{"n": 1}],
+        [{"n": 2}],
+        [{"n": 3}],
+        None,
+    ]
+    assert [last_of(done, "counted") for done, _ in found] == [0, 1, 2, 3, 3]
+    assert not found[-1][0].brings_something
+
+
+def test_a_long_interval_is_one_package(tmp_path: Path) -> None:
+    ((done, rows),) = slices(counted(), tmp_path, interval=3600.0)
+
+    assert len(rows["counted"]) == 4
+    assert last_of(done, "counted") == 3
+
+
+def test_what_came_up_on_the_way_of_an_item_is_in_the_same_package(tmp_path: Path) -> None:
+    @penstock.transformer
+    def parts(item: dict[str, Any]) -> Iterator[Any]:
+        for part in range(3):
+            yield {"n": item["n"], "part": part}
+
+    found = slices(counted() | parts, tmp_path)
+
+    assert [len(rows.get("parts", [])) for _, rows in found] == [3, 3, 3, 3, 0]
+    assert [last_of(done, "counted") for done, _ in found][:4] == [0, 1, 2, 3]
+
+
+@given(most=st.integers(0, 12), threads=st.integers(1, 4))
+def test_threads_never_let_the_state_run_ahead_of_the_rows(
+    tmp_path_factory: pytest.TempPathFactory, most: int, threads: int
+) -> None:
+    @penstock.resource(parallelized=True)
+    def one() -> Iterator[Any]:
+        yield from counting("one", most)
+
+    @penstock.resource(parallelized=True)
+    def two() -> Iterator[Any]:
+        yield from counting("two", most)
+
+    def counting(name: str, most: int) -> Iterator[Any]:
+        state = penstock.current.resource_state(name)
+        for number in range(most):
+            state["last"] = number
+            yield {"n": number}
+
+    found = slices([one, two], tmp_path_factory.mktemp("cut"), workload=Workload(workers=threads))
+
+    seen = {"one": -1, "two": -1}
+    for done, rows in found:
+        for name, before in tuple(seen.items()):
+            seen[name] = after = before + len(rows.get(name, []))
+            if after >= 0:
+                assert last_of(done, name) == after
+    assert set(seen.values()) == {most - 1}
+
+
+def test_asynchronous_generators_are_cut_too(tmp_path: Path) -> None:
+    @penstock.resource
+    async def later() -> AsyncIterator[Any]:
+        for number in range(3):
+            penstock.current.resource_state()["last"] = number
+            await asyncio.sleep(0)
+            yield {"n": number}
+
+    found = slices(later, tmp_path)
+
+    assert [last_of(done, "later") for done, rows in found if rows] == [0, 1, 2]
+
+
+def test_user_code_is_told_of_the_package_at_hand(tmp_path: Path) -> None:
+    @penstock.resource
+    def asking() -> Iterator[Any]:
+        for _ in range(3):
+            yield {"load_id": penstock.current.load_package_state()["load_id"]}
+
+    found = slices(asking, tmp_path)
+
+    assert [rows["asking"] for _, rows in found if rows] == [
+        [{"load_id": "17.1"}],
+        [{"load_id": "17.2"}],
+        [{"load_id": "17.3"}],
+    ]
+
+
+def test_a_table_that_is_written_as_a_whole_is_not_cut(tmp_path: Path) -> None:
+    for said in ("replace", {"disposition": "merge", "strategy": "scd2"}):
+        with pytest.raises(UsageError, match="commit_interval cuts it"):
+            slices([{"n": 1}], tmp_path, table_name="items", write_disposition=said)
+
+
+def test_a_failure_leaves_out_what_came_since_the_last_package(tmp_path: Path) -> None:
+    @penstock.resource
+    def bad() -> Iterator[Any]:
+        state = penstock.current.resource_state()
+        for number in range(3):
+            state["last"] = number
+            if number == 2:
+                raise KeyError("two")
+            yield {"n": number}
+
+    found = slices([bad, counted(5)], tmp_path, workload=Workload(on_error="continue"))
+
+    assert [row["n"] for _, rows in found for row in rows.get("bad", [])] == [0, 1]
+    assert last_of(found[-1][0], "bad") == 1
+    assert [name for done, _ in found for name in done.info.failures] == ["bad"]
+
+
+def test_generators_are_closed_when_nobody_wants_the_next_package(tmp_path: Path) -> None:
+    closed: list[float] = []
+
+    @penstock.resource
+    def endless() -> Iterator[Any]:
+        try:
+            while True:
+                yield {"n": 1}
+        finally:
+            closed.append(time.monotonic())
+
+    (flow,) = flows_of(endless())
+    with Extractor(flow, schema_name="shop", naming=naming(), state={}, commit_interval=0.0) as extractor:
+        extractor.fill(Packages.at(str(tmp_path)).package("17.1"))
+        assert not closed
+
+    assert closed
+
+
+def test_an_error_ends_it_after_the_packages_that_are_full(tmp_path: Path) -> None:
+    @penstock.resource
+    def bad() -> Iterator[Any]:
+        yield {"n": 1}
+        raise KeyError("bad")
+
+    with pytest.raises(ResourceFailed):
+        slices(bad, tmp_path)
+
+
+def test_a_cursor_stands_in_each_package_where_its_rows_end(tmp_path: Path) -> None:
+    @penstock.resource
+    def moving(at: Any = penstock.sources.incremental("n", initial_value=-1)) -> Iterator[Any]:
+        for number in range(at.last_value + 1, 5):
+            yield [{"n": number, "part": part} for part in range(2)]
+
+    found = slices(moving, tmp_path)
+
+    for done, rows in found:
+        assert done.extracted.state is not None
+        cursor = done.extracted.state["shop"]["resources"]["moving"]["incremental"]["n"]
+        assert cursor["last_value"] == (rows["moving"][-1]["n"] if rows else 4)
+        assert len(cursor["unique_hashes"]) == 2
+    assert [row["n"] for _, rows in found for row in rows.get("moving", [])] == sorted([*range(5)] * 2)

@@ -1,0 +1,146 @@
+"""`Pipeline.extract` without a destination: packages wait, and neither Spark nor Java is touched."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import penstock
+from penstock.errors import PipelineLocked, ResourceFailed, UsageError
+from penstock.package import Packages
+from penstock.package.extracted import Extracted
+from penstock.package.lease import held
+from penstock.pipeline.arguments import extraction_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+WITHOUT_SPARK = """
+import sys
+sys.modules["pyspark"] = None
+import penstock
+pipeline = penstock.pipeline("shop", pipelines_dir=sys.argv[1])
+print(pipeline.extract(({"n": n} for n in range(1000)), table_name="items").rows)
+"""
+
+
+@penstock.resource
+def counted(rows: int = 2) -> Iterator[Any]:
+    state = penstock.current.resource_state()
+    for _ in range(rows):
+        state["last"] = state.get("last", 0) + 1
+        yield {"n": state["last"]}
+
+
+def waiting(folder: Path) -> list[Extracted]:
+    packages = Packages.at(str(folder / "shop" / "extracted")).with_status("extracted")
+    return [Extracted.from_dict(package.extracted()) for package in packages]
+
+
+def test_pyspark_need_not_be_installed(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_SPARK, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+
+    assert (done.stdout, done.returncode) == ("1000\n", 0), done.stderr
+    assert [found.rows for found in waiting(tmp_path)] == [1000]
+
+
+def test_what_waits_is_remembered_by_the_next_extraction(tmp_path: Path) -> None:
+    pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
+
+    first, second = pipeline.extract(counted()), pipeline.extract(counted())
+
+    assert [first.rows, second.rows] == [2, 2]
+    assert [found.state for found in waiting(tmp_path)] == [
+        {"shop": {"resources": {"counted": {"last": 2}}}},
+        {"shop": {"resources": {"counted": {"last": 4}}}},
+    ]
+    assert str(first).splitlines()[0] == f"Pipeline 'shop' extracted 2 rows to {tmp_path}/shop/extracted"
+
+
+def test_the_settings_say_where_packages_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EXTRACT__PACKAGE_STORAGE", str(tmp_path / "elsewhere"))
+
+    info = penstock.pipeline("shop", pipelines_dir=tmp_path / "p").extract([1], table_name="t")
+
+    assert info.location == f"{tmp_path}/elsewhere/shop"
+    assert len(Packages.at(info.location).with_status("extracted")) == 1
+    assert not (tmp_path / "p").exists()
+
+
+def test_what_a_crash_left_goes_and_nothing_waits_after_an_error(tmp_path: Path) -> None:
+    def bad() -> Iterator[Any]:
+        yield 1
+        raise KeyError("bad")
+
+    pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
+    for _ in range(2):
+        with pytest.raises(ResourceFailed):
+            pipeline.extract(bad, table_name="t")
+
+    packages = Packages.at(str(tmp_path / "shop" / "extracted"))
+    assert (len(packages.with_status("new")), waiting(tmp_path)) == (1, [])
+
+
+def test_two_at_a_time_are_one_too_many(tmp_path: Path) -> None:
+    packages = Packages.at(str(tmp_path / "shop" / "extracted"))
+
+    with held(packages.store, pipeline="shop"), pytest.raises(PipelineLocked):
+        penstock.pipeline("shop", pipelines_dir=tmp_path).extract([1], table_name="t")
+
+
+def test_an_extraction_of_nothing_leaves_nothing(tmp_path: Path) -> None:
+    info = penstock.pipeline("shop", pipelines_dir=tmp_path).extract([], table_name="t")
+
+    assert (info.packages, waiting(tmp_path)) == ((), [])
+    assert str(info) == "Pipeline 'shop' had nothing to extract"
+
+
+def test_failures_are_told_in_the_info(tmp_path: Path) -> None:
+    def bad() -> list[Any]:
+        raise KeyError("bad")
+
+    info = penstock.pipeline("shop", pipelines_dir=tmp_path).extract(
+        [counted(), penstock.resource(bad, name="bad")], on_error="continue"
+    )
+
+    assert list(info.failures) == ["bad"]
+    assert "- bad was left out: bad raised KeyError('bad') at item 1" in str(info).splitlines()
+
+
+def test_an_argument_goes_over_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EXTRACT__WORKERS", "3")
+    monkeypatch.setenv("SHOP__EXTRACT__ON_ERROR", "continue")
+
+    assert extraction_of("shop").workload.workers == 3
+    assert extraction_of("shop").on_error == "continue"
+    assert extraction_of("other").on_error == "raise"
+    assert extraction_of("shop", workers=2, on_error=None).workload.workers == 2
+    assert extraction_of("shop", commit_interval=timedelta(minutes=1)).commit_interval == 60.0
+
+
+@pytest.mark.parametrize("wrong", [{"commit_interval": 0}, {"commit_interval": -1.0}, {"workers": 0}])
+def test_a_setting_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        extraction_of("shop", **wrong).workload  # noqa: B018 - it is checked when it is asked for
+
+
+def test_progress_is_told_with_the_counts_of_each_resource(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    penstock.pipeline("shop", pipelines_dir=tmp_path, progress="log").extract([counted(3)])
+
+    out = capsys.readouterr().out
+    assert out.startswith("extract of shop: counted 3 (")
+    assert out.endswith("/s), done in 0 s\n")
+
+
+def test_an_unknown_progress_is_refused() -> None:
+    with pytest.raises(UsageError, match="no progress 'loud'"):
+        penstock.pipeline("shop", progress="loud")
