@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import threading
+import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,12 +16,14 @@ from tests.flow.making import make, packages_of
 
 import penstock
 from penstock.errors import MissingOnExecutors, ResourceFailed
-from penstock.extract.waves.ledger import has_waves
+from penstock.extract.waves.ledger import WaveLedger, has_waves
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
+
+    from penstock.package import Package
 
 
 def tripled(number: int) -> int:
@@ -163,3 +171,82 @@ def test_state_is_not_to_be_had_on_executors(spark: SparkSession, location: str,
     # This Python has penstock on executors too; those of a cluster lack it.
     with pytest.raises((ResourceFailed, MissingOnExecutors), match="state"):
         make(location, tmp_path, spark).run(asks)
+
+
+@pytest.mark.every_mode
+def test_calls_of_all_executors_together_keep_to_the_rate(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    @penstock.resource(work_items=range(50), rate_limit="20/s")
+    def calls(item: int) -> Any:
+        yield {"id": item, "at": time.time()}
+
+    pipeline = make(location, tmp_path, spark)
+    pipeline.run(calls)
+
+    moments = sorted(row["at"] for row in pipeline.dataset()["calls"].spark().collect())
+    assert len(moments) == 50
+    assert max(sum(first <= at < first + 1 for at in moments) for first in moments) <= 21
+
+
+KILLED = """
+import os, signal, time
+import penstock
+
+def calls(item, folder, deadly):
+    with open(f"{folder}/{os.getpid()}.txt", "a") as notes:
+        notes.write(f"{item}\\n")
+    if item == deadly and os.path.exists(f"{folder}/driver"):
+        os.kill(int(open(f"{folder}/driver").read()), signal.SIGKILL)
+        time.sleep(60)
+    yield [{"id": item * 10 + number} for number in range(10)]
+
+def run(location, folder, spark=None):
+    lake = penstock.destinations.delta(location)
+    pipeline = penstock.pipeline(
+        "quick", pipelines_dir=f"{folder}/p", destination=lake, dataset_name="demo", spark=spark
+    )
+    resource = penstock.resource(calls, work_items=range(60))
+    return pipeline.run(resource(folder=folder, deadly=40))
+"""
+START = """
+import sys
+with open(f"{sys.argv[2]}/driver", "w") as note:
+    note.write(str(os.getpid()))
+run(sys.argv[1], sys.argv[2])
+"""
+
+
+def test_a_run_that_was_killed_is_taken_up_and_only_the_wave_under_way_is_called_again(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "calls"
+    folder.mkdir()
+    environment = {**os.environ, "SPARK__JARS": os.environ["PENSTOCK_TEST_JARS_DELTA"], "EXTRACT__SLOTS": "2"}
+    command = [sys.executable, "-c", KILLED + START, location, str(folder)]
+    killed = subprocess.run(command, check=False, capture_output=True, env=environment, cwd=tmp_path)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
+    (left,) = packages_of(location).with_status("new")
+    done = {int(item) for item in called(folder)}
+    finished = sum(len(wave) for wave in waves_of(left))
+    (folder / "driver").unlink()
+
+    space: dict[str, Any] = {"__name__": "elsewhere"}
+    exec(KILLED, space)  # the program of the killed run
+    info = space["run"](location, str(folder), spark)
+
+    rows = make(location, tmp_path, spark).dataset()["calls"].fetchall()
+    again = [item for item, count in Counter(called(folder)).items() if count > 1]
+    assert info.loads_ids == [left.load_id]
+    assert sorted(row[0] for row in rows) == list(range(600))
+    assert finished >= 16, "the first wave was written down"
+    assert 0 < len(again) <= len(done) - finished
+
+
+def called(folder: Path) -> list[str]:
+    return [line for path in folder.glob("*.txt") for line in path.read_text().splitlines()]
+
+
+def waves_of(package: Package) -> list[list[str]]:
+    (identity,) = package.store.names("waves")
+    return [wave.items for wave in WaveLedger(package.store, identity).waves]
