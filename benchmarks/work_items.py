@@ -111,19 +111,21 @@ class Bench:
         words = [f"--{key}={value}" for key, value in said.items() if value is not None]
         command = [sys.executable, __file__, "--run", f"--mode={self.options.mode}", *words]
         environment = {**os.environ, "PENSTOCK_HOME": str(self.folder / "home"), "RUN__LEASE_ALIVE": "6"}
-        return subprocess.Popen(
-            [*command, f"--folder={self.folder}"],
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
-            cwd=self.folder,
-        )
+        with (self.folder / "errors.txt").open("a") as errors:
+            return subprocess.Popen(
+                [*command, f"--folder={self.folder}"],
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env=environment,
+                cwd=self.folder,
+            )
 
     def finish(self, process: subprocess.Popen[str]) -> dict[str, Any]:
         """What a run printed at its end."""
         out, _ = process.communicate()
         if process.returncode:
-            raise SystemExit(f"the run ended with {process.returncode}")
+            raise SystemExit((self.folder / "errors.txt").read_text())
         told: dict[str, Any] = json.loads(out.splitlines()[-1])
         return told
 
@@ -217,11 +219,11 @@ def rate(bench: Bench, items: int) -> None:
 
 def backfill(bench: Bench, _: int) -> None:
     """Twelve windows, killed three times at random."""
-    said = {"items": 12, "rows": 1000, "windows": 1, "pause": 1.0, "seconds": 2}
+    said = {"items": 12, "rows": 1000, "windows": 1, "pause": 1.0, "seconds": 1}
     for _ in range(3):
         process = bench.start(**said)
         bench.wait_for(len(bench.calls()) + 1, process)
-        time.sleep(random.uniform(0, 4))
+        time.sleep(random.uniform(1, 9))
         process.kill()
         process.wait()
         print(f"  killed after {len(bench.calls())} calls, {sum(bench.waves())} windows in the ledger")
