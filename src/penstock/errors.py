@@ -396,7 +396,7 @@ class MissingOnExecutors(UsageError):
         move = (
             "what runs on executors cannot ask penstock for state or marks: pass values as arguments"
             if top == "penstock"
-            else f"install {top} on the executors, or send it with spark.addArtifacts(..., pyfile=True)"
+            else f"install {top} on the executors, or start Spark with it in spark.submit.pyFiles"
         )
         super().__init__(
             f"{resource} runs on the executors and needs the module {module}, which they do not have",

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from penstock.package import Package
-
 
 def tripled(number: int) -> int:
     return number * 3
@@ -189,6 +187,23 @@ def test_calls_of_all_executors_together_keep_to_the_rate(
     assert max(sum(first <= at < first + 1 for at in moments) for first in moments) <= 21
 
 
+def test_a_resource_that_fails_there_may_be_left_out(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    def breaks(item: int) -> Any:
+        yield {"id": 1 // item}
+
+    broken = penstock.resource(breaks, name="parts", work_items=[1, 0])
+    pipeline = make(location, tmp_path, spark)
+
+    info = pipeline.run([broken, orders(lines=1)], on_error="continue")
+
+    assert pipeline.dataset().row_counts() == {"orders": 12}
+    assert "ZeroDivisionError" in info.failed_resources["parts"].message
+    with pytest.raises(ResourceFailed):
+        pipeline.run(broken, on_error="continue")
+
+
 KILLED = """
 import os, signal, time
 import penstock
@@ -228,7 +243,8 @@ def test_a_run_that_was_killed_is_taken_up_and_only_the_wave_under_way_is_called
     assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
     (left,) = packages_of(location).with_status("new")
     done = {int(item) for item in called(folder)}
-    finished = sum(len(wave) for wave in waves_of(left))
+    (identity,) = left.store.names("waves")
+    finished = WaveLedger(left.store, identity).done().total()
     (folder / "driver").unlink()
 
     space: dict[str, Any] = {"__name__": "elsewhere"}
@@ -245,8 +261,3 @@ def test_a_run_that_was_killed_is_taken_up_and_only_the_wave_under_way_is_called
 
 def called(folder: Path) -> list[str]:
     return [line for path in folder.glob("*.txt") for line in path.read_text().splitlines()]
-
-
-def waves_of(package: Package) -> list[list[str]]:
-    (identity,) = package.store.names("waves")
-    return [wave.items for wave in WaveLedger(package.store, identity).waves]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PackageDamaged
@@ -11,7 +11,7 @@ from penstock.package.control import read_control, versioned
 from penstock.package.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from penstock.package import FileStorage
 
@@ -36,36 +36,40 @@ class Wave:
 
 
 class WaveLedger:
-    """The entries of one resource, numbered without gaps; each is made once and never changed."""
+    """The entries of one resource, numbered without gaps; each is made once and never changed.
+
+    Their items are not held: there may be very many.
+    """
 
     def __init__(self, store: FileStorage, identity: str) -> None:
         self._store, self._folder = store, f"{WAVES}/{identity}"
-        self.waves: list[Wave] = self._read()
+        self.waves = [_without_items(wave) for wave in self._read()]
 
     def add(self, wave: Wave) -> bool:
         """Write an entry; False when somebody else has written one with that number."""
         name = f"{self._folder}/{wave.number:06d}.json"
         if not self._store.put_if_absent(name, versioned(asdict(wave))):
             return False
-        self.waves.append(wave)
+        self.waves.append(_without_items(wave))
         return True
 
     def done(self) -> Counter[str]:
         """How often each item was done; one that is listed twice may have been done once."""
-        return Counter(digest for wave in self.waves for digest in wave.items)
+        return Counter(digest for wave in self._read() for digest in wave.items)
 
-    def _read(self) -> list[Wave]:
-        found: list[Wave] = []
-        for name in self._store.names(self._folder):
-            if not name.endswith(".json"):
-                continue
+    def _read(self) -> Iterator[Wave]:
+        names = [name for name in self._store.names(self._folder) if name.endswith(".json")]
+        for number, name in enumerate(names):
             path = f"{self._folder}/{name}"
             content: dict[str, Any] = read_control(self._store, path, _KIND) or {}
             wave = record(Wave, content, path=self._store.path(path))
-            if wave.number != len(found):
-                raise PackageDamaged(path=self._store.path(path), reason=f"it is not wave {len(found)}")
-            found.append(wave)
-        return found
+            if wave.number != number:
+                raise PackageDamaged(path=self._store.path(path), reason=f"it is not wave {number}")
+            yield wave
+
+
+def _without_items(wave: Wave) -> Wave:
+    return replace(wave, items=[])
 
 
 def has_waves(store: FileStorage, identity: str | None = None) -> bool:
