@@ -152,7 +152,9 @@ class Runner:
 
     def _extract(self, flows: Sequence[Flow], lease: Lease) -> Generator[Package]:
         """The packages of new data, each when it is ready: loading it and reading on take turns."""
-        extracting = self._extracting(lease, pending=False, elsewhere=Elsewhere(self._pool.session))
+        extracting = self._extracting(
+            lease, pending=False, elsewhere=Elsewhere(self._pool.session, lease.check)
+        )
         for packages in extracting.extract(flows, self._hear):
             yield from packages
 

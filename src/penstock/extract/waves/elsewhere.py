@@ -26,10 +26,15 @@ if TYPE_CHECKING:
 
 
 class Elsewhere:
-    """Runs resources with work items on the executors of a session."""
+    """Runs resources with work items on the executors of a session.
 
-    def __init__(self, sessions: Callable[[], AbstractContextManager[SparkSession]]) -> None:
-        self._sessions = sessions
+    `check` raises when this run is not the one that may extract any more; it is asked around every wave.
+    """
+
+    def __init__(
+        self, sessions: Callable[[], AbstractContextManager[SparkSession]], check: Callable[[], None]
+    ) -> None:
+        self._sessions, self._check = sessions, check
 
     def run(
         self,
@@ -65,12 +70,13 @@ class Elsewhere:
         landed: Landed,
         tell: Callable[[Mapping[str, int]], None],
     ) -> None:
-        def told(waves: Sequence[Wave]) -> None:
+        def around(waves: Sequence[Wave]) -> None:
+            self._check()
             landed.rows[node.name] = sum(sum(wave.rows.values()) for wave in waves)
             tell(landed.rows)
 
         with self._sessions() as spark:
-            waves = node.run(partial(run_waves, work, package, spark=spark, load=load, tell=told))
+            waves = node.run(partial(run_waves, work, package, spark=spark, load=load, around=around))
         landed.tables.extend(landed_tables(node, waves, book))
         if bad := sum(wave.rows.get(ASIDE, 0) for wave in waves):
             landed.put_aside[node.name] = bad

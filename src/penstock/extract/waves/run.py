@@ -59,11 +59,11 @@ def run_waves(
     *,
     spark: SparkSession,
     load: Workload,
-    tell: Callable[[Sequence[Wave]], None],
+    around: Callable[[Sequence[Wave]], None],
 ) -> list[Wave]:
     """Call the function of a resource for every item that is not done yet; gives all waves, old and new.
 
-    `tell` hears of all waves when another one is done.
+    `around` is called with the waves so far: before each of them, and before each is written down.
     """
     rate = work.stream.work.rate if work.stream.work else None
     refuse_speculation(work.stream.name, rate, spark.conf.get("spark.speculation", "false"))
@@ -74,12 +74,13 @@ def run_waves(
     while True:
         slots = load.slots or _slots(spark)
         plan = plan_wave(slots, rate, seconds=load.wave_seconds, before=before)
-        tell(ledger.waves)
+        around(ledger.waves)
         items = backlog.take(plan.items)
         if not items:
             return ledger.waves
         place = _Place(package=package, identity=work.identity, number=len(ledger.waves))
         wave, left = _run_wave(cargo, items, plan, place, spark)
+        around(ledger.waves)
         if not ledger.add(wave):
             raise WaveFailed(resource=cargo.resource, wave=wave.number, reason="another run has done it")
         backlog.give_back(left)
