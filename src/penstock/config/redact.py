@@ -86,9 +86,9 @@ def redact(text: str) -> str:
 def secrets_in(content: bytes) -> list[str]:
     """The known secrets that stand in these bytes, the longest first: for those who take them elsewhere.
 
-    >>> remember_secret("hunter2000")
-    >>> secrets_in(b"say 'hunter2000' twice")
-    ['hunter2000']
+    >>> remember_secret("magpie-in-a-tree")
+    >>> secrets_in(b"say magpie-in-a-tree twice")
+    ['magpie-in-a-tree']
     """
     return _known.found_in(content)
 
