@@ -82,7 +82,7 @@ class Filling:
     def _write(self, node: Node, route: Route, part: Any) -> None:
         kind = None if isinstance(part, (dict, list)) else frame_kind(part)
         if kind is not None:
-            self.rows[node.name] += node.run(self._landing.put, part, kind, route)
+            self.rows[node.name] += node.run(self._landing.put, part, kind, route, node.frame_hook)
             return
         writer: TableWriter | None = None
         number = first = self.rows[node.name]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.config import redact
 from penstock.errors import PenstockError, ResourceFailed
+from penstock.extract.cursor.native import CursorHook
 from penstock.extract.cursor.tracker import Tracker
 from penstock.extract.gate import Gate
 from penstock.extract.steps import stage_of
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from penstock.extract.cursor.cursors import Cursors
     from penstock.extract.steps import Stage
+    from penstock.interfaces.landing import FrameHook
     from penstock.interfaces.source import Flow, Step, Stream
 
 
@@ -113,7 +115,13 @@ class Node:
         cursor = step.function() if step.kind == "incremental" else None
         if cursor is None:
             return stage_of(step, self.metrics)
-        return cursors.track(cursor, resource=self.name, close=self.stop)
+        return cursors.track(cursor, resource=self.name, close=self.stop, is_loaded=self.stream.selected)
+
+    @property
+    def frame_hook(self) -> FrameHook | None:
+        """What looks at DataFrames while they are written: its cursors, if it has any."""
+        trackers = [stage for stage in self.stages if isinstance(stage, Tracker)]
+        return CursorHook(trackers) if trackers else None
 
     def run(self, function: Callable[..., Any], *args: Any, number: int | None = None) -> Any:
         """Call a user's function in the context of the resource; its errors are named here, once."""

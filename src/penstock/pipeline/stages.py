@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from penstock.extract.report import ExtractInfo
     from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Destination, Flow
+    from penstock.interfaces.framecursor import FrameCursors
     from penstock.interfaces.landing import FrameHook, LandedFrame
     from penstock.load.report import LoadInfo
     from penstock.pipeline.workdir import WorkDir
@@ -89,6 +90,13 @@ def land_frame(frame: DataFrame, address: str, *, hook: FrameHook | None = None)
     from penstock.spark.landing import land_frame as found
 
     return found(frame, address, hook=hook)
+
+
+def frame_cursors() -> FrameCursors:
+    """Who knows how a cursor filters a DataFrame."""
+    from penstock.spark import cursor
+
+    return cursor
 
 
 def open_dataset(target: Target, *, spark: SparkSession | None) -> Dataset:

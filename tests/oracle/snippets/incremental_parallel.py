@@ -34,13 +34,6 @@ def deferred(n=dlt.sources.incremental("n", initial_value=6)):
         yield page(number)
 
 
-@dlt.transformer(parallelized=True)
-def fed(row, n=dlt.sources.incremental("n", initial_value=5)):
-    yield {"n": row["n"]}
-    yield {"n": row["n"] + 1}
-
-
 def run(extract):
     for _ in range(2):
         extract([threaded(), other(), looped(), deferred()])
-    extract(threaded().with_name("source") | fed)

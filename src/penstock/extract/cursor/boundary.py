@@ -9,7 +9,7 @@ from penstock.extract.cursor.digest import as_text, from_text, is_old
 from penstock.extract.cursor.plan import MOST_IN_STATE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from penstock.extract.cursor.files import BoundaryFile
 
@@ -42,6 +42,12 @@ class Boundary:
     def has_earlier(self) -> bool:
         """Whether there is anything to know of earlier runs."""
         return bool(self._before) or self._file is not None
+
+    def earlier(self) -> Iterator[bytes]:
+        """All that earlier runs have read."""
+        yield from self._before
+        if self._file is not None:
+            yield from self._in_file()
 
     def knows(self, digest: bytes) -> bool:
         """Whether an earlier run has read the row."""

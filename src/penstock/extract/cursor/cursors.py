@@ -33,10 +33,18 @@ class Cursors:
         self._state, self._source, self.files = state, source, files
         self._running: list[tuple[Tracker, dict[str, Any]]] = []
 
-    def track(self, incremental: Incremental[Any], *, resource: str, close: Callable[[], None]) -> Tracker:
+    def track(
+        self,
+        incremental: Incremental[Any],
+        *,
+        resource: str,
+        close: Callable[[], None],
+        is_loaded: bool = True,
+    ) -> Tracker:
         """Begin a cursor. User code that holds `incremental` sees how far it has come.
 
-        A range with an end remembers nothing, and begins where it says.
+        A range with an end remembers nothing, and begins where it says. Where the resource only feeds others,
+        `is_loaded` is false.
         """
         terms = scheduled(incremental.terms, resource=resource)
         if not terms.cursor_path:
@@ -50,7 +58,7 @@ class Cursors:
             close=close,
         )
         incremental.bind(progress, resource_name=resource, terms=terms)
-        tracker = Tracker(progress)
+        tracker = Tracker(progress, is_loaded=is_loaded)
         if terms.end_value is None:
             self._running.append((tracker, entry))
         return tracker

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.errors import UnsupportedData
 from penstock.extract.cursor.frames import FrameCursor
+from penstock.extract.cursor.native import NativeCursor
 from penstock.extract.cursor.rows import RowCursor
 from penstock.interfaces.frames import frame_kind
 
@@ -15,10 +17,11 @@ if TYPE_CHECKING:
 class Tracker:
     """Lets new rows through. Items of threads pass here too, one after the other."""
 
-    def __init__(self, progress: Progress) -> None:
-        self.progress = progress
+    def __init__(self, progress: Progress, *, is_loaded: bool = True) -> None:
+        self.progress, self._is_loaded = progress, is_loaded
         self._rows = RowCursor(progress)
         self._frames: FrameCursor | None = None
+        self._native: NativeCursor | None = None
         self.has_seen = self.has_rows = False
         """Whether anything has come, and whether anything of it was new."""
 
@@ -26,10 +29,31 @@ class Tracker:
         """The new rows of an item, a page or a frame; None where there are none."""
         if item is None or (isinstance(item, list) and not item):
             return item
+        if frame_kind(item) in {"spark", "relation"}:
+            # What is in it is known when it is written; see `CursorHook`.
+            return self._new_of_spark(item.spark() if frame_kind(item) == "relation" else item)
         kept = self._new(item)
-        self.has_seen, self.has_rows = True, self.has_rows or kept is not None
+        self.note(kept is not None)
         self.progress.keep_ahead()
         return kept
+
+    @property
+    def native(self) -> NativeCursor:
+        """The half that looks at DataFrames of Spark."""
+        if self._native is None:
+            self._native = NativeCursor(self.progress)
+        return self._native
+
+    def note(self, has_rows: bool) -> None:  # noqa: FBT001 - the one thing to note
+        """Take note that something has come, and whether any of it was new."""
+        self.has_seen, self.has_rows = True, self.has_rows or has_rows
+
+    def _new_of_spark(self, frame: Any) -> Any:
+        if not self._is_loaded:
+            raise UnsupportedData(
+                data_type="Spark DataFrame", reason="its cursor follows it to its table, and it is not loaded"
+            )
+        return self.native.take(frame)
 
     def _new(self, item: Any) -> Any:
         if not isinstance(item, list):

@@ -144,3 +144,23 @@ def test_a_generator_is_closed_when_nothing_of_the_range_can_follow(tmp_path: Pa
 
     assert Runs(tmp_path)(resource) == [{"n": 100}, {"n": 99}, {"n": 98}, {"n": 97}]
     assert (min(drawn), closed) == (96, [True])
+
+
+def test_a_transformer_in_threads_has_one_cursor_for_all_items(tmp_path: Path) -> None:
+    """dlt begins it anew with each item, and loses rows that way."""
+
+    @penstock.transformer(parallelized=True)
+    def fed(row: Any, n: Any = penstock.sources.incremental("n", initial_value=5)) -> Iterator[Any]:
+        yield {"n": 9 - row["n"], "start": n.start_value}
+        yield {"n": 10 - row["n"], "start": n.start_value}
+
+    runs = Runs(tmp_path)
+
+    def fed_by_rows() -> Any:
+        return penstock.resource([{"n": number} for number in range(8)], name="rows") | fed
+
+    rows = runs(fed_by_rows())
+    assert sorted(row["n"] for row in rows) == [5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10]
+    assert {row["start"] for row in rows} == {5}
+    assert runs.entry("fed", "n")["last_value"] == 10
+    assert [row["start"] for row in runs(fed_by_rows())] == [10]

@@ -1,0 +1,204 @@
+"""Incremental cursors over DataFrames: a native filter, a native aggregate, an anti-join for the boundary.
+
+Values cross as numbers and texts, not as moments: those of a session depend on its time zone.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, MapType, NullType, StructField, StructType
+from sqlglot import exp
+
+from penstock.interfaces.columns import file_name
+from penstock.interfaces.framecursor import FrameBounds, FrameSeen
+from penstock.spark.paths import spark_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+FURTHEST: Final = "penstock_furthest"
+MISSING: Final = "penstock_missing"
+_HASH: Final = "penstock_hash"
+_DIGITS: Final = 18
+_JSON: Final = {"timeZone": "UTC"}
+_BROADCAST: Final = 100_000
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_NUMBERS: Final = ("tinyint", "smallint", "int", "bigint", "float", "double")
+
+
+def new_rows(frame: DataFrame, bounds: FrameBounds, *, known: Iterable[bytes] = ()) -> DataFrame:
+    """The rows of the range, without those at its start whose hashes are known. Nothing runs.
+
+    TypeError where a bound is not of the column's type. Rows without a value stay, unless they are excluded:
+    where they are not allowed, they are found while the frame is written.
+    """
+    kind, cursor = _kind(frame, bounds.column), _column(bounds.column)
+    wanted = _inside(cursor, bounds, kind)
+    within = frame if wanted is None else frame.filter(_with_missing(wanted, cursor, bounds))
+    hashes = [digest.hex() for digest in known] if bounds.start is not None else []
+    if not hashes:
+        return within
+    at_start = cursor == _literal(bounds.start, kind)
+    table = pa.table({_HASH: pa.array(hashes, pa.string())})
+    others = frame.sparkSession.createDataFrame(table)
+    others = F.broadcast(others) if len(hashes) <= _BROADCAST else others
+    marked = within.withColumn(_HASH, F.when(at_start, row_hash(frame, bounds.key)))
+    return marked.join(others, on=_HASH, how="left_anti").drop(_HASH)
+
+
+def aggregates(frame: DataFrame, bounds: FrameBounds) -> dict[str, Column]:
+    """What is observed while new rows are written: how far they go, and how many have no value."""
+    kind, cursor = _kind(frame, bounds.column), _column(bounds.column)
+    furthest = F.max(cursor) if bounds.is_max else F.min(cursor)
+    return {FURTHEST: _outwards(furthest, kind), MISSING: F.count_if(cursor.isNull())}
+
+
+def seen_of(values: Mapping[str, Any], frame: DataFrame, bounds: FrameBounds) -> FrameSeen:
+    """What was observed, in values of Python; the furthest is None where no row has a value."""
+    furthest = _inwards(values[FURTHEST], _kind(frame, bounds.column))
+    return FrameSeen(furthest=furthest, missing=int(values[MISSING]))
+
+
+def row_hash(frame: DataFrame, key: tuple[str, ...] | None) -> Column:
+    """Nine bytes in hexadecimal digits, over the key or over all columns, the same in every time zone.
+
+    Names do not count, also those inside of structs: they are others in files.
+    """
+    kinds = {one.name: one.dataType for one in frame.schema.fields}
+    names = [name for name, kind in kinds.items() if kind != NullType()] if key is None else list(key)
+    values = [_column(name).cast(_nameless(kinds[name])) for name in names]
+    text = F.to_json(F.struct(*(value.alias(f"n{at}") for at, value in enumerate(values))), _JSON)
+    return F.substring(F.sha2(text, 256), 1, _DIGITS)
+
+
+def hashes_in(frame: DataFrame, address: str, bounds: FrameBounds, last_value: Any) -> Iterator[bytes]:
+    """The hashes of the rows with the last value, read from the files that the frame was written to."""
+    rows = _landed(frame, address)
+    at_last = rows.filter(_column(bounds.column) == _literal(last_value, _kind(rows, bounds.column)))
+    for row in at_last.select(row_hash(rows, bounds.key).alias(_HASH)).toLocalIterator():
+        yield bytes.fromhex(row[_HASH])
+
+
+def read_back(frame: DataFrame, address: str, bounds: FrameBounds) -> dict[str, Any]:
+    """What was not observed, from the files."""
+    rows = _landed(frame, address)
+    wanted = [column.alias(name) for name, column in aggregates(rows, bounds).items()]
+    (found,) = rows.agg(*wanted).collect()
+    return dict(found.asDict())
+
+
+def _landed(frame: DataFrame, address: str) -> DataFrame:
+    """The rows of a frame as its files hold them, under the names that it has."""
+    rows = frame.sparkSession.read.parquet(spark_path(address))
+    there = frozenset(rows.columns)
+    names = [name for name in frame.columns if file_name(name) in there]
+    return rows.select(*(F.col(file_name(name)).alias(name) for name in names))
+
+
+def _nameless(kind: DataType) -> DataType:
+    """The same type with numbers for the names in it."""
+    match kind:
+        case StructType():
+            inner = enumerate(kind.fields)
+            return StructType([StructField(f"n{at}", _nameless(one.dataType)) for at, one in inner])
+        case ArrayType():
+            return ArrayType(_nameless(kind.elementType))
+        case MapType():
+            return MapType(_nameless(kind.keyType), _nameless(kind.valueType))
+        case _:
+            return kind
+
+
+def _inside(cursor: Column, bounds: FrameBounds, kind: str) -> Column | None:
+    parts: list[Column] = []
+    if bounds.start is not None:
+        start = _literal(bounds.start, kind)
+        since = cursor >= start if bounds.is_max else cursor <= start
+        parts.append((cursor != start) & since if bounds.is_start_open else since)
+    if bounds.end is not None:
+        end = _literal(bounds.end, kind)
+        until = cursor <= end if bounds.is_max else cursor >= end
+        parts.append((cursor != end) & until if bounds.is_end_open else until)
+    if bounds.missing == "exclude":
+        parts.append(cursor.isNotNull())
+    if not parts:
+        return None
+    wanted = parts[0]
+    for part in parts[1:]:
+        wanted = wanted & part
+    return wanted
+
+
+def _with_missing(wanted: Column, cursor: Column, bounds: FrameBounds) -> Column:
+    return wanted if bounds.missing == "exclude" else wanted | cursor.isNull()
+
+
+def _column(name: str) -> Column:
+    return F.col(exp.to_identifier(name, quoted=True).sql(dialect="spark"))
+
+
+def _kind(frame: DataFrame, name: str) -> str:
+    """The type of a column in short; KeyError where there is none of that name."""
+    return dict(frame.dtypes)[name]
+
+
+def _literal(value: Any, kind: str) -> Column:
+    _check(value, kind)
+    match value:
+        case datetime() if kind == "timestamp":
+            aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+            return F.timestamp_micros(F.lit((aware - _EPOCH) // timedelta(microseconds=1)))
+        case datetime():
+            naive = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+            return F.lit(naive.isoformat()).cast(kind)
+        case date():
+            return F.lit(value.isoformat()).cast(kind)
+        case Decimal():
+            return F.lit(str(value)).cast(kind)
+        case _:
+            return F.lit(value)
+
+
+def _check(value: Any, kind: str) -> None:
+    if isinstance(value, datetime):
+        fits = kind in {"timestamp", "timestamp_ntz"}
+    else:
+        types: dict[str, type | tuple[type, ...]] = {
+            "string": str,
+            "date": date,
+            "boolean": bool,
+            "binary": bytes,
+            **dict.fromkeys(_NUMBERS, (int, float, Decimal)),
+        }
+        wanted = (int, float, Decimal) if kind.startswith("decimal") else types.get(kind)
+        fits = wanted is not None and isinstance(value, wanted)
+    if not fits:
+        raise TypeError(f"a {type(value).__name__} cannot be compared with a column of {kind}")
+
+
+def _outwards(value: Column, kind: str) -> Column:
+    if kind == "timestamp":
+        return F.unix_micros(value)
+    is_text = kind in {"timestamp_ntz", "date"} or kind.startswith("decimal")
+    return value.cast("string") if is_text else value
+
+
+def _inwards(value: Any, kind: str) -> Any:
+    readers: dict[str, Callable[[Any], Any]] = {
+        "timestamp": lambda number: _EPOCH + timedelta(microseconds=number),
+        "timestamp_ntz": datetime.fromisoformat,
+        "date": date.fromisoformat,
+        "binary": bytes,
+    }
+    if value is None:
+        return None
+    reader = Decimal if kind.startswith("decimal") else readers.get(kind)
+    return value if reader is None else reader(value)
