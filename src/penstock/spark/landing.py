@@ -31,7 +31,9 @@ def land_frame(frame: DataFrame, address: str, *, hook: FrameHook | None = None)
     """
     if frame.isStreaming:
         raise UnsupportedData(
-            data_type="streaming DataFrame", reason="it never ends; read it in batches, or with foreachBatch"
+            data_type="streaming DataFrame",
+            reason="it never ends",
+            hint="call run() inside foreachBatch, or read the same data with spark.read",
         )
     changed, wanted = hook.before(frame) if hook is not None else (frame, {})
     rules = landable(changed.schema.jsonValue())
