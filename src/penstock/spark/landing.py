@@ -37,8 +37,9 @@ def land_frame(frame: DataFrame, address: str, *, hook: FrameHook | None = None)
         )
     changed, wanted = hook.before(frame) if hook is not None else (frame, {})
     rules = landable(changed.schema.jsonValue())
-    watched, seen = observed(changed, wanted)
-    _write(_selected(watched, rules.columns), address)
+    # Aggregates name the columns of the user. Without any, Spark joins our select with the user's own.
+    watched, seen = observed(changed if wanted else _selected(changed, rules.columns), wanted)
+    _write(_selected(watched, rules.columns) if wanted else watched, address)
     values = seen.values()
     landed = LandedFrame(
         address=address,
@@ -52,7 +53,9 @@ def land_frame(frame: DataFrame, address: str, *, hook: FrameHook | None = None)
 
 
 def _selected(frame: DataFrame, columns: tuple[LandableColumn, ...]) -> DataFrame:
-    """By position: names may differ in case only, or hold anything."""
+    """By position: names may differ in case only, or hold anything. What needs no change is not touched."""
+    if [column.name for column in columns if column.action == "as_is"] == frame.columns:
+        return frame
     numbered = frame.toDF(*(f"n{position}" for position in range(len(frame.columns))))
     if not columns:
         return numbered.select(F.lit(None).cast("boolean").alias(NO_COLUMN))
