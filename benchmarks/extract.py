@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from apart import growth, in_process, peak_mebibytes
 
 ALLOWED = 1.10
 ROWS = Path(__file__).parents[1] / "src" / "penstock" / "testing" / "rows.py"
@@ -47,7 +48,7 @@ def main() -> int:
     if options.one is not None:
         print(json.dumps(measure(options.one)))
         return 0
-    measured = [in_process(rows) for rows in options.rows]
+    measured = [in_process(__file__, "--one", str(rows)) for rows in options.rows]
     print(f"{'rows':>12} {'peak MiB':>9} {'seconds':>8} {'rows/s':>9} {'files':>6}")
     for row in measured:
         speed = row["rows"] / row["seconds"]
@@ -55,18 +56,17 @@ def main() -> int:
             f"{row['rows']:>12,.0f} {row['peak']:>9.0f} {row['seconds']:>8.1f} {speed:>9,.0f}"
             f" {row['files']:>6.0f}"
         )
-    ratio = measured[-1]["peak"] / measured[0]["peak"]
-    print(f"largest to smallest: {ratio:.2f} (allowed {ALLOWED})")
+    flat = growth(measured, allowed=ALLOWED)
     if options.dlt:
         beside_dlt(options.dlt, options.dlt_rows)
-    return 1 if options.check and ratio > ALLOWED else 0
+    return 1 if options.check and not flat else 0
 
 
 def beside_dlt(python: str, rows: int) -> None:
     """Both tools in turns; medians and their ratio."""
     ours, theirs = [], []
     for _ in range(TURNS):
-        ours.append(in_process(rows)["seconds"])
+        ours.append(in_process(__file__, "--one", str(rows))["seconds"])
         command = [python, "-c", DLT, str(ROWS), str(rows)]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         theirs.append(json.loads(done.stdout.splitlines()[-1])["seconds"])
@@ -75,14 +75,6 @@ def beside_dlt(python: str, rows: int) -> None:
         shown = ", ".join(f"{each:.1f}" for each in seconds)
         print(f"{name:>9}: {rows / median:>9,.0f} rows/s, median of {shown} s for {rows:,} rows")
     print(f"    ratio: {statistics.median(theirs) / statistics.median(ours):.1f}")
-
-
-def in_process(rows: int) -> dict[str, float]:
-    """Run one size in a fresh process and read what it found."""
-    command = [sys.executable, __file__, "--one", str(rows)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
 
 
 def measure(rows: int) -> dict[str, float]:
@@ -101,8 +93,7 @@ def measure(rows: int) -> dict[str, float]:
         seconds = time.monotonic() - started
     if done.info.rows != rows:
         raise SystemExit(f"{rows} rows went in and {done.info.rows} came out")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"rows": rows, "peak": peak, "seconds": seconds, "files": done.info.tables[0].files}
+    return {"rows": rows, "peak": peak_mebibytes(), "seconds": seconds, "files": done.info.tables[0].files}
 
 
 if __name__ == "__main__":

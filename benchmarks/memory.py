@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from apart import growth, in_process, peak_mebibytes
 
 import penstock
 from penstock.testing import nested_rows
@@ -33,7 +33,7 @@ def main() -> int:
     if options.one is not None:
         print(json.dumps(measure(options.one)))
         return 0
-    measured = [in_process(rows) for rows in options.rows]
+    measured = [in_process(__file__, "--one", str(rows)) for rows in options.rows]
     print(f"{'rows':>12} {'peak MiB':>9} {'extract s':>10} {'rows/s':>9} {'normalize s':>12} {'load s':>7}")
     for row in measured:
         speed = row["rows"] / row["extract"]
@@ -41,17 +41,8 @@ def main() -> int:
             f"{row['rows']:>12,} {row['peak']:>9.0f} {row['extract']:>10.1f} {speed:>9,.0f}"
             f" {row['normalize']:>12.1f} {row['load']:>7.1f}"
         )
-    ratio = measured[-1]["peak"] / measured[0]["peak"]
-    print(f"largest to smallest: {ratio:.2f} (allowed {ALLOWED})")
-    return 1 if options.check and ratio > ALLOWED else 0
-
-
-def in_process(rows: int) -> dict[str, float]:
-    """Run one size in a fresh process and read what it found."""
-    command = [sys.executable, __file__, "--one", str(rows)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    flat = growth(measured, allowed=ALLOWED)
+    return 1 if options.check and not flat else 0
 
 
 def measure(rows: int) -> dict[str, float]:
@@ -65,8 +56,7 @@ def measure(rows: int) -> dict[str, float]:
         loaded = {table.table: table.rows for table in info.packages[0].tables}
     if loaded["items"] != rows:
         raise SystemExit(f"{rows} rows went in and {loaded} came out")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"rows": rows, "peak": peak, "total": total, **info.seconds}
+    return {"rows": rows, "peak": peak_mebibytes(), "total": total, **info.seconds}
 
 
 if __name__ == "__main__":

@@ -35,6 +35,8 @@ class Extracting:
     """What the pipeline knows before a flow, by the name of its schema; None for the default one."""
     naming: Callable[[Schema], NamingConvention]
     settings: ExtractConfiguration
+    check: Callable[[], None]
+    """Raises when this run is not the one that may extract any more."""
     dispositions: frozenset[str] | None = None
     collector: Collector = field(default_factory=Collector)
 
@@ -56,8 +58,8 @@ class Extracting:
                 elif self.settings.commit_interval is None:
                     made.append((package, done))
                 else:
-                    yield _marked([(package, done)])
-        yield _marked(made)
+                    yield self._marked([(package, done)])
+        yield self._marked(made)
 
     def _filled(self, flow: Flow, state: dict[str, Any]) -> Iterator[tuple[Package, Extraction]]:
         before = self.known(flow.name)
@@ -82,8 +84,8 @@ class Extracting:
                     done = extractor.fill(package)
                 yield package, done
 
-
-def _marked(made: list[tuple[Package, Extraction]]) -> list[Package]:
-    for package, done in made:
-        package.mark_extracted(done.extracted.to_dict())
-    return [package for package, _ in made]
+    def _marked(self, made: list[tuple[Package, Extraction]]) -> list[Package]:
+        self.check()
+        for package, done in made:
+            package.mark_extracted(done.extracted.to_dict())
+        return [package for package, _ in made]

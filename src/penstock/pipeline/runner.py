@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,7 +33,7 @@ from penstock.spark.own import SessionPool
 from penstock.spark.session import check_session, find_session, target_master
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
     from contextlib import AbstractContextManager
 
     from pyspark.sql import SparkSession
@@ -76,8 +77,8 @@ class Runner:
     def extract(self, flows: Sequence[Flow]) -> ExtractInfo:
         """Extract, and leave the packages for a later run. Spark is not started for Python rows."""
         reports: list[ExtractReport] = []
-        with self._lease(), self._client:
-            made = self._extracting(pending=True).extract(flows, reports.append)
+        with self._lease() as lease, self._client:
+            made = self._extracting(lease, pending=True).extract(flows, reports.append)
             ready = {package.load_id for packages in made for package in packages}
         return ExtractInfo(
             pipeline_name=self._target.pipeline_name,
@@ -110,8 +111,10 @@ class Runner:
         try:
             with self._client:
                 reports = self._finish_pending(lease)
-                for package in self._extract(flows):
-                    reports += self._normalize_and_load(package, lease)
+                # Closed at once when a load fails: generators of users are in the middle of something.
+                with closing(self._extract(flows, lease)) as packages:
+                    for package in packages:
+                        reports += self._normalize_and_load(package, lease)
         except Exception as error:
             # Whatever broke, it broke because our jobs were stopped.
             if lease.is_lost and not isinstance(error, LeaseLost):
@@ -138,12 +141,12 @@ class Runner:
             reports += self._normalize_and_load(package, lease)
         return reports
 
-    def _extract(self, flows: Sequence[Flow]) -> Iterator[Package]:
+    def _extract(self, flows: Sequence[Flow], lease: Lease) -> Generator[Package]:
         """The packages of new data, each when it is ready: loading it and reading on take turns."""
-        for packages in self._extracting(pending=False).extract(flows, self._hear):
+        for packages in self._extracting(lease, pending=False).extract(flows, self._hear):
             yield from packages
 
-    def _extracting(self, *, pending: bool) -> Extracting:
+    def _extracting(self, lease: Lease, *, pending: bool) -> Extracting:
         def after_all(schema_name: str | None) -> Known:
             return after_pending(self._known(schema_name), self._packages)
 
@@ -152,6 +155,7 @@ class Runner:
             known=after_all if pending else self._known,
             naming=self._naming,
             settings=self._extraction,
+            check=lease.check,
             dispositions=frozenset(self._target.destination.capabilities.supported_write_dispositions),
             collector=self._target.collector,
         )

@@ -54,14 +54,15 @@ class WaitingRoom:
         """Extract flows into packages that wait. Nothing but this machine is needed: no Spark, no Java."""
         packages = Packages.at(self.location)
         reports: list[ExtractReport] = []
-        extracting = Extracting(
-            packages=packages,
-            known=lambda name: after_pending(self._known(name, dataset_name), packages),
-            naming=lambda schema: schema.naming,
-            settings=settings,
-            collector=collector,
-        )
-        with held(packages.store, pipeline=self.pipeline_name, times=times):
+        with held(packages.store, pipeline=self.pipeline_name, times=times) as lease:
+            extracting = Extracting(
+                packages=packages,
+                known=lambda name: after_pending(self._known(name, dataset_name), packages),
+                naming=lambda schema: schema.naming,
+                settings=settings,
+                check=lease.check,
+                collector=collector,
+            )
             for package in packages.with_status("new"):
                 package.delete()
             ready = [

@@ -1,0 +1,27 @@
+"""Measuring in processes of their own, so that one size does not warm up or fill the memory of the next."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+
+
+def in_process(script: str, *arguments: str) -> dict[str, float]:
+    """Run a script in a fresh process; what it found is the JSON in its last line."""
+    done = subprocess.run([sys.executable, script, *arguments], check=True, capture_output=True, text=True)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def peak_mebibytes() -> float:
+    """The most memory that this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def growth(measured: list[dict[str, float]], *, allowed: float) -> bool:
+    """Print how much more memory the largest needs than the smallest; whether that is allowed."""
+    ratio = measured[-1]["peak"] / measured[0]["peak"]
+    print(f"largest to smallest: {ratio:.2f} (allowed {allowed})")
+    return ratio <= allowed
