@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from penstock.extract.nodes import Node
+    from penstock.interfaces.landing import Sender
     from penstock.interfaces.source import Flow
     from penstock.package import Package
     from penstock.schema import NamingConvention
@@ -55,7 +56,8 @@ class Extractor:
 
     `state` is that of the pipeline, a copy that user code may change. `dispositions` are those that the
     destination has; other ones are refused when their first row comes. With `commit_interval` a package takes
-    what comes in so many seconds. Use as a context manager: generators are closed at the end.
+    what comes in so many seconds. With `send` a Spark session writes the files. Use as a context manager:
+    generators are closed at the end.
     """
 
     def __init__(  # noqa: PLR0913 - everything that a run decides about extraction
@@ -70,12 +72,14 @@ class Extractor:
         workload: Workload | None = None,
         commit_interval: float | None = None,
         collector: Collector | None = None,
+        send: Sender | None = None,
     ) -> None:
         self._flow, self._schema_name, self._state = flow, schema_name, state
         self._schema: Schema = flow.source.schema if flow.source is not None else Schema(schema_name)
         self._rotation, self._workload = rotation or Rotation(), workload or Workload()
         self._interval, self._collector = commit_interval, collector or Collector()
         self._book = TableBook(naming, dispositions=dispositions, in_slices=commit_interval is not None)
+        self._send = send
         self._engine: Engine | None = None
         self._failed: frozenset[str] = frozenset()
 
@@ -91,7 +95,11 @@ class Extractor:
             engine = self._begun()
             remembered = copy_of_resources(self._state, self._schema_name)
             with Filling.of(
-                package.store, self._book, rotation=self._rotation, workload=self._workload
+                package.store,
+                self._book,
+                rotation=self._rotation,
+                workload=self._workload,
+                send=self._send,
             ) as filling:
                 self._pour(engine, filling)
                 failures = {name: why for name, why in engine.failures.items() if name not in self._failed}

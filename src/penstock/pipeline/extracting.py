@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from penstock.extract.run import Extraction
     from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Flow
+    from penstock.interfaces.landing import Sender
     from penstock.package import Package, Packages
     from penstock.pipeline.restore import Known
     from penstock.schema import NamingConvention, Schema
@@ -39,6 +40,8 @@ class Extracting:
     """Raises when this run is not the one that may extract any more."""
     dispositions: frozenset[str] | None = None
     collector: Collector = field(default_factory=Collector)
+    send: Sender | None = None
+    """Writes files where this machine cannot; None where it can."""
 
     def extract(
         self, flows: Sequence[Flow], tell: Callable[[ExtractReport], None]
@@ -72,6 +75,7 @@ class Extracting:
             workload=self.settings.workload,
             commit_interval=self.settings.commit_interval,
             collector=self.collector,
+            send=self.send,
         ) as extractor:
             while not extractor.is_done:
                 package = self.packages.package(create_load_id())

@@ -48,3 +48,9 @@ def test_frames_that_fit_are_read_together_and_others_for_themselves() -> None:
 
 def test_tables_without_rows_are_not_read() -> None:
     assert readings_of([entry("a", 0, rows=0)]) == {}
+
+
+def test_rows_that_stand_in_two_folders_are_read_together() -> None:
+    (reading,) = readings_of([entry("a", 0, rows=2), entry("a", 1, rows=3)])["a"]
+
+    assert (reading.folders, reading.rows) == (("data/extracted/00000", "data/extracted/00001"), 5)
