@@ -22,6 +22,7 @@ PenstockError
 │   ├── LoadPackageNotFound
 │   ├── MissingExtra
 │   ├── MissingLocation
+│   ├── MissingOnExecutors
 │   ├── MissingTableName
 │   ├── NotDuringRun
 │   ├── ResourceNameTaken
@@ -47,6 +48,10 @@ PenstockError
 │   │   ├── IdentifierTooLongException
 │   │   ├── LoadClientJobFailed
 │   │   └── LoadClientTerminalException
+│   ├── IncrementalCursorInvalidCoercion
+│   ├── IncrementalCursorPathHasValueNone
+│   ├── IncrementalCursorPathMissing
+│   ├── IncrementalPrimaryKeyMissing
 │   ├── ResourceFailed
 │   ├── RowNotEncodable
 │   └── RowsNotReadable
@@ -62,8 +67,10 @@ PenstockError
 │   ├── LoadPackageCancelled
 │   ├── PipelineLocked
 │   ├── SlotTaken
-│   └── StorageNotReachable
+│   ├── StorageNotReachable
+│   └── WaveFailed
 └── InternalError: report it to us
+    ├── BoundaryDamaged
     ├── DestinationAhead
     ├── JobNotFound
     └── PackageDamaged
@@ -377,6 +384,26 @@ class MissingLocation(UsageError):
             f"DESTINATION__{destination.upper()}__BUCKET_URL",
             destination=destination,
             master=master,
+        )
+
+
+class MissingOnExecutors(UsageError):
+    """Code that was sent to the executors needs a module that they do not have."""
+
+    code = "missing-on-executors"
+
+    def __init__(self, *, resource: str, module: str) -> None:
+        top = module.partition(".")[0]
+        move = (
+            "what runs on executors cannot ask penstock for state or marks: pass values as arguments"
+            if top == "penstock"
+            else f"install {top} on the executors, or start Spark with it in spark.submit.pyFiles"
+        )
+        super().__init__(
+            f"{resource} runs on the executors and needs the module {module}, which they do not have",
+            hint=f"{move}; extract.work_items = 'driver' runs the resource on the driver",
+            resource=resource,
+            module=module,
         )
 
 
@@ -733,16 +760,82 @@ class LoadClientTerminalException(DestinationTerminalException):
     code = "load-client-terminal"
 
 
+class IncrementalCursorInvalidCoercion(DataError):
+    """A cursor value cannot be compared with the one to go on from."""
+
+    code = "incremental-cursor-invalid-coercion"
+
+    def __init__(
+        self, *, resource: str, cursor_path: str, bound: str, expected: str, got: str, cause: str
+    ) -> None:
+        super().__init__(
+            f"{resource}: {cursor_path} brings {got}, which cannot be compared with the {bound} "
+            f"({expected}): {cause}",
+            hint=f"give a {bound} of the type that the data has, or convert the field with add_map",
+            resource=resource,
+            cursor_path=cursor_path,
+            bound=bound,
+            expected=expected,
+            got=got,
+            cause=cause,
+        )
+
+
+class IncrementalCursorPathHasValueNone(DataError):
+    """A row has None where its cursor value should be."""
+
+    code = "incremental-cursor-path-has-value-none"
+
+    def __init__(self, *, resource: str, cursor_path: str) -> None:
+        super().__init__(
+            f"a row of {resource} has None at {cursor_path}",
+            hint="pass on_cursor_value_missing='include' to load such rows, or 'exclude' to leave them out",
+            resource=resource,
+            cursor_path=cursor_path,
+        )
+
+
+class IncrementalCursorPathMissing(DataError):
+    """A row has nothing where its cursor value should be."""
+
+    code = "incremental-cursor-path-missing"
+
+    def __init__(self, *, resource: str, cursor_path: str | None) -> None:
+        super().__init__(
+            f"a row of {resource} has no {cursor_path}"
+            if cursor_path
+            else f"the incremental of {resource} has no cursor_path",
+            hint="name the field as it stands in the data, or pass on_cursor_value_missing='include' or "
+            "'exclude'; of a frame it must be a column",
+            resource=resource,
+            cursor_path=cursor_path,
+        )
+
+
+class IncrementalPrimaryKeyMissing(DataError):
+    """A row at the boundary lacks the key that tells it from others."""
+
+    code = "incremental-primary-key-missing"
+
+    def __init__(self, *, resource: str, key: str) -> None:
+        super().__init__(
+            f"a row of {resource} has no {key}, by which its incremental tells rows apart",
+            hint="name the key as it stands in the data; primary_key=() in the incremental does without",
+            resource=resource,
+            key=key,
+        )
+
+
 class ResourceFailed(DataError):
     """The user's code raised; the cause is chained."""
 
     code = "resource-failed"
     resource: str
-    item: int
+    item: int | str
     cause: str
     traceback: str
 
-    def __init__(self, *, resource: str, item: int, cause: str, traceback: str = "") -> None:
+    def __init__(self, *, resource: str, item: int | str, cause: str, traceback: str = "") -> None:
         super().__init__(
             f"{resource} raised {cause} at item {item}",
             hint="the traceback above is your code's; nothing of this run was loaded",
@@ -771,7 +864,7 @@ class RowNotEncodable(DataError):
 
     code = "row-not-encodable"
 
-    def __init__(self, *, resource: str, item: int, cause: str) -> None:
+    def __init__(self, *, resource: str, item: int | str, cause: str) -> None:
         super().__init__(
             f"row {item} of {resource} cannot be written: {cause}",
             hint="convert the value to text, a number, a date, bytes, a list or a dict before yielding it",
@@ -965,10 +1058,42 @@ class StorageNotReachable(RetryableError, OSError):
         )
 
 
+class WaveFailed(RetryableError):
+    """Spark could not finish a wave of work items."""
+
+    code = "wave-failed"
+
+    def __init__(self, *, resource: str, wave: int, reason: str) -> None:
+        super().__init__(
+            f"wave {wave} of {resource} was not finished: {reason}",
+            hint="run again: waves that are finished are kept, and only this one is repeated",
+            resource=resource,
+            wave=wave,
+            reason=reason,
+        )
+
+
 class InternalError(PenstockError):
     """Something that should not happen."""
 
     code = "internal"
+
+
+class BoundaryDamaged(InternalError):
+    """The file with the hashes of the rows at a cursor's last value is not what the state says."""
+
+    code = "boundary-damaged"
+    path: str
+
+    def __init__(self, *, path: str, cursor_path: str, reason: str) -> None:
+        super().__init__(
+            f"{path} holds the rows that {cursor_path} has read at its last value, and {reason}",
+            hint="restore the file, or name the destination beside which it stands; or run once with "
+            "primary_key=() in the incremental, which loads the rows at the last value once more",
+            path=path,
+            cursor_path=cursor_path,
+            reason=reason,
+        )
 
 
 class DestinationAhead(InternalError):

@@ -48,6 +48,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "MissingExtra": {"extra": "spark", "needed_for": "running a pipeline"},
     "MissingLocation": {"destination": "delta", "master": "spark://cluster:7077"},
+    "MissingOnExecutors": {"resource": "orders", "module": "requests.adapters"},
     "MissingTableName": {"data_type": "list"},
     "NotDuringRun": {"what": "the resource"},
     "ResourceNameTaken": {"resource": "orders", "source": "shop"},
@@ -98,6 +99,17 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "failed_message": "the warehouse has no type for json",
     },
     "LoadClientTerminalException": {"message": "the table is locked for good"},
+    "IncrementalCursorInvalidCoercion": {
+        "resource": "orders",
+        "cursor_path": "updated_at",
+        "bound": "initial_value or last value",
+        "expected": "'2024-01-01', str",
+        "got": "datetime.datetime(2024, 1, 2, 0, 0), datetime",
+        "cause": "'>' not supported between instances of 'str' and 'datetime.datetime'",
+    },
+    "IncrementalCursorPathHasValueNone": {"resource": "orders", "cursor_path": "updated_at"},
+    "IncrementalCursorPathMissing": {"resource": "orders", "cursor_path": "updated_at"},
+    "IncrementalPrimaryKeyMissing": {"resource": "orders", "key": "order_id"},
     "ResourceFailed": {"resource": "orders", "item": 120, "cause": "KeyError('id')"},
     "RowNotEncodable": {"resource": "orders", "item": 7, "cause": "complex has no JSON form"},
     "RowsNotReadable": {
@@ -140,9 +152,15 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "path": "lake/demo/_dlt_pkg/shop/slots",
         "reason": "EndpointConnectionError: Could not connect to the endpoint URL",
     },
+    "WaveFailed": {"resource": "orders", "wave": 12, "reason": "Job aborted due to stage failure"},
     "InternalError": {
         "message": "10 rows of orders went in and 9 came out",
         "hint": "keep the package folder and report this",
+    },
+    "BoundaryDamaged": {
+        "path": "s3://lake/demo/_dlt_pkg/shop/cursors/1794709965.511098-5d41402abc4b2a76.hashes",
+        "cursor_path": "updated_on",
+        "reason": "is not there",
     },
     "DestinationAhead": {"table": "orders", "sequence": 12},
     "JobNotFound": {

@@ -31,6 +31,7 @@ from dlt.normalize.configuration import NormalizeConfiguration
 from dlt.normalize.items_normalizers.jsonl import JsonLItemsNormalizer
 from dlt.pipeline.exceptions import PipelineStepFailed
 from dlt.pipeline.state_sync import generate_pipeline_state_version_hash
+from pyarrow import parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -258,6 +259,8 @@ def _without_empty(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def _typed_rows(job: Path) -> list[Any]:
+    if job.suffix == ".parquet":
+        return [coded(row) for row in parquet.read_table(job).to_pylist()]
     content = job.read_bytes()
     lines = (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).splitlines()
     found: list[Any] = []

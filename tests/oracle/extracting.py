@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import sys
 from datetime import UTC, date, datetime, time
@@ -11,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.parquet as pq
+from tests.unit.extract.reading import rows_of
 
 import penstock
 from penstock.config import in_scope
@@ -96,7 +95,14 @@ class Extracting:
         name = flow.name or self._default or NAME
         # As a pipeline does: the first schema is the one for data that comes without a source.
         self._default = self._default or name
-        done = extract(flow, package, schema_name=name, naming=naming(), state=state)
+        done = extract(
+            flow,
+            package,
+            schema_name=name,
+            naming=naming(),
+            state=state,
+            boundaries=self._packages.store,
+        )
         self._state = thaw(done.extracted.state)
         for table, rows in _rows(package, done).items():
             note["rows"].setdefault(table, []).extend(rows)
@@ -115,13 +121,7 @@ def _settings(schema: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _rows(package: Package, done: Extraction) -> dict[str, list[Any]]:
-    return {
-        table.table: [
-            coded(from_typed(json.loads(text)))
-            for text in pq.read_table(f"{package.path}/{table.folder}")["row"].to_pylist()
-        ]
-        for table in done.extracted.tables
-    }
+    return {name: [coded(from_typed(row)) for row in rows] for name, rows in rows_of(package, done).items()}
 
 
 def coded(plain: Any) -> Any:

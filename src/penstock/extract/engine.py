@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PenstockError, UnsupportedData
+from penstock.extract.cursor.cursors import Cursors
 from penstock.extract.nodes import Node, Parallel, nodes_of
 from penstock.extract.taps import END, NOT_YET, Tap, TapMode
 from penstock.extract.turns import Turns
@@ -49,8 +50,8 @@ class Engine:
     goes on when it is called again.
     """
 
-    def __init__(self, flow: Flow, workload: Workload) -> None:
-        self.roots = nodes_of(flow)
+    def __init__(self, flow: Flow, workload: Workload, cursors: Cursors | None = None) -> None:
+        self.roots = nodes_of(flow, cursors or Cursors({}, source=str(flow.name)))
         self._most, self._goes_on = workload.max_parallel_items, workload.on_error == "continue"
         self.is_paused = False
         self.failures: dict[str, PenstockError] = {}
@@ -141,7 +142,7 @@ class Engine:
 
     def _advance(self, tap: Tap) -> None:
         node = tap.node
-        if node.is_closed() or not (node.gate is None or node.gate.is_open()):
+        if not node.may_draw(tap.at, is_root=tap.is_root):
             self._close(tap)
         elif tap.mode == "here":
             self._drawn(tap, self._draw(tap))
@@ -170,13 +171,13 @@ class Engine:
             self.fail(then.node, error)
         if isinstance(then, Tap):
             self._drawn(then, value)
-        elif not then.node.is_closed():
+        elif not then.node.is_closed(then.at):
             self._push(then.node, then.at, value, then.mark)
             self._turns.put_first(*self._take_spawned())
 
     def _drawn(self, tap: Tap, value: Any) -> None:
         """Send an item of a tap on its way, and put the tap back for its next turn."""
-        if value is END or tap.node.is_closed():
+        if value is END or tap.node.is_closed(tap.at):
             self._close(tap)
             return
         if value is NOT_YET:
@@ -188,7 +189,7 @@ class Engine:
         last = tap
         for child in reversed(self._take_spawned()):
             child.above, last = last, child
-        if last is tap and tap.node.is_closed():
+        if last is tap and tap.node.is_closed(tap.at, is_root=tap.is_root):
             self._close(tap)
         else:
             self._turns.put(last)
@@ -259,7 +260,7 @@ class Engine:
 
     def _arrive(self, node: Node, value: Any, mark: Any) -> None:
         if node.gate is not None:
-            if not node.gate.is_open():
+            if not node.gate.is_open() and not node.is_past_cursor(len(node.stages)):
                 node.close()
                 return
             node.gate.count(value)

@@ -46,10 +46,12 @@ class Filling:
         *,
         rotation: Rotation,
         workload: Workload,
+        attempt: str | None = None,
         send: Sender | None = None,
     ) -> Iterator[Self]:
         """For the time of a block; at its end all files are complete. With `send` a session writes them."""
-        with Writers(store, rotation, apart=workload.on_error == "continue", send=send) as writers:
+        apart = workload.on_error == "continue"
+        with Writers(store, rotation, apart=apart, attempt=attempt, send=send) as writers:
             aside = Aside(writers, on_bad_row=workload.on_bad_row)
             yield cls(writers, book, aside, Landing(writers))
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.config import redact
-from penstock.errors import PenstockError, ResourceFailed, UsageError
+from penstock.errors import PenstockError, ResourceFailed
+from penstock.extract.cursor.tracker import Tracker
 from penstock.extract.gate import Gate
 from penstock.extract.steps import stage_of
 from penstock.interfaces.current import change_in, context_with
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextvars import Context
 
+    from penstock.extract.cursor.cursors import Cursors
     from penstock.extract.steps import Stage
-    from penstock.interfaces.source import Flow, Stream
+    from penstock.interfaces.source import Flow, Step, Stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,29 +32,26 @@ class Node:
     """One stream: its stages, its context, and the streams that take their items from it."""
 
     __slots__ = (
-        *("_closed", "_parent", "children", "context", "gate"),
+        *("_closed", "_cursor_at", "_enough", "_is_given_up", "_parent", "children", "context", "gate"),
         *("metrics", "stages", "stream", "taken", "wanted"),
     )
 
-    def __init__(self, stream: Stream, parent: Node | None = None) -> None:
-        if stream.hints.incremental is not None:
-            raise UsageError(
-                f"{stream.name} has an incremental cursor, and cursors are not supported yet",
-                hint="leave incremental out, and keep the cursor in penstock.current.resource_state()",
-            )
+    def __init__(self, stream: Stream, cursors: Cursors, parent: Node | None = None) -> None:
         self.stream = stream
         self.metrics: dict[str, Any] = {}
         # The body of a generator runs in the context of whoever asks for the next item: always in this one.
         self.context: Context = context_with(
             resource_name=stream.name, resource=stream.resource, metrics=self.metrics
         )
-        self.stages: tuple[Stage | Parallel, ...] = self._stages()
+        self.stages: tuple[Stage | Parallel, ...] = self._stages(cursors)
+        self._cursor_at = next((at for at, one in enumerate(self.stages) if isinstance(one, Tracker)), None)
         self.gate = Gate(stream.limit) if stream.limit else None
         self.children: list[Node] = []
         self._parent = parent
         if parent is not None:
             parent.children.append(self)
-        self.wanted, self._closed, self.taken = stream.selected, False, 0
+        self.wanted, self.taken = stream.selected, 0
+        self._closed = self._enough = self._is_given_up = False
 
     @property
     def is_plain(self) -> bool:
@@ -68,13 +67,13 @@ class Node:
         """Take no more items: there is enough."""
         self._closed = True
 
-    def is_closed(self) -> bool:
-        """Whether no more items are taken."""
-        return self._closed
+    def stop(self) -> None:
+        """Ask the source for no more items; what it has given already goes on."""
+        self._enough = not self.stream.is_transformer
 
     def give_up(self) -> Iterator[Node]:
         """Take no more items, here and in what this feeds; what only fed this is not read any more either."""
-        self.close()
+        self._closed = self._is_given_up = True
         yield self
         for child in self.children:
             yield from child.give_up()
@@ -86,13 +85,35 @@ class Node:
         """Change what user code is told of the moment."""
         change_in(self.context, **changes)
 
-    def _stages(self) -> tuple[Stage | Parallel, ...]:
-        steps = tuple(stage_of(step, self.metrics) for step in self.stream.steps)
+    def is_past_cursor(self, at: int) -> bool:
+        """Whether an item that has come so far was counted by a cursor: it must not be dropped."""
+        return self._cursor_at is not None and at > self._cursor_at
+
+    def is_closed(self, at: int = 0, *, is_root: bool = False) -> bool:
+        """Whether no more items are taken that have come so far."""
+        if self._is_given_up or (is_root and self._enough):
+            return True
+        return self._closed and not self.is_past_cursor(at)
+
+    def may_draw(self, at: int, *, is_root: bool) -> bool:
+        """Whether the next item is wanted of a generator whose items go on from there."""
+        if self.is_closed(at, is_root=is_root):
+            return False
+        return self.gate is None or self.is_past_cursor(at) or self.gate.is_open()
+
+    def _stages(self, cursors: Cursors) -> tuple[Stage | Parallel, ...]:
+        steps = tuple(self._stage(step, cursors) for step in self.stream.steps)
         if not self.stream.is_transformer:
             return steps
-        before = tuple(stage_of(step, self.metrics) for step in self.stream.before)
+        before = tuple(self._stage(step, cursors) for step in self.stream.before)
         head: Stage = self.stream.open
         return (*before, Parallel(head) if self.stream.parallel else head, *steps)
+
+    def _stage(self, step: Step, cursors: Cursors) -> Stage:
+        cursor = step.function() if step.kind == "incremental" else None
+        if cursor is None:
+            return stage_of(step, self.metrics)
+        return cursors.track(cursor, resource=self.name, close=self.stop)
 
     def run(self, function: Callable[..., Any], *args: Any, number: int | None = None) -> Any:
         """Call a user's function in the context of the resource; its errors are named here, once."""
@@ -111,7 +132,7 @@ class Node:
         return named
 
 
-def nodes_of(flow: Flow) -> list[Node]:
+def nodes_of(flow: Flow, cursors: Cursors) -> list[Node]:
     """The nodes that begin, with all that hang from them; what feeds several streams is one node."""
     built: dict[Stream, Node] = {}
     roots: list[Node] = []
@@ -119,7 +140,7 @@ def nodes_of(flow: Flow) -> list[Node]:
         for stream in reversed(list(wanted.chain())):
             if stream in built:
                 continue
-            node = built[stream] = Node(stream, built[stream.parent] if stream.parent else None)
+            node = built[stream] = Node(stream, cursors, built[stream.parent] if stream.parent else None)
             if not stream.parent:
                 roots.append(node)
     return roots

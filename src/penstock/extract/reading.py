@@ -6,8 +6,10 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from penstock.config import in_scope
+from penstock.extract.cursor.cursors import Cursors
 from penstock.extract.engine import Engine
 from penstock.extract.plan import Workload
+from penstock.extract.waves.driver import on_driver
 from penstock.interfaces.current import current, during
 
 if TYPE_CHECKING:
@@ -24,10 +26,13 @@ def read_items(flow: Flow) -> Iterator[Any]:
         in_scope(sections=flow.sections),
     ):
         # The context is that of this moment; what is asked for later runs in copies of it.
-        engine = Engine(flow, Workload())
+        moment = current()
+        cursors = Cursors(moment.state or {}, source=str(moment.source_name))
+        engine = Engine(on_driver(flow), Workload(), cursors)
     with closing(engine.arrivals()) as arrivals:
         for _, item, _ in arrivals:
             if isinstance(item, list):
                 yield from item
             elif item is not None:
                 yield item
+    cursors.settle()

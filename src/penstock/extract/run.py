@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import time
+import uuid
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from penstock.config import in_scope
 from penstock.errors import PenstockError
+from penstock.extract.cursor.cursors import Cursors
+from penstock.extract.cursor.files import BoundaryFiles
 from penstock.extract.engine import Engine
 from penstock.extract.filling import Filling
 from penstock.extract.memory import copy_of_resources, forget_replaced, kept, restore_resources
 from penstock.extract.plan import Rotation, Workload
 from penstock.extract.report import ExtractReport
 from penstock.extract.tables import TableBook
+from penstock.extract.waves.landed import Landed
+from penstock.extract.waves.split import Split, split
 from penstock.interfaces.current import current, during
 from penstock.interfaces.progress import Collector, Telling
 from penstock.package.extracted import Extracted
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from types import TracebackType
 
     from penstock.extract.nodes import Node
+    from penstock.extract.waves.elsewhere import Elsewhere
     from penstock.interfaces.landing import Sender
     from penstock.interfaces.source import Flow
-    from penstock.package import Package
+    from penstock.package import FileStorage, Package
     from penstock.schema import NamingConvention
 
 
@@ -56,8 +62,10 @@ class Extractor:
 
     `state` is that of the pipeline, a copy that user code may change. `dispositions` are those that the
     destination has; other ones are refused when their first row comes. With `commit_interval` a package takes
-    what comes in so many seconds. With `send` a Spark session writes the files. Use as a context manager:
-    generators are closed at the end.
+    what comes in so many seconds. What cursors remember and the state has no room for goes to `boundaries`,
+    which stays when packages go. `elsewhere` runs resources with work items on executors, all of them into
+    the first package; without it they run here. With `send` a Spark session writes the files. Use as a
+    context manager: generators are closed at the end.
     """
 
     def __init__(  # noqa: PLR0913 - everything that a run decides about extraction
@@ -68,6 +76,8 @@ class Extractor:
         naming: NamingConvention,
         state: dict[str, Any],
         dispositions: frozenset[str] | None = None,
+        boundaries: FileStorage | None = None,
+        elsewhere: Elsewhere | None = None,
         rotation: Rotation | None = None,
         workload: Workload | None = None,
         commit_interval: float | None = None,
@@ -79,9 +89,13 @@ class Extractor:
         self._rotation, self._workload = rotation or Rotation(), workload or Workload()
         self._interval, self._collector = commit_interval, collector or Collector()
         self._book = TableBook(naming, dispositions=dispositions, in_slices=commit_interval is not None)
+        self._cursors = Cursors(state, source=schema_name)
+        self._boundaries, self._elsewhere = boundaries, elsewhere
+        self._work = Split(here=flow)
         self._send = send
         self._engine: Engine | None = None
         self._failed: frozenset[str] = frozenset()
+        self._has_landed = False
 
     @property
     def is_done(self) -> bool:
@@ -92,21 +106,27 @@ class Extractor:
         """Write into a package. It is not marked: a crash leaves files that nobody will read."""
         started, before = time.monotonic(), kept(self._state)
         with self._moment():
-            engine = self._begun()
+            engine = self._begun(package)
             remembered = copy_of_resources(self._state, self._schema_name)
+            telling = Telling(self._collector)
+            landed = self._land(package, telling)
             with Filling.of(
                 package.store,
                 self._book,
                 rotation=self._rotation,
                 workload=self._workload,
+                attempt=uuid.uuid4().hex[:12] if self._work.there else None,
                 send=self._send,
             ) as filling:
-                self._pour(engine, filling)
-                failures = {name: why for name, why in engine.failures.items() if name not in self._failed}
+                self._pour(engine, filling, telling)
+                every = {**engine.failures, **landed.failures}
+                failures = {name: why for name, why in every.items() if name not in self._failed}
+                self._raise_if_nothing_came(engine, every)
                 filling.drop(failures)
+            self._cursors.settle()
             self._failed |= failures.keys()
             restore_resources(self._state, self._schema_name, failures, remembered)
-        tables = filling.tables()
+        tables = (*filling.tables(), *landed.tables)
         declared = self._book.without(self._failed, written={table.table for table in tables})
         extracted = Extracted(
             schema_name=self._schema_name,
@@ -120,8 +140,8 @@ class Extractor:
             load_id=package.load_id,
             tables=tables,
             seconds=time.monotonic() - started,
-            resources={node.name: filling.rows[node.name] for node in nodes if node.wanted},
-            put_aside=filling.put_aside,
+            resources={node.name: filling.rows[node.name] for node in nodes if node.wanted} | landed.rows,
+            put_aside=filling.put_aside | landed.put_aside,
             failures=failures,
             metrics={node.name: node.metrics for node in nodes if node.metrics},
         )
@@ -137,19 +157,36 @@ class Extractor:
         ):
             yield
 
-    def _begun(self) -> Engine:
+    def _begun(self, package: Package) -> Engine:
         """The engine; made in the moment of the first package, and told of every later one."""
+        if self._boundaries is not None:
+            self._cursors.files = BoundaryFiles(self._boundaries, load_id=package.load_id)
         if self._engine is None:
             forget_replaced(self._flow, self._state, self._schema_name)
-            self._engine = Engine(self._flow, self._workload)
+            ships = self._elsewhere is not None and self._workload.work_items == "executors"
+            self._work = split(self._flow, ships=ships)
+            self._engine = Engine(self._work.here, self._workload, self._cursors)
         else:
             for node in _all(self._engine.roots):
                 node.move(package=current().package)
         return self._engine
 
-    def _pour(self, engine: Engine, filling: Filling) -> None:
+    def _land(self, package: Package, telling: Telling) -> Landed:
+        """Have work items done elsewhere, once: what is done of them counts for this package."""
+        if self._elsewhere is None or not self._work.there or self._has_landed:
+            return Landed()
+        self._has_landed = True
+        return self._elsewhere.run(
+            self._work.there,
+            package,
+            self._book,
+            load=self._workload,
+            cursors=self._cursors,
+            tell=telling.now,
+        )
+
+    def _pour(self, engine: Engine, filling: Filling, telling: Telling) -> None:
         until = None if self._interval is None else time.monotonic() + self._interval
-        telling = Telling(self._collector)
         with closing(engine.arrivals()) as arrivals:
             for node, item, mark in arrivals:
                 try:
@@ -161,9 +198,12 @@ class Extractor:
                     engine.pause()
                     until = None
         telling.now(filling.rows)
-        wanted = [node.name for node in _all(engine.roots) if node.wanted]
-        if wanted and engine.failures.keys() >= set(wanted):
-            raise _joined(list(engine.failures.values()))
+
+    def _raise_if_nothing_came(self, engine: Engine, failures: Mapping[str, PenstockError]) -> None:
+        wanted = {node.name for node in _all(engine.roots) if node.wanted}
+        wanted |= {work.stream.name for work in self._work.there}
+        if wanted and failures.keys() >= wanted:
+            raise _joined(list(failures.values()))
 
     def close(self) -> None:
         """Close every generator that is still open."""

@@ -27,8 +27,15 @@ def stage_of(step: Step, metrics: dict[str, Any]) -> Stage:
             return one
         case "metrics":
             return _measuring(step.function, metrics)
+        case "incremental":
+            return _passing
         case _:
             assert_never(step.kind)
+
+
+def _passing(item: Any, _: Any) -> Any:
+    """A cursor that a resource could have and has not."""
+    return item
 
 
 def _with_mark(step: Step) -> Stage:

@@ -66,17 +66,23 @@ class TableWriter:
 class Writers:
     """Makes the writer of a table when its first row comes. Use as a context manager.
 
-    With `apart` every resource has files of its own, so that what one of them wrote can be left out. With
-    `send` they are not written by this machine.
+    With `apart` every resource has files of its own, so that what one of them wrote can be left out. Folders
+    are those of the `attempt`, where a package may have seen others. With `send` a session writes the files.
     """
 
     def __init__(
-        self, store: FileStorage, rotation: Rotation, *, apart: bool = False, send: Sender | None = None
+        self,
+        store: FileStorage,
+        rotation: Rotation,
+        *,
+        apart: bool = False,
+        attempt: str | None = None,
+        send: Sender | None = None,
     ) -> None:
+        self.store, self.rotation, self._apart, self._attempt = store, rotation, apart, attempt
         self.begin = begin_file if send is None else begin_sent(send)
         # Spark names what it writes: files of two resources in one folder could not be told apart.
         self._folder_each = apart and send is not None
-        self.store, self.rotation, self._apart = store, rotation, apart
         self._held = 0
         self._folders: dict[str | int, str] = {}
         self._writers: dict[tuple[str, str | None, int | None], TableWriter] = {}
@@ -101,12 +107,12 @@ class Writers:
     def _folder_of(self, name: str) -> str:
         if self._folder_each:
             return self.new_folder()
-        return self._folders.setdefault(name, table_folder(len(self._folders)))
+        return self._folders.setdefault(name, table_folder(len(self._folders), self._attempt))
 
     def new_folder(self) -> str:
         """A folder for files that stand beside what else is written to their table."""
         number = len(self._folders)
-        return self._folders.setdefault(number, table_folder(number))
+        return self._folders.setdefault(number, table_folder(number, self._attempt))
 
     def add(self, name: str, *, resource: str, folder: str, parts: Parts) -> TableWriter:
         """A writer with a folder of its own."""

@@ -89,6 +89,9 @@ def _columns(hints: TableHints) -> list[Column]:
         for name in key_columns(getattr(hints, hint) or ()):
             column = found.get(name, Column(name=name)).with_hints(**{hint: True})
             found[name] = column if column.nullable is not None else replace(column, nullable=False)
+    cursor = hints.incremental.get_cursor_column_name() if hints.incremental else None
+    if cursor:
+        found[cursor] = found.get(cursor, Column(name=cursor)).with_hints(incremental=True)
     return list(found.values())
 
 

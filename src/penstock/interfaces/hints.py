@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
 
 from penstock.errors import InconsistentTableTemplate, UsageError
+from penstock.interfaces.incremental import Incremental, as_incremental
 from penstock.schema import Contract, TWriteDisposition, columns_of_model, contract_of_model
 from penstock.schema.frozen import FrozenMap, freeze
 from penstock.schema.models import is_model
@@ -129,7 +130,7 @@ def _checked(hints: TableHints) -> TableHints:
 
 
 def _over(name: str, before: Any, new: Any) -> Any:
-    if isinstance(new, (str, Mapping, Sequence)) and not new:
+    if new is Incremental.EMPTY or (isinstance(new, (str, Mapping, Sequence)) and not new):
         return None
     if (
         name in {"columns", "additional_table_hints"}
@@ -210,5 +211,5 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "write_disposition": _write_disposition,
     "nested_hints": _nested,
     "schema_contract": _contract,
-    "incremental": lambda said: said,
+    "incremental": as_incremental,
 }

@@ -11,9 +11,10 @@ from penstock.schema.frozen import FrozenMap
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from penstock.interfaces.work import Work
     from penstock.schema import StoredSchema
 
-StepKind = Literal["map", "yield_map", "filter", "call", "metrics"]
+StepKind = Literal["map", "yield_map", "filter", "call", "metrics", "incremental"]
 NextItemMode = Literal["round_robin", "fifo"]
 
 
@@ -22,6 +23,7 @@ class Step:
     """What is done with each item on its way.
 
     `map`, `filter` and `yield_map` are called with every row of a page, `call` and `metrics` with the page.
+    The function of `incremental` is called once, with nothing, and gives the cursor that the items pass.
     """
 
     kind: StepKind
@@ -65,6 +67,8 @@ class Stream:
     parallel: bool = False
     resource: Any = None
     """What the user holds, for `current.resource()`."""
+    work: Work | None = None
+    """Items that can be shared out: the stream is opened once for each of them."""
 
     @property
     def is_transformer(self) -> bool:

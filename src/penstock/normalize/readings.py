@@ -26,10 +26,12 @@ class Reading:
 
     def with_table(self, more: ExtractedTable) -> Reading | None:
         """Read another folder with these, if its files fit."""
-        if (self.columns is None) != (more.columns is None):
+        if self.columns is None and more.columns is None:
+            return replace(self, folders=(*self.folders, more.folder), rows=self.rows + more.rows)
+        if self.columns is None or more.columns is None:
             return None
         columns = joined(self.columns, more.columns)
-        if columns is None and self.columns is not None:
+        if columns is None:
             return None
         return replace(
             self, folders=(*self.folders, more.folder), columns=columns, rows=self.rows + more.rows

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from penstock.config import BaseConfiguration, resolve_configuration
 from penstock.errors import LeaseLost, SlotTaken, in_stage
 from penstock.extract.report import ExtractInfo
+from penstock.extract.waves.elsewhere import Elsewhere
+from penstock.extract.waves.ledger import has_waves
 from penstock.interfaces import StateInfo
 from penstock.load.plan import next_sequence
 from penstock.load.report import LoadInfo, PackageReport
@@ -22,6 +24,7 @@ from penstock.package import Manifest, Package, Packages
 from penstock.package.extracted import Extracted
 from penstock.package.lease import Lease, held
 from penstock.package.trust import require_trust
+from penstock.pipeline.boundaries import remove_old_boundaries
 from penstock.pipeline.extracting import Extracting
 from penstock.pipeline.places import ledger_of, package_root
 from penstock.pipeline.restore import Known, after_pending, restore, with_source_schema
@@ -120,6 +123,8 @@ class Runner:
                 with closing(self._extract(flows, lease)) as packages:
                     for package in packages:
                         reports += self._normalize_and_load(package, lease)
+                lease.check()
+                remove_old_boundaries(self._packages, self._known().state)
         except Exception as error:
             # Whatever broke, it broke because our jobs were stopped.
             if lease.is_lost and not isinstance(error, LeaseLost):
@@ -128,7 +133,10 @@ class Runner:
         return reports
 
     def _finish_pending(self, lease: Lease) -> list[PackageReport]:
-        """A sealed package is rolled forward, an extracted one goes on, one that is neither goes."""
+        """A sealed package is rolled forward, an extracted one goes on, one that is neither goes.
+
+        One with waves of work items stays: extraction knows whether it goes on.
+        """
         reports: list[PackageReport] = []
         self._packages.tidy(self._habits.retention)
         self._waiting_room().carry_to(self._packages, times=self._habits.lease_times)
@@ -140,7 +148,8 @@ class Runner:
         elif sealed is not None:
             reports.append(self._load(sealed, lease))
         for package in self._packages.with_status("new"):
-            package.delete()
+            if not has_waves(package.store):
+                package.delete()
         unsealed = [*self._packages.with_status("extracted"), *self._packages.with_status("normalized")]
         for package in sorted(unsealed, key=lambda package: package.load_id):
             reports += self._normalize_and_load(package, lease)
@@ -148,10 +157,13 @@ class Runner:
 
     def _extract(self, flows: Sequence[Flow], lease: Lease) -> Generator[Package]:
         """The packages of new data, each when it is ready: loading it and reading on take turns."""
-        for packages in self._extracting(lease, pending=False).extract(flows, self._hear):
+        extracting = self._extracting(
+            lease, pending=False, elsewhere=Elsewhere(self._pool.session, lease.check)
+        )
+        for packages in extracting.extract(flows, self._hear):
             yield from packages
 
-    def _extracting(self, lease: Lease, *, pending: bool) -> Extracting:
+    def _extracting(self, lease: Lease, *, pending: bool, elsewhere: Elsewhere | None = None) -> Extracting:
         def after_all(schema_name: str | None) -> Known:
             return after_pending(self._known(schema_name), self._packages)
 
@@ -163,6 +175,7 @@ class Runner:
             check=lease.check,
             dispositions=frozenset(self._target.destination.capabilities.supported_write_dispositions),
             collector=self._target.collector,
+            elsewhere=elsewhere,
             send=sender(
                 self._extraction,
                 self._packages.store,

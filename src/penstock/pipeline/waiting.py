@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from penstock.extract.cursor.files import remove_unnamed
 from penstock.extract.report import ExtractInfo
 from penstock.package import Packages
 from penstock.package.carry import carry
 from penstock.package.lease import held
 from penstock.package.typed import from_typed
+from penstock.pipeline.boundaries import carry_boundaries
 from penstock.pipeline.extracting import Extracting
 from penstock.pipeline.restore import Known, after_pending
 from penstock.pipeline.state import new_state
@@ -81,8 +83,11 @@ class WaitingRoom:
         if not ready:
             return []
         with held(waiting.store, pipeline=self.pipeline_name, times=times):
+            # The files of their cursors first: a package that has arrived may be loaded at once.
+            carry_boundaries(waiting, packages)
             for package in ready:
                 carry(package, packages.package(package.load_id))
+            remove_unnamed(waiting.store, [])
         return [package.load_id for package in ready]
 
     def _known(self, schema_name: str | None, dataset_name: str) -> Known:

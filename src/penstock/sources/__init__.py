@@ -7,10 +7,12 @@ Touches: interfaces, schema, config, errors.
 
 from typing import Any
 
+from penstock.interfaces.incremental import Incremental as incremental  # noqa: N813 - dlt's name for it
 from penstock.sources.factory import SourceFactory
 from penstock.sources.given import flows_of
 from penstock.sources.resource import Resource
 from penstock.sources.source import Source
+from penstock.sources.windows import windows
 
 DltResource = Resource
 DltSource = Source
@@ -30,4 +32,6 @@ __all__ = [
     "TDataItem",
     "TDataItems",
     "flows_of",
+    "incremental",
+    "windows",
 ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.config import resource_sections
 from penstock.errors import ResourceUnbound, UsageError
+from penstock.interfaces.work import Bound
 from penstock.schema.frozen import FrozenMap
 from penstock.sources.inject import injected
 
@@ -74,20 +75,36 @@ class Call:
         defaults = {name: one.default for name, one in self.signature.parameters.items()}
         return {**{n: d for n, d in defaults.items() if d is not inspect.Parameter.empty}, **self.given}
 
-    def opener(self, *, resource: str, sections: tuple[str, ...], settings: Callable[[], Settings]) -> Opener:
-        """What extract calls; settings are asked for once, when the first item is."""
-        return Opener(self, resource=resource, sections=sections, settings=settings)
+    def opener(
+        self,
+        *,
+        resource: str,
+        sections: tuple[str, ...],
+        settings: Callable[[], Settings],
+        cursor: Callable[[], Mapping[str, Any]] = dict,
+    ) -> Opener:
+        """What extract calls; settings are asked for once, when the first item is.
+
+        `cursor` gives the argument that is an incremental, when the first item is asked for.
+        """
+        return Opener(self, resource=resource, sections=sections, settings=settings, cursor=cursor)
 
 
 class Opener:
     """Calls the function of a resource, or that of a transformer with an item and its mark."""
 
-    __slots__ = ("_call", "_filled", "_resource", "_sections", "_settings", "_takes_mark")
+    __slots__ = ("_call", "_cursor", "_filled", "_resource", "_sections", "_settings", "_takes_mark")
 
     def __init__(
-        self, call: Call, *, resource: str, sections: tuple[str, ...], settings: Callable[[], Settings]
+        self,
+        call: Call,
+        *,
+        resource: str,
+        sections: tuple[str, ...],
+        settings: Callable[[], Settings],
+        cursor: Callable[[], Mapping[str, Any]],
     ) -> None:
-        self._call, self._resource = call, resource
+        self._call, self._resource, self._cursor = call, resource, cursor
         self._sections, self._settings = sections, settings
         self._takes_mark = call.takes_item and _takes_mark(call.function)
         self._filled: inspect.BoundArguments | None = None
@@ -102,11 +119,20 @@ class Opener:
         marked = {_MARK: mark} if self._takes_mark else {}
         return self._call.function(value, *self._filled.args, **{**self._filled.kwargs, **marked})
 
+    def bound(self) -> Bound:
+        """The function of a transformer with everything but the item: no argument is left to its default."""
+        if self._filled is None:
+            self._filled = self._fill()
+        whole = inspect.BoundArguments(self._filled.signature, OrderedDict(self._filled.arguments))
+        whole.apply_defaults()
+        marked = {_MARK: None} if self._takes_mark else {}
+        return Bound(function=self._call.function, args=whole.args, kwargs={**whole.kwargs, **marked})
+
     def _fill(self) -> inspect.BoundArguments:
         found = injected(
             self._call.function,
             spec=self._call.spec,
-            given=self._call.given,
+            given={**self._call.given, **self._cursor()},
             sections=resource_sections(*self._sections),
             settings=self._settings,
         )

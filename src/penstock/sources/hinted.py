@@ -144,6 +144,7 @@ class Hinted(Declared):
             self.declaration = self.declaration.with_variant(hints_template)
         else:
             self.change(hints=self.hints.merged(hints_template))
+            self.declaration = self.declaration.with_cursor()
 
     def compute_table_schema(self, item: Any = None) -> TTableSchema:
         """The table as the hints declare it; where a hint is a function, for this item."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from penstock.errors import UsageError
+from penstock.interfaces.incremental import Incremental
 from penstock.interfaces.source import Limit, Step, StepKind
 from penstock.sources.call import takes_mark
+from penstock.sources.cursors import cursor_step
 from penstock.sources.hinted import Hinted
 
 if TYPE_CHECKING:
@@ -30,8 +32,16 @@ class Stepped(Hinted):
         """Keep the rows for which `item_filter` is true."""
         return self._add("filter", item_filter, insert_at)
 
-    def add_step(self, item_transform: Callable[..., Any], insert_at: int | None = None) -> Self:
-        """Replace each item, a page of rows as a whole, by what `item_transform` makes of it."""
+    def add_step(
+        self, item_transform: Callable[..., Any] | Incremental[Any], insert_at: int | None = None
+    ) -> Self:
+        """Replace each item, a page of rows as a whole, by what `item_transform` makes of it.
+
+        An `incremental` as a step is a cursor that the items pass.
+        """
+        if isinstance(item_transform, Incremental):
+            self.declaration = self.declaration.with_step(cursor_step(item_transform), insert_at)
+            return self
         return self._add("call", item_transform, insert_at)
 
     def add_metrics(self, metrics_f: Callable[..., None], insert_at: int | None = None) -> Self:

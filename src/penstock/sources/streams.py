@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.config import read_settings
 from penstock.errors import ResourceUnbound
 from penstock.interfaces.source import Stream
+from penstock.interfaces.work import Work
+from penstock.sources.call import Opener
+from penstock.sources.cursors import OwnCursor, with_cursors
 from penstock.sources.section import sections_of
 
 if TYPE_CHECKING:
@@ -51,23 +55,43 @@ class _Builder:
         said = resource.declaration
         if said.is_transformer and resource.parent is None:
             raise ResourceUnbound(resource=said.name, missing="the resource it takes items from")
+        sections = sections_of(said.section, said.name)
+        cursor = OwnCursor(
+            said.call,
+            said.hints,
+            resource=said.name,
+            sections=sections,
+            settings=self._settings,
+        )
+        opener = self._opener(said, cursor, sections)
         return Stream(
             name=said.name,
-            open=self._opener(said),
+            open=opener,
             parent=None if resource.parent is None else self._stream(resource.parent),
             before=said.before,
-            steps=said.steps,
+            steps=with_cursors(said.steps, cursor, key=said.hints.primary_key),
             limit=said.limit,
-            hints=said.hints,
+            hints=replace(said.hints, incremental=cursor.declared),
             variants=said.variants,
             tables=said.tables,
             selected=id(resource) in self._chosen,
             parallel=said.parallel,
             resource=resource,
+            work=_work(said, opener),
         )
 
-    def _opener(self, said: Declaration) -> Callable[..., Any]:
+    def _opener(self, said: Declaration, cursor: OwnCursor, sections: tuple[str, ...]) -> Callable[..., Any]:
         if said.call is None:
             return lambda: said.data
-        sections = sections_of(said.section, said.name)
-        return said.call.opener(resource=said.name, sections=sections, settings=self._settings)
+        return said.call.opener(
+            resource=said.name,
+            sections=sections,
+            settings=self._settings,
+            cursor=lambda: {cursor.parameter.name: cursor()} if cursor.parameter else {},
+        )
+
+
+def _work(said: Declaration, opener: Callable[..., Any]) -> Work | None:
+    if said.work_items is None or not isinstance(opener, Opener):
+        return None
+    return Work(items=said.work_items, bound=opener.bound, rate=said.rate)

@@ -278,9 +278,9 @@ def test_a_coroutine_is_not_a_resource() -> None:
         arrivals(penstock.resource(wrong))
 
 
-def test_a_cursor_is_refused_as_long_as_there_are_none() -> None:
-    with pytest.raises(UsageError, match="cursors are not supported yet"):
-        arrivals(penstock.resource([1], name="n", incremental=object()))
+def test_what_is_no_cursor_is_refused() -> None:
+    with pytest.raises(UsageError, match="is no incremental"):
+        penstock.resource([{"id": 1}], name="orders", incremental=object())
 
 
 def test_metrics_count_what_passes() -> None:

@@ -130,6 +130,21 @@ def test_a_failed_resource_remembers_what_it_did_before(package: Package) -> Non
     assert done.extracted.state["shop"]["resources"] == {"bad": {"last": 4}, "good": {"last": 6}}
 
 
+def test_the_cursor_of_a_failed_resource_stays_where_it_was(package: Package) -> None:
+    @penstock.resource
+    def bad(at: Any = penstock.sources.incremental("n")) -> Iterator[Any]:
+        yield {"n": 7}
+        raise KeyError("bad")
+
+    cursor: dict[str, Any] = {"initial_value": None, "last_value": 4, "unique_hashes": []}
+    state = {"sources": {"shop": {"resources": {"bad": {"incremental": {"n": cursor}}}}}}
+
+    done = extracted([bad, whole("good", rows=1)], package, state=state, workload=GOING_ON)
+
+    assert done.extracted.state is not None
+    assert done.extracted.state["shop"]["resources"]["bad"]["incremental"]["n"]["last_value"] == 4
+
+
 def test_a_row_or_a_table_name_that_breaks_is_the_failure_of_its_resource(package: Package) -> None:
     named = penstock.resource([{"n": 1}], name="named", table_name=lambda row: row["missing"])
     odd = penstock.resource([{"n": 1}, {"n": 1j}], name="odd")

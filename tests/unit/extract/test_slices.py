@@ -201,3 +201,19 @@ def test_an_error_ends_it_after_the_packages_that_are_full(tmp_path: Path) -> No
 
     with pytest.raises(ResourceFailed):
         slices(bad, tmp_path)
+
+
+def test_a_cursor_stands_in_each_package_where_its_rows_end(tmp_path: Path) -> None:
+    @penstock.resource
+    def moving(at: Any = penstock.sources.incremental("n", initial_value=-1)) -> Iterator[Any]:
+        for number in range(at.last_value + 1, 5):
+            yield [{"n": number, "part": part} for part in range(2)]
+
+    found = slices(moving, tmp_path)
+
+    for done, rows in found:
+        assert done.extracted.state is not None
+        cursor = done.extracted.state["shop"]["resources"]["moving"]["incremental"]["n"]
+        assert cursor["last_value"] == (rows["moving"][-1]["n"] if rows else 4)
+        assert len(cursor["unique_hashes"]) == 2
+    assert [row["n"] for _, rows in found for row in rows.get("moving", [])] == sorted([*range(5)] * 2)

@@ -1,0 +1,116 @@
+"""All cursors of one flow: made from the state when resources are opened, and written back to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.errors import IncrementalCursorPathMissing
+from penstock.extract.cursor.boundary import Boundary
+from penstock.extract.cursor.files import KEY, BoundaryFile, entries_of
+from penstock.extract.cursor.plan import to_move_out
+from penstock.extract.cursor.progress import Progress
+from penstock.extract.cursor.schedule import scheduled
+from penstock.extract.cursor.tracker import Tracker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.extract.cursor.buckets import Buckets
+    from penstock.extract.cursor.files import BoundaryFiles
+    from penstock.interfaces.cursorterms import CursorTerms
+    from penstock.interfaces.incremental import Incremental
+
+_HASHES: Final = "unique_hashes"
+
+
+class Cursors:
+    """Knows where the state of each cursor stands: where dlt keeps it, in dlt's form.
+
+    Without `files` all hashes stay in the state.
+    """
+
+    def __init__(self, state: dict[str, Any], *, source: str, files: BoundaryFiles | None = None) -> None:
+        self._state, self._source, self.files = state, source, files
+        self._running: list[tuple[Tracker, dict[str, Any]]] = []
+
+    def track(self, incremental: Incremental[Any], *, resource: str, close: Callable[[], None]) -> Tracker:
+        """Begin a cursor. User code that holds `incremental` sees how far it has come.
+
+        A range with an end remembers nothing, and begins where it says.
+        """
+        terms = scheduled(incremental.terms, resource=resource)
+        if not terms.cursor_path:
+            raise IncrementalCursorPathMissing(resource=resource, cursor_path=None)
+        entry = _new_entry(terms) if terms.end_value is not None else self._entry(resource, terms)
+        progress = Progress(
+            terms,
+            resource=resource,
+            last_value=entry["last_value"],
+            boundary=self._boundary(entry, str(terms.cursor_path)),
+            close=close,
+        )
+        incremental.bind(progress, resource_name=resource, terms=terms)
+        tracker = Tracker(progress)
+        if terms.end_value is None:
+            self._running.append((tracker, entry))
+        return tracker
+
+    def settle(self) -> None:
+        """Write into the state how far all cursors have come; what is too much for it goes into files."""
+        moving = self._running_out()
+        for number, (tracker, entry) in enumerate(self._running):
+            if not tracker.has_seen:
+                continue
+            progress = tracker.progress
+            entry["last_value"] = progress.last_value
+            if tracker.has_rows:
+                entry["start_value"] = progress.before
+            _settle_boundary(progress, entry, self.files if number in moving else None)
+
+    def _running_out(self) -> frozenset[int]:
+        ours = {id(entry) for _, entry in self._running}
+        every = entries_of(self._state.get("sources", {}))
+        elsewhere = sum(len(entry.get(_HASHES, ())) for entry in every if id(entry) not in ours)
+        return to_move_out(
+            [tracker.progress.boundary.in_state for tracker, _ in self._running], elsewhere=elsewhere
+        )
+
+    def _entry(self, resource: str, terms: CursorTerms) -> dict[str, Any]:
+        found = self._state
+        for name in ("sources", self._source, "resources", resource, "incremental", str(terms.cursor_path)):
+            found = found.setdefault(name, {})
+        if not found:
+            found.update(_new_entry(terms))
+        return found
+
+    def _boundary(self, entry: dict[str, Any], cursor_path: str) -> Boundary:
+        file, files = BoundaryFile.of(entry), self.files
+
+        def read() -> Buckets:
+            assert file is not None
+            assert files is not None
+            return files.read(file, cursor_path=cursor_path)
+
+        return Boundary(entry.get(_HASHES, ()), file=file, read=read)
+
+
+def _new_entry(terms: CursorTerms) -> dict[str, Any]:
+    initial = terms.initial_value
+    return {"initial_value": initial, "last_value": initial, _HASHES: [], "start_value": initial}
+
+
+def _settle_boundary(progress: Progress, entry: dict[str, Any], files: BoundaryFiles | None) -> None:
+    boundary = progress.boundary
+    if not progress.deduplicates:
+        boundary.forget()
+    file = boundary.file
+    if files is None:
+        entry[_HASHES] = boundary.texts()
+    else:
+        entry[_HASHES] = []
+        if boundary.written is None:
+            boundary.written = files.write(boundary.all(), last_value=progress.last_value)
+        file = boundary.written
+    entry.pop(KEY, None)
+    if file is not None:
+        entry[KEY] = file.to_dict()

@@ -1,0 +1,75 @@
+"""How far a cursor has come in this run: what its rows, its frames and user code share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import IncrementalCursorInvalidCoercion
+from penstock.extract.cursor.lag import start_of
+from penstock.extract.cursor.moments import fitted
+from penstock.interfaces.cursorpath import cursor_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.extract.cursor.boundary import Boundary
+    from penstock.interfaces.cursorterms import CursorTerms
+
+
+class Progress:
+    """The values of a cursor that runs. User code sees them through its `Incremental`."""
+
+    def __init__(
+        self,
+        terms: CursorTerms,
+        *,
+        resource: str,
+        last_value: Any,
+        boundary: Boundary,
+        close: Callable[[], None],
+    ) -> None:
+        self.terms, self.resource, self.boundary, self._close = terms, resource, boundary, close
+        self.path = cursor_path(str(terms.cursor_path))
+        self.before = last_value
+        """The last value of the run before."""
+        self.start_value = self.last_value = start_of(terms, last_value)
+        self.end_value = terms.end_value
+        self.start_out_of_range = self.end_out_of_range = False
+        self.deduplicates = terms.deduplicates
+        self._is_fitted = False
+
+    def reach(self, last_value: Any) -> None:
+        """Move the last value on: what is known at the old one is behind it."""
+        self.last_value = last_value
+        self.boundary.restart()
+
+    def see(self, *, start_out: bool, end_out: bool) -> None:
+        """Take note of where rows lie; where order is promised, nothing can follow what lies outside."""
+        self.start_out_of_range, self.end_out_of_range = start_out, end_out
+        order = self.terms.row_order
+        if (end_out and order == "asc") or (start_out and order == "desc"):
+            self._close()
+
+    def fit(self, value: Any) -> None:
+        """Bring the bounds into the form of the first value that comes: with a time zone or without."""
+        if not self._is_fitted:
+            self._is_fitted = True
+            self.start_value = self.last_value = fitted(self.start_value, value)
+            self.before = fitted(self.before, value)
+            self.end_value = fitted(self.end_value, value)
+
+    def keep_ahead(self) -> None:
+        """With a lag, rows from before the last value are read again; it never goes back to them."""
+        if self.terms.lag and self.before is not None:
+            self.last_value = self.terms.last_value_func((self.last_value, self.before))
+
+    def coercion(self, bound: str, expected: Any, got: str, error: Exception) -> Exception:
+        """The error for values that cannot be compared."""
+        return IncrementalCursorInvalidCoercion(
+            resource=self.resource,
+            cursor_path=str(self.terms.cursor_path),
+            bound=bound,
+            expected=f"{expected!r}, {type(expected).__name__}",
+            got=got,
+            cause=str(error),
+        )

@@ -1,0 +1,77 @@
+"""Cursors over Python rows: one verdict for each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import IncrementalCursorPathHasValueNone, IncrementalCursorPathMissing
+from penstock.extract.cursor.digest import hasher
+from penstock.extract.cursor.plan import judge
+from penstock.interfaces.cursorpath import MISSING
+
+if TYPE_CHECKING:
+    from penstock.extract.cursor.progress import Progress
+    from penstock.interfaces.cursorterms import CursorTerms
+
+
+class RowCursor:
+    """Tells whether a row is new. Rows at the boundary are hashed at once: their owner may change them."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self._terms = progress, progress.terms
+        key = self._terms.primary_key
+        self._known = hasher(key, resource=progress.resource, old=progress.boundary.old)
+        self._fresh = hasher(key, resource=progress.resource)
+
+    def is_new(self, row: Any) -> bool:
+        """Whether the row is taken; the cursor moves along."""
+        progress = self._progress
+        value = progress.path.first(row)
+        if value is None or value is MISSING:
+            return self._is_wanted_without(is_missing=value is MISSING)
+        progress.fit(value)
+        try:
+            verdict = judge(
+                value,
+                start=progress.start_value,
+                last=progress.last_value,
+                end=progress.end_value,
+                terms=self._terms,
+            )
+        except Exception as error:
+            raise self._incomparable(value, error) from error
+        if verdict.place != "in" or (verdict.at_start and self._was_read(row)):
+            progress.see(start_out=verdict.place != "after", end_out=verdict.place == "after")
+            return False
+        if verdict.is_further:
+            progress.reach(verdict.last_value)
+        if verdict.at_last and progress.deduplicates:
+            digest = self._known if progress.boundary.new_old else self._fresh
+            progress.boundary.remember(digest(row))
+        progress.start_out_of_range = progress.end_out_of_range = False
+        return True
+
+    def _was_read(self, row: Any) -> bool:
+        progress = self._progress
+        return progress.deduplicates and progress.boundary.knows(self._known(row))
+
+    def _is_wanted_without(self, *, is_missing: bool) -> bool:
+        self._progress.start_out_of_range = self._progress.end_out_of_range = False
+        if self._terms.on_cursor_value_missing != "raise":
+            return self._terms.on_cursor_value_missing == "include"
+        kind = IncrementalCursorPathMissing if is_missing else IncrementalCursorPathHasValueNone
+        raise kind(resource=self._progress.resource, cursor_path=str(self._terms.cursor_path))
+
+    def _incomparable(self, value: Any, error: Exception) -> Exception:
+        progress, got = self._progress, f"{value!r}, {type(value).__name__}"
+        if progress.end_value is not None and not _can_pick(self._terms, value, progress.end_value):
+            return progress.coercion("end_value", progress.end_value, got, error)
+        return progress.coercion("initial_value or last value", progress.last_value, got, error)
+
+
+def _can_pick(terms: CursorTerms, value: Any, bound: Any) -> bool:
+    try:
+        terms.last_value_func((value, bound))
+    except Exception:  # any function of a user may fail in its own way; only whether it does matters
+        return False
+    return True

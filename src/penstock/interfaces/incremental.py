@@ -1,0 +1,234 @@
+"""The cursor that users hold: which rows are new since the last run."""
+
+from __future__ import annotations
+
+import typing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, get_args
+
+from penstock.errors import NotDuringRun, UsageError
+from penstock.interfaces.cursorpath import cursor_path as read_path
+from penstock.interfaces.cursorterms import (
+    CursorTerms,
+    IncrementalRange,
+    LastValueFunc,
+    OnCursorValueMissing,
+    RowOrder,
+    value_func,
+)
+
+if TYPE_CHECKING:
+    import typing_extensions
+
+    # With a default, so that a type checker asks for no annotation where the type of the values is not said.
+    T = typing_extensions.TypeVar("T", default=Any)
+else:
+    T = typing.TypeVar("T")
+
+
+class Running(Protocol):
+    """The cursor while a resource is read, as far as user code looks at it."""
+
+    start_value: Any
+    last_value: Any
+    start_out_of_range: bool
+    end_out_of_range: bool
+
+
+class Incremental(Generic[T]):
+    """A cursor: the value by which rows are known to be new, kept in the state between runs.
+
+    Give it as the default of an argument of a resource, as `incremental=` of a resource, or with
+    `add_step`. The function gets it with `last_value`, from where to ask its source for rows. Rows that
+    were read before are left out, whatever the source gives.
+
+    >>> updated = Incremental[int]("updated_at", initial_value=10)
+    >>> updated.cursor_path, updated.start_value
+    ('updated_at', 10)
+    >>> updated.merge(Incremental(initial_value=20, end_value=30))
+    incremental(cursor_path='updated_at', initial_value=20, end_value=30)
+    """
+
+    EMPTY: ClassVar[Incremental[Any]]
+    """As a hint: the resource has no cursor."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
+        self,
+        cursor_path: str | None = None,
+        initial_value: T | None = None,
+        last_value_func: LastValueFunc | str | None = max,
+        primary_key: Any = None,
+        end_value: T | None = None,
+        row_order: RowOrder | None = None,
+        allow_external_schedulers: bool | None = None,  # noqa: FBT001 - as above
+        on_cursor_value_missing: OnCursorValueMissing = "raise",
+        lag: float | None = None,
+        range_start: IncrementalRange = "closed",
+        range_end: IncrementalRange = "open",
+    ) -> None:
+        self._terms = CursorTerms(
+            cursor_path=cursor_path,
+            initial_value=initial_value,
+            last_value_func=value_func(last_value_func),
+            primary_key=primary_key,
+            end_value=end_value,
+            row_order=row_order,
+            allow_external_schedulers=allow_external_schedulers,
+            on_cursor_value_missing=on_cursor_value_missing,
+            lag=lag,
+            range_start=range_start,
+            range_end=range_end,
+        )
+        self._running: Running | None = None
+        self.resource_name: str | None = None
+
+    @classmethod
+    def of(cls, terms: CursorTerms) -> Self:
+        """The handle of these terms."""
+        made = cls()
+        made._terms = terms
+        return made
+
+    @property
+    def terms(self) -> CursorTerms:
+        """Everything that was said, as one value, with the type in `incremental[type]`."""
+        (kind,) = get_args(getattr(self, "__orig_class__", None)) or (None,)
+        return self._terms if kind is None else replace(self._terms, value_type=kind)
+
+    @property
+    def cursor_path(self) -> str | None:
+        """The field, or the path to it."""
+        return self._terms.cursor_path
+
+    @property
+    def initial_value(self) -> T | None:
+        """Where the first run begins."""
+        found: T | None = self._terms.initial_value
+        return found
+
+    @property
+    def end_value(self) -> T | None:
+        """Where a range ends; with it nothing is remembered."""
+        found: T | None = self._terms.end_value
+        return found
+
+    @property
+    def last_value_func(self) -> LastValueFunc:
+        """What picks the value to go on from."""
+        return self._terms.last_value_func
+
+    @property
+    def primary_key(self) -> Any:
+        """What tells rows at the boundary apart, where it is not the key of the resource."""
+        return self._terms.primary_key
+
+    @property
+    def row_order(self) -> RowOrder | None:
+        """In which order the rows come, if it is known."""
+        return self._terms.row_order
+
+    @property
+    def allow_external_schedulers(self) -> bool | None:
+        """Whether the range may come from a scheduler."""
+        return self._terms.allow_external_schedulers
+
+    @property
+    def on_cursor_value_missing(self) -> OnCursorValueMissing:
+        """What becomes of rows without a cursor value."""
+        return self._terms.on_cursor_value_missing
+
+    @property
+    def lag(self) -> float | None:
+        """How far before the last value rows are read again."""
+        return self._terms.lag
+
+    @property
+    def range_start(self) -> IncrementalRange:
+        """Whether the rows at the start value belong to the range."""
+        return self._terms.range_start
+
+    @property
+    def range_end(self) -> IncrementalRange:
+        """Whether the rows at the end value belong to the range."""
+        return self._terms.range_end
+
+    @property
+    def start_value(self) -> T | None:
+        """From where this run reads; the initial value before it runs."""
+        found: T | None = self._running.start_value if self._running else self._terms.initial_value
+        return found
+
+    @property
+    def last_value(self) -> T | None:
+        """How far this run has come. Before its first row: the start value."""
+        if self._running is None:
+            raise NotDuringRun(what=f"the last value of the incremental on {self.cursor_path}")
+        found: T | None = self._running.last_value
+        return found
+
+    @property
+    def start_out_of_range(self) -> bool:
+        """Whether the last row that came lies before the range."""
+        return self._running is not None and self._running.start_out_of_range
+
+    @property
+    def end_out_of_range(self) -> bool:
+        """Whether the last row that came lies after the range."""
+        return self._running is not None and self._running.end_out_of_range
+
+    def can_close(self) -> bool:
+        """Whether no row of the range can follow, in the order that was promised."""
+        if self.row_order == "asc":
+            return self.end_out_of_range
+        return self.row_order == "desc" and self.start_out_of_range
+
+    def get_cursor_column_name(self) -> str | None:
+        """The column, where the path is nothing but a name."""
+        return read_path(self.cursor_path).column if self.cursor_path else None
+
+    def merge(self, other: Incremental[Any]) -> Incremental[T]:
+        """A copy with everything that `other` says."""
+        return Incremental.of(self.terms.over(other.terms))
+
+    def copy(self) -> Incremental[T]:
+        """A copy that does not run."""
+        return Incremental.of(self.terms)
+
+    def is_partial(self) -> bool:
+        """Whether the path is still missing."""
+        return not self.cursor_path
+
+    def parse_native_representation(self, native_value: Any) -> None:
+        """Take over another incremental, or any other value as the initial one."""
+        if isinstance(native_value, Incremental):
+            self._terms = self.terms.over(native_value.terms)
+        else:
+            self._terms = replace(self.terms, initial_value=native_value)
+
+    def use_key(self, primary_key: Any) -> None:
+        """Take the key of the resource, where there is no own one."""
+        self._terms = self.terms.with_key(primary_key)
+
+    def bind(self, running: Running, *, resource_name: str, terms: CursorTerms) -> None:
+        """Follow a cursor that runs; extract calls this."""
+        self._running, self.resource_name, self._terms = running, resource_name, terms
+
+    def __repr__(self) -> str:
+        terms, plain = self._terms, CursorTerms()
+        said = {name: getattr(terms, name) for name in CursorTerms.__slots__ if name != "value_type"}
+        shown = {name: value for name, value in said.items() if value != getattr(plain, name)}
+        return f"incremental({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+
+Incremental.EMPTY = Incremental()
+
+
+def as_incremental(said: Any) -> Incremental[Any]:
+    """The hint as users give it: an incremental, or its arguments in a dict."""
+    if isinstance(said, Incremental):
+        return said
+    if isinstance(said, dict):
+        return Incremental(**said)
+    raise UsageError(
+        f"a {type(said).__name__} is no incremental", hint="use penstock.sources.incremental(...)"
+    )

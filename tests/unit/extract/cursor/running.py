@@ -1,0 +1,45 @@
+"""What the tests of cursors share: runs of one pipeline, one after the other, in a folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tests.unit.extract.reading import extracted, rows_of
+
+from penstock.package import Packages, create_load_id
+from penstock.package.typed import from_typed
+from penstock.schema.frozen import thaw
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from penstock.extract.run import Extraction
+
+
+class Runs:
+    """Extracts, and keeps the state from run to run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.packages = Packages.at(str(folder))
+        self.sources: dict[str, Any] = {}
+        """The state after the last run, in typed JSON."""
+        self.done: Extraction | None = None
+
+    def __call__(self, data: Any, **more: Any) -> list[Any]:
+        """The rows of all tables that a run has written."""
+        package = self.packages.package(create_load_id())
+        state = {"sources": from_typed(self.sources)}
+        self.done = extracted(data, package, state=state, boundaries=self.packages.store, **more)
+        self.sources = thaw(self.done.extracted.state)
+        found = rows_of(package, self.done) if self.done.info.rows else {}
+        return [row for rows in found.values() for row in rows]
+
+    def entry(self, resource: str, cursor_path: str) -> dict[str, Any]:
+        """What the state says of a cursor."""
+        found: dict[str, Any] = self.sources["shop"]["resources"][resource]["incremental"][cursor_path]
+        return found
+
+    @property
+    def files(self) -> list[str]:
+        """The files of cursors."""
+        return self.packages.store.names("cursors")

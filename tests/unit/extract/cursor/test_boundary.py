@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.extract.cursor.running import Runs
+
+import penstock
+from penstock.errors import BoundaryDamaged
+from penstock.extract.cursor.buckets import Buckets
+from penstock.extract.cursor.digest import as_text, from_text, is_old, new_digest, old_digest
+from penstock.extract.cursor.files import carry_files, remove_unnamed
+from penstock.extract.cursor.plan import MOST_IN_STATE, MOST_TOGETHER, to_move_out
+from penstock.package import FileStorage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+MEGABYTE = 1_000_000
+MANY = MOST_IN_STATE + 500
+DIGESTS = st.lists(st.binary(min_size=9, max_size=9), max_size=200)
+
+
+def days(count: int, *, day: str = "2024-01-01", first: int = 0) -> Any:
+    rows = [{"id": number, "day": day} for number in range(first, first + count)]
+    return penstock.resource(
+        [rows], name="days", primary_key="id", incremental=penstock.sources.incremental("day")
+    )
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Runs:
+    return Runs(tmp_path)
+
+
+@given(DIGESTS, DIGESTS)
+def test_buckets_are_a_set(taken: list[bytes], asked: list[bytes]) -> None:
+    buckets = Buckets()
+    buckets.update(taken)
+
+    assert [digest in buckets for digest in asked] == [digest in set(taken) for digest in asked]
+    assert (len(buckets), list(buckets)) == (len(set(taken)), sorted(set(taken)))
+
+
+@given(DIGESTS, st.booleans())
+def test_buckets_read_back_as_written(taken: list[bytes], old: bool) -> None:
+    buckets = Buckets(old=old)
+    buckets.update(taken)
+
+    read, digest = Buckets.read(io.BytesIO(b"".join(buckets.chunks())))
+
+    assert (list(read), read.old, digest) == (list(buckets), old, buckets.digest())
+
+
+@given(DIGESTS, DIGESTS)
+def test_buckets_take_others_in(some: list[bytes], others: list[bytes]) -> None:
+    first, second = Buckets(), Buckets()
+    first.update(some)
+    second.update(others)
+
+    first.take(second)
+
+    assert list(first) == sorted({*some, *others})
+
+
+@given(DIGESTS, st.data())
+def test_a_file_that_was_cut_or_changed_is_noticed(taken: list[bytes], data: st.DataObject) -> None:
+    buckets = Buckets()
+    buckets.update(taken)
+    content = b"".join(buckets.chunks())
+    cut = data.draw(st.integers(0, len(content) - 1))
+    at = data.draw(st.integers(0, len(content) - 1))
+    changed = content[:at] + bytes((content[at] ^ 1,)) + content[at + 1 :]
+
+    with pytest.raises(ValueError, match="it is"):
+        Buckets.read(io.BytesIO(content[:cut]))
+    assert changed_is_seen(changed, buckets.digest())
+
+
+def changed_is_seen(content: bytes, digest: str) -> bool:
+    try:
+        return Buckets.read(io.BytesIO(content))[1] != digest
+    except ValueError:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("value", "new", "old"), [(1, "669czW83KR00", "669czW83KR00ut4bv/U5"), (2, "Tp44cKMYfAuJ", None)]
+)
+def test_hashes_are_those_of_dlt(value: int, new: str, old: str | None) -> None:
+    assert as_text(new_digest(value)) == new
+    assert old is None or as_text(old_digest(value)) == old
+    assert is_old([from_text(text) for text in (old,) if text]) == (old is not None)
+
+
+@pytest.mark.parametrize("count", [MOST_IN_STATE, MANY])
+def test_a_run_that_comes_again_finds_nothing_new(runs: Runs, count: int) -> None:
+    first, second = len(runs(days(count))), len(runs(days(count)))
+
+    assert (first, second) == (count, 0)
+    assert len(json.dumps(runs.sources)) < MEGABYTE
+    assert bool(runs.files) == (count > MOST_IN_STATE)
+
+
+def test_the_state_names_the_file_and_what_is_in_it(runs: Runs) -> None:
+    runs(days(MANY))
+
+    entry = runs.entry("days", "day")
+    (name,) = runs.files
+    said = entry["unique_hashes_file"]
+    assert (entry["unique_hashes"], said["name"], said["count"]) == ([], name, MANY)
+    assert said["last_value"] == entry["last_value"] == "2024-01-01"
+
+
+def test_rows_that_come_later_stand_in_the_state_until_there_are_many(runs: Runs) -> None:
+    runs(days(MANY))
+    before = runs.files
+
+    later = [runs(days(MANY + 3)), runs(days(MANY + 3))]
+    entry = runs.entry("days", "day")
+    files_between = runs.files
+    assert [len(rows) for rows in later] == [3, 0]
+    assert (len(entry["unique_hashes"]), files_between) == (3, before)
+
+    assert len(runs(days(2 * MANY))) == MANY - 3
+    assert len(runs(days(2 * MANY))) == 0
+    said = runs.entry("days", "day")["unique_hashes_file"]
+    assert (said["count"], runs.entry("days", "day")["unique_hashes"]) == (2 * MANY, [])
+
+
+def test_a_later_value_leaves_the_file_behind(runs: Runs) -> None:
+    runs(days(MANY))
+
+    assert len(runs(days(2, day="2024-01-02"))) == 2
+    entry = runs.entry("days", "day")
+    assert "unique_hashes_file" not in entry
+    assert len(entry["unique_hashes"]) == 2
+
+
+def test_a_run_that_stays_before_the_file_keeps_it_without_reading_it(runs: Runs) -> None:
+    runs(days(MANY))
+    before = runs.entry("days", "day")
+    runs.packages.store.delete("cursors")
+
+    assert runs(days(3, day="2023-12-31")) == []
+    assert runs.entry("days", "day") == before
+
+
+@pytest.mark.parametrize("damage", ["gone", "cut", "other"])
+def test_a_file_that_is_not_what_the_state_says_is_an_error_with_a_way_out(runs: Runs, damage: str) -> None:
+    runs(days(MANY))
+    (name,) = runs.files
+    store = runs.packages.store.below("cursors")
+    content = store.read(name)
+    assert content is not None
+    store.delete(name)
+    if damage == "cut":
+        store.put(name, content[:-3])
+    elif damage == "other":
+        store.put(name, b"".join(Buckets().chunks()))
+
+    with pytest.raises(BoundaryDamaged, match="day") as raised:
+        runs(days(MANY))
+
+    assert name in raised.value.path
+    assert "primary_key=()" in raised.value.hint
+    without = penstock.sources.incremental("day", primary_key=())
+    rows = [[{"id": 1, "day": "2024-01-01"}]]
+    assert len(runs(penstock.resource(rows, name="days", incremental=without))) == 1
+    assert "unique_hashes_file" not in runs.entry("days", "day")
+
+
+def test_a_state_that_dlt_went_on_with_does_not_count_the_file(runs: Runs) -> None:
+    runs(days(MANY))
+    entry = runs.entry("days", "day")
+    entry["last_value"], entry["unique_hashes"] = "2024-01-02", [as_text(new_digest(7))]
+
+    rows = runs(days(9, day="2024-01-02"))
+
+    assert [row["id"] for row in rows] == [0, 1, 2, 3, 4, 5, 6, 8]
+    assert "unique_hashes_file" not in runs.entry("days", "day")
+
+
+def test_hashes_of_older_releases_stay_what_they_are_until_the_value_moves(runs: Runs) -> None:
+    runs(days(1))
+    runs.entry("days", "day")["unique_hashes"] = [as_text(old_digest(number)) for number in range(MANY)]
+
+    assert len(runs(days(MANY + 2))) == 2
+    assert runs.entry("days", "day")["unique_hashes_file"]["old"] is True
+    assert len(runs(days(MANY + 2))) == 0
+    assert len(runs(days(1, day="2024-01-02"))) == 1
+    assert runs.entry("days", "day")["unique_hashes"] == [as_text(new_digest(0))]
+
+
+def test_many_cursors_share_the_room_that_the_state_has(runs: Runs) -> None:
+    def resources() -> list[Any]:
+        return [days(9_000).with_name(f"days_{number}") for number in range(8)]
+
+    first, second = len(runs(resources())), len(runs(resources()))
+
+    kept = sum(len(runs.entry(f"days_{number}", "day")["unique_hashes"]) for number in range(8))
+    assert (first, second) == (72_000, 0)
+    assert kept <= MOST_TOGETHER
+    assert len(json.dumps(runs.sources)) < MEGABYTE
+
+
+@given(st.lists(st.integers(0, 30_000), max_size=30), st.integers(0, 50_000))
+def test_what_stays_in_the_state_always_fits(counts: list[int], elsewhere: int) -> None:
+    out = to_move_out(counts, elsewhere=elsewhere)
+
+    left = [count for number, count in enumerate(counts) if number not in out]
+    assert all(count <= MOST_IN_STATE for count in left)
+    assert sum(left) + elsewhere <= MOST_TOGETHER or not any(left)
+
+
+def test_files_go_when_no_state_names_them(runs: Runs) -> None:
+    runs(days(MANY))
+    first, sources = runs.files, runs.sources
+    runs(days(MANY, day="2024-01-02"))
+    runs.packages.store.put("cursors/left-by-a-crash.hashes", b"half")
+
+    assert len(runs.files) == 3
+    remove_unnamed(runs.packages.store, [sources, runs.sources])
+    assert len(runs.files) == 2
+    assert remove_unnamed(runs.packages.store, [runs.sources]) == first
+    assert runs(days(MANY, day="2024-01-02")) == []
+
+
+def test_files_are_carried_where_the_packages_go(runs: Runs, tmp_path: Path) -> None:
+    runs(days(MANY))
+    target = FileStorage(str(tmp_path / "elsewhere"))
+
+    for _ in range(2):
+        carry_files(runs.packages.store, target, runs.sources)
+
+    (name,) = runs.files
+    assert target.read(f"cursors/{name}") == runs.packages.store.read(f"cursors/{name}")
+
+
+def test_a_row_that_its_owner_changes_is_known_as_it_was(runs: Runs) -> None:
+    def changing() -> Iterable[Any]:
+        row = {"n": 1, "x": 0}
+        for number in range(3):
+            row["x"] = number
+            yield row
+
+    def resource() -> Any:
+        return penstock.resource(changing, name="r", incremental=penstock.sources.incremental("n"))
+
+    assert [row["x"] for row in runs(resource())] == [0, 1, 2]
+    assert runs(resource()) == []
