@@ -41,6 +41,7 @@ PenstockError
 │   ├── UnsupportedVersion
 │   └── ValueNotSecret
 ├── DataError: look at the data
+│   ├── ColumnNotLandable
 │   ├── DataValidationError
 │   ├── DestinationTerminalException
 │   │   ├── DestinationHasFailedJobs
@@ -605,10 +606,16 @@ class UnsupportedData(UsageError):
 
     code = "unsupported-data"
 
-    def __init__(self, *, data_type: str, reason: str) -> None:
+    def __init__(
+        self,
+        *,
+        data_type: str,
+        reason: str,
+        hint: str = "pass a list, a generator or a generator function of dicts or values",
+    ) -> None:
         super().__init__(
             f"cannot load a {data_type}: {reason}",
-            hint="pass a list, a generator or a generator function of dicts or values",
+            hint=hint,
             data_type=data_type,
             reason=reason,
         )
@@ -646,6 +653,20 @@ class DataError(PenstockError):
     """The data cannot go where it was sent."""
 
     code = "data"
+
+
+class ColumnNotLandable(DataError):
+    """A column of a frame has a type or a name that no file can hold."""
+
+    code = "column-not-landable"
+
+    def __init__(self, *, column: str, reason: str) -> None:
+        super().__init__(
+            f"column {column} of a frame cannot be written: {reason}",
+            hint="cast, rename or drop it before you hand the frame over",
+            column=column,
+            reason=reason,
+        )
 
 
 class DataValidationError(DataError):

@@ -70,6 +70,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "UnsupportedVersion": {"what": "Spark", "has": "3.5.6", "supports": "4.0 and 4.1"},
     "ValueNotSecret": {"field": "token", "place": "config.toml: sources.github.token"},
     "DataError": {"message": "the data cannot go where it was sent"},
+    "ColumnNotLandable": {"column": "took", "reason": "files cannot hold the type interval"},
     "DataValidationError": {
         "schema_name": "shop",
         "table_name": "orders",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from penstock.extract.nodes import Node
     from penstock.extract.waves.elsewhere import Elsewhere
+    from penstock.interfaces.landing import Sender
     from penstock.interfaces.source import Flow
     from penstock.package import FileStorage, Package
     from penstock.schema import NamingConvention
@@ -63,7 +64,8 @@ class Extractor:
     destination has; other ones are refused when their first row comes. With `commit_interval` a package takes
     what comes in so many seconds. What cursors remember and the state has no room for goes to `boundaries`,
     which stays when packages go. `elsewhere` runs resources with work items on executors, all of them into
-    the first package; without it they run here. Use as a context manager: generators are closed at the end.
+    the first package; without it they run here. With `send` a Spark session writes the files. Use as a
+    context manager: generators are closed at the end.
     """
 
     def __init__(  # noqa: PLR0913 - everything that a run decides about extraction
@@ -80,6 +82,7 @@ class Extractor:
         workload: Workload | None = None,
         commit_interval: float | None = None,
         collector: Collector | None = None,
+        send: Sender | None = None,
     ) -> None:
         self._flow, self._schema_name, self._state = flow, schema_name, state
         self._schema: Schema = flow.source.schema if flow.source is not None else Schema(schema_name)
@@ -89,6 +92,7 @@ class Extractor:
         self._cursors = Cursors(state, source=schema_name)
         self._boundaries, self._elsewhere = boundaries, elsewhere
         self._work = Split(here=flow)
+        self._send = send
         self._engine: Engine | None = None
         self._failed: frozenset[str] = frozenset()
         self._has_landed = False
@@ -112,6 +116,7 @@ class Extractor:
                 rotation=self._rotation,
                 workload=self._workload,
                 attempt=uuid.uuid4().hex[:12] if self._work.there else None,
+                send=self._send,
             ) as filling:
                 self._pour(engine, filling, telling)
                 every = {**engine.failures, **landed.failures}

@@ -35,6 +35,9 @@ class ExtractConfiguration(BaseConfiguration):
     """A resource that raises ends the run, or the others go on and it is left out of this load."""
     package_storage: str | None = None
     """Where packages wait that are extracted without a destination; the working folder by default."""
+    through_session: bool | Literal["auto"] = "auto"
+    """Files of rows go through the Spark session: always, never, or where a client of Spark Connect cannot
+    write to the storage of packages."""
     commit_interval: float | None = None
     """Seconds after which what was extracted so far is loaded, while extraction goes on; None for the end."""
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from penstock.extract.settings import ExtractConfiguration
     from penstock.extract.waves.elsewhere import Elsewhere
     from penstock.interfaces import Flow
+    from penstock.interfaces.landing import Sender
     from penstock.package import Package, Packages
     from penstock.pipeline.restore import Known
     from penstock.schema import NamingConvention, Schema
@@ -43,6 +44,8 @@ class Extracting:
     collector: Collector = field(default_factory=Collector)
     elsewhere: Elsewhere | None = None
     """The way to the executors, for resources with work items; without it they run on the driver."""
+    send: Sender | None = None
+    """Writes files where this machine cannot; None where it can."""
 
     def extract(
         self, flows: Sequence[Flow], tell: Callable[[ExtractReport], None]
@@ -95,6 +98,7 @@ class Extracting:
             workload=self.settings.workload,
             commit_interval=self.settings.commit_interval,
             collector=self.collector,
+            send=self.send,
         ) as extractor:
             while not extractor.is_done:
                 package = left or self.packages.package(create_load_id())

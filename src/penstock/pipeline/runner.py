@@ -28,12 +28,13 @@ from penstock.pipeline.boundaries import remove_old_boundaries
 from penstock.pipeline.extracting import Extracting
 from penstock.pipeline.places import ledger_of, package_root
 from penstock.pipeline.restore import Known, after_pending, restore, with_source_schema
+from penstock.pipeline.sending import sender
 from penstock.pipeline.settings import RunConfiguration
 from penstock.pipeline.state import ENGINE_VERSION, encode_state, with_sources, with_version
 from penstock.pipeline.waiting import WaitingRoom
 from penstock.schema import Schema
 from penstock.spark.own import SessionPool
-from penstock.spark.session import check_session, find_session, target_master
+from penstock.spark.session import check_session, find_session, is_remote, target_master
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -80,9 +81,13 @@ class Runner:
     def extract(self, flows: Sequence[Flow]) -> ExtractInfo:
         """Extract, and leave the packages for a later run. Spark is not started for Python rows."""
         reports: list[ExtractReport] = []
-        with self._lease() as lease, self._client:
-            made = self._extracting(lease, pending=True).extract(flows, reports.append)
-            ready = {package.load_id for packages in made for package in packages}
+        try:
+            with self._lease() as lease, self._client:
+                made = self._extracting(lease, pending=True).extract(flows, reports.append)
+                ready = {package.load_id for packages in made for package in packages}
+        finally:
+            if "_pool" in self.__dict__:  # rows may have gone through a session
+                self._pool.close()
         return ExtractInfo(
             pipeline_name=self._target.pipeline_name,
             location=self._packages.store.path(""),
@@ -171,7 +176,16 @@ class Runner:
             dispositions=frozenset(self._target.destination.capabilities.supported_write_dispositions),
             collector=self._target.collector,
             elsewhere=elsewhere,
+            send=sender(
+                self._extraction,
+                self._packages.store,
+                self._session,
+                is_remote=is_remote(self._given, self._target.settings),
+            ),
         )
+
+    def _session(self) -> AbstractContextManager[SparkSession]:
+        return self._pool.session()
 
     def _hear(self, report: ExtractReport) -> None:
         """Take note of what the extraction of a package came to."""
