@@ -22,6 +22,7 @@ PenstockError
 │   ├── LoadPackageNotFound
 │   ├── MissingExtra
 │   ├── MissingLocation
+│   ├── MissingOnExecutors
 │   ├── MissingTableName
 │   ├── NotDuringRun
 │   ├── ResourceNameTaken
@@ -40,6 +41,7 @@ PenstockError
 │   ├── UnsupportedVersion
 │   └── ValueNotSecret
 ├── DataError: look at the data
+│   ├── ColumnNotLandable
 │   ├── DataValidationError
 │   ├── DestinationTerminalException
 │   │   ├── DestinationHasFailedJobs
@@ -65,7 +67,8 @@ PenstockError
 │   ├── LoadPackageCancelled
 │   ├── PipelineLocked
 │   ├── SlotTaken
-│   └── StorageNotReachable
+│   ├── StorageNotReachable
+│   └── WaveFailed
 └── InternalError: report it to us
     ├── BoundaryDamaged
     ├── DestinationAhead
@@ -384,6 +387,26 @@ class MissingLocation(UsageError):
         )
 
 
+class MissingOnExecutors(UsageError):
+    """Code that was sent to the executors needs a module that they do not have."""
+
+    code = "missing-on-executors"
+
+    def __init__(self, *, resource: str, module: str) -> None:
+        top = module.partition(".")[0]
+        move = (
+            "what runs on executors cannot ask penstock for state or marks: pass values as arguments"
+            if top == "penstock"
+            else f"install {top} on the executors, or start Spark with it in spark.submit.pyFiles"
+        )
+        super().__init__(
+            f"{resource} runs on the executors and needs the module {module}, which they do not have",
+            hint=f"{move}; extract.work_items = 'driver' runs the resource on the driver",
+            resource=resource,
+            module=module,
+        )
+
+
 class MissingTableName(UsageError):
     """Data without a name of its own needs `table_name`."""
 
@@ -583,10 +606,16 @@ class UnsupportedData(UsageError):
 
     code = "unsupported-data"
 
-    def __init__(self, *, data_type: str, reason: str) -> None:
+    def __init__(
+        self,
+        *,
+        data_type: str,
+        reason: str,
+        hint: str = "pass a list, a generator or a generator function of dicts or values",
+    ) -> None:
         super().__init__(
             f"cannot load a {data_type}: {reason}",
-            hint="pass a list, a generator or a generator function of dicts or values",
+            hint=hint,
             data_type=data_type,
             reason=reason,
         )
@@ -624,6 +653,20 @@ class DataError(PenstockError):
     """The data cannot go where it was sent."""
 
     code = "data"
+
+
+class ColumnNotLandable(DataError):
+    """A column of a frame has a type or a name that no file can hold."""
+
+    code = "column-not-landable"
+
+    def __init__(self, *, column: str, reason: str) -> None:
+        super().__init__(
+            f"column {column} of a frame cannot be written: {reason}",
+            hint="cast, rename or drop it before you hand the frame over",
+            column=column,
+            reason=reason,
+        )
 
 
 class DataValidationError(DataError):
@@ -788,11 +831,11 @@ class ResourceFailed(DataError):
 
     code = "resource-failed"
     resource: str
-    item: int
+    item: int | str
     cause: str
     traceback: str
 
-    def __init__(self, *, resource: str, item: int, cause: str, traceback: str = "") -> None:
+    def __init__(self, *, resource: str, item: int | str, cause: str, traceback: str = "") -> None:
         super().__init__(
             f"{resource} raised {cause} at item {item}",
             hint="the traceback above is your code's; nothing of this run was loaded",
@@ -821,7 +864,7 @@ class RowNotEncodable(DataError):
 
     code = "row-not-encodable"
 
-    def __init__(self, *, resource: str, item: int, cause: str) -> None:
+    def __init__(self, *, resource: str, item: int | str, cause: str) -> None:
         super().__init__(
             f"row {item} of {resource} cannot be written: {cause}",
             hint="convert the value to text, a number, a date, bytes, a list or a dict before yielding it",
@@ -1011,6 +1054,21 @@ class StorageNotReachable(RetryableError, OSError):
             f"{path} cannot be reached: {reason}",
             hint="look at the network, the address and the credentials, then run again: nothing is lost",
             path=path,
+            reason=reason,
+        )
+
+
+class WaveFailed(RetryableError):
+    """Spark could not finish a wave of work items."""
+
+    code = "wave-failed"
+
+    def __init__(self, *, resource: str, wave: int, reason: str) -> None:
+        super().__init__(
+            f"wave {wave} of {resource} was not finished: {reason}",
+            hint="run again: waves that are finished are kept, and only this one is repeated",
+            resource=resource,
+            wave=wave,
             reason=reason,
         )
 

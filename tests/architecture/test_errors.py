@@ -48,6 +48,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "MissingExtra": {"extra": "spark", "needed_for": "running a pipeline"},
     "MissingLocation": {"destination": "delta", "master": "spark://cluster:7077"},
+    "MissingOnExecutors": {"resource": "orders", "module": "requests.adapters"},
     "MissingTableName": {"data_type": "list"},
     "NotDuringRun": {"what": "the resource"},
     "ResourceNameTaken": {"resource": "orders", "source": "shop"},
@@ -69,6 +70,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "UnsupportedVersion": {"what": "Spark", "has": "3.5.6", "supports": "4.0 and 4.1"},
     "ValueNotSecret": {"field": "token", "place": "config.toml: sources.github.token"},
     "DataError": {"message": "the data cannot go where it was sent"},
+    "ColumnNotLandable": {"column": "took", "reason": "files cannot hold the type interval"},
     "DataValidationError": {
         "schema_name": "shop",
         "table_name": "orders",
@@ -150,6 +152,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "path": "lake/demo/_dlt_pkg/shop/slots",
         "reason": "EndpointConnectionError: Could not connect to the endpoint URL",
     },
+    "WaveFailed": {"resource": "orders", "wave": 12, "reason": "Job aborted due to stage failure"},
     "InternalError": {
         "message": "10 rows of orders went in and 9 came out",
         "hint": "keep the package folder and report this",

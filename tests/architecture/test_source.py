@@ -34,6 +34,8 @@ ALSO_ACTING = {
 }
 
 FORBIDDEN = {"_jvm", "sparkContext", "_sc", "rdd", "DeltaTable", "pickle", "cloudpickle", "marshal", "shelve"}
+MAY_SAY = {"spark/shipping.py": {"cloudpickle"}}
+"""Code that is sent to executors is packed in one place."""
 FORBIDDEN_CALLS = frozenset(("eval", "exec"))
 MACHINE_PATH = re.compile(r"(?<![\w.:/])/(?:work|home|root|tmp|Users|mnt|opt|var|private)/\w")
 
@@ -175,7 +177,9 @@ def test_a_forbidden_word_is_known_when_it_is_seen(source: str) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_no_file_reaches_past_the_public_api_of_spark_or_runs_code_from_data(name: str) -> None:
-    assert forbidden(TREES[name]) == []
+    found = {said.split(": ")[1] for said in forbidden(TREES[name])}
+
+    assert found == MAY_SAY.get(name, set())
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -183,7 +187,8 @@ def test_no_file_names_a_machines_path_or_a_forbidden_word(name: str) -> None:
     text = FILES[name].read_text(encoding="utf-8")
 
     assert MACHINE_PATH.findall(text) == []
-    assert [word for word in FORBIDDEN if re.search(rf"(?<!\w){word}(?!\w)", text)] == []
+    forbidden_here = FORBIDDEN - MAY_SAY.get(name, set())
+    assert [word for word in forbidden_here if re.search(rf"(?<!\w){word}(?!\w)", text)] == []
 
 
 def test_a_machines_path_is_known_when_it_is_seen() -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
-from tests.flow.making import make
+from tests.flow.making import make, packages_of
 
 import penstock
 from penstock.testing import nested_rows
@@ -277,3 +277,34 @@ def test_maps_variants_and_intervals_of_a_dataframe_have_their_rules(
         "7",
     )
     assert [row["value"] for row in dataset["t__ms"].spark().collect()] == ['{"1":"one"}']
+
+
+@pytest.mark.every_mode
+def test_a_machine_that_cannot_write_files_sends_rows_through_the_session(
+    spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EXTRACT__THROUGH_SESSION", "true")
+    monkeypatch.setenv("RUN__KEEP_DATA", "true")
+
+    @penstock.resource
+    def items() -> Iterator[Any]:
+        yield from nested_rows(ROWS)
+        yield pa.Table.from_pylist([{"id": ROWS, "at": datetime(2024, 5, 6, tzinfo=UTC), "tags": ["x"]}])
+
+    pipeline = make(location, tmp_path, spark)
+
+    info = pipeline.run(items)
+
+    assert {table.table: table.rows for table in info.packages[0].tables} == {
+        "items": ROWS + 1,
+        "items__tags": 2 * ROWS + 1,
+        "items__parts": ROWS,
+    }
+    found = pipeline.dataset()["items"].spark()
+    assert sorted(row["id"] for row in found.collect()) == list(range(ROWS + 1))
+    assert found.where("at IS NOT NULL").select(F.unix_micros("at")).collect()[0][0] == 1714953600000000
+    assert found.select("_dlt_id").distinct().count() == ROWS + 1
+    package = packages_of(location).package(info.loads_ids[0])
+    names = [name for folder in package.store.names("data/extracted")
+             for name in package.store.names(f"data/extracted/{folder}")]  # fmt: skip
+    assert "_SUCCESS" in names, "Spark wrote them"

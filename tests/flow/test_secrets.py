@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 IN_CONFIG, IN_ARGUMENT, IN_CONF = "canary-in-the-config-1f", "canary-in-an-argument-2e", "canary-in-a-conf-3d"
-CANARIES = (IN_CONFIG, IN_ARGUMENT, IN_CONF)
+IN_EXTRA = "canary-for-executors-4c"
+CANARIES = (IN_CONFIG, IN_ARGUMENT, IN_CONF, IN_EXTRA)
 
 # The secrets reach the user's code as plain texts; then it breaks with one of them in its message.
 PROGRAM = """
@@ -36,20 +37,29 @@ def shop(token: str = penstock.secrets.value, key: penstock.TSecretStrValue = pe
         yield {"id": 1}
         raise ConnectionError(f"GET /orders?token={token} with {key} was refused")
 
-    return orders, broken
+    @penstock.resource(work_items=range(3))
+    def split(item, extra: str = penstock.secrets.value):
+        yield {"id": item, "has": len(token) + len(key) + len(extra)}
+
+    @penstock.resource(work_items=range(3))
+    def torn(item, extra: str = penstock.secrets.value):
+        raise ConnectionError(f"GET /{item}?token={token}&extra={extra} with {key} was refused")
+
+    return orders, broken, split, torn
 
 lake = penstock.destinations.delta(sys.argv[1])
 pipeline = penstock.pipeline("quick", pipelines_dir=sys.argv[2], destination=lake, dataset_name="demo")
 given = shop(key=sys.argv[3])
-print(pipeline.run(given.with_resources("orders")))
-try:
-    pipeline.run(shop(key=sys.argv[3]))
-except penstock.PenstockError as error:
-    print(str(error), repr(error), json.dumps(vars(error), default=str))
-    logging.getLogger("penstock").error("the run failed: %s", error)
+print(pipeline.run(given.with_resources("orders", "split")))
+for name in ("broken", "torn"):
+    try:
+        pipeline.run(shop(key=sys.argv[3]).with_resources(name))
+    except penstock.PenstockError as error:
+        print(str(error), repr(error), json.dumps(vars(error), default=str))
+        logging.getLogger("penstock").error("the run of %s failed: %s", name, error)
 print(repr(given), penstock.config.explain("sources.shop.token"))
 assert seen["token"].startswith("canary-in-the-config") and seen["key"].startswith("canary-in-an-argument")
-print("both runs are over")
+print("all runs are over")
 """
 
 
@@ -58,7 +68,9 @@ def test_planted_secrets_are_in_no_log_no_error_no_package_file_and_no_event_log
     settings, events = work / ".penstock", tmp_path / "events"
     settings.mkdir(parents=True)
     events.mkdir()
-    (settings / "secrets.toml").write_text(f'[sources.shop]\ntoken = "{IN_CONFIG}"\n')
+    (settings / "secrets.toml").write_text(
+        f'[sources]\nextra = "{IN_EXTRA}"\n[sources.shop]\ntoken = "{IN_CONFIG}"\n'
+    )
     (settings / "secrets.toml").chmod(0o600)
     conf = {
         "spark.eventLog.enabled": "true",
@@ -86,8 +98,9 @@ def test_planted_secrets_are_in_no_log_no_error_no_package_file_and_no_event_log
     done = subprocess.run(command, check=False, capture_output=True, env=environment, cwd=work)
 
     shown = done.stdout + done.stderr
-    assert b"both runs are over" in done.stdout, shown.decode()
-    assert b"ConnectionError" in done.stdout, "the failure itself is told"
+    assert b"all runs are over" in done.stdout, shown.decode()
+    assert b"the run of broken failed: broken raised ConnectionError" in done.stdout, "it is told"
+    assert b"the run of torn failed: torn raised ConnectionError" in done.stdout
     places = {"shown": shown} | {
         str(path.relative_to(tmp_path)): path.read_bytes()
         for folder in ("lake", "pipelines", "events", "home")

@@ -10,6 +10,7 @@ from tests.oracle import test_config, test_contracts
 from tests.oracle.asking import VECTORS, ask
 from tests.oracle.extracting import SNIPPETS
 from tests.oracle.files import document, import_steps
+from tests.oracle.framecases import asked as frames
 from tests.oracle.identifiers import identifiers
 from tests.oracle.rowsets import RECORDED
 from tests.oracle.test_names import ALL, digest
@@ -69,6 +70,7 @@ RECORDERS: dict[str, Callable[[], Any]] = {
     "snippets.json": snippets,
     "states.json": states,
     "config.json": config,
+    "frames.json": frames,
 }
 
 if __name__ == "__main__":

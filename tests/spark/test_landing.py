@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
+from pyspark.ml.linalg import DenseVector
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from penstock.errors import StorageNotShared, UnsupportedData
-from penstock.spark.landing import land_frame
+from penstock.errors import ColumnNotLandable, StorageNotShared, UnsupportedData, UsageError
+from penstock.spark.landing import land_frame, send_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,14 +109,14 @@ def test_intervals_become_numbers(spark: SparkSession, tmp_path: Path, interval:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("SELECT 1 AS a, 2 AS a", "column a: its name stands in the DataFrame twice"),
-        ("SELECT named_struct('i', INTERVAL '1' DAY) AS s", r"column s.i: .* interval day"),
+        ("SELECT 1 AS a, 2 AS a", "column a of .*: its name stands in the DataFrame twice"),
+        ("SELECT named_struct('i', INTERVAL '1' DAY) AS s", r"column s.i of .* interval day"),
     ],
 )
 def test_what_cannot_be_landed_is_refused_by_the_name_of_its_column(
     spark: SparkSession, tmp_path: Path, query: str, message: str
 ) -> None:
-    with pytest.raises(UnsupportedData, match=message):
+    with pytest.raises(ColumnNotLandable, match=message):
         land_frame(spark.sql(query), str(tmp_path / "out"))
 
     assert not (tmp_path / "out").exists()
@@ -168,3 +170,33 @@ def test_a_duration_of_python_is_a_number_too(spark: SparkSession, tmp_path: Pat
     landed = land_frame(spark.createDataFrame([(timedelta(seconds=2),)], ["d"]), str(tmp_path / "out"))
 
     assert read_back(spark, landed).collect()[0][0] == 2_000_000
+
+
+def test_a_session_that_cuts_moments_is_not_let_write_them(spark: SparkSession, tmp_path: Path) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MILLIS")
+
+    with pytest.raises(UsageError, match="without their microseconds"):
+        land_frame(session.sql("SELECT array(current_timestamp()) AS at"), str(tmp_path / "out"))
+
+    assert land_frame(session.range(1), str(tmp_path / "out")).rows == 1
+
+
+def test_values_of_a_user_defined_type_are_what_they_are_stored_as(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    frame = spark.createDataFrame([(DenseVector([1.0, 2.0]),)], ["v"])
+
+    landed = land_frame(frame, str(tmp_path / "out"))
+
+    assert read_back(spark, landed).select("v.values").collect()[0][0] == [1.0, 2.0]
+
+
+def test_rows_are_sent_into_one_folder_group_by_group(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+
+    for number in range(3):
+        send_rows(pa.table({"row": [f'{{"n": {number}}}'] * 10}), str(folder), spark=spark)
+
+    assert len(list(folder.glob("*.parquet"))) == 3
+    assert spark.read.parquet(f"file://{folder}").count() == 30

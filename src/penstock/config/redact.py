@@ -42,6 +42,10 @@ class _Known:
             with self._lock:
                 self._forms |= new
 
+    def found_in(self, content: bytes) -> list[str]:
+        there = {form for form in self._forms if form.encode("utf-8", "replace") in content}
+        return sorted({form for one in there for form in _forms(one)}, key=len, reverse=True)
+
     def without(self, text: str) -> str:
         # Looking for a text is much faster than a pattern, and most texts hold no secret.
         while there := sorted((form for form in self._forms if form in text), key=len, reverse=True):
@@ -77,6 +81,16 @@ def redact(text: str) -> str:
     clean = ASSIGNED.sub(rf"\g<name>\g<is>{MASK}", clean)
     clean = NAMED.sub(rf"\g<name>\g<quote>{MASK}\g<quote>", clean)
     return _known.without(HEADER.sub(rf"\g<kind> {MASK}", clean))
+
+
+def secrets_in(content: bytes) -> list[str]:
+    """The known secrets that stand in these bytes, the longest first: for those who take them elsewhere.
+
+    >>> remember_secret("magpie-in-a-tree")
+    >>> secrets_in(b"say magpie-in-a-tree twice")
+    ['magpie-in-a-tree']
+    """
+    return _known.found_in(content)
 
 
 def redact_pieces(text: str, secret: str) -> str:

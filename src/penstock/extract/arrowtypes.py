@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 from pyarrow import types
 
-from penstock.errors import UnsupportedData
+from penstock.errors import ColumnNotLandable
 from penstock.interfaces.columns import array, field, mapping, struct
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _nested(kind: pa.DataType, where: str, *, wide: bool) -> pa.DataType | None:
     if types.is_struct(kind):
         names = [inner.name for inner in _fields(kind)]
         if len(set(names)) != len(names):
-            raise refused(where, "a name stands in the struct twice")
+            raise ColumnNotLandable(column=where, reason="a name stands in the struct twice")
         found = [
             (inner.name, fitted(inner.type, f"{where}.{inner.name}", wide=wide)) for inner in _fields(kind)
         ]
@@ -137,7 +137,7 @@ def _nested(kind: pa.DataType, where: str, *, wide: bool) -> pa.DataType | None:
         key = fitted(kind.key_type, f"{where}.key", wide=wide)
         value = pa.string() if types.is_null(kind.item_type) else fitted(kind.item_type, where, wide=wide)
         if key is None or value is None:
-            raise refused(where, "a map of structs without fields")
+            raise ColumnNotLandable(column=where, reason="a map of structs without fields")
         return pa.map_(key, value)
     if _is_list(kind):
         element = fitted(kind.value_type, f"{where}[]", wide=wide)
@@ -146,7 +146,7 @@ def _nested(kind: pa.DataType, where: str, *, wide: bool) -> pa.DataType | None:
         return fitted(kind.value_type, where, wide=wide)
     if isinstance(kind, pa.BaseExtensionType):
         return fitted(kind.storage_type, where, wide=wide)
-    raise refused(where, f"files cannot hold the type {kind}")
+    raise ColumnNotLandable(column=where, reason=f"files cannot hold the type {kind}")
 
 
 def _rebuilt(kind: pa.DataType, rule: Any) -> pa.DataType:
@@ -170,8 +170,3 @@ def _is_list(kind: pa.DataType) -> bool:
 
 def _fields(kind: pa.DataType) -> Iterator[pa.Field]:
     return (kind.field(index) for index in range(kind.num_fields))
-
-
-def refused(column: str, reason: str) -> UnsupportedData:
-    """The error for a column that no file can hold."""
-    return UnsupportedData(data_type="frame", reason=f"column {column}: {reason}")

@@ -27,25 +27,26 @@ class Aside:
     def put(self, row: Any, error: Exception, *, route: Route, number: int) -> None:
         """Keep a row that was refused; where that is not wanted, its error ends the extraction."""
         if self._on_bad_row == "fail":
-            raise RowNotEncodable(resource=route.resource, item=number, cause=_reason(error)) from error
+            raise RowNotEncodable(resource=route.resource, item=number, cause=reason(error)) from error
         told = {
             "resource_name": route.resource,
             "table_name": route.table,
             "item": number,
-            "reason": _reason(error),
-            "raw": _shown(row),
+            "reason": reason(error),
+            "raw": shown(row),
         }
         self._writers.write(self._writers.table(TABLE, resource=route.resource), encode(told))
         self.rows[route.resource] += 1
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
+    """Why a row was refused, in the words of whoever refused it."""
     if isinstance(error, RecursionError) or "ecursion" in str(error):
         return "it is nested too deeply"
     return str(error)
 
 
-def _shown(row: Any) -> str:
+def shown(row: Any) -> str:
     """The row as Python shows it, cut; what cannot even be shown is told by its type."""
     try:
         text = repr(row)

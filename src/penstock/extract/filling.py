@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from penstock.extract.plan import Rotation, Workload
     from penstock.extract.tables import Route, TableBook
     from penstock.extract.writers import TableWriter
+    from penstock.interfaces.landing import Sender
     from penstock.package import FileStorage
 
 _REFUSED = (orjson.JSONEncodeError, TypeError, ValueError, RecursionError)
@@ -39,10 +40,18 @@ class Filling:
     @classmethod
     @contextmanager
     def of(
-        cls, store: FileStorage, book: TableBook, *, rotation: Rotation, workload: Workload
+        cls,
+        store: FileStorage,
+        book: TableBook,
+        *,
+        rotation: Rotation,
+        workload: Workload,
+        attempt: str | None = None,
+        send: Sender | None = None,
     ) -> Iterator[Self]:
-        """For the time of a block; at its end all files are complete."""
-        with Writers(store, rotation, apart=workload.on_error == "continue") as writers:
+        """For the time of a block; at its end all files are complete. With `send` a session writes them."""
+        apart = workload.on_error == "continue"
+        with Writers(store, rotation, apart=apart, attempt=attempt, send=send) as writers:
             aside = Aside(writers, on_bad_row=workload.on_bad_row)
             yield cls(writers, book, aside, Landing(writers))
 

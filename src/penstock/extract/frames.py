@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.extract.arrowtypes import cut, document_type, fitted, meaning, refused
+from penstock.errors import ColumnNotLandable
+from penstock.extract.arrowtypes import cut, document_type, fitted, meaning
 from penstock.interfaces.columns import NO_COLUMN, field, file_name, struct
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def landable(rows: pa.RecordBatch) -> Batch:
     """Columns in types that Spark reads from files, under names that depend on their keys alone."""
     for name, count in Counter(rows.schema.names).items():
         if count > 1:
-            raise refused(name, "its name stands in the frame twice")
+            raise ColumnNotLandable(column=name, reason="its name stands in the frame twice")
     columns, fields = {}, []
     for key, values in zip(rows.schema.names, rows.columns, strict=True):
         written = _written(values, key)

@@ -59,7 +59,9 @@ class Landing:
             if isinstance(parts, TypedPartWriter) and parts.takes(batch.columns):
                 return writer
         folder = self._writers.new_folder()
-        parts = TypedPartWriter(self._writers.store, folder, self._writers.rotation, batch.columns)
+        parts = TypedPartWriter(
+            self._writers.store, folder, self._writers.rotation, batch.columns, begin=self._writers.begin
+        )
         writers.append(self._add(route, folder, parts))
         return writers[-1]
 

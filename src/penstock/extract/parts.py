@@ -7,13 +7,14 @@ from array import array
 from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from penstock.extract.files import begin_file
 from penstock.extract.plan import Rotation, part_name
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from penstock.extract.files import Begin, GroupFile
     from penstock.package import FileStorage
 
 COLUMN = "row"
@@ -24,13 +25,20 @@ class PartWriter:
     """One resource's part files. Use as a context manager: a file is complete when it is closed."""
 
     def __init__(
-        self, store: FileStorage, folder: str, rotation: Rotation, *, number: int | None = None
+        self,
+        store: FileStorage,
+        folder: str,
+        rotation: Rotation,
+        *,
+        number: int | None = None,
+        begin: Begin = begin_file,
     ) -> None:
         self._store, self._folder, self._rotation, self._number = store, folder, rotation, number
+        self._begin = begin
         # One buffer, not a list: the encoder's texts hold far more memory than they have characters.
         self._texts, self._ends = bytearray(), array("i", [0])
         self._in_file, self._since = 0, time.monotonic()
-        self._file: pq.ParquetWriter | None = None
+        self._file: GroupFile | None = None
         self.rows = self.bytes = self.files = 0
         self.columns = None
 
@@ -66,12 +74,12 @@ class PartWriter:
         if not rows:
             return
         if self._file is None:
-            stream = self._store.open_new(part_name(self._folder, self.files, writer=self._number))
-            self._file = pq.ParquetWriter(stream, _SCHEMA, compression="zstd", use_dictionary=False)
+            name = part_name(self._folder, self.files, writer=self._number)
+            self._file = self._begin(self._store, self._folder, name, _SCHEMA)
             self.files += 1
         # The encoder gives UTF-8, so the bytes are taken as text without a look at them.
         texts = pa.StringArray.from_buffers(rows, pa.py_buffer(self._ends), pa.py_buffer(self._texts))
-        self._file.write_table(pa.table([texts], schema=_SCHEMA), row_group_size=rows)
+        self._file.write(pa.table([texts], schema=_SCHEMA))
         self.rows += rows
         self.bytes += size
         self._in_file += size
@@ -82,9 +90,7 @@ class PartWriter:
     def close_file(self) -> None:
         """Finish the file that is open, without what is still held."""
         if self._file is not None:
-            sink = self._file.where
             self._file.close()
-            sink.close()
             self._file, self._in_file = None, 0
 
     def discard(self) -> None:

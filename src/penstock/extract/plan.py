@@ -45,6 +45,10 @@ OnError = Literal["raise", "continue"]
 """What a resource that raises does: it ends the extraction, or the others go on without it."""
 
 
+WorkPlace = Literal["executors", "driver"]
+"""Where functions of resources with work items are called."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
     """How much is done at the same time, and which resource is next; the defaults are dlt's."""
@@ -56,6 +60,11 @@ class Workload:
     next_item_mode: NextItemMode = "round_robin"
     """`round_robin`: one item of each resource in turn. `fifo`: one resource after the other."""
     on_bad_row: BadRows = "quarantine"
+    work_items: WorkPlace = "executors"
+    wave_seconds: float = 40.0
+    """How long a wave of work items takes, about."""
+    slots: int | None = None
+    """How many work items executors do at the same time; None to ask Spark."""
     on_error: OnError = "raise"
 
     def __post_init__(self) -> None:
@@ -63,6 +72,10 @@ class Workload:
             raise UsageError(
                 "nothing can be extracted by no worker, or no item at a time",
                 hint="set extract.workers and extract.max_parallel_items to 1 or more",
+            )
+        if self.wave_seconds <= 0 or (self.slots is not None and self.slots < 1):
+            raise UsageError(
+                "work items need time and a slot", hint="set extract.wave_seconds and extract.slots above 0"
             )
         if self.next_item_mode not in get_args(NextItemMode):
             raise UsageError(
@@ -76,6 +89,9 @@ def part_name(folder: str, index: int, *, writer: int | None = None) -> str:
     return f"{folder}/{begin}part-{index:06d}.parquet"
 
 
-def table_folder(index: int) -> str:
-    """Tables are numbered: a folder says nothing that a name could break."""
-    return f"data/extracted/{index:05d}"
+def table_folder(index: int, attempt: str | None = None) -> str:
+    """Tables are numbered: a folder says nothing that a name could break.
+
+    In a package that a run may go on with, each attempt has folders of its own.
+    """
+    return f"data/extracted/{attempt}/{index:05d}" if attempt else f"data/extracted/{index:05d}"

@@ -9,6 +9,7 @@ from penstock.config import in_scope
 from penstock.extract.cursor.cursors import Cursors
 from penstock.extract.engine import Engine
 from penstock.extract.plan import Workload
+from penstock.extract.waves.driver import on_driver
 from penstock.interfaces.current import current, during
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def read_items(flow: Flow) -> Iterator[Any]:
         # The context is that of this moment; what is asked for later runs in copies of it.
         moment = current()
         cursors = Cursors(moment.state or {}, source=str(moment.source_name))
-        engine = Engine(flow, Workload(), cursors)
+        engine = Engine(on_driver(flow), Workload(), cursors)
     with closing(engine.arrivals()) as arrivals:
         for _, item, _ in arrivals:
             if isinstance(item, list):

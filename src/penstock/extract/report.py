@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,11 @@ class ExtractReport:
 
     def __str__(self) -> str:
         lines = [f"{self.rows:,} rows in {self.seconds:.1f} s in package {self.load_id}"]
-        lines += [f"- {table.table}: {table.rows:,} rows" for table in self.tables]
+        # A table may have come in several ways, or in waves.
+        counts: Counter[str] = Counter()
+        for table in self.tables:
+            counts[table.table] += table.rows
+        lines += [f"- {name}: {rows:,} rows" for name, rows in counts.items()]
         lines += [f"- of {name} {count:,} were put aside" for name, count in self.put_aside.items()]
         lines += [f"- {name} was left out: {why.message}" for name, why in self.failures.items()]
         return "\n".join(lines)

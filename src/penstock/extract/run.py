@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -17,16 +18,20 @@ from penstock.extract.memory import copy_of_resources, forget_replaced, kept, re
 from penstock.extract.plan import Rotation, Workload
 from penstock.extract.report import ExtractReport
 from penstock.extract.tables import TableBook
+from penstock.extract.waves.landed import Landed
+from penstock.extract.waves.split import Split, split
 from penstock.interfaces.current import current, during
 from penstock.interfaces.progress import Collector, Telling
 from penstock.package.extracted import Extracted
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from types import TracebackType
 
     from penstock.extract.nodes import Node
+    from penstock.extract.waves.elsewhere import Elsewhere
+    from penstock.interfaces.landing import Sender
     from penstock.interfaces.source import Flow
     from penstock.package import FileStorage, Package
     from penstock.schema import NamingConvention
@@ -58,7 +63,9 @@ class Extractor:
     `state` is that of the pipeline, a copy that user code may change. `dispositions` are those that the
     destination has; other ones are refused when their first row comes. With `commit_interval` a package takes
     what comes in so many seconds. What cursors remember and the state has no room for goes to `boundaries`,
-    which stays when packages go. Use as a context manager: generators are closed at the end.
+    which stays when packages go. `elsewhere` runs resources with work items on executors, all of them into
+    the first package; without it they run here. With `send` a Spark session writes the files. Use as a
+    context manager: generators are closed at the end.
     """
 
     def __init__(  # noqa: PLR0913 - everything that a run decides about extraction
@@ -70,10 +77,12 @@ class Extractor:
         state: dict[str, Any],
         dispositions: frozenset[str] | None = None,
         boundaries: FileStorage | None = None,
+        elsewhere: Elsewhere | None = None,
         rotation: Rotation | None = None,
         workload: Workload | None = None,
         commit_interval: float | None = None,
         collector: Collector | None = None,
+        send: Sender | None = None,
     ) -> None:
         self._flow, self._schema_name, self._state = flow, schema_name, state
         self._schema: Schema = flow.source.schema if flow.source is not None else Schema(schema_name)
@@ -81,9 +90,12 @@ class Extractor:
         self._interval, self._collector = commit_interval, collector or Collector()
         self._book = TableBook(naming, dispositions=dispositions, in_slices=commit_interval is not None)
         self._cursors = Cursors(state, source=schema_name)
-        self._boundaries = boundaries
+        self._boundaries, self._elsewhere = boundaries, elsewhere
+        self._work = Split(here=flow)
+        self._send = send
         self._engine: Engine | None = None
         self._failed: frozenset[str] = frozenset()
+        self._has_landed = False
 
     @property
     def is_done(self) -> bool:
@@ -96,16 +108,25 @@ class Extractor:
         with self._moment():
             engine = self._begun(package)
             remembered = copy_of_resources(self._state, self._schema_name)
+            telling = Telling(self._collector)
+            landed = self._land(package, telling)
             with Filling.of(
-                package.store, self._book, rotation=self._rotation, workload=self._workload
+                package.store,
+                self._book,
+                rotation=self._rotation,
+                workload=self._workload,
+                attempt=uuid.uuid4().hex[:12] if self._work.there else None,
+                send=self._send,
             ) as filling:
-                self._pour(engine, filling)
-                failures = {name: why for name, why in engine.failures.items() if name not in self._failed}
+                self._pour(engine, filling, telling)
+                every = {**engine.failures, **landed.failures}
+                failures = {name: why for name, why in every.items() if name not in self._failed}
+                self._raise_if_nothing_came(engine, every)
                 filling.drop(failures)
             self._cursors.settle()
             self._failed |= failures.keys()
             restore_resources(self._state, self._schema_name, failures, remembered)
-        tables = filling.tables()
+        tables = (*filling.tables(), *landed.tables)
         declared = self._book.without(self._failed, written={table.table for table in tables})
         extracted = Extracted(
             schema_name=self._schema_name,
@@ -119,8 +140,8 @@ class Extractor:
             load_id=package.load_id,
             tables=tables,
             seconds=time.monotonic() - started,
-            resources={node.name: filling.rows[node.name] for node in nodes if node.wanted},
-            put_aside=filling.put_aside,
+            resources={node.name: filling.rows[node.name] for node in nodes if node.wanted} | landed.rows,
+            put_aside=filling.put_aside | landed.put_aside,
             failures=failures,
             metrics={node.name: node.metrics for node in nodes if node.metrics},
         )
@@ -142,15 +163,30 @@ class Extractor:
             self._cursors.files = BoundaryFiles(self._boundaries, load_id=package.load_id)
         if self._engine is None:
             forget_replaced(self._flow, self._state, self._schema_name)
-            self._engine = Engine(self._flow, self._workload, self._cursors)
+            ships = self._elsewhere is not None and self._workload.work_items == "executors"
+            self._work = split(self._flow, ships=ships)
+            self._engine = Engine(self._work.here, self._workload, self._cursors)
         else:
             for node in _all(self._engine.roots):
                 node.move(package=current().package)
         return self._engine
 
-    def _pour(self, engine: Engine, filling: Filling) -> None:
+    def _land(self, package: Package, telling: Telling) -> Landed:
+        """Have work items done elsewhere, once: what is done of them counts for this package."""
+        if self._elsewhere is None or not self._work.there or self._has_landed:
+            return Landed()
+        self._has_landed = True
+        return self._elsewhere.run(
+            self._work.there,
+            package,
+            self._book,
+            load=self._workload,
+            cursors=self._cursors,
+            tell=telling.now,
+        )
+
+    def _pour(self, engine: Engine, filling: Filling, telling: Telling) -> None:
         until = None if self._interval is None else time.monotonic() + self._interval
-        telling = Telling(self._collector)
         with closing(engine.arrivals()) as arrivals:
             for node, item, mark in arrivals:
                 try:
@@ -162,9 +198,12 @@ class Extractor:
                     engine.pause()
                     until = None
         telling.now(filling.rows)
-        wanted = [node.name for node in _all(engine.roots) if node.wanted]
-        if wanted and engine.failures.keys() >= set(wanted):
-            raise _joined(list(engine.failures.values()))
+
+    def _raise_if_nothing_came(self, engine: Engine, failures: Mapping[str, PenstockError]) -> None:
+        wanted = {node.name for node in _all(engine.roots) if node.wanted}
+        wanted |= {work.stream.name for work in self._work.there}
+        if wanted and failures.keys() >= wanted:
+            raise _joined(list(failures.values()))
 
     def close(self) -> None:
         """Close every generator that is still open."""

@@ -6,14 +6,15 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from penstock.extract.files import begin_file
 from penstock.extract.plan import Rotation, part_name
 from penstock.interfaces.columns import joined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from penstock.extract.files import Begin, GroupFile
     from penstock.extract.frames import Batch
     from penstock.package import FileStorage
 
@@ -25,11 +26,17 @@ class TypedPartWriter:
     """The part files of frames whose columns fit together; `columns` is the document that reads them all."""
 
     def __init__(
-        self, store: FileStorage, folder: str, rotation: Rotation, columns: Mapping[str, Any]
+        self,
+        store: FileStorage,
+        folder: str,
+        rotation: Rotation,
+        columns: Mapping[str, Any],
+        *,
+        begin: Begin = begin_file,
     ) -> None:
-        self._store, self._folder, self._rotation = store, folder, rotation
+        self._store, self._folder, self._rotation, self._begin = store, folder, rotation, begin
         self._held: list[pa.Table] = []
-        self._file: pq.ParquetWriter | None = None
+        self._file: GroupFile | None = None
         self._in_file, self._since = 0, time.monotonic()
         self.columns: Mapping[str, Any] = columns
         self.held = self.rows = self.bytes = self.files = 0
@@ -71,10 +78,10 @@ class TypedPartWriter:
         if self._file is not None and self._file.schema != group.schema:
             self.close_file()
         if self._file is None:
-            stream = self._store.open_new(part_name(self._folder, self.files))
-            self._file = pq.ParquetWriter(stream, group.schema, compression="zstd", store_schema=False)
+            name = part_name(self._folder, self.files)
+            self._file = self._begin(self._store, self._folder, name, group.schema)
             self.files += 1
-        self._file.write_table(group, row_group_size=group.num_rows)
+        self._file.write(group)
         self.rows += group.num_rows
         self.bytes += self.held
         self._in_file += self.held
@@ -85,9 +92,7 @@ class TypedPartWriter:
     def close_file(self) -> None:
         """Finish the file that is open, without what is still held."""
         if self._file is not None:
-            sink = self._file.where
             self._file.close()
-            sink.close()
             self._file, self._in_file = None, 0
 
     def discard(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
+from penstock.extract.files import begin_file, begin_sent
 from penstock.extract.parts import PartWriter
 from penstock.extract.plan import Rotation, table_folder
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from types import TracebackType
 
+    from penstock.interfaces.landing import Sender
     from penstock.package import FileStorage
 
 _CLOSERS: Final = 16
@@ -64,11 +66,23 @@ class TableWriter:
 class Writers:
     """Makes the writer of a table when its first row comes. Use as a context manager.
 
-    With `apart` every resource has files of its own, so that what one of them wrote can be left out.
+    With `apart` every resource has files of its own, so that what one of them wrote can be left out. Folders
+    are those of the `attempt`, where a package may have seen others. With `send` a session writes the files.
     """
 
-    def __init__(self, store: FileStorage, rotation: Rotation, *, apart: bool = False) -> None:
-        self.store, self.rotation, self._apart = store, rotation, apart
+    def __init__(
+        self,
+        store: FileStorage,
+        rotation: Rotation,
+        *,
+        apart: bool = False,
+        attempt: str | None = None,
+        send: Sender | None = None,
+    ) -> None:
+        self.store, self.rotation, self._apart, self._attempt = store, rotation, apart, attempt
+        self.begin = begin_file if send is None else begin_sent(send)
+        # Spark names what it writes: files of two resources in one folder could not be told apart.
+        self._folder_each = apart and send is not None
         self._held = 0
         self._folders: dict[str | int, str] = {}
         self._writers: dict[tuple[str, str | None, int | None], TableWriter] = {}
@@ -83,17 +97,22 @@ class Writers:
         key = name, resource if self._apart else None, None
         found = self._writers.get(key)
         if found is None:
-            folder = self._folders.setdefault(name, table_folder(len(self._folders)))
+            folder = self._folder_of(name)
             number = len(self._writers) if self._apart else None
-            parts = PartWriter(self.store, folder, self.rotation, number=number)
+            parts = PartWriter(self.store, folder, self.rotation, number=number, begin=self.begin)
             found = TableWriter(table=name, resource=resource, folder=folder, parts=parts)
             self._writers[key] = found
         return found
 
+    def _folder_of(self, name: str) -> str:
+        if self._folder_each:
+            return self.new_folder()
+        return self._folders.setdefault(name, table_folder(len(self._folders), self._attempt))
+
     def new_folder(self) -> str:
         """A folder for files that stand beside what else is written to their table."""
         number = len(self._folders)
-        return self._folders.setdefault(number, table_folder(number))
+        return self._folders.setdefault(number, table_folder(number, self._attempt))
 
     def add(self, name: str, *, resource: str, folder: str, parts: Parts) -> TableWriter:
         """A writer with a folder of its own."""

@@ -6,6 +6,7 @@ a room's own decisions.
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
 from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass, replace
@@ -49,6 +50,17 @@ def current() -> Current:
     True
     """
     return _current.get()
+
+
+def on_executor() -> bool:
+    """Whether this is a task of Spark: what user code may ask is known on the driver only.
+
+    >>> on_executor()
+    False
+    """
+    # Looked up, not imported: who is no task has no need of Spark.
+    tasks = sys.modules.get("pyspark.taskcontext")
+    return tasks is not None and tasks.TaskContext.get() is not None
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from penstock.errors import InternalError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
 
@@ -49,6 +50,13 @@ class Lander(Protocol):
 
     def __call__(self, frame: Any, address: str, *, hook: FrameHook | None = None) -> LandedFrame:
         """Write it to a folder that is not there yet."""
+
+
+class Sender(Protocol):
+    """Sends rows through a Spark session to where only the session can write."""
+
+    def __call__(self, rows: pa.Table, address: str) -> None:
+        """Add them to the files of a folder; they are there when this returns."""
 
 
 _landers: list[Lander] = []

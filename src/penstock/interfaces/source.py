@@ -11,6 +11,7 @@ from penstock.schema.frozen import FrozenMap
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from penstock.interfaces.work import Work
     from penstock.schema import StoredSchema
 
 StepKind = Literal["map", "yield_map", "filter", "call", "metrics", "incremental"]
@@ -66,6 +67,8 @@ class Stream:
     parallel: bool = False
     resource: Any = None
     """What the user holds, for `current.resource()`."""
+    work: Work | None = None
+    """Items that can be shared out: the stream is opened once for each of them."""
 
     @property
     def is_transformer(self) -> bool:

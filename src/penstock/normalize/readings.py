@@ -26,6 +26,8 @@ class Reading:
 
     def with_table(self, more: ExtractedTable) -> Reading | None:
         """Read another folder with these, if its files fit."""
+        if self.columns is None and more.columns is None:
+            return replace(self, folders=(*self.folders, more.folder), rows=self.rows + more.rows)
         if self.columns is None or more.columns is None:
             return None
         columns = joined(self.columns, more.columns)

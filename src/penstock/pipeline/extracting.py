@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import in_stage
 from penstock.extract.run import Extractor
+from penstock.extract.waves.resume import to_continue
 from penstock.interfaces.progress import Collector
 from penstock.package import create_load_id, package_context
 
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from penstock.extract.report import ExtractReport
     from penstock.extract.run import Extraction
     from penstock.extract.settings import ExtractConfiguration
+    from penstock.extract.waves.elsewhere import Elsewhere
     from penstock.interfaces import Flow
+    from penstock.interfaces.landing import Sender
     from penstock.package import Package, Packages
     from penstock.pipeline.restore import Known
     from penstock.schema import NamingConvention, Schema
@@ -39,6 +42,10 @@ class Extracting:
     """Raises when this run is not the one that may extract any more."""
     dispositions: frozenset[str] | None = None
     collector: Collector = field(default_factory=Collector)
+    elsewhere: Elsewhere | None = None
+    """The way to the executors, for resources with work items; without it they run on the driver."""
+    send: Sender | None = None
+    """Writes files where this machine cannot; None where it can."""
 
     def extract(
         self, flows: Sequence[Flow], tell: Callable[[ExtractReport], None]
@@ -50,8 +57,8 @@ class Extracting:
         made: list[tuple[Package, Extraction]] = []
         # What one flow remembers is there for the next.
         state: dict[str, Any] = deepcopy(self.known(None).state)
-        for flow in flows:
-            for package, done in self._filled(flow, state):
+        for flow, left in zip(flows, self._left(flows), strict=True):
+            for package, done in self._filled(flow, state, left):
                 tell(done.info)
                 if not done.brings_something:
                     package.delete()
@@ -61,7 +68,24 @@ class Extracting:
                     yield self._marked([(package, done)])
         yield self._marked(made)
 
-    def _filled(self, flow: Flow, state: dict[str, Any]) -> Iterator[tuple[Package, Extraction]]:
+    def _left(self, flows: Sequence[Flow]) -> list[Package | None]:
+        """For each flow a package with waves of work items that a run before has left; others are deleted."""
+        if self.elsewhere is None or not flows:
+            return [None for _ in flows]
+        last = self.packages.last_sealed()
+        left = self.packages.with_status("new")
+        # Loads are told by the moments in their ids: none may follow one that is younger.
+        late = [package for package in left if last is None or package.load_id > last.load_id]
+        ships = self.settings.work_items == "executors"
+        found = to_continue(flows, late, ships=ships)
+        for package in left:
+            if package not in found:
+                package.delete()
+        return found
+
+    def _filled(
+        self, flow: Flow, state: dict[str, Any], left: Package | None
+    ) -> Iterator[tuple[Package, Extraction]]:
         before = self.known(flow.name)
         with Extractor(
             flow,
@@ -70,12 +94,15 @@ class Extracting:
             state=state,
             dispositions=self.dispositions,
             boundaries=self.packages.store,
+            elsewhere=self.elsewhere,
             workload=self.settings.workload,
             commit_interval=self.settings.commit_interval,
             collector=self.collector,
+            send=self.send,
         ) as extractor:
             while not extractor.is_done:
-                package = self.packages.package(create_load_id())
+                package = left or self.packages.package(create_load_id())
+                left = None
                 package.create()
                 with (
                     self.collector(f"extract of {before.schema.name}"),

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from penstock.config import BaseConfiguration, resolve_configuration
 from penstock.errors import LeaseLost, SlotTaken, in_stage
 from penstock.extract.report import ExtractInfo
+from penstock.extract.waves.elsewhere import Elsewhere
+from penstock.extract.waves.ledger import has_waves
 from penstock.interfaces import StateInfo
 from penstock.load.plan import next_sequence
 from penstock.load.report import LoadInfo, PackageReport
@@ -26,12 +28,13 @@ from penstock.pipeline.boundaries import remove_old_boundaries
 from penstock.pipeline.extracting import Extracting
 from penstock.pipeline.places import ledger_of, package_root
 from penstock.pipeline.restore import Known, after_pending, restore, with_source_schema
+from penstock.pipeline.sending import sender
 from penstock.pipeline.settings import RunConfiguration
 from penstock.pipeline.state import ENGINE_VERSION, encode_state, with_sources, with_version
 from penstock.pipeline.waiting import WaitingRoom
 from penstock.schema import Schema
 from penstock.spark.own import SessionPool
-from penstock.spark.session import check_session, find_session, target_master
+from penstock.spark.session import check_session, find_session, is_remote, target_master
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -78,9 +81,13 @@ class Runner:
     def extract(self, flows: Sequence[Flow]) -> ExtractInfo:
         """Extract, and leave the packages for a later run. Spark is not started for Python rows."""
         reports: list[ExtractReport] = []
-        with self._lease() as lease, self._client:
-            made = self._extracting(lease, pending=True).extract(flows, reports.append)
-            ready = {package.load_id for packages in made for package in packages}
+        try:
+            with self._lease() as lease, self._client:
+                made = self._extracting(lease, pending=True).extract(flows, reports.append)
+                ready = {package.load_id for packages in made for package in packages}
+        finally:
+            if "_pool" in self.__dict__:  # rows may have gone through a session
+                self._pool.close()
         return ExtractInfo(
             pipeline_name=self._target.pipeline_name,
             location=self._packages.store.path(""),
@@ -126,7 +133,10 @@ class Runner:
         return reports
 
     def _finish_pending(self, lease: Lease) -> list[PackageReport]:
-        """A sealed package is rolled forward, an extracted one goes on, one that is neither goes."""
+        """A sealed package is rolled forward, an extracted one goes on, one that is neither goes.
+
+        One with waves of work items stays: extraction knows whether it goes on.
+        """
         reports: list[PackageReport] = []
         self._packages.tidy(self._habits.retention)
         self._waiting_room().carry_to(self._packages, times=self._habits.lease_times)
@@ -138,7 +148,8 @@ class Runner:
         elif sealed is not None:
             reports.append(self._load(sealed, lease))
         for package in self._packages.with_status("new"):
-            package.delete()
+            if not has_waves(package.store):
+                package.delete()
         unsealed = [*self._packages.with_status("extracted"), *self._packages.with_status("normalized")]
         for package in sorted(unsealed, key=lambda package: package.load_id):
             reports += self._normalize_and_load(package, lease)
@@ -146,10 +157,13 @@ class Runner:
 
     def _extract(self, flows: Sequence[Flow], lease: Lease) -> Generator[Package]:
         """The packages of new data, each when it is ready: loading it and reading on take turns."""
-        for packages in self._extracting(lease, pending=False).extract(flows, self._hear):
+        extracting = self._extracting(
+            lease, pending=False, elsewhere=Elsewhere(self._pool.session, lease.check)
+        )
+        for packages in extracting.extract(flows, self._hear):
             yield from packages
 
-    def _extracting(self, lease: Lease, *, pending: bool) -> Extracting:
+    def _extracting(self, lease: Lease, *, pending: bool, elsewhere: Elsewhere | None = None) -> Extracting:
         def after_all(schema_name: str | None) -> Known:
             return after_pending(self._known(schema_name), self._packages)
 
@@ -161,7 +175,17 @@ class Runner:
             check=lease.check,
             dispositions=frozenset(self._target.destination.capabilities.supported_write_dispositions),
             collector=self._target.collector,
+            elsewhere=elsewhere,
+            send=sender(
+                self._extraction,
+                self._packages.store,
+                self._session,
+                is_remote=is_remote(self._given, self._target.settings),
+            ),
         )
+
+    def _session(self) -> AbstractContextManager[SparkSession]:
+        return self._pool.session()
 
     def _hear(self, report: ExtractReport) -> None:
         """Take note of what the extraction of a package came to."""

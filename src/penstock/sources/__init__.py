@@ -12,6 +12,7 @@ from penstock.sources.factory import SourceFactory
 from penstock.sources.given import flows_of
 from penstock.sources.resource import Resource
 from penstock.sources.source import Source
+from penstock.sources.windows import windows
 
 DltResource = Resource
 DltSource = Source
@@ -32,4 +33,5 @@ __all__ = [
     "TDataItems",
     "flows_of",
     "incremental",
+    "windows",
 ]

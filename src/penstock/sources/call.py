@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.config import resource_sections
 from penstock.errors import ResourceUnbound, UsageError
+from penstock.interfaces.work import Bound
 from penstock.schema.frozen import FrozenMap
 from penstock.sources.inject import injected
 
@@ -117,6 +118,15 @@ class Opener:
         value, mark = item
         marked = {_MARK: mark} if self._takes_mark else {}
         return self._call.function(value, *self._filled.args, **{**self._filled.kwargs, **marked})
+
+    def bound(self) -> Bound:
+        """The function of a transformer with everything but the item: no argument is left to its default."""
+        if self._filled is None:
+            self._filled = self._fill()
+        whole = inspect.BoundArguments(self._filled.signature, OrderedDict(self._filled.arguments))
+        whole.apply_defaults()
+        marked = {_MARK: None} if self._takes_mark else {}
+        return Bound(function=self._call.function, args=whole.args, kwargs={**whole.kwargs, **marked})
 
     def _fill(self) -> inspect.BoundArguments:
         found = injected(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from penstock.interfaces.source import Limit, Step
+    from penstock.interfaces.work import RateLimit
     from penstock.sources.call import Call
 
 
@@ -37,6 +38,9 @@ class Declaration:
     tables: frozenset[str] | None = None
     selected: bool = True
     parallel: bool = False
+    work_items: Any = None
+    """What the function is called with, item by item; None for a function that is called once."""
+    rate: RateLimit | None = None
 
     def with_step(self, step: Step, insert_at: int | None) -> Declaration:
         """Copy with a step at the end, or where `insert_at` says: the data or the transformer stand at 0."""

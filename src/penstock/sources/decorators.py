@@ -14,6 +14,7 @@ from penstock.sources.factory import SourceFactory, SourceTerms
 from penstock.sources.resource import Resource
 from penstock.sources.section import module_section, sections_of
 from penstock.sources.source import Source
+from penstock.sources.work import with_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +62,8 @@ class ResourceArguments(TypedDict, total=False):
     section: str | None
     standalone: bool | None
     data_from: Resource | None
+    work_items: Any
+    rate_limit: str | None
     _impl_cls: type[Resource]
 
 
@@ -141,8 +144,15 @@ def resource(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     _base_spec: Any = None,
     standalone: bool | None = None,  # noqa: FBT001 - as above
     data_from: Resource | None = None,
+    *,
+    work_items: Any = None,
+    rate_limit: str | None = None,
 ) -> Any:
     """Declare a resource: a function that yields items, or data. An item is a row, or a list of rows.
+
+    With `work_items`, a list, a range, a generator, a function that gives one, or a Spark DataFrame, the
+    function is called once for each of them, on the executors of Spark. Its first argument is the work item.
+    `rate_limit` is how often it may be called by all of them together, such as "50/s".
 
     >>> @resource(primary_key="id")
     ... def orders(count=2):
@@ -152,6 +162,11 @@ def resource(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     [{'id': 0}]
     >>> list(resource([1, 2, 3], name="numbers").add_filter(lambda number: number > 1))
     [2, 3]
+    >>> @resource(work_items=range(3))
+    ... def squares(number):
+    ...     yield {"number": number, "square": number**2}
+    >>> sorted(row["square"] for row in squares)
+    [0, 1, 4]
     """
     hints = make_hints(
         table_name=table_name,
@@ -182,7 +197,8 @@ def resource(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
             spec=spec,
             namer=name if callable(name) else None,
         )
-        return made.parallelize() if parallelized else made
+        split = with_work(made, work_items, rate_limit)
+        return split.parallelize() if parallelized else split
 
     return declare if data is None else declare(data)
 

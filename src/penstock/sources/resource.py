@@ -118,10 +118,9 @@ class Resource(Stepped):
     @property
     def exhausted(self) -> bool:
         """Whether it was made of a generator that has been read: there is nothing left to read."""
-        data = self.declaration.data
-        if inspect.isgenerator(data):
-            return inspect.getgeneratorstate(data) == inspect.GEN_CLOSED
-        return False
+        read = (self.declaration.data, self.declaration.work_items)
+        closed = inspect.GEN_CLOSED
+        return any(inspect.isgenerator(one) and inspect.getgeneratorstate(one) == closed for one in read)
 
     @property
     def state(self) -> dict[str, Any]:

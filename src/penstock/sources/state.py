@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.errors import NotDuringRun
-from penstock.interfaces.current import current
+from penstock.errors import NotDuringRun, UsageError
+from penstock.interfaces.current import current, on_executor
 
 SOURCES, RESOURCES = "sources", "resources"
 
@@ -21,6 +21,11 @@ def source_state(source_state_key: str | None = None) -> dict[str, Any]:
     """
     moment = current()
     if moment.state is None:
+        if on_executor():
+            raise UsageError(
+                "state is kept on the driver, and this runs on an executor",
+                hint="pass what the function needs as an argument, or set extract.work_items = 'driver'",
+            )
         return {}
     name = source_state_key or moment.source_name
     if name is None:

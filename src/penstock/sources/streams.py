@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from penstock.config import read_settings
 from penstock.errors import ResourceUnbound
 from penstock.interfaces.source import Stream
+from penstock.interfaces.work import Work
+from penstock.sources.call import Opener
 from penstock.sources.cursors import OwnCursor, with_cursors
 from penstock.sources.section import sections_of
 
@@ -61,9 +63,10 @@ class _Builder:
             sections=sections,
             settings=self._settings,
         )
+        opener = self._opener(said, cursor, sections)
         return Stream(
             name=said.name,
-            open=self._opener(said, cursor, sections),
+            open=opener,
             parent=None if resource.parent is None else self._stream(resource.parent),
             before=said.before,
             steps=with_cursors(said.steps, cursor, key=said.hints.primary_key),
@@ -74,6 +77,7 @@ class _Builder:
             selected=id(resource) in self._chosen,
             parallel=said.parallel,
             resource=resource,
+            work=_work(said, opener),
         )
 
     def _opener(self, said: Declaration, cursor: OwnCursor, sections: tuple[str, ...]) -> Callable[..., Any]:
@@ -85,3 +89,9 @@ class _Builder:
             settings=self._settings,
             cursor=lambda: {cursor.parameter.name: cursor()} if cursor.parameter else {},
         )
+
+
+def _work(said: Declaration, opener: Callable[..., Any]) -> Work | None:
+    if said.work_items is None or not isinstance(opener, Opener):
+        return None
+    return Work(items=said.work_items, bound=opener.bound, rate=said.rate)

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from penstock.errors import UnsupportedData
+from penstock.errors import ColumnNotLandable
 from penstock.interfaces.columns import array, field, file_name, mapping, struct
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def landable(schema: Mapping[str, Any]) -> Landable:
     names = [one["name"] for one in schema["fields"]]
     for name, count in Counter(names).items():
         if count > 1:
-            raise _refused(name, "its name stands in the DataFrame twice; give one of them an alias")
+            raise ColumnNotLandable(column=name, reason="its name stands in the DataFrame twice")
     columns, fields = [], []
     for position, one in enumerate(schema["fields"]):
         key = str(one["name"])
@@ -97,7 +97,7 @@ def _type(kind: Any, where: str) -> tuple[Any, Any | None]:
         case "udt":
             return _type(kind["sqlType"], where)
         case other:
-            raise _refused(where, f"files cannot hold the type {other}")
+            raise ColumnNotLandable(column=where, reason=f"files cannot hold the type {other}")
 
 
 def _plain_type(kind: str, where: str) -> tuple[Any, Any | None]:
@@ -107,19 +107,19 @@ def _plain_type(kind: str, where: str) -> tuple[Any, Any | None]:
         return kind, kind
     if _TEXT.fullmatch(kind):
         return "string", "string"
-    raise _refused(where, f"files cannot hold the type {kind}; cast it first")
+    raise ColumnNotLandable(column=where, reason=f"files cannot hold the type {kind}")
 
 
 def _struct_type(fields: Sequence[Mapping[str, Any]], where: str) -> tuple[Any, Any | None]:
     if not fields:
-        raise _refused(where, "files cannot hold a struct without fields")
+        raise ColumnNotLandable(column=where, reason="files cannot hold a struct without fields")
     folded = Counter(str(one["name"]).lower() for one in fields)
     exact = Counter(one["name"] for one in fields)
     written, read = [], []
     for index, one in enumerate(fields):
         key = str(one["name"])
         if exact[key] > 1:
-            raise _refused(f"{where}.{key}", "its name stands in the struct twice")
+            raise ColumnNotLandable(column=f"{where}.{key}", reason="its name stands in the struct twice")
         # The user's session may not tell `a` from `A`, and would refuse to write both.
         name = key if folded[key.lower()] == 1 else f"{key}_{index}"
         inner, found = _type(one["type"], f"{where}.{key}")
@@ -144,7 +144,3 @@ def _opened(kind: Any) -> Any:
             return mapping(_opened(kind["keyType"]), _opened(kind["valueType"]))
         case _:
             return _opened(kind["sqlType"]) if kind["type"] == "udt" else kind
-
-
-def _refused(column: str, reason: str) -> UnsupportedData:
-    return UnsupportedData(data_type="DataFrame", reason=f"column {column}: {reason}")

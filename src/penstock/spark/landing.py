@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, assert_never
+import json
+from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from penstock.errors import StorageNotShared, UnsupportedData
+from penstock.errors import StorageNotShared, UnsupportedData, UsageError
 from penstock.interfaces.columns import NO_COLUMN
 from penstock.interfaces.landing import FrameHook, LandedFrame
 from penstock.spark.landable import LandableColumn, landable
@@ -17,9 +18,11 @@ from penstock.spark.paths import spark_path
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _MICROSECONDS = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000}
+_MOMENTS: Final = "spark.sql.parquet.outputTimestampType"
 _MONTHS = {"YEAR": 12, "MONTH": 1}
 
 
@@ -31,12 +34,16 @@ def land_frame(frame: DataFrame, address: str, *, hook: FrameHook | None = None)
     """
     if frame.isStreaming:
         raise UnsupportedData(
-            data_type="streaming DataFrame", reason="it never ends; read it in batches, or with foreachBatch"
+            data_type="streaming DataFrame",
+            reason="it never ends",
+            hint="call run() inside foreachBatch, or read the same data with spark.read",
         )
     changed, wanted = hook.before(frame) if hook is not None else (frame, {})
     rules = landable(changed.schema.jsonValue())
-    watched, seen = observed(changed, wanted)
-    _write(_selected(watched, rules.columns), address)
+    _check_moments(rules.document, changed.sparkSession)
+    # Aggregates name the columns of the user. Without any, Spark joins our select with the user's own.
+    watched, seen = observed(changed if wanted else _selected(changed, rules.columns), wanted)
+    _write(_selected(watched, rules.columns) if wanted else watched, address)
     values = seen.values()
     landed = LandedFrame(
         address=address,
@@ -49,8 +56,29 @@ def land_frame(frame: DataFrame, address: str, *, hook: FrameHook | None = None)
     return landed
 
 
+def _check_moments(document: Mapping[str, Any], spark: SparkSession) -> None:
+    """A session can be told to write moments in milliseconds: what it cuts would be lost in silence."""
+    if "timestamp" not in json.dumps(document):
+        return
+    if spark.conf.get(_MOMENTS, None) == "TIMESTAMP_MILLIS":
+        raise UsageError(
+            "the session of the DataFrame writes moments without their microseconds",
+            hint=f"unset {_MOMENTS}, or cast moments to text",
+        )
+
+
+def send_rows(rows: pa.Table, address: str, *, spark: SparkSession) -> None:
+    """Add rows to the files of a folder, by a session, from a machine that cannot write there.
+
+    One file each: a row's position in its file is part of its id.
+    """
+    spark.createDataFrame(rows).coalesce(1).write.mode("append").parquet(spark_path(address))
+
+
 def _selected(frame: DataFrame, columns: tuple[LandableColumn, ...]) -> DataFrame:
-    """By position: names may differ in case only, or hold anything."""
+    """By position: names may differ in case only, or hold anything. What needs no change is not touched."""
+    if columns and [column.name for column in columns if column.action == "as_is"] == frame.columns:
+        return frame
     numbered = frame.toDF(*(f"n{position}" for position in range(len(frame.columns))))
     if not columns:
         return numbered.select(F.lit(None).cast("boolean").alias(NO_COLUMN))

@@ -77,6 +77,12 @@ def target_master(given: SparkSession | None, settings: Settings) -> str:
     return settings.spark("remote") or settings.spark("master") or LOCAL_MASTER
 
 
+def is_remote(given: SparkSession | None, settings: Settings) -> bool:
+    """Whether this machine is, or will be, a client of a Spark Connect server, without starting anything."""
+    session = given or SparkSession.getActiveSession()
+    return is_connect(session) if session is not None else bool(settings.spark("remote"))
+
+
 def is_connect(spark: SparkSession) -> bool:
     """Whether a session is a client of a Spark Connect server."""
     return type(spark).__module__.startswith("pyspark.sql.connect")

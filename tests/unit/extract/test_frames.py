@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.unit.extract.reading import extracted, rows_of
 
 import penstock
-from penstock.errors import ResourceFailed, UnsupportedData
+from penstock.errors import ColumnNotLandable, ResourceFailed
 from penstock.extract.frames import batches_of, landable
 from penstock.extract.plan import Rotation, Workload
 from penstock.extract.typedparts import TypedPartWriter
@@ -213,8 +213,14 @@ def test_what_holds_nothing_is_left_out_and_its_rows_are_kept() -> None:
 @pytest.mark.parametrize(
     ("batch", "message"),
     [
-        (pa.record_batch([pa.array([1]), pa.array([2])], names=["a", "a"]), "column a: its name stands"),
-        (pa.record_batch({"i": pa.array([(1, 2, 3)], pa.month_day_nano_interval())}), "column i: .*interval"),
+        (
+            pa.record_batch([pa.array([1]), pa.array([2])], names=["a", "a"]),
+            "column a of .* stands",
+        ),
+        (
+            pa.record_batch({"i": pa.array([(1, 2, 3)], pa.month_day_nano_interval())}),
+            "column i of .*interval",
+        ),
         (
             pa.record_batch({"s": [{"u": None}]}).set_column(
                 0,
@@ -223,14 +229,14 @@ def test_what_holds_nothing_is_left_out_and_its_rows_are_kept() -> None:
                     [pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])])], ["u"]
                 ),
             ),
-            "column s.u: .*union",
+            "column s.u of .*union",
         ),
     ],
 )
 def test_what_files_cannot_hold_is_refused_by_the_name_of_its_column(
     batch: pa.RecordBatch, message: str
 ) -> None:
-    with pytest.raises(UnsupportedData, match=message):
+    with pytest.raises(ColumnNotLandable, match=message):
         landable(batch)
 
 

@@ -8,12 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.extract.parts import PartWriter
+from penstock.extract.files import begin_sent
+from penstock.extract.parts import COLUMN, PartWriter
 from penstock.extract.plan import Rotation
 from penstock.package import FileStorage
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pyarrow as pa
 
 
 def read(folder: Path) -> list[list[list[str]]]:
@@ -124,3 +127,19 @@ def test_a_file_of_a_slow_source_is_closed_after_some_time(tmp_path: Path) -> No
 
     assert found == [[["a", "b"]]]
     assert read(tmp_path) == [[["a", "b"]], [["c"]]]
+
+
+def test_rows_that_are_sent_are_not_written_here(tmp_path: Path) -> None:
+    sent: list[tuple[list[str], str]] = []
+
+    def send(rows: pa.Table, address: str) -> None:
+        sent.append((rows[COLUMN].to_pylist(), address))
+
+    store = FileStorage(str(tmp_path))
+    with PartWriter(store, "data", Rotation(row_group_rows=2), begin=begin_sent(send)) as writer:
+        for number in range(5):
+            writer.write(str(number).encode())
+
+    address = f"{tmp_path}/data"
+    assert sent == [(["0", "1"], address), (["2", "3"], address), (["4"], address)]
+    assert (writer.rows, store.names("data")) == (5, [])

@@ -60,3 +60,17 @@ def test_after_an_error_files_are_closed_and_held_rows_are_not_written(tmp_path:
         write()
 
     assert store.names("data/extracted") == []
+
+
+def test_what_is_sent_for_two_resources_stands_in_two_folders(tmp_path: Path) -> None:
+    sent: list[str] = []
+    store = FileStorage(str(tmp_path))
+
+    with Writers(store, Rotation(), apart=True, send=lambda _, address: sent.append(address)) as writers:
+        for resource in ("good", "bad"):
+            writers.write(writers.table("t", resource=resource), b"{}")
+        writers.drop("bad")
+
+    (kept,) = writers.all
+    assert (kept.resource, kept.folder) == ("good", "data/extracted/00000")
+    assert sent == [store.path("data/extracted/00000")]

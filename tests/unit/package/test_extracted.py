@@ -22,6 +22,8 @@ tables = st.builds(
     rows=st.integers(0, 9),
     bytes=st.integers(0, 9),
     files=st.integers(0, 9),
+    data_format=st.sampled_from(["rows", "typed"]),
+    columns=st.none() | documents,
 )
 
 

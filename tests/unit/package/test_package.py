@@ -158,6 +158,16 @@ def test_a_job_file_that_is_not_there_is_named(packages: Packages) -> None:
         packages.package("17.5").job(NAME)
 
 
+def test_a_job_file_with_several_folders_reads_back_as_it_was(packages: Packages) -> None:
+    package = packages.package("17.5")
+    first = job(package).parts[0]
+    more = replace(first, data=DataFolder(path="data/normalized/y"), columns="id STRING, row BOOLEAN")
+
+    package.add_job(replace(job(package), more=(more,)))
+
+    assert package.job(NAME).parts == (first, more)
+
+
 def test_a_job_file_of_a_later_format_is_refused(packages: Packages) -> None:
     package = packages.package("17.5")
     package.store.put(f"new_jobs/{NAME}", as_json({**job(package).to_dict(), "format_version": 99}))

@@ -1,0 +1,81 @@
+"""Where row groups go: into Parquet files that this machine writes, or through a Spark session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow.parquet as pq
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from penstock.interfaces.landing import Sender
+    from penstock.package import FileStorage
+
+
+class GroupFile(Protocol):
+    """Takes row groups of one schema."""
+
+    schema: pa.Schema
+
+    def write(self, group: pa.Table) -> None:
+        """Write one row group."""
+
+    def close(self) -> None:
+        """All row groups are on storage now."""
+
+
+class Begin(Protocol):
+    """Begins a file in a package."""
+
+    def __call__(self, store: FileStorage, folder: str, name: str, schema: pa.Schema) -> GroupFile:
+        """`name` is that of the file, with its folder."""
+
+
+class DirectFile:
+    """A Parquet file that this machine writes."""
+
+    def __init__(self, store: FileStorage, name: str, schema: pa.Schema) -> None:
+        self.schema = schema
+        self._stream = store.open_new(name)
+        # Texts of rows repeat nothing that a dictionary could hold; the columns of frames often do.
+        self._file = pq.ParquetWriter(
+            self._stream, schema, compression="zstd", use_dictionary=len(schema) > 1, store_schema=False
+        )
+
+    def write(self, group: pa.Table) -> None:
+        """Write one row group."""
+        self._file.write_table(group, row_group_size=group.num_rows)
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._file.close()
+        self._stream.close()
+
+
+def begin_file(store: FileStorage, folder: str, name: str, schema: pa.Schema) -> GroupFile:
+    """The usual way."""
+    return DirectFile(store, name, schema)
+
+
+class SentFile:
+    """Row groups that a session writes: Spark gives the names, and each group is complete when it is sent."""
+
+    def __init__(self, send: Sender, address: str, schema: pa.Schema) -> None:
+        self.schema, self._send, self._address = schema, send, address
+
+    def write(self, group: pa.Table) -> None:
+        """Send one row group."""
+        self._send(group, self._address)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def begin_sent(send: Sender) -> Begin:
+    """The way for a machine that cannot write where the packages are."""
+
+    def begin(store: FileStorage, folder: str, name: str, schema: pa.Schema) -> GroupFile:
+        return SentFile(send, store.path(folder), schema)
+
+    return begin

@@ -1,0 +1,172 @@
+"""Rows as JSON text with nothing but Python's own encoder: what executors have, and what odd rows need.
+
+Everything in here may run on machines that have neither penstock nor orjson.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+from penstock.package import tags
+
+# What the encoders take; past it a number travels as tagged text.
+_BIGGEST, _SMALLEST = 2**64 - 1, -(2**63)
+_UNKNOWN = "\ufffd"
+# A text of the user's that begins like a tag, or a number that may be past 64 bits: look again.
+_ODD = re.compile(f"[{tags.FIRST}-{tags.LAST}]|[0-9]{{19}}")
+
+
+def plain_text(row: Any) -> str:
+    """The JSON text of a row; a row that is no object becomes `{"value": row}`. Means what `encode` means.
+
+    >>> plain_text({"a": 1}), plain_text(7)
+    ('{"a":1}', '{"value":7}')
+    """
+    shaped = shaped_row(row)
+    try:
+        text = _dumped(shaped)
+        text.encode()
+    except (TypeError, ValueError, RecursionError):
+        return careful_text(shaped)
+    return careful_text(shaped) if _ODD.search(text) else text
+
+
+def shaped_row(row: Any) -> Any:
+    """The row, or an object with it."""
+    return row if isinstance(row, Mapping) or has_fields(row) else {"value": row}
+
+
+def careful_text(row: Any) -> str:
+    """The text of a row whose every value was looked at."""
+    try:
+        return _dumped(careful(row))
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply, or holds itself") from error
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, default=tagged, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def has_fields(row: Any) -> bool:
+    """Whether it is a dataclass or a model of pydantic."""
+    return (is_dataclass(row) and not isinstance(row, type)) or hasattr(row, "model_dump")
+
+
+def is_numpy(value: Any) -> bool:
+    """Whether it is a value or an array of numpy, which need not be installed."""
+    return type(value).__module__ == "numpy"
+
+
+def tagged(value: Any) -> Any:
+    """What stands for a value of a type that the encoder does not know."""
+    if isinstance(value, datetime):
+        return _moment(value)
+    if isinstance(value, Decimal):
+        return (tags.DECIMAL + format(value, "f")) if value.is_finite() else tags.NUMBER + _no_number(value)
+    if isinstance(value, date):
+        return tags.DATE + value.isoformat()
+    if isinstance(value, time):
+        return tags.TIME + value.isoformat()
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return tags.BYTES + base64.b64encode(bytes(value)).decode()
+    if isinstance(value, (set, frozenset, tuple)):
+        return list(value)
+    if isinstance(value, UUID):
+        return str(value)
+    return _opened(value)
+
+
+def _opened(value: Any) -> Any:
+    """What stands inside a model, a dataclass, an enum, or a value of numpy."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(by_alias=True)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return _shown(value)
+    if is_numpy(value):
+        return value.tolist()
+    if isinstance(value, Enum):
+        return value.value
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def _moment(value: datetime) -> str | None:
+    if value != value:  # noqa: PLR0124 - only pandas' NaT, which is a datetime, differs from itself
+        return None
+    moment = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    return tags.DATETIME + moment.isoformat()
+
+
+def _no_number(value: Decimal) -> str:
+    return "nan" if value.is_nan() else str(float(value))
+
+
+def careful(value: Any) -> Any:
+    """The same row with every number and text that needs it tagged."""
+    if isinstance(value, Enum):
+        return careful(value.value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else tags.NUMBER + str(float(value))
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int):
+        # By way of a decimal: Python writes no integer of more than 4,300 digits.
+        return value if _SMALLEST <= value <= _BIGGEST else tags.DECIMAL + format(Decimal(value), "f")
+    if isinstance(value, str):
+        text = _readable(value)
+        return tags.TEXT + text if text[:1] in tags.ALL and text else text
+    if isinstance(value, Mapping):
+        return _careful_mapping(value)
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [careful(item) for item in value]
+    if has_fields(value) or is_numpy(value):
+        return careful(_opened(value))
+    return value
+
+
+def _careful_mapping(value: Mapping[Any, Any]) -> dict[Any, Any]:
+    found: dict[Any, Any] = {}
+    for key, item in value.items():
+        name = _readable(key) if isinstance(key, str) else _key(key)
+        while name in found:
+            name = f"{name}{_UNKNOWN}"
+        found[name] = careful(item)
+    return found
+
+
+def _key(key: Any) -> Any:
+    """A key that is no text, as the fast encoder writes it."""
+    if isinstance(key, Enum):
+        return key.value
+    if isinstance(key, (date, time)):
+        return key.isoformat()
+    if isinstance(key, UUID):
+        return str(key)
+    return key
+
+
+def _readable(text: str) -> str:
+    """Halves of surrogate pairs joined; one without its other half is no character, and is replaced."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _shown(value: Any) -> dict[str, Any]:
+    """The declared fields: not what else is kept on the object, and not a field that has no value yet."""
+    names = (field.name for field in fields(value) if not field.name.startswith("_"))
+    return {name: getattr(value, name) for name in names if hasattr(value, name)}

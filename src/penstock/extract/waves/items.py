@@ -1,0 +1,59 @@
+"""The work items of a resource as they are handed out: plain values, and what each is known by."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.errors import UnsupportedData, UsageError
+from penstock.interfaces.frames import frame_kind
+from penstock.package.typed import from_typed, to_typed
+
+_DIGITS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One work item; `digest` tells it from others, in this run and in the next."""
+
+    value: Any
+    digest: str
+    size: int
+
+
+def items_of(declared: Any) -> Iterator[Item]:
+    """The items that were declared, one at a time; those that are None are none."""
+    for value in _values(declared):
+        if value is not None:
+            yield item_of(value)
+
+
+def item_of(value: Any) -> Item:
+    """An item as every place gets it: what JSON can hold, with dates, moments, decimals and bytes.
+
+    >>> item_of((1, 2)).value
+    [1, 2]
+    """
+    try:
+        plain = to_typed(value)
+        text = json.dumps(plain, sort_keys=True, allow_nan=False)
+    except (UsageError, ValueError, RecursionError) as error:
+        raise UsageError(
+            f"a {type(value).__name__} cannot be a work item",
+            hint="give texts, numbers, dates, bytes, lists and dicts: what the function needs to begin with",
+        ) from error
+    return Item(from_typed(plain), hashlib.sha256(text.encode()).hexdigest()[:_DIGITS], len(text))
+
+
+def _values(declared: Any) -> Iterator[Any]:
+    if frame_kind(declared) == "spark":
+        return (row.asDict(recursive=True) for row in declared.toLocalIterator())
+    found = declared() if callable(declared) else declared
+    if frame_kind(found) == "spark":
+        return _values(found)
+    if isinstance(found, (str, bytes, dict)) or not isinstance(found, Iterable):
+        raise UnsupportedData(data_type=type(found).__name__, reason="it must give the work items")
+    return iter(found)

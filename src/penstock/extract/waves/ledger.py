@@ -1,0 +1,77 @@
+"""The waves that are done, written down in the package: what the next run need not do again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import PackageDamaged
+from penstock.package.control import read_control, versioned
+from penstock.package.record import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from penstock.package import FileStorage
+
+WAVES = "waves"
+_KIND = "wave"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wave:
+    """One wave: the folder of its rows, and the items that they are of, by their digests."""
+
+    number: int
+    folder: str
+    items: list[str]
+    files: int
+    """How many at most, of each part of the folder."""
+    seconds: float
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """Rows by the part of the folder that they stand in."""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """Bytes of text, likewise."""
+
+
+class WaveLedger:
+    """The entries of one resource, numbered without gaps; each is made once and never changed.
+
+    Their items are not held: there may be very many.
+    """
+
+    def __init__(self, store: FileStorage, identity: str) -> None:
+        self._store, self._folder = store, f"{WAVES}/{identity}"
+        self.waves = [_without_items(wave) for wave in self._read()]
+
+    def add(self, wave: Wave) -> bool:
+        """Write an entry; False when somebody else has written one with that number."""
+        name = f"{self._folder}/{wave.number:06d}.json"
+        if not self._store.put_if_absent(name, versioned(asdict(wave))):
+            return False
+        self.waves.append(_without_items(wave))
+        return True
+
+    def done(self) -> Counter[str]:
+        """How often each item was done; one that is listed twice may have been done once."""
+        return Counter(digest for wave in self._read() for digest in wave.items)
+
+    def _read(self) -> Iterator[Wave]:
+        names = [name for name in self._store.names(self._folder) if name.endswith(".json")]
+        for number, name in enumerate(names):
+            path = f"{self._folder}/{name}"
+            content: dict[str, Any] = read_control(self._store, path, _KIND) or {}
+            wave = record(Wave, content, path=self._store.path(path))
+            if wave.number != number:
+                raise PackageDamaged(path=self._store.path(path), reason=f"it is not wave {number}")
+            yield wave
+
+
+def _without_items(wave: Wave) -> Wave:
+    return replace(wave, items=[])
+
+
+def has_waves(store: FileStorage, identity: str | None = None) -> bool:
+    """Whether a package has waves that are done, of one resource or of any."""
+    return bool(store.names(WAVES if identity is None else f"{WAVES}/{identity}"))

@@ -1,0 +1,36 @@
+"""Calls are kept apart in time. Also runs where penstock is not installed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Pacer:
+    """Lets one caller through at a time, and the next one not before the interval is over.
+
+    The first one waits as well: nobody knows when whoever was here before has made its last call. What was
+    missed is not made up for.
+    """
+
+    def __init__(
+        self,
+        interval: float,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._interval, self._clock, self._sleep = interval, clock, sleep
+        self._lock = threading.Lock()
+        self._last = clock()
+
+    def wait(self) -> None:
+        """Return when a call may be made."""
+        with self._lock:
+            # A sleep may end a little early.
+            while (left := self._last + self._interval - self._clock()) > 0:
+                self._sleep(left)
+            self._last = self._clock()

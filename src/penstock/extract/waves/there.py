@@ -1,0 +1,210 @@
+"""What runs on the executors: a part of a wave. Travels by value, and needs only Python and pyarrow."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+import traceback
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+
+from penstock.extract.aside import reason, shown
+from penstock.extract.plain import plain_text
+from penstock.extract.waves.pace import Pacer
+
+SCHEMA: Final = "part string, row string"
+ROWS, ASIDE, LEFT, FAILED = "rows", "aside", "left", "failed"
+TABLE: Final = "table-"
+"""Before the name of a table, in hex, where rows name theirs."""
+MASK: Final = "***"
+_LONGEST_ITEM = 500
+_LONGEST_NAME = 100
+_BATCH_ROWS, _BATCH_BYTES = 10_000, 4 << 20
+_REFUSED = (TypeError, ValueError, RecursionError)
+
+Given = tuple[str, str]
+"""Which part of the wave's folder, and the text."""
+
+
+class RowRefused(Exception):
+    """A row that has no JSON form, where such rows end the extraction."""
+
+
+class Job:
+    """The work of all parts of a wave. A class with plain fields: it is pickled by value."""
+
+    def __init__(  # noqa: PLR0913 - everything that travels
+        self,
+        *,
+        resource: str,
+        table: str | None,
+        code: bytes,
+        load: Callable[[bytes], Any],
+        parts: Sequence[Sequence[tuple[int, Any]]],
+        interval: float | None,
+        seconds: float,
+        hidden: Sequence[str],
+        keeps_bad_rows: bool,
+    ) -> None:
+        self.resource, self.table = resource, table
+        self.code, self.load = code, load
+        self.parts, self.interval, self.seconds = parts, interval, seconds
+        self.hidden, self.keeps_bad_rows = hidden, keeps_bad_rows
+
+    def run(self, part: int) -> Iterator[pa.RecordBatch]:
+        """Everything that one part gives."""
+        return _batches(self.give(part))
+
+    def give(self, part: int, clock: Callable[[], float] = time.monotonic) -> Iterator[Given]:
+        """The rows of one part; the first error ends it, and is given instead of being raised.
+
+        An error that is raised here would be tried again by Spark, four times, in silence.
+        """
+        item: Any = None
+        try:
+            call, stages, name_of = self.load(self.code)
+            pacer = Pacer(self.interval) if self.interval is not None else None
+            until = clock() + self.seconds
+            for done, (place, item) in enumerate(self.parts[part]):
+                if done and clock() >= until:
+                    yield LEFT, str(place)
+                    continue
+                if pacer is not None:
+                    pacer.wait()
+                yield from self._rows(_arrivals(call(item), stages), name_of)
+        except (Exception, SystemExit) as error:
+            yield FAILED, self._told(item, error)
+
+    def _rows(self, items: Iterable[Any], name_of: Callable[[Any], str] | None) -> Iterator[Given]:
+        for number, row in enumerate(row for item in items for row in _rows_of(item)):
+            part = ROWS if name_of is None else TABLE + _hex(name_of(row))
+            try:
+                text = plain_text(row)
+            except _REFUSED as error:
+                if not self.keeps_bad_rows:
+                    raise RowRefused(reason(error)) from error
+                part, text = ASIDE, self._put_aside(row, error, number=number)
+            yield part, text
+
+    def _put_aside(self, row: Any, error: Exception, *, number: int) -> str:
+        told = {
+            "resource_name": self.resource,
+            "table_name": self.table,
+            "item": number,
+            "reason": self._hide(reason(error)),
+            "raw": self._hide(shown(row)),
+        }
+        return plain_text(told)
+
+    def _told(self, item: Any, error: BaseException) -> str:
+        # Secrets that came along are masked here: the text is written to storage.
+        told = {
+            "item": shown(item)[:_LONGEST_ITEM],
+            "cause": shown(error),
+            "traceback": "".join(traceback.format_exception(error)),
+        }
+        hidden = {key: self._hide(text) for key, text in told.items()}
+        module = error.name if isinstance(error, ModuleNotFoundError) else None
+        return plain_text({**hidden, "module": module, "is_row": isinstance(error, RowRefused)})
+
+    def _hide(self, text: str) -> str:
+        for secret in self.hidden:
+            text = text.replace(secret, MASK)
+        return text
+
+
+def caller(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Callable[[Any], Any]:
+    """The function of a resource as one of its work item."""
+
+    def call(item: Any) -> Any:
+        return function(item, *args, **kwargs)
+
+    return call
+
+
+def _arrivals(value: Any, stages: Sequence[Callable[[Any, Any], Any]]) -> Iterator[Any]:
+    """What a value has become at the end of its way, in the order in which it is yielded."""
+    if value is None:
+        return
+    if isinstance(value, (dict, list, str, int, float)):
+        yield from _arrivals(stages[0](value, None), stages[1:]) if stages else (value,)
+    elif isinstance(value, AsyncIterator):
+        yield from _waited(value, stages)
+    elif isinstance(value, Iterator):
+        for one in value:
+            yield from _arrivals(one, stages)
+    elif inspect.isawaitable(value):
+        yield from _arrivals(asyncio.run(_awaited(value)), stages)
+    elif type(value).__name__ == "Marked" and type(value).__module__.startswith("penstock."):
+        raise TypeError("marks are not known on executors: set extract.work_items to driver")
+    elif callable(value):
+        yield from _arrivals(value(), stages)
+    else:
+        yield from _arrivals(stages[0](value, None), stages[1:]) if stages else (value,)
+
+
+def _waited(value: AsyncIterator[Any], stages: Sequence[Callable[[Any, Any], Any]]) -> Iterator[Any]:
+    """An asynchronous generator on a loop of its own, one item at a time."""
+    loop, end = asyncio.new_event_loop(), object()
+    try:
+        while (one := loop.run_until_complete(anext(value, end))) is not end:
+            yield from _arrivals(one, stages)
+    finally:
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()
+
+
+async def _awaited(value: Any) -> Any:
+    return await value
+
+
+def _rows_of(item: Any) -> Iterable[Any]:
+    if isinstance(item, list):
+        return item
+    return _frame_rows(pa.table(item)) if hasattr(type(item), "__arrow_c_stream__") else (item,)
+
+
+def _frame_rows(table: pa.Table) -> Iterator[Any]:
+    fields = [
+        # Moments in microseconds, which is what Spark has.
+        field.with_type(pa.timestamp("us", tz=field.type.tz))
+        if pa.types.is_timestamp(field.type) and field.type.unit == "ns"
+        else field
+        for field in table.schema
+    ]
+    for batch in table.cast(pa.schema(fields), safe=False).to_batches(_BATCH_ROWS):
+        yield from batch.to_pylist()
+
+
+def _hex(name: str) -> str:
+    found = str(name).encode()
+    if not 0 < len(found) <= _LONGEST_NAME:
+        raise ValueError(f"{name!r:.80} cannot be the name of a table")
+    return found.hex()
+
+
+def _batches(given: Iterable[Given]) -> Iterator[pa.RecordBatch]:
+    """Texts in batches that are neither long nor large."""
+    parts: list[str] = []
+    texts: list[str] = []
+    held = 0
+    for part, text in given:
+        parts.append(part)
+        texts.append(text)
+        held += len(text)
+        if len(texts) >= _BATCH_ROWS or held >= _BATCH_BYTES:
+            yield _batch(parts, texts)
+            parts, texts, held = [], [], 0
+    if texts:
+        yield _batch(parts, texts)
+
+
+def _batch(parts: list[str], texts: list[str]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(
+        [pa.array(parts, pa.string()), pa.array(texts, pa.string())], names=["part", "row"]
+    )

@@ -1,0 +1,102 @@
+"""Finished waves are written down once, and read back by whoever goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import penstock
+from penstock.errors import PackageDamaged
+from penstock.extract.waves.ledger import Wave, WaveLedger, has_waves
+from penstock.extract.waves.resume import to_continue
+from penstock.extract.waves.split import split
+from penstock.package import Packages, create_load_id
+from penstock.sources import flows_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from penstock.interfaces import Flow
+
+
+def wave(number: int, *items: str) -> Wave:
+    rows = {"rows": len(items)}
+    return Wave(
+        number=number,
+        folder=f"data/waves/x/{number}",
+        items=list(items),
+        seconds=1.5,
+        files=1,
+        rows=rows,
+        sizes=rows,
+    )
+
+
+def flow_of(data: Any, **bound: Any) -> Flow:
+    (flow,) = flows_of(data(**bound))
+    return flow
+
+
+def things(item: int, region: str = "eu", key: str = "") -> Any:
+    yield {"id": item, "region": region, "key": key}
+
+
+def test_waves_are_read_back_in_order_and_the_items_counted(tmp_path: Path) -> None:
+    package = Packages.at(str(tmp_path)).package(create_load_id())
+    ledger = WaveLedger(package.store, "one")
+
+    assert ledger.add(wave(0, "a", "b"))
+    assert ledger.add(wave(1, "a"))
+
+    again = WaveLedger(package.store, "one")
+    assert again.waves == ledger.waves
+    assert again.done() == {"a": 2, "b": 1}
+    assert WaveLedger(package.store, "another").waves == []
+
+
+def test_a_number_is_given_once(tmp_path: Path) -> None:
+    package = Packages.at(str(tmp_path)).package(create_load_id())
+    one, other = WaveLedger(package.store, "one"), WaveLedger(package.store, "one")
+
+    assert one.add(wave(0, "a"))
+    assert not other.add(wave(0, "b"))
+    assert WaveLedger(package.store, "one").done() == {"a": 1}
+
+
+def test_a_gap_is_damage(tmp_path: Path) -> None:
+    package = Packages.at(str(tmp_path)).package(create_load_id())
+    WaveLedger(package.store, "one").add(wave(1, "a"))
+
+    with pytest.raises(PackageDamaged, match="not wave 0"):
+        WaveLedger(package.store, "one")
+
+
+def test_a_package_goes_on_for_the_same_resource_with_the_same_arguments(tmp_path: Path) -> None:
+    data = penstock.resource(things, work_items=range(3))
+    packages = Packages.at(str(tmp_path))
+    old, newer, other = (packages.package(f"{number}.0") for number in (1, 2, 3))
+    (work,) = split(flow_of(data), ships=True).there
+    for package in (old, newer):
+        WaveLedger(package.store, work.identity).add(wave(0, "a"))
+    other.store.put("waves/unknown/000000.json", b"{}")
+    left = [old, newer, other]
+
+    assert to_continue([flow_of(data)], left, ships=True) == [newer]
+    assert to_continue([flow_of(data, region="us")], left, ships=True) == [None]
+    assert to_continue([flow_of(data.with_name("others"))], left, ships=True) == [None]
+    assert to_continue([flow_of(penstock.resource([1], name="things").clone)], left, ships=True) == [None]
+    assert has_waves(other.store)
+
+
+def test_a_secret_may_be_another_one(tmp_path: Path) -> None:
+    def asks(item: int, key: str = penstock.secrets.value) -> Any:
+        yield {"id": item, "key": key}
+
+    data = penstock.resource(asks, work_items=range(3))
+
+    one, other = (
+        split(flow_of(data, key=key), ships=True).there[0] for key in ("sesame-1111", "sesame-2222")
+    )
+
+    assert one.identity == other.identity

@@ -1,0 +1,111 @@
+"""Waves are cut so that they last about as long as they should, and never call too often."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.errors import UsageError
+from penstock.extract.waves.pace import Pacer
+from penstock.extract.waves.plan import (
+    MOST_ITEMS,
+    Before,
+    parts_within,
+    plan_wave,
+    refuse_speculation,
+)
+from penstock.interfaces.work import RateLimit
+
+rates = st.builds(RateLimit, st.integers(1, 10_000), st.sampled_from([1, 60, 3600]))
+slots = st.integers(1, 500)
+befores = st.builds(Before, items=st.integers(1, MOST_ITEMS), seconds=st.floats(0, 10_000))
+
+
+class Clock:
+    """A clock that goes on when somebody sleeps, and sometimes wakes them a little early or late."""
+
+    def __init__(self, errors: list[float]) -> None:
+        self.now, self._errors = 0.0, errors
+
+    def read(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        off = self._errors.pop() if self._errors else 0.0
+        self.now += max(seconds + off, 1e-4)
+
+
+@given(count=st.integers(0, 300), slots=slots, rate=st.none() | rates)
+def test_every_item_of_a_wave_is_in_one_part(count: int, slots: int, rate: RateLimit | None) -> None:
+    plan = plan_wave(slots, rate, seconds=40, before=None)
+
+    places = [place for share in plan.shares(count) for place in share]
+
+    assert sorted(places) == list(range(count))
+    assert all(plan.shares(count))
+
+
+@given(slots=slots, before=befores)
+def test_a_wave_fits_into_its_time_and_grows_by_steps(slots: int, before: Before) -> None:
+    plan = plan_wave(slots, None, seconds=40, before=before)
+    expected = plan.items * before.seconds / before.items
+
+    assert 1 <= plan.items <= max(MOST_ITEMS, slots)
+    assert plan.items <= max(before.items * 8, plan.parts)
+    assert expected <= 80 * (1 + 1e-9) or plan.items == slots
+    assert plan.part_seconds * plan.parts / slots <= 60
+
+
+@given(slots=slots, rate=rates, before=st.none() | befores)
+def test_a_wave_with_a_rate_is_as_large_as_the_rate_allows(
+    slots: int, rate: RateLimit, before: Before | None
+) -> None:
+    plan = plan_wave(slots, rate, seconds=40, before=before)
+    assert plan.interval is not None
+
+    assert plan.parts <= plan.items <= MOST_ITEMS
+    assert plan.items / plan.parts * plan.interval <= max(40, plan.interval)
+
+
+@given(slots=slots, rate=rates)
+def test_parts_together_keep_the_rate_whatever_moments_they_choose(slots: int, rate: RateLimit) -> None:
+    parts = parts_within(rate, slots)
+    plan = plan_wave(slots, rate, seconds=40, before=None)
+    assert plan.interval is not None
+
+    # The most that one part can call in a stretch of time, both ends counted, times the parts.
+    each = math.floor(rate.seconds / plan.interval) + 1
+
+    assert 1 <= parts <= min(slots, rate.calls)
+    assert each * parts <= rate.calls + 1
+    assert parts / plan.interval >= rate.calls / rate.seconds * 0.95, "and they are not slow"
+
+
+@given(st.lists(st.floats(-0.05, 0.2), max_size=50), st.floats(0.001, 2))
+def test_calls_are_an_interval_apart_and_so_is_the_first(errors: list[float], interval: float) -> None:
+    clock = Clock(errors)
+    pacer = Pacer(interval, clock.read, clock.sleep)
+
+    moments = [0.0]
+    for _ in range(20):
+        pacer.wait()
+        moments.append(clock.now)
+
+    assert min(after - before for before, after in pairwise(moments)) >= interval - 1e-9
+
+
+@pytest.mark.parametrize("said", ["50", "0/s", "5/d", "1.5/s", "-1/s", "x/s", ""])
+def test_a_rate_that_is_none_is_refused(said: str) -> None:
+    with pytest.raises(UsageError, match="no rate limit"):
+        RateLimit.parse(said)
+
+
+def test_a_rate_limit_and_speculation_do_not_go_together() -> None:
+    refuse_speculation("orders", None, "true")
+    refuse_speculation("orders", RateLimit(5, 1), "false")
+    with pytest.raises(UsageError, match="speculation"):
+        refuse_speculation("orders", RateLimit(5, 1), "TRUE")

@@ -1,0 +1,227 @@
+"""What runs on executors, in a Python that has neither penstock nor orjson, and without Spark."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from datetime import date
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import penstock
+from penstock.errors import UsageError
+from penstock.extract.waves.items import item_of
+from penstock.extract.waves.plan import WavePlan
+from penstock.extract.waves.ship import cargo_of
+from penstock.extract.waves.split import split
+from penstock.sources import flows_of
+
+PLAN = WavePlan(items=100, parts=2, part_seconds=60)
+STRANGER = """
+import json, sys
+
+class Nobody:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"penstock", "orjson", "tests"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Nobody())
+import pickle
+for line in sys.stdin:
+    job = pickle.loads(open(line.strip(), "rb").read())
+    print(json.dumps([list(job.give(part)) for part in range(len(job.parts))]), flush=True)
+"""
+
+Given = list[list[list[str]]]
+Stranger = Callable[..., Given]
+
+
+@pytest.fixture(scope="module")
+def stranger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stranger]:
+    """Runs one wave and gives what each of its parts gives; one process for all tests."""
+    path = tmp_path_factory.mktemp("there") / "task"
+    command = [sys.executable, "-c", STRANGER]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        to, back = process.stdin, process.stdout
+
+        def run(data: Any, *, plan: WavePlan = PLAN, keeps: bool = True) -> Given:
+            (flow,) = flows_of(data)
+            (work,) = split(flow, ships=True).there
+            assert work.stream.work is not None
+            values = [item_of(value).value for value in work.stream.work.items]
+            path.write_bytes(cargo_of(work.stream, work.bound, keeps_bad_rows=keeps).task(values, plan))
+            to.write(f"{path}\n")
+            to.flush()
+            found: Given = json.loads(back.readline())
+            return found
+
+        yield run
+        to.close()
+
+
+def texts(given: Given, part: str = "rows") -> list[Any]:
+    return [json.loads(text) for each in given for name, text in each if name == part]
+
+
+def doubled(number: int) -> int:
+    return number * 2
+
+
+@penstock.resource(work_items=range(5))
+def orders(item: int, key: penstock.TSecretStrValue = penstock.secrets.value, times: int = 1) -> Any:
+    for _ in range(times):
+        yield [{"id": item, "double": doubled(item)}]
+
+
+def test_the_function_its_helpers_and_its_steps_travel_without_penstock(stranger: Stranger) -> None:
+    ready = orders(key="hunter2", times=2)
+    ready.add_map(lambda row: {**row, "more": doubled(row["double"])}).add_filter(lambda row: row["id"] > 0)
+
+    given = stranger(ready)
+
+    rows = sorted(row["more"] for row in texts(given))
+    assert rows == [4, 4, 8, 8, 12, 12, 16, 16]
+    assert len(given) == 2
+
+
+@pytest.mark.parametrize(
+    ("give", "rows"),
+    [
+        (lambda item: {"v": item}, [{"v": 1}]),
+        (lambda item: [{"v": item}, {"v": 2}], [{"v": 1}, {"v": 2}]),
+        (lambda item: iter([item, None, [7]]), [{"value": 1}, {"value": 7}]),
+        (lambda _: None, []),
+        (lambda item: lambda: {"later": item}, [{"later": 1}]),
+    ],
+)
+def test_everything_that_a_generator_may_give_becomes_rows(
+    give: Any, rows: list[Any], stranger: Stranger
+) -> None:
+    data = penstock.resource(give, name="things", work_items=[1])
+
+    assert texts(stranger(data)) == rows
+
+
+def test_asynchronous_functions_run_there(stranger: Stranger) -> None:
+    @penstock.resource(work_items=["a"])
+    async def letters(item: str) -> Any:
+        yield {"letter": item}
+        yield {"letter": item * 2}
+
+    assert texts(stranger(letters)) == [{"letter": "a"}, {"letter": "aa"}]
+
+
+def test_an_arrow_table_is_its_rows(stranger: Stranger) -> None:
+    @penstock.resource(work_items=[1])
+    def frames(item: int) -> Any:
+        yield pa.table({"id": [item, item + 1]})
+
+    assert texts(stranger(frames)) == [{"id": 1}, {"id": 2}]
+
+
+def test_rows_may_name_their_table(stranger: Stranger) -> None:
+    @penstock.resource(work_items=[1, 2], table_name=lambda row: f"kind {row['kind']}")
+    def events(item: int) -> Any:
+        yield {"kind": item}
+
+    (one, two) = stranger(events)
+
+    assert [bytes.fromhex(each[0][0].removeprefix("table-")).decode() for each in (one, two)] == [
+        "kind 1",
+        "kind 2",
+    ]
+
+
+def test_an_error_is_given_with_item_and_traceback_and_without_the_secrets_that_came_along(
+    stranger: Stranger,
+) -> None:
+    @penstock.resource(work_items=["first", "second", "third"])
+    def broken(item: str, key: str = penstock.secrets.value) -> Any:
+        yield {"item": item}
+        raise ConnectionError(f"GET /{item}?key={key} was refused")
+
+    given = stranger(broken(key="canary-of-executors-9"))
+
+    (told, _) = texts(given, "failed")
+    assert told["item"] == "'first'"
+    assert told["cause"].startswith("ConnectionError('GET /first?key=***")
+    assert "in broken" in told["traceback"]
+    assert "canary" not in json.dumps(given)
+    assert len(texts(given)) == 2, "a part ends with its first error"
+
+
+def test_a_module_that_executors_lack_is_named(stranger: Stranger) -> None:
+    @penstock.resource(work_items=[1])
+    def asks(item: int) -> Any:
+        yield {"state": penstock.current.resource_state(), "item": item}
+
+    (told,) = texts(stranger(asks), "failed")
+
+    assert told["module"] == "penstock"
+
+
+def test_a_row_without_a_json_form_is_put_aside_or_ends_the_part(stranger: Stranger) -> None:
+    data = penstock.resource(lambda item: [{"id": item}, {"v": 1j}], name="odd", work_items=[1])
+
+    (row,) = texts(stranger(data), "aside")
+    (told,) = texts(stranger(data, keeps=False), "failed")
+
+    assert row["resource_name"] == "odd"
+    assert row["reason"] == "complex has no JSON form"
+    assert told["is_row"]
+
+
+def test_what_there_is_no_time_for_is_left_but_for_one_item(stranger: Stranger) -> None:
+    data = penstock.resource(lambda item: {"id": item}, name="slow", work_items=range(5))
+
+    (given,) = stranger(data, plan=WavePlan(items=9, parts=1, part_seconds=0))
+
+    assert [part for part, _ in given] == ["rows", "left", "left", "left", "left"]
+    assert [text for part, text in given if part == "left"] == ["1", "2", "3", "4"]
+
+
+def test_items_are_dates_and_pairs_as_they_were_declared(stranger: Stranger) -> None:
+    data = penstock.resource(
+        lambda item: {"days": (item[1] - item[0]).days},
+        name="windows",
+        work_items=penstock.sources.windows(date(2024, 1, 1), date(2024, 1, 11), 7),
+    )
+
+    assert texts(stranger(data)) == [{"days": 7}, {"days": 3}]
+
+
+def test_what_cannot_travel_is_said_before_anything_runs(stranger: Stranger) -> None:
+    lock = threading.Lock()
+
+    @penstock.resource(work_items=[1])
+    def locked(item: int) -> Any:
+        with lock:
+            yield {"id": item}
+
+    with pytest.raises(UsageError, match="cannot travel") as refused:
+        stranger(locked)
+    assert "extract.work_items" in refused.value.hint
+
+
+def test_steps_and_hints_that_only_the_driver_can_follow_are_refused(stranger: Stranger) -> None:
+    counted = penstock.resource(lambda item: {"id": item}, name="counted", work_items=[1])
+    counted.add_metrics(lambda _items, _meta, metrics: metrics.update(seen=1))
+    hinted = penstock.resource(
+        lambda item: {"id": item},
+        name="hinted",
+        work_items=[1],
+        table_name=lambda row: row["id"],
+        write_disposition=lambda _: "append",
+    )
+
+    with pytest.raises(UsageError, match="add_metrics"):
+        stranger(counted)
+    with pytest.raises(UsageError, match="depend on its rows"):
+        stranger(hinted)

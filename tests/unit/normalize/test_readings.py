@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.interfaces.columns import field, struct
+from penstock.normalize.readings import readings_of
+from penstock.package.extracted import ExtractedTable
+
+
+def entry(table: str, folder: int, *, rows: int = 1, **kinds: str) -> ExtractedTable:
+    columns: Any = struct(field(key, kind, name=key) for key, kind in kinds.items()) if kinds else None
+    return ExtractedTable(
+        table=table,
+        resource=table,
+        write_disposition="append",
+        folder=f"data/extracted/{folder:05d}",
+        rows=rows,
+        bytes=0,
+        files=1,
+        data_format="typed" if kinds else "rows",
+        columns=columns,
+    )
+
+
+def test_frames_that_fit_are_read_together_and_others_for_themselves() -> None:
+    found = readings_of(
+        [
+            entry("a", 0, x="long"),
+            entry("b", 1),
+            entry("a", 2),
+            entry("a", 3, rows=5, x="long", y="string"),
+            entry("a", 4, x="string"),
+            entry("a", 5, rows=0, x="long"),
+        ]
+    )
+
+    assert [
+        (table, [(len(one.folders), one.rows) for one in readings]) for table, readings in found.items()
+    ] == [
+        ("a", [(2, 6), (1, 1), (1, 1)]),
+        ("b", [(1, 1)]),
+    ]
+    first = found["a"][0]
+    assert first.columns is not None
+    assert [column["name"] for column in first.columns["fields"]] == ["x", "y"]
+    assert found["a"][1].columns is None
+
+
+def test_tables_without_rows_are_not_read() -> None:
+    assert readings_of([entry("a", 0, rows=0)]) == {}
+
+
+def test_rows_that_stand_in_two_folders_are_read_together() -> None:
+    (reading,) = readings_of([entry("a", 0, rows=2), entry("a", 1, rows=3)])["a"]
+
+    assert (reading.folders, reading.rows) == (("data/extracted/00000", "data/extracted/00001"), 5)

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from penstock.errors import ColumnNotLandable
+from penstock.interfaces.columns import array, field, mapping, struct
+from penstock.spark.landable import Landable, landable
+
+POINT = {"type": "udt", "class": "x.PointUDT", "pyClass": "x.PointUDT", "sqlType": array("double")}
+
+
+def rules(**kinds: Any) -> Landable:
+    return landable(struct(field(key, kind, name=key) for key, kind in kinds.items()))
+
+
+def test_most_columns_are_written_as_they_are() -> None:
+    kinds = {
+        "flag": "boolean",
+        "small": "byte",
+        "price": "decimal(10,2)",
+        "at": "timestamp_ntz",
+        "doc": "variant",
+        "nested": struct([field("x", array("long"), name="x")]),
+        "lookup": mapping("string", "long"),
+    }
+
+    found = rules(**kinds)
+
+    assert {column.action for column in found.columns} == {"as_is"}
+    assert {column["name"]: column["type"] for column in found.document["fields"]} == kinds
+
+
+@pytest.mark.parametrize(
+    ("kind", "action", "read"),
+    [
+        ("char(3)", "as_is", "string"),
+        ("varchar(9)", "as_is", "string"),
+        ("string collate UNICODE_CI", "as_is", "string"),
+        ("interval day to second", "microseconds", "long"),
+        ("interval hour", "microseconds", "long"),
+        ("interval year to month", "months", "long"),
+        ("interval month", "months", "long"),
+        ("time(6)", "text", "string"),
+        (POINT, "as_is", array("double")),
+        (array(POINT), "as_is", array(array("double"))),
+    ],
+)
+def test_some_types_become_others(kind: Any, action: str, read: Any) -> None:
+    found = rules(x=kind)
+
+    assert [column.action for column in found.columns] == [action]
+    assert found.document["fields"][0]["type"] == read
+
+
+def test_a_time_of_day_is_known_to_be_one() -> None:
+    assert rules(x="time(6)").document["fields"][0]["metadata"] == {"kind": "time"}
+
+
+def test_what_has_no_type_is_left_out_and_the_rest_keeps_its_place() -> None:
+    inner = struct([field("void", "void", name="void"), field("x", "long", name="x")])
+
+    found = rules(nothing="void", nothings=array("void"), empty=struct([]), s=inner, y="long")
+
+    assert [(column.name, column.position, column.action) for column in found.columns] == [
+        ("s", 3, "cast"),
+        ("y", 4, "as_is"),
+    ]
+    written, read = found.columns[0].kind, found.document["fields"][0]["type"]
+    assert [one["type"] for one in written["fields"]] == ["string", "long"]
+    assert [one["name"] for one in read["fields"]] == ["x"]
+
+
+def test_fields_that_differ_in_case_only_get_names_that_differ_more() -> None:
+    inner = struct(field(key, "long", name=key) for key in ("id", "ID", "other"))
+
+    found = rules(s=inner)
+
+    read = found.document["fields"][0]["type"]["fields"]
+    assert [(one["name"], one["metadata"]) for one in read] == [
+        ("id_0", {"key": "id"}),
+        ("ID_1", {"key": "ID"}),
+        ("other", {}),
+    ]
+    assert found.columns[0].action == "cast"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "column"),
+    [
+        ({"i": "interval"}, "i"),
+        ({"s": struct([field("i", "interval day", name="i")])}, "s.i"),
+        ({"l": array("time(6)")}, r"l\[\]"),
+        ({"m": mapping("string", "interval")}, "m.value"),
+        ({"s": struct([field("e", struct([]), name="e")])}, "s.e"),
+        ({"g": {"type": "geometry"}}, "g"),
+        ({"s": struct([field("x", "long", name="x")] * 2)}, "s.x"),
+    ],
+)
+def test_what_no_file_can_hold_is_refused_by_its_name(kinds: dict[str, Any], column: str) -> None:
+    with pytest.raises(ColumnNotLandable, match=f"column {column} of a frame"):
+        rules(**kinds)
+
+
+def test_a_name_that_stands_twice_is_refused() -> None:
+    with pytest.raises(ColumnNotLandable, match="column x of a frame"):
+        landable(struct([field("x", "long", name="x")] * 2))
