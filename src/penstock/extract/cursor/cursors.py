@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.errors import IncrementalCursorPathMissing
+from penstock.errors import BoundaryDamaged, IncrementalCursorPathMissing
 from penstock.extract.cursor.boundary import Boundary
-from penstock.extract.cursor.files import KEY, BoundaryFile, entries_of
+from penstock.extract.cursor.files import FOLDER, KEY, BoundaryFile, entries_of
 from penstock.extract.cursor.plan import to_move_out
 from penstock.extract.cursor.progress import Progress
 from penstock.extract.cursor.schedule import scheduled
@@ -95,8 +95,9 @@ class Cursors:
         file, files = BoundaryFile.of(entry), self.files
 
         def read() -> Buckets:
-            assert file is not None
-            assert files is not None
+            if file is None or files is None:
+                name = file.name if file else FOLDER
+                raise BoundaryDamaged(path=name, cursor_path=cursor_path, reason="no storage is at hand")
             return files.read(file, cursor_path=cursor_path)
 
         return Boundary(entry.get(_HASHES, ()), file=file, read=read)

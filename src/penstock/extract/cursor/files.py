@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,7 +10,7 @@ from penstock.errors import BoundaryDamaged
 from penstock.extract.cursor.buckets import Buckets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from penstock.package import FileStorage
 
@@ -41,7 +42,7 @@ class BoundaryFile:
     def of(entry: Mapping[str, Any]) -> BoundaryFile | None:
         """What the state of a cursor says; None where there is no file, or not of its last value."""
         said = entry.get(KEY)
-        if not isinstance(said, dict) or said.get("last_value") != entry.get("last_value"):
+        if not isinstance(said, Mapping) or said.get("last_value") != entry.get("last_value"):
             return None
         try:
             return BoundaryFile(
@@ -91,11 +92,17 @@ class BoundaryFiles:
         return found
 
 
-def entries_of(sources: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """What all cursors remember, in the state of all sources."""
-    for source in sources.values():
-        for resource in source.get("resources", {}).values():
-            yield from resource.get("incremental", {}).values()
+def entries_of(sources: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """What all cursors remember, in the state of all sources. User code may keep anything beside it."""
+    for source in _inside(sources):
+        for resource in _inside(source.get("resources")):
+            yield from _inside(resource.get("incremental"))
+
+
+def _inside(found: Any) -> Iterator[Mapping[str, Any]]:
+    """The values of a mapping that are mappings themselves; those of packages are frozen, and no dicts."""
+    if isinstance(found, Mapping):
+        yield from (value for value in found.values() if isinstance(value, Mapping))
 
 
 def named_files(states: Iterable[Mapping[str, Any]]) -> set[str]:
@@ -104,7 +111,7 @@ def named_files(states: Iterable[Mapping[str, Any]]) -> set[str]:
         str(entry[KEY]["name"])
         for sources in states
         for entry in entries_of(sources)
-        if isinstance(entry.get(KEY), dict)
+        if isinstance(entry.get(KEY), Mapping)
     }
 
 

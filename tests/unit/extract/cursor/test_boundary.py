@@ -16,6 +16,7 @@ from penstock.extract.cursor.digest import as_text, from_text, is_old, new_diges
 from penstock.extract.cursor.files import carry_files, remove_unnamed
 from penstock.extract.cursor.plan import MOST_IN_STATE, MOST_TOGETHER, to_move_out
 from penstock.package import FileStorage
+from penstock.schema.frozen import freeze
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -225,7 +226,7 @@ def test_files_go_when_no_state_names_them(runs: Runs) -> None:
     runs.packages.store.put("cursors/left-by-a-crash.hashes", b"half")
 
     assert len(runs.files) == 3
-    remove_unnamed(runs.packages.store, [sources, runs.sources])
+    remove_unnamed(runs.packages.store, [freeze(sources), runs.sources])
     assert len(runs.files) == 2
     assert remove_unnamed(runs.packages.store, [runs.sources]) == first
     assert runs(days(MANY, day="2024-01-02")) == []
@@ -235,8 +236,8 @@ def test_files_are_carried_where_the_packages_go(runs: Runs, tmp_path: Path) -> 
     runs(days(MANY))
     target = FileStorage(str(tmp_path / "elsewhere"))
 
-    for _ in range(2):
-        carry_files(runs.packages.store, target, runs.sources)
+    carry_files(runs.packages.store, target, freeze(runs.sources))
+    carry_files(runs.packages.store, target, runs.sources)
 
     (name,) = runs.files
     assert target.read(f"cursors/{name}") == runs.packages.store.read(f"cursors/{name}")
@@ -254,3 +255,15 @@ def test_a_row_that_its_owner_changes_is_known_as_it_was(runs: Runs) -> None:
 
     assert [row["x"] for row in runs(resource())] == [0, 1, 2]
     assert runs(resource()) == []
+
+
+def test_what_user_code_keeps_beside_cursors_is_no_cursor(runs: Runs) -> None:
+    def odd() -> Iterable[Any]:
+        penstock.current.resource_state()["incremental"] = ["mine"]
+        penstock.current.source_state()["list"] = [1]
+        yield {"id": 1}
+
+    runs([penstock.resource(odd, name="odd"), days(3)])
+
+    assert len(runs.entry("days", "day")["unique_hashes"]) == 3
+    assert remove_unnamed(runs.packages.store, [runs.sources]) == []

@@ -1,0 +1,41 @@
+"""The files of cursors go where their packages go, and stay as long as a package that waits names them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import penstock
+from penstock.extract.cursor.plan import MOST_IN_STATE
+from penstock.package import Packages
+from penstock.package.holder import LeaseTimes
+from penstock.pipeline.boundaries import remove_old_boundaries
+from penstock.pipeline.waiting import WaitingRoom
+from penstock.pipeline.workdir import WorkDir
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MANY = MOST_IN_STATE + 1
+
+
+def days(day: str) -> Any:
+    rows = [{"id": number, "day": day} for number in range(MANY)]
+    cursor = penstock.sources.incremental("day")
+    return penstock.resource([rows], name="days", primary_key="id", incremental=cursor)
+
+
+def test_files_are_carried_with_the_packages_that_wait(tmp_path: Path) -> None:
+    pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
+    pipeline.extract(days("2024-01-01"))
+    assert pipeline.extract(days("2024-01-01")).packages == ()
+    pipeline.extract(days("2024-01-02"))
+    room = WaitingRoom(pipeline_name="shop", workdir=WorkDir(tmp_path / "shop"))
+    waiting, target = Packages.at(room.location), Packages.at(str(tmp_path / "lake"))
+    files = waiting.store.names("cursors")
+
+    carried = room.carry_to(target, times=LeaseTimes())
+
+    assert (len(carried), len(files)) == (2, 2)
+    assert (waiting.store.names("cursors"), target.store.names("cursors")) == ([], files)
+    assert remove_old_boundaries(target, {"sources": {}}) == []
+    assert target.store.names("cursors") == files
