@@ -31,7 +31,7 @@ class Retention:
 
 @dataclass(frozen=True)
 class Packages:
-    """A folder with `packages/`, `slots/`, `outcomes/` and `lease/`."""
+    """A folder with `packages/`, `slots/`, `outcomes/` and `lease/`; extract keeps `cursors/` beside them."""
 
     store: FileStorage
 
