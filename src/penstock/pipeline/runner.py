@@ -5,40 +5,32 @@ from __future__ import annotations
 import time
 from contextlib import closing
 from datetime import UTC, datetime
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from penstock.config import BaseConfiguration, resolve_configuration
 from penstock.errors import LeaseLost, SlotTaken, in_stage
 from penstock.extract.report import ExtractInfo
 from penstock.extract.waves.elsewhere import Elsewhere
 from penstock.extract.waves.ledger import has_waves
 from penstock.interfaces import StateInfo
-from penstock.load.plan import next_sequence
 from penstock.load.report import LoadInfo, PackageReport
 from penstock.load.run import Into, finish, load
 from penstock.load.settings import LoaderConfiguration
 from penstock.load.worker import Opener
 from penstock.normalize.run import normalize
-from penstock.package import Manifest, Package, Packages
+from penstock.package import Manifest, Package
 from penstock.package.extracted import Extracted
-from penstock.package.lease import Lease, held
 from penstock.package.trust import require_trust
 from penstock.pipeline.boundaries import remove_old_boundaries
 from penstock.pipeline.extracting import Extracting
-from penstock.pipeline.places import ledger_of, package_root
-from penstock.pipeline.restore import Known, after_pending, restore, with_source_schema
+from penstock.pipeline.restore import with_source_schema
 from penstock.pipeline.sending import sender
-from penstock.pipeline.settings import RunConfiguration
+from penstock.pipeline.site import Site
 from penstock.pipeline.state import ENGINE_VERSION, encode_state, with_sources, with_version
 from penstock.pipeline.waiting import WaitingRoom
 from penstock.schema import Schema
-from penstock.spark.own import SessionPool
-from penstock.spark.session import check_session, find_session, is_remote, target_master
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Generator, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -46,10 +38,8 @@ if TYPE_CHECKING:
     from penstock.extract.report import ExtractReport
     from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Flow
+    from penstock.package.lease import Lease
     from penstock.pipeline.target import Target
-    from penstock.schema import NamingConvention
-
-Spec = TypeVar("Spec", bound=BaseConfiguration)
 
 
 class Runner:
@@ -58,36 +48,22 @@ class Runner:
     def __init__(
         self, target: Target, *, spark: SparkSession | None, extraction: ExtractConfiguration
     ) -> None:
-        self._target, self._given = target, spark
-        self._client = target.client()
-        root = package_root(target, self._client, master=target_master(spark, target.settings))
-        self._packages = Packages.at(root)
-        self._ledger = ledger_of(self._client, self._packages.store)
-        self._rules = self._settings(LoaderConfiguration, "load")
-        self._habits = self._settings(RunConfiguration, "run")
-        self._extraction = extraction
+        self._site, self._extraction = Site(target, spark=spark), extraction
+        self._target, self._packages = target, self._site.packages
+        self._rules = self._site.settings(LoaderConfiguration, "load")
         self._seconds: dict[str, float] = {}
         self._notes: list[str] = []
         self._failed: dict[str, PenstockError] = {}
-
-    @cached_property
-    def _pool(self) -> SessionPool:
-        """Made when Spark is first needed: extraction alone may do without."""
-        needs = self._target.destination.capabilities.spark_needs
-        user = find_session(self._given, self._target.settings, needs)
-        check_session(user, needs)
-        return SessionPool(user, needs)
 
     def extract(self, flows: Sequence[Flow]) -> ExtractInfo:
         """Extract, and leave the packages for a later run. Spark is not started for Python rows."""
         reports: list[ExtractReport] = []
         try:
-            with self._lease() as lease, self._client:
+            with self._site.lease() as lease, self._site.client:
                 made = self._extracting(lease, pending=True).extract(flows, reports.append)
                 ready = {package.load_id for packages in made for package in packages}
         finally:
-            if "_pool" in self.__dict__:  # rows may have gone through a session
-                self._pool.close()
+            self._site.close()
         return ExtractInfo(
             pipeline_name=self._target.pipeline_name,
             location=self._packages.store.path(""),
@@ -100,31 +76,31 @@ class Runner:
         One run of a pipeline at a time: a second one is refused while this one lives.
         """
         try:
-            with self._lease(on_lost=self._pool.interrupt) as lease:
+            with self._site.lease(on_lost=self._site.pool.interrupt) as lease:
                 reports = self._run(flows, lease)
         finally:
-            self._pool.close()
+            self._site.close()
         return LoadInfo(
             pipeline_name=self._target.pipeline_name,
             destination_name=self._target.destination.destination_name,
             dataset_name=self._target.dataset_name,
-            location=self._client.displayable_location(),
+            location=self._site.client.displayable_location(),
             packages=tuple(reports),
             seconds=self._seconds,
-            notes=(*self._notes, *self._pool.notes),
+            notes=(*self._notes, *self._site.pool.notes),
             failed_resources=self._failed,
         )
 
     def _run(self, flows: Sequence[Flow], lease: Lease) -> list[PackageReport]:
         try:
-            with self._client:
+            with self._site.client:
                 reports = self._finish_pending(lease)
                 # Closed at once when a load fails: generators of users are in the middle of something.
                 with closing(self._extract(flows, lease)) as packages:
                     for package in packages:
                         reports += self._normalize_and_load(package, lease)
                 lease.check()
-                remove_old_boundaries(self._packages, self._known().state)
+                remove_old_boundaries(self._packages, self._site.known().state)
         except Exception as error:
             # Whatever broke, it broke because our jobs were stopped.
             if lease.is_lost and not isinstance(error, LeaseLost):
@@ -138,12 +114,12 @@ class Runner:
         One with waves of work items stays: extraction knows whether it goes on.
         """
         reports: list[PackageReport] = []
-        self._packages.tidy(self._habits.retention)
-        self._waiting_room().carry_to(self._packages, times=self._habits.lease_times)
+        self._packages.tidy(self._site.habits.retention)
+        self._waiting_room().carry_to(self._packages, times=self._site.habits.lease_times)
         sealed = self._packages.to_roll_forward()
         if sealed is None and not self._packages.slots.last():
             require_trust(self._packages.store)
-        elif sealed is not None and self._is_committed(sealed):
+        elif sealed is not None and self._site.is_committed(sealed):
             finish(sealed, self._into(sealed, lease), state=_state_row(sealed))
         elif sealed is not None:
             reports.append(self._load(sealed, lease))
@@ -158,34 +134,24 @@ class Runner:
     def _extract(self, flows: Sequence[Flow], lease: Lease) -> Generator[Package]:
         """The packages of new data, each when it is ready: loading it and reading on take turns."""
         extracting = self._extracting(
-            lease, pending=False, elsewhere=Elsewhere(self._pool.session, lease.check)
+            lease, pending=False, elsewhere=Elsewhere(self._site.session, lease.check)
         )
         for packages in extracting.extract(flows, self._hear):
             yield from packages
 
     def _extracting(self, lease: Lease, *, pending: bool, elsewhere: Elsewhere | None = None) -> Extracting:
-        def after_all(schema_name: str | None) -> Known:
-            return after_pending(self._known(schema_name), self._packages)
-
+        site = self._site
         return Extracting(
             packages=self._packages,
-            known=after_all if pending else self._known,
-            naming=self._naming,
+            known=site.known_later if pending else site.known,
+            naming=site.naming,
             settings=self._extraction,
             check=lease.check,
             dispositions=frozenset(self._target.destination.capabilities.supported_write_dispositions),
             collector=self._target.collector,
             elsewhere=elsewhere,
-            send=sender(
-                self._extraction,
-                self._packages.store,
-                self._session,
-                is_remote=is_remote(self._given, self._target.settings),
-            ),
+            send=sender(self._extraction, self._packages.store, site.session, is_remote=site.is_remote),
         )
-
-    def _session(self) -> AbstractContextManager[SparkSession]:
-        return self._pool.session()
 
     def _hear(self, report: ExtractReport) -> None:
         """Take note of what the extraction of a package came to."""
@@ -196,32 +162,24 @@ class Runner:
         ]
         self._failed.update(report.failures)
 
-    def _lease(self, on_lost: Callable[[], None] | None = None) -> AbstractContextManager[Lease]:
-        return held(
-            self._packages.store,
-            pipeline=self._target.pipeline_name,
-            times=self._habits.lease_times,
-            on_lost=on_lost,
-        )
-
     def _normalize_and_load(self, package: Package, lease: Lease) -> list[PackageReport]:
         started = time.monotonic()
         extracted = Extracted.from_dict(package.extracted())
-        known = self._known(extracted.schema_name)
+        known = self._site.known(extracted.schema_name)
         schema = with_source_schema(known.schema, extracted)
         table_format = self._target.destination.capabilities.preferred_table_format
-        with in_stage("normalize", load_id=package.load_id), self._pool.session() as spark:
+        with in_stage("normalize", load_id=package.load_id), self._site.session() as spark:
             normalized = normalize(
                 package,
                 schema,
                 spark=spark,
-                naming=self._naming(schema),
+                naming=self._site.naming(schema),
                 table_extras={"table_format": table_format} if table_format else {},
             )
         self._took("normalize", started)
         manifest = Manifest(
             load_id=package.load_id,
-            sequence=next_sequence(self._last_sequence()),
+            sequence=self._site.next_sequence(),
             pipeline_name=self._target.pipeline_name,
             dataset_name=self._target.dataset_name,
             schema_name=known.schema.name,
@@ -250,14 +208,14 @@ class Runner:
             destination=self._target.destination,
             config=self._target.config,
             schema=Schema.from_dict(dict(manifest.schema)),
-            pool=self._pool,
+            pool=self._site.pool,
         )
         return Into(
             opener=opener,
-            ledger=self._ledger,
+            ledger=self._site.ledger,
             packages=self._packages,
             check=lease.check,
-            retention=self._habits.retention,
+            retention=self._site.habits.retention,
         )
 
     def _waiting_room(self) -> WaitingRoom:
@@ -265,36 +223,6 @@ class Runner:
             pipeline_name=self._target.pipeline_name,
             workdir=self._target.workdir,
             storage=self._extraction.package_storage,
-        )
-
-    def _is_committed(self, manifest: Manifest) -> bool:
-        return (
-            self._ledger.find_commit(schema_name=manifest.schema_name, load_id=manifest.load_id) is not None
-        )
-
-    def _last_sequence(self) -> int | None:
-        """The highest number used: by a sealed load, or by a complete one whose package is gone."""
-        sealed = self._packages.last_sealed()
-        if sealed is not None:
-            return sealed.sequence
-        committed = self._ledger.last_commit(self._target.pipeline_name)
-        return committed.sequence if committed else None
-
-    def _known(self, schema_name: str | None = None) -> Known:
-        return restore(self._ledger, self._client, self._target, schema_name=schema_name)
-
-    def _naming(self, schema: Schema) -> NamingConvention:
-        able = self._target.destination.capabilities
-        return schema.naming.with_max_length(
-            min(able.max_identifier_length, able.max_column_identifier_length)
-        )
-
-    def _settings(self, spec: type[Spec], section: str) -> Spec:
-        return resolve_configuration(
-            spec,
-            settings=self._target.settings,
-            sections=(section,),
-            pipeline_name=self._target.pipeline_name,
         )
 
     def _took(self, step: str, started: float) -> None:

@@ -1,0 +1,110 @@
+"""Where a run works: the destination, the packages and the ledger of a pipeline, and its sessions."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+from penstock.config import BaseConfiguration, resolve_configuration
+from penstock.load.plan import next_sequence
+from penstock.package import Packages
+from penstock.package.lease import held
+from penstock.pipeline.places import ledger_of, package_root
+from penstock.pipeline.restore import after_pending, restore
+from penstock.pipeline.settings import RunConfiguration
+from penstock.spark.own import SessionPool
+from penstock.spark.session import check_session, find_session, is_remote, target_master
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from pyspark.sql import SparkSession
+
+    from penstock.package import Manifest
+    from penstock.package.lease import Lease
+    from penstock.pipeline.restore import Known
+    from penstock.pipeline.target import Target
+    from penstock.schema import NamingConvention, Schema
+
+Spec = TypeVar("Spec", bound=BaseConfiguration)
+
+
+class Site:
+    """One pipeline at its destination. Nothing of Spark is started before a session is asked for."""
+
+    def __init__(self, target: Target, *, spark: SparkSession | None) -> None:
+        self.target, self._given = target, spark
+        self.client = target.client()
+        root = package_root(target, self.client, master=target_master(spark, target.settings))
+        self.packages = Packages.at(root)
+        self.ledger = ledger_of(self.client, self.packages.store)
+        self.habits = self.settings(RunConfiguration, "run")
+
+    @cached_property
+    def pool(self) -> SessionPool:
+        """Made when Spark is first needed: extraction alone may do without."""
+        needs = self.target.destination.capabilities.spark_needs
+        user = find_session(self._given, self.target.settings, needs)
+        check_session(user, needs)
+        return SessionPool(user, needs)
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether Spark is reached as a client of a server."""
+        return is_remote(self._given, self.target.settings)
+
+    def session(self) -> AbstractContextManager[SparkSession]:
+        """A session of our own, for the time of a block."""
+        return self.pool.session()
+
+    def close(self) -> None:
+        """Let go of the sessions, if any were made."""
+        if "pool" in self.__dict__:
+            self.pool.close()
+
+    def lease(self, on_lost: Callable[[], None] | None = None) -> AbstractContextManager[Lease]:
+        """The right to work here, for the time of a block."""
+        return held(
+            self.packages.store,
+            pipeline=self.target.pipeline_name,
+            times=self.habits.lease_times,
+            on_lost=on_lost,
+        )
+
+    def known(self, schema_name: str | None = None) -> Known:
+        """What the pipeline knows after its last complete load."""
+        return restore(self.ledger, self.client, self.target, schema_name=schema_name)
+
+    def known_later(self, schema_name: str | None = None) -> Known:
+        """What the pipeline will know once everything is loaded that waits."""
+        return after_pending(self.known(schema_name), self.packages)
+
+    def next_sequence(self) -> int:
+        """The number of the next load: after that of a sealed one, or of a complete one that is gone."""
+        sealed = self.packages.last_sealed()
+        if sealed is not None:
+            return next_sequence(sealed.sequence)
+        committed = self.ledger.last_commit(self.target.pipeline_name)
+        return next_sequence(committed.sequence if committed else None)
+
+    def is_committed(self, manifest: Manifest) -> bool:
+        """Whether the destination has the whole of a load."""
+        found = self.ledger.find_commit(schema_name=manifest.schema_name, load_id=manifest.load_id)
+        return found is not None
+
+    def naming(self, schema: Schema) -> NamingConvention:
+        """The names of a schema, as long as the destination bears."""
+        able = self.target.destination.capabilities
+        return schema.naming.with_max_length(
+            min(able.max_identifier_length, able.max_column_identifier_length)
+        )
+
+    def settings(self, spec: type[Spec], section: str) -> Spec:
+        """The settings of a section, as this pipeline has them."""
+        return resolve_configuration(
+            spec,
+            settings=self.target.settings,
+            sections=(section,),
+            pipeline_name=self.target.pipeline_name,
+        )
