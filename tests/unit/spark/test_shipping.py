@@ -12,7 +12,6 @@ from penstock.config.secret import SecretText
 from penstock.extract.waves import pace
 from penstock.spark.shipping import bare, carried, loads, packed
 
-
 REGISTRY: Any = cloudpickle.cloudpickle
 
 
