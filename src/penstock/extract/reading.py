@@ -35,4 +35,5 @@ def read_items(flow: Flow) -> Iterator[Any]:
                 yield from item
             elif item is not None:
                 yield item
-    cursors.settle()
+    if state is not None:
+        cursors.settle()

@@ -138,6 +138,11 @@ class Hinted(Declared):
         self.merge_hints(said, create_table_variant=create_table_variant)
         return self
 
+    def set_incremental(self, new_incremental: Any) -> Any:
+        """Give the resource a cursor, or another one, and get it back; `incremental.EMPTY` takes it away."""
+        self.apply_hints(incremental=new_incremental)
+        return self.incremental
+
     def merge_hints(self, hints_template: TableHints, *, create_table_variant: bool = False) -> None:
         """As `apply_hints`, with hints from `mark.make_hints`."""
         if create_table_variant:

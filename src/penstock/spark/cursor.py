@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -30,6 +31,7 @@ _HASH: Final = "penstock_hash"
 _DIGITS: Final = 18
 _JSON: Final = {"timeZone": "UTC"}
 _BROADCAST: Final = 100_000
+_AT_ONCE: Final = 100_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBERS: Final = ("tinyint", "smallint", "int", "bigint", "float", "double")
 
@@ -43,12 +45,11 @@ def new_rows(frame: DataFrame, bounds: FrameBounds, *, known: Iterable[bytes] = 
     kind, cursor = _kind(frame, bounds.column), _column(bounds.column)
     wanted = _inside(cursor, bounds, kind)
     within = frame if wanted is None else frame.filter(_with_missing(wanted, cursor, bounds))
-    hashes = [digest.hex() for digest in known] if bounds.start is not None else []
-    if not hashes:
+    hashes = _hashes(known if bounds.start is not None else ())
+    if not len(hashes):
         return within
     at_start = cursor == _literal(bounds.start, kind)
-    table = pa.table({_HASH: pa.array(hashes, pa.string())})
-    others = frame.sparkSession.createDataFrame(table)
+    others = frame.sparkSession.createDataFrame(hashes)
     others = F.broadcast(others) if len(hashes) <= _BROADCAST else others
     marked = within.withColumn(_HASH, F.when(at_start, row_hash(frame, bounds.key)))
     return marked.join(others, on=_HASH, how="left_anti").drop(_HASH)
@@ -115,6 +116,14 @@ def _nameless(kind: DataType) -> DataType:
             return MapType(_nameless(kind.keyType), _nameless(kind.valueType))
         case _:
             return kind
+
+
+def _hashes(known: Iterable[bytes]) -> pa.Table:
+    """Hashes as a frame; a part at a time, because a list of texts takes ten times the memory."""
+    left, chunks = iter(known), []
+    while part := [digest.hex() for digest in islice(left, _AT_ONCE)]:
+        chunks.append(pa.array(part, pa.string()))
+    return pa.table({_HASH: pa.chunked_array(chunks, pa.string())})
 
 
 def _inside(cursor: Column, bounds: FrameBounds, kind: str) -> Column | None:

@@ -77,6 +77,8 @@ def test_a_hint_wins_over_the_argument_and_can_be_taken_back() -> None:
     hinted = numbers().apply_hints(incremental=incremental("n", initial_value=3))
     assert list(hinted) == ROWS[3:]
     assert list(hinted.apply_hints(incremental=incremental.EMPTY)) == ROWS[1:]
+    assert hinted.set_incremental(incremental("n", initial_value=4)).initial_value == 4
+    assert list(hinted) == ROWS[4:]
 
 
 def test_steps_stand_before_the_cursor_unless_they_say_otherwise() -> None:

@@ -20,7 +20,10 @@ def test_the_page_has_examples() -> None:
 
 
 @pytest.mark.parametrize("number", range(len(ALONE)))
-def test_the_examples_run_and_give_what_the_page_says(number: int) -> None:
+def test_the_examples_run_and_give_what_the_page_says(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path))
     space: dict[str, Any] = {"__name__": "page"}
     for block in ALONE[: number + 1]:
         exec(compile(block, str(PAGE), "exec"), space)
