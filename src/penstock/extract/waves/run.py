@@ -6,6 +6,7 @@ import json
 import time
 import uuid
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import PySparkException
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 _PART, _ROW, _SIZE = "part", "row", "size"
 _STATIC: Final = (ROWS, ASIDE, LEFT, FAILED)
 _FOR_SLOTS: Final = 4096
+_ASK_EVERY: Final = 8
 _WRITING: Final = {
     "compression": "zstd",
     # A task that dies while it commits must not leave half of its files.
@@ -71,13 +73,16 @@ def run_waves(
     ledger = WaveLedger(package.store, work.identity)
     backlog = Backlog(work.stream, done=ledger.done())
     before: Before | None = None
-    while True:
-        slots = load.slots or _slots(spark)
+    slots = load.slots or 1
+    for number in count():
+        # Executors come late, and on some clusters they come and go; asking is a job.
+        if load.slots is None and (number <= 1 or number % _ASK_EVERY == 0):
+            slots = _slots(spark)
         plan = plan_wave(slots, rate, seconds=load.wave_seconds, before=before)
         around(ledger.waves)
         items = backlog.take(plan.items)
         if not items:
-            return ledger.waves
+            break
         place = _Place(package=package, identity=work.identity, number=len(ledger.waves))
         wave, left = _run_wave(cargo, items, plan, place, spark)
         around(ledger.waves)
@@ -89,6 +94,7 @@ def run_waves(
             "%s: wave %d, %d items, %d rows in %.1f s",
             *(cargo.resource, wave.number, len(wave.items), sum(wave.rows.values()), wave.seconds),
         )
+    return ledger.waves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from penstock.extract.waves.identity import identity_of
 
 if TYPE_CHECKING:
     from penstock.interfaces.source import Flow, Stream
-    from penstock.interfaces.work import Bound
+    from penstock.interfaces.work import Bound, Work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,18 +38,18 @@ def split(flow: Flow, *, ships: bool) -> Split:
     """
     feeding = {stream.parent for stream in flow.streams if stream.parent is not None}
     feeding |= {one.parent for stream in feeding for one in stream.chain() if one.parent is not None}
-    leaving = [stream for stream in flow.streams if ships and stream.work and stream not in feeding]
-    staying = tuple(stream for stream in flow.streams if stream not in leaving)
-    return Split(
-        here=on_driver(replace(flow, streams=staying)),
-        there=tuple(work_of(flow, stream) for stream in leaving),
+    there = tuple(
+        _wave_work(flow, stream, stream.work)
+        for stream in flow.streams
+        if ships and stream.work and stream not in feeding
     )
+    leaving = {work.stream for work in there}
+    staying = tuple(stream for stream in flow.streams if stream not in leaving)
+    return Split(here=on_driver(replace(flow, streams=staying)), there=there)
 
 
-def work_of(flow: Flow, stream: Stream) -> WaveWork:
+def _wave_work(flow: Flow, stream: Stream, work: Work) -> WaveWork:
     """A stream of work items with its arguments, which are asked for in the sections of its source."""
-    if stream.work is None:
-        raise ValueError(f"{stream.name} has no work items")
     with in_scope(sections=flow.sections):
-        bound = stream.work.bound()
+        bound = work.bound()
     return WaveWork(stream=stream, bound=bound, identity=identity_of(flow.name, stream, bound))

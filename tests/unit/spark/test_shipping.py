@@ -1,0 +1,78 @@
+"""Code is packed so that it can be opened where neither penstock nor the user's modules are."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pyspark import cloudpickle
+
+import penstock
+from penstock.config.secret import SecretText
+from penstock.extract.waves import pace
+from penstock.spark.shipping import bare, carried, loads, packed
+
+REGISTRY: Any = cloudpickle.cloudpickle
+
+
+def helper(number: int) -> int:
+    return number + 1
+
+
+def function(item: int, key: penstock.TSecretStrValue = penstock.secrets.value, *, more: int = 2) -> Any:
+    return helper(item), key, more
+
+
+def test_modules_that_are_not_installed_come_along_and_installed_ones_do_not() -> None:
+    content = packed(function)
+
+    assert loads(content) is not function
+    assert loads(content)(1, "key") == (2, "key", 2)
+    assert loads(packed(json.dumps)) is json.dumps
+
+
+def test_the_list_of_modules_is_left_as_it_was() -> None:
+    before = set(REGISTRY.list_registry_pickle_by_value())
+
+    packed(pace.Pacer, pace)
+
+    assert set(REGISTRY.list_registry_pickle_by_value()) == before
+
+
+def test_a_bare_function_has_neither_defaults_nor_annotations() -> None:
+    stripped = bare(function)
+
+    assert stripped.__annotations__ == {}
+    assert stripped(1, "key", more=3) == (2, "key", 3)
+    assert bare(json.dumps).__name__ == "dumps"
+    assert bare(print) is print
+
+
+def test_what_only_penstock_understands_is_left_behind() -> None:
+    content = packed(({"default": penstock.secrets.value}, SecretText("open-sesame-1")))
+
+    assert b"penstock" not in content
+    assert loads(content) == ({"default": None}, "open-sesame-1")
+    assert type(loads(content)[1]) is str
+
+
+class Task:
+    def run(self, number: int) -> list[int]:
+        return [number, number * 10]
+
+
+class Batch:
+    def __init__(self, numbers: list[int]) -> None:
+        self._numbers = numbers
+
+    def column(self, _: int) -> Any:
+        return self
+
+    def to_pylist(self) -> list[int]:
+        return self._numbers
+
+
+def test_a_carried_task_runs_the_parts_that_it_is_asked_for() -> None:
+    run: Any = carried(packed(Task()))
+
+    assert list(run([Batch([1]), Batch([2, 3])])) == [1, 10, 2, 20, 3, 30]
