@@ -83,13 +83,24 @@ class Filling:
         return tuple(self._table(writers) for writers in by_folder.values())
 
     def _write(self, node: Node, route: Route, part: Any) -> None:
-        kind = None if isinstance(part, (dict, list)) else frame_kind(part)
-        if kind is not None:
-            self.rows[node.name] += node.run(self._landing.put, part, kind, route, node.frame_hook)
-            return
+        page = part if isinstance(part, list) else (part,)
+        if page and frame_kind(page[0]) is not None:
+            self._land(node, route, page)
+        else:
+            self._write_rows(node, route, page)
+
+    def _land(self, node: Node, route: Route, frames: Iterable[Any]) -> None:
+        for frame in frames:
+            kind = frame_kind(frame)
+            if kind is None:
+                self._write_rows(node, route, (frame,))
+            else:
+                self.rows[node.name] += node.run(self._landing.put, frame, kind, route, node.frame_hook)
+
+    def _write_rows(self, node: Node, route: Route, page: Iterable[Any]) -> None:
         writer: TableWriter | None = None
         number = first = self.rows[node.name]
-        for row in part if isinstance(part, list) else (part,):
+        for row in page:
             if writer is None:
                 writer = self._writers.table(route.table, resource=route.resource)
             try:

@@ -376,3 +376,15 @@ def test_a_resource_that_fails_takes_its_frames_with_it(package: Package) -> Non
 
     assert typed_rows(package, done) == [{"id": 1}]
     assert done.info.resources == {"good": 1, "bad": 0}
+
+
+def test_a_page_may_be_of_frames(package: Package) -> None:
+    def pages() -> Iterator[Any]:
+        yield [pa.table({"n": [1, 2]}), pa.table({"n": [3]})]
+        yield [pa.table({"n": [4]}), {"n": 5}]
+
+    done = extracted(pages, package)
+
+    assert sorted(row["n"] for row in rows_of(package, done)["pages"]) == [1, 2, 3, 4, 5]
+    assert done.info.resources == {"pages": 5}
+    assert done.info.put_aside == {}
