@@ -240,7 +240,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cases", nargs="*", metavar="CASE", help=" ".join(CASES))
     parser.add_argument("--mode", choices=("standalone", "connect"), default="standalone")
-    parser.add_argument("--items", type=int, default=10_000)
+    parser.add_argument("--items", type=int, help="10,000; for the rate 2,000")
     parser.add_argument("--run", action="store_true", help=argparse.SUPPRESS)
     for name, kind in (
         ("folder", str),
@@ -268,7 +268,7 @@ def main() -> int:
                 "run-killed": run_killed,
                 "rate": rate,
                 "backfill": backfill,
-            }[name](bench, min(options.items, 2_000) if name == "rate" else options.items)
+            }[name](bench, options.items or (2_000 if name == "rate" else 10_000))
         finally:
             bench.close()
     return 0
