@@ -838,7 +838,7 @@ class ResourceFailed(DataError):
     def __init__(self, *, resource: str, item: int | str, cause: str, traceback: str = "") -> None:
         super().__init__(
             f"{resource} raised {cause} at item {item}",
-            hint="the traceback above is your code's; nothing of this run was loaded",
+            hint="the traceback above is your code's; nothing of this package was loaded",
             resource=resource,
             item=item,
             cause=cause,

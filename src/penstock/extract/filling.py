@@ -30,7 +30,7 @@ _REFUSED = (orjson.JSONEncodeError, TypeError, ValueError, RecursionError)
 
 
 class Filling:
-    """Takes items, finds their tables and writes their rows. Make one with `filling`."""
+    """Takes items, finds their tables and writes their rows. Make one with `Filling.of`."""
 
     def __init__(self, writers: Writers, book: TableBook, aside: Aside, landing: Landing) -> None:
         self._writers, self._book, self._aside, self._landing = writers, book, aside, landing

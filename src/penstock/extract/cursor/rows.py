@@ -38,7 +38,7 @@ class RowCursor:
                 end=progress.end_value,
                 terms=self._terms,
             )
-        except Exception as error:
+        except Exception as error:  # values that do not compare, or a function of a user
             raise self._incomparable(value, error) from error
         if verdict.place != "in" or (verdict.at_start and self._was_read(row)):
             progress.see(start_out=verdict.place != "after", end_out=verdict.place == "after")
