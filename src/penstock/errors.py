@@ -53,8 +53,7 @@ PenstockError
 │   ├── IncrementalCursorPathMissing
 │   ├── IncrementalPrimaryKeyMissing
 │   ├── ResourceFailed
-│   ├── RowNotEncodable
-│   └── RowsNotReadable
+│   └── RowNotEncodable
 ├── RetryableError: run again
 │   ├── CommitLost
 │   ├── DestinationTransientException
@@ -871,23 +870,6 @@ class RowNotEncodable(DataError):
             resource=resource,
             item=item,
             cause=cause,
-        )
-
-
-class RowsNotReadable(DataError):
-    """Spark refused the text of some rows."""
-
-    code = "rows-not-readable"
-
-    def __init__(self, *, table: str, rows: int, example: str, package: str) -> None:
-        super().__init__(
-            f"{rows} rows of {table} cannot be parsed by Spark, such as {example}",
-            hint="look for nesting past 1,000 levels or documents past 128 MB; nothing was loaded. "
-            f"To give these rows up, remove {package}",
-            table=table,
-            rows=rows,
-            example=example,
-            package=package,
         )
 
 

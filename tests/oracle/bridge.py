@@ -93,9 +93,11 @@ class Sink:
 
     def __init__(self) -> None:
         self.rows: dict[str, int] = {}
+        self.values: dict[str, list[Any]] = {}
 
     def write_data_item(self, load_id: str, schema: str, table: str, row: Any, columns: Any) -> None:
         self.rows[table] = self.rows.get(table, 0) + 1
+        self.values.setdefault(table, []).append(coded(row))
 
 
 def shape(schema: Any) -> dict[str, Any]:
@@ -115,10 +117,10 @@ def shape(schema: Any) -> dict[str, Any]:
 
 def rows(question: dict[str, Any]) -> list[list[dict[str, Any]]]:
     """For each case, the schema after each of its batches; a case ends where dlt raises."""
-    return [_rows_of_case(case) for case in question["cases"]]
+    return [_rows_of_case(case, with_values=question.get("values", False)) for case in question["cases"]]
 
 
-def _rows_of_case(case: dict[str, Any]) -> list[dict[str, Any]]:
+def _rows_of_case(case: dict[str, Any], *, with_values: bool) -> list[dict[str, Any]]:
     schema = Schema.from_dict(case["document"])
     config = NormalizeConfiguration()
     config.destination_capabilities = DestinationCapabilitiesContext.generic_capabilities("parquet")
@@ -132,7 +134,8 @@ def _rows_of_case(case: dict[str, Any]) -> list[dict[str, Any]]:
         except Exception as error:
             found.append({"error": type(error).__name__})
             break
-        found.append({"tables": shape(schema), "rows": sink.rows})
+        values = {"values": sink.values} if with_values else {}
+        found.append({"tables": shape(schema), "rows": sink.rows, **values})
     return found
 
 

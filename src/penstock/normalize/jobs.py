@@ -53,7 +53,7 @@ def add_jobs(
     for part in parts:
         for plan in part.plans:
             by_table.setdefault(plan.table.name, []).append((plan, part))
-    root = parts[0].plans[0].table.name
+    root = parts[0].report.table
     rows = joined_reports([part.report for part in parts]).rows_out
     return [
         _add_job(package, table, found, folders, attempt, rows=rows if table == root else None)

@@ -93,8 +93,9 @@ class JobFile:
     def _frame(self, part: JobPart, spark: SparkSession) -> DataFrame:
         address = spark_path(f"{self.package_path}/{part.data.path}")
         frame = spark.read.schema(part.columns).format(self.data_format).load(address)
-        for select in part.projection.selects(load_id=self.load_id):
-            frame = frame.selectExpr(*select)
+        for step in part.projection.selects(load_id=self.load_id):
+            rows = frame.where(step.where) if step.where else frame
+            frame = rows.selectExpr(*step.columns)
         return frame
 
     def to_dict(self) -> dict[str, Any]:

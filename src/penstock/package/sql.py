@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _DIALECT = "spark"
 
@@ -23,3 +28,12 @@ def literal(text: str) -> str:
     "'it\\'s'"
     """
     return exp.Literal.string(text).sql(dialect=_DIALECT)
+
+
+def variant_path(keys: Sequence[str]) -> str:
+    r"""The path to a value inside a VARIANT, as a text of SQL.
+
+    >>> variant_path(("a", "odd key"))
+    '\'$["a"]["odd key"]\''
+    """
+    return literal("$" + "".join(f'["{key}"]' if '"' not in key else f"['{key}']" for key in keys))

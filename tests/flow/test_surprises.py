@@ -1,0 +1,150 @@
+"""Large tables are learned from their first rows; what comes later is found, and nothing is lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.flow.making import make
+
+import penstock
+from penstock.errors import DataValidationError, PenstockError
+from penstock.normalize.heads import MOST_ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+MANY = MOST_ROWS + 1_000
+LATE = MOST_ROWS + 500
+
+
+def items() -> Iterator[dict[str, Any]]:
+    for number in range(MANY):
+        yield {"id": number, "at": "2024-05-06T07:08:09Z", "name": f":n{number}", "tags": [f"[{number}"]}
+
+
+def surprising() -> Iterator[dict[str, Any]]:
+    """Each surprise alone, in a row of its own."""
+    yield from items()
+    plain = {"id": -1, "at": "2024-05-06T07:08:09Z", "name": "x", "tags": ["t"]}
+    yield plain | {"id": "late text"}
+    yield plain | {"id": 2.5}
+    yield plain | {"at": "no moment"}
+    yield plain | {"name": 5}
+    yield plain | {"name": ["a list"]}
+    yield plain | {"new": {"deep": 1}}
+    yield plain | {"tags": ["t", {"k": "v"}]}
+    yield plain | {"tags": [["inner"]]}
+    yield plain | {"new": None, "more": []}
+
+
+def test_late_surprises_are_all_found_and_placed(spark: SparkSession, location: str, tmp_path: Path) -> None:
+    pipeline = make(location, tmp_path, spark)
+
+    pipeline.run(surprising, table_name="items")
+
+    dataset = pipeline.dataset()
+    counts = dataset.row_counts()
+    assert counts == {
+        "items": MANY + 9,
+        "items__tags": MANY + 10,
+        "items__name": 1,
+        "items__tags__list": 1,
+    }
+    late = dataset["items"].spark().where("id IS NULL OR id = -1").collect()
+    found = Counter(
+        (name, str(row[name]))
+        for row in late
+        for name in ("id__v_text", "id__v_double", "at__v_text", "new__deep")
+        if row[name] is not None
+    )
+    assert found == Counter(
+        [
+            ("id__v_text", "late text"),
+            ("id__v_double", "2.5"),
+            ("at__v_text", "no moment"),
+            ("new__deep", "1"),
+        ]
+    )
+    assert "5" in [row["name"] for row in late], "a number goes into a column of texts"
+    tags = dataset["items__tags"].spark()
+    assert [row["k"] for row in tags.where("k IS NOT NULL").collect()] == ["v"]
+    assert [row["value"] for row in dataset["items__tags__list"].spark().collect()] == ["inner"]
+
+
+def test_texts_that_look_like_punctuation_are_no_surprise(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    pipeline = make(location, tmp_path, spark)
+    odd = ['":', '":null', "[x", "{", "\\", '\\"', "a\\", '"', ':"', "日本\n", "", '","']
+
+    pipeline.run(
+        (
+            {"id": number, "t": odd[number % len(odd)], "l": odd, "o": {odd[number % 2]: number}}
+            for number in range(MANY)
+        ),
+        table_name="items",
+    )
+
+    dataset = pipeline.dataset()
+    texts = Counter(row["t"] for row in dataset["items"].spark().select("t").collect())
+    assert set(texts) == set(odd)
+    assert dataset.row_counts() == {"items": MANY, "items__l": MANY * len(odd)}
+
+
+def test_refused_rows_are_kept_aside_and_counted(spark: SparkSession, location: str, tmp_path: Path) -> None:
+    @penstock.resource(schema_contract={"columns": "discard_row", "data_type": "discard_value"})
+    def things(rows: Any) -> Any:
+        yield from rows
+
+    pipeline = make(location, tmp_path, spark)
+    pipeline.run(things([{"id": 1}]))
+
+    pipeline.run(things([{"id": 2}, {"id": 3, "new": "x"}, {"id": "no number"}]))
+
+    dataset = pipeline.dataset()
+    assert sorted(map(str, (row["id"] for row in dataset["things"].spark().collect()))) == ["1", "2", "None"]
+    (aside,) = dataset["_dlt_quarantine"].spark().collect()
+    assert (aside["table_name"], aside["path"], aside["rule"]) == (
+        "things",
+        '["new"]',
+        "columns: discard_row",
+    )
+    assert (aside["raw"], aside["reason"]) == ('{"id":3,"new":"x"}', "there is no column new")
+
+
+def test_what_is_frozen_stops_the_run_and_says_what_came(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    @penstock.resource(schema_contract={"columns": "freeze"})
+    def things(rows: Any) -> Any:
+        yield from rows
+
+    pipeline = make(location, tmp_path, spark)
+    pipeline.run(things([{"id": 1}]))
+
+    with pytest.raises(PenstockError) as caught:
+        pipeline.run(things([{"id": 2, "new": "x"}]))
+
+    assert isinstance(caught.value, DataValidationError)
+    facts = vars(caught.value)
+    assert (facts["table_name"], facts["column_name"]) == ("things", "new")
+
+
+def test_declared_columns_keep_their_types(spark: SparkSession, location: str, tmp_path: Path) -> None:
+    @penstock.resource(
+        columns={"id": {"data_type": "text"}, "meta": {"data_type": "json"}}, max_table_nesting=0
+    )
+    def things() -> Any:
+        yield {"id": 7, "meta": {"b": 1, "a": [1.5]}, "deep": {"x": 1}, "list": [1]}
+
+    pipeline = make(location, tmp_path, spark)
+
+    pipeline.run(things)
+
+    row = pipeline.dataset()["things"].spark().collect()[0]
+    assert (row["id"], row["meta"], row["deep"], row["list"]) == ("7", '{"b":1,"a":[1.5]}', '{"x":1}', "[1]")
