@@ -162,7 +162,10 @@ class _Counter:
             found = {one: Access(inside=(str(one[-1]),)).sql_of(value) for one in keys}
             for one, inner in found.items():
                 yield from self._inside(inner, one, depth)
-            known = _sum(f"int(coalesce(NOT is_variant_null({inner}), false))" for inner in found.values())
+            # Of NULL it is said that it is no null of JSON.
+            known = _sum(
+                f"int({inner} IS NOT NULL AND NOT is_variant_null({inner}))" for inner in found.values()
+            )
             fields = f"map_values(try_variant_get({value}, '$', 'map<string,variant>'))"
             is_more = f"size(filter({fields}, m -> NOT is_variant_null(m))) != {known}"
             yield f"(CASE WHEN {_is_form(value, 'object')} THEN {is_more} ELSE false END)"
