@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import orjson
 
 from penstock.package import tags
-from penstock.schema.convert import LARGEST_BIGINT, SMALLEST_BIGINT
+from penstock.schema.convert import LARGEST_BIGINT, SMALLEST_BIGINT, fits_decimal
 from penstock.schema.evidence import MAX_EXAMPLE_LENGTH, MAX_EXAMPLES, Evidence, merged, walk
 from penstock.schema.look import Look, look
 
@@ -22,10 +22,16 @@ if TYPE_CHECKING:
     from penstock.schema.evidence import Position
     from penstock.schema.path import Path
 
-Form = Literal["bool", "whole", "wide", "fraction", "text", "tagged", "object", "list", "null"]
+Form = Literal[
+    "bool", "whole", "wide", "fraction", "large", "text", "object", "list", "null",
+    "tagged text", "tagged decimal", "tagged timestamp", "tagged date", "tagged time", "tagged binary",
+    "tagged double",
+]  # fmt: skip
 """What a value is in JSON.
 
-`wide` is a whole number that passes 64 bits, `tagged` a text that stands for a value JSON has no type for.
+`wide` is a whole number that passes 64 bits, `large` a fraction so large that it has no digits behind the
+point: by its size alone nobody tells it from a whole number. Texts that stand for a value JSON has no type
+for are `tagged`.
 """
 
 _READERS: Final[Mapping[str, Callable[[str], Any]]] = {
@@ -40,7 +46,16 @@ _READERS: Final[Mapping[str, Callable[[str], Any]]] = {
     tags.NUMBER: float,
     tags.TEXT: str,
 }
+_TAGGED: Final[Mapping[str, Form]] = {
+    tags.DECIMAL: "tagged decimal",
+    tags.DATETIME: "tagged timestamp",
+    tags.DATE: "tagged date",
+    tags.TIME: "tagged time",
+    tags.BYTES: "tagged binary",
+    tags.NUMBER: "tagged double",
+}
 _NOTHING: Final = frozenset[Form]()
+_EXACT: Final = 2**53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,18 +147,24 @@ def read(value: Any) -> tuple[Form, Any]:
             return "null", None
         case str():
             if value[:1] in tags.ALL and value:
-                return "tagged", _READERS[value[0]](value[1:])
+                return _read_tagged(value[0], _READERS[value[0]](value[1:]))
             return "text", value
         case bool():
             return "bool", value
         case int():
             return ("whole" if SMALLEST_BIGINT <= value <= LARGEST_BIGINT else "wide"), value
         case float():
-            return "fraction", value
+            return ("large" if abs(value) > _EXACT else "fraction"), value
         case Mapping():
             return "object", value
         case _:
             return "list", value
+
+
+def _read_tagged(tag: str, value: Any) -> tuple[Form, Any]:
+    if tag == tags.DECIMAL and not fits_decimal(value):
+        return "tagged text", value
+    return _TAGGED.get(tag, "tagged text"), value
 
 
 class _Tally:

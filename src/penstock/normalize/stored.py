@@ -49,7 +49,6 @@ _ALONE: Final[Mapping[Form, Stored]] = {
     "whole": "bigint",
     "fraction": "double",
     "text": "text",
-    "tagged": "tagged",
 }
 
 
@@ -163,11 +162,11 @@ class _Builder:
                 )
             case ():
                 return Leaf(stored="text", forms=forms)
-            case (form,):
-                return Leaf(stored=_ALONE.get(form, "mixed"), forms=forms)
+            case (form,) if form in _ALONE:
+                return Leaf(stored=_ALONE[form], forms=forms)
             case _:
-                stored: Stored = "tagged" if forms == {"text", "tagged"} else "mixed"
-                return Leaf(stored=stored, forms=forms)
+                are_texts = all(form == "text" or form.startswith("tagged") for form in forms)
+                return Leaf(stored="tagged" if are_texts else "mixed", forms=forms)
 
     def _object(self, path: Path) -> Node:
         keys = [one for one in self.below.get(path, ()) if one[-1] != EACH and self.forms[one]]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from penstock.normalize.learn import Form
     from penstock.normalize.plan import Doubt
     from penstock.normalize.stored import Dataset, Node
+    from penstock.package.picking import Picked
     from penstock.schema.path import Path
 
     IsWhole = Callable[[Path, Form], bool]
@@ -31,6 +32,12 @@ if TYPE_CHECKING:
 _ONE_KEY: Final = 2**32
 _FAR_OFF: Final = 2**24
 _EXACT: Final = 2**53
+_TAGS: Final[Mapping[Form, str]] = {
+    "tagged timestamp": tags.DATETIME,
+    "tagged date": tags.DATE,
+    "tagged time": tags.TIME,
+    "tagged binary": tags.BYTES,
+}
 _AFTER_LAST: Final = chr(ord(tags.LAST) + 1)
 _KEY, _NULL, _QUOTE, _LIST = '":', '":null', '"', "["
 
@@ -101,8 +108,8 @@ class _Counter:
                     f" OR ({value} >= '{tags.FIRST}' AND {value} < '{_AFTER_LAST}')"
                 )
                 return f"CASE WHEN {value} IS NULL THEN 0L WHEN {looks} THEN {_FAR_OFF}L ELSE 1L END"
-            case Leaf(stored="tagged"):
-                looks = f"startswith({value}, '[')"
+            case Leaf(stored="tagged", forms=forms):
+                looks = f"startswith({value}, '[') OR NOT ({_is_any_text(value, forms)})"
                 return f"CASE WHEN {value} IS NULL THEN 0L WHEN {looks} THEN {_FAR_OFF}L ELSE 1L END"
             case Leaf(stored="double"):
                 return f"CASE WHEN {self._is_whole_number(value, path)} THEN {_FAR_OFF}L ELSE 0L END"
@@ -125,6 +132,8 @@ class _Counter:
                     yield f"exists({value}, s{depth} -> {inner})"
             case Leaf(stored="text"):
                 yield f"({value} >= '{tags.FIRST}' AND {value} < '{_AFTER_LAST}')"
+            case Leaf(stored="tagged", forms=forms):
+                yield f"({value} IS NOT NULL AND NOT ({_is_any_text(value, forms)}))"
             case Leaf(stored="double"):
                 yield self._is_whole_number(value, path)
             case Leaf(stored="json"):
@@ -213,7 +222,7 @@ class _Counter:
                 text = _as_text(value, leaf)
                 if text is None:
                     return f"int(coalesce(schema_of_variant({value}) = 'STRING', false))"
-                return f"coalesce(({_count(text, _QUOTE)} - 2 * {_count(text, _KEY)}) div 2, 0)"
+                return f"coalesce({_count(text, _QUOTE)} - {_count(text, _KEY)}, 0)"
             case _:
                 return "0"
 
@@ -228,7 +237,7 @@ class _Counter:
                 return _sum((f"int({value} IS NOT NULL)", inner))
             case Leaf(stored="json" | "mixed") as leaf:
                 text = _as_text(value, leaf)
-                return f"coalesce({_count(_bare(text), _LIST)}, 0)" if text else "0"
+                return f"coalesce({_count(text, _LIST)}, 0)" if text else "0"
             case _:
                 return "0"
 
@@ -241,19 +250,33 @@ def _quick_variant(value: str, forms: frozenset[Form]) -> str:
     cases = [f"WHEN {value} IS NULL OR is_variant_null({value}) THEN 0L"]
     if "whole" in forms:
         cases.append(f"WHEN {shown} = 'BIGINT' THEN 0L")
-    if "fraction" in forms:
+    if forms & {"fraction", "large"}:
         cases.append(f"WHEN {shown} = 'DOUBLE' OR {shown} RLIKE '^DECIMAL.([0-9]|1[0-8]),' THEN 0L")
     if "bool" in forms:
         cases.append(f"WHEN {shown} = 'BOOLEAN' THEN 0L")
-    if "text" in forms:
-        cases.append(f"WHEN {shown} = 'STRING' AND NOT {_is_tagged_variant(value)} THEN 1L")
-    if "tagged" in forms:
-        cases.append(f"WHEN {shown} = 'STRING' AND {_is_tagged_variant(value)} THEN 1L")
+    known = _is_any_text(f"try_variant_get({value}, '$', 'string')", forms)
+    if known:
+        cases.append(f"WHEN {shown} = 'STRING' AND ({known}) THEN 1L")
     return f"CASE {' '.join(cases)} ELSE {_FAR_OFF}L END"
 
 
-def _is_tagged_variant(value: str) -> str:
-    return is_tagged(f"try_variant_get({value}, '$', 'string')")
+def _is_any_text(text: str, forms: Iterable[Form]) -> str:
+    """Whether a text is of one of these forms."""
+    found = (_is_text(text, form) for form in sorted(forms))
+    return " OR ".join(one for one in found if one)
+
+
+def _is_text(text: str, form: Form) -> str:
+    match form:
+        case "text":
+            return f"NOT {is_tagged(text)}"
+        case "tagged text":
+            return f"({is_tagged(text)} AND {picked(text, 'tagged', 'text')} IS NOT NULL)"
+        case "tagged decimal" | "tagged double":
+            kind: Picked = "decimal" if form == "tagged decimal" else "double"
+            return f"{picked(text, 'tagged', kind)} IS NOT NULL"
+        case _:
+            return f"startswith({text}, '{_TAGS[form]}')" if form in _TAGS else ""
 
 
 def _is_there(value: str, node: Node) -> str:
@@ -263,10 +286,10 @@ def _is_there(value: str, node: Node) -> str:
 
 
 def _as_text(value: str, leaf: Leaf) -> str | None:
-    """The JSON text of what is kept whole; None where nothing but single values stand."""
+    """The bare JSON of what is kept whole; None where nothing but single values stand."""
     if leaf.stored == "json":
-        return _unescaped(value)
-    return _unescaped(f"to_json({value})") if leaf.forms & {"object", "list"} else None
+        return _bare(_unescaped(value))
+    return _bare(_unescaped(f"to_json({value})")) if leaf.forms & {"object", "list"} else None
 
 
 def _bare(text: str) -> str:
@@ -275,20 +298,15 @@ def _bare(text: str) -> str:
 
 def _is_form(value: str, form: Form) -> str:
     shown = f"schema_of_variant({value})"
-    tagged = _is_tagged_variant(value)
     wide = f"({picked(value, 'mixed', 'wei')})"
     match form:
-        case "text":
-            return f"({shown} = 'STRING' AND NOT {tagged})"
-        case "tagged":
-            return f"({shown} = 'STRING' AND {tagged})"
         case "bool":
             return f"{shown} = 'BOOLEAN'"
         case "whole":
             return f"{shown} = 'BIGINT'"
         case "wide":
             return f"{wide} IS NOT NULL"
-        case "fraction":
+        case "fraction" | "large":
             return f"({shown} IN ('DOUBLE', 'FLOAT') OR ({shown} LIKE 'DECIMAL%' AND {wide} IS NULL))"
         case "object":
             return f"startswith({shown}, 'OBJECT')"
@@ -296,6 +314,9 @@ def _is_form(value: str, form: Form) -> str:
             return f"startswith({shown}, 'ARRAY')"
         case "null":
             return f"is_variant_null({value})"
+        case _:
+            known = _is_text(f"try_variant_get({value}, '$', 'string')", form)
+            return f"({shown} = 'STRING' AND {known})"
 
 
 def _count(text: str, mark: str) -> str:

@@ -73,7 +73,7 @@ def test_forms_are_those_of_json() -> None:
 
     forms = learn([encode(row)]).forms
 
-    assert forms[("a", EACH)] == {"whole", "fraction", "text", "tagged", "bool", "object", "list"}
+    assert forms[("a", EACH)] == {"whole", "fraction", "text", "tagged binary", "bool", "object", "list"}
     assert forms[("n",)] == frozenset()
     assert forms[("w",)] == {"wide"}
     assert all(forms[(key,)] == {"tagged"} for key in "dmtsq")
