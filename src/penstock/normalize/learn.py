@@ -15,6 +15,7 @@ from penstock.package import tags
 from penstock.schema.convert import LARGEST_BIGINT, SMALLEST_BIGINT, fits_decimal
 from penstock.schema.evidence import MAX_EXAMPLE_LENGTH, MAX_EXAMPLES, Evidence, merged, walk
 from penstock.schema.look import Look, look
+from penstock.schema.types import MAX_DECIMAL_PRECISION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 Form = Literal[
     "bool", "whole", "wide", "fraction", "large", "text", "object", "list", "null",
     "tagged text", "tagged decimal", "tagged timestamp", "tagged date", "tagged time", "tagged binary",
-    "tagged double",
+    "tagged double", "tagged wei",
 ]  # fmt: skip
 """What a value is in JSON.
 
@@ -56,6 +57,7 @@ _TAGGED: Final[Mapping[str, Form]] = {
 }
 _NOTHING: Final = frozenset[Form]()
 _EXACT: Final = 2**53
+_TOO_WIDE: Final = 10**MAX_DECIMAL_PRECISION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +164,8 @@ def read(value: Any) -> tuple[Form, Any]:
 
 
 def _read_tagged(tag: str, value: Any) -> tuple[Form, Any]:
+    if tag == tags.WEI:
+        return ("tagged wei", int(value)) if abs(value) < _TOO_WIDE else ("tagged text", format(value, "f"))
     if tag == tags.DECIMAL and not fits_decimal(value):
         return "tagged text", value
     return _TAGGED.get(tag, "tagged text"), value

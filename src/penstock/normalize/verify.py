@@ -8,7 +8,7 @@ parse would.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from penstock.normalize.leftover import either, unfit
 from penstock.normalize.stored import Leaf, ListOf, Object
@@ -19,7 +19,7 @@ from penstock.package.sql import literal, quoted
 from penstock.schema.path import EACH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from penstock.normalize.learn import Form
     from penstock.normalize.plan import Doubt
@@ -48,27 +48,23 @@ def is_odd(
     doubts: Iterable[Doubt],
     *,
     is_whole: IsWhole,
-    strict: Container[Path] = (),
     text: str,
     row: str,
     corrupt: str,
 ) -> str:
     """Whether a row holds anything that the dataset does not keep as what it is.
 
-    `is_whole` says of an object or a list whether it is kept as JSON. At paths of `strict` a fraction is not
-    the same as the whole number of its size.
+    `is_whole` says of an object or a list whether it is kept as JSON.
     """
-    counted = _Counter(forms, is_whole, strict).mismatch(dataset.root, row, _unescaped(text))
+    counted = _Counter(forms, is_whole).mismatch(dataset.root, row, _unescaped(text))
     return either((f"{corrupt} IS NOT NULL", *(unfit(doubt, row) for doubt in doubts), counted))
 
 
 class _Counter:
     """Counts over a parsed row. `path` runs beside the nodes, for what was seen inside of VARIANTs."""
 
-    def __init__(
-        self, forms: Mapping[Path, frozenset[Form]], is_whole: IsWhole, strict: Container[Path]
-    ) -> None:
-        self.forms, self.is_whole, self.strict = forms, is_whole, strict
+    def __init__(self, forms: Mapping[Path, frozenset[Form]], is_whole: IsWhole) -> None:
+        self.forms, self.is_whole = forms, is_whole
 
     def mismatch(self, root: Object, row: str, text: str) -> str:
         """A quick count of bytes, and where it does not agree a careful look."""
@@ -112,7 +108,7 @@ class _Counter:
                 looks = f"startswith({value}, '[') OR NOT ({_is_any_text(value, forms)})"
                 return f"CASE WHEN {value} IS NULL THEN 0L WHEN {looks} THEN {_FAR_OFF}L ELSE 1L END"
             case Leaf(stored="double"):
-                return f"CASE WHEN {self._is_whole_number(value, path)} THEN {_FAR_OFF}L ELSE 0L END"
+                return f"CASE WHEN {_is_large(value)} THEN {_FAR_OFF}L ELSE 0L END"
             case Leaf(stored="json"):
                 return f"CASE WHEN {value} IS NULL THEN 0L ELSE {_FAR_OFF}L END"
             case Leaf(stored="mixed", forms=forms):
@@ -135,7 +131,7 @@ class _Counter:
             case Leaf(stored="tagged", forms=forms):
                 yield f"({value} IS NOT NULL AND NOT ({_is_any_text(value, forms)}))"
             case Leaf(stored="double"):
-                yield self._is_whole_number(value, path)
+                yield _is_large(value)
             case Leaf(stored="json"):
                 yield self._is_no_container(node, value)
             case Leaf(stored="mixed"):
@@ -153,11 +149,6 @@ class _Counter:
         begins = {"object": "{", "list": "["}
         known = [f"startswith({value}, '{mark}')" for form, mark in begins.items() if form in leaf.forms]
         return f"NOT ({' OR '.join(known)})"
-
-    def _is_whole_number(self, value: str, path: Path) -> str:
-        """Whether it may have been written without a point, and that makes a difference."""
-        is_whole = f"{value} = floor({value})"
-        return f"({is_whole})" if path in self.strict else f"(abs({value}) > {_EXACT} AND {is_whole})"
 
     def _inside(self, value: str, path: Path, depth: int) -> Iterator[str]:
         """The same for a VARIANT, with all that stands in it and is not kept whole."""
@@ -272,11 +263,16 @@ def _is_text(text: str, form: Form) -> str:
             return f"NOT {is_tagged(text)}"
         case "tagged text":
             return f"({is_tagged(text)} AND {picked(text, 'tagged', 'text')} IS NOT NULL)"
-        case "tagged decimal" | "tagged double":
-            kind: Picked = "decimal" if form == "tagged decimal" else "double"
+        case "tagged decimal" | "tagged double" | "tagged wei":
+            kind = cast("Picked", form.removeprefix("tagged "))
             return f"{picked(text, 'tagged', kind)} IS NOT NULL"
         case _:
             return f"startswith({text}, '{_TAGS[form]}')" if form in _TAGS else ""
+
+
+def _is_large(value: str) -> str:
+    """Whether a fraction may have been a whole number that doubles do not hold."""
+    return f"(abs({value}) > {_EXACT})"
 
 
 def _is_there(value: str, node: Node) -> str:
@@ -305,7 +301,7 @@ def _is_form(value: str, form: Form) -> str:
         case "whole":
             return f"{shown} = 'BIGINT'"
         case "wide":
-            return f"{wide} IS NOT NULL"
+            return f"({shown} LIKE 'DECIMAL%' AND {wide} IS NOT NULL)"
         case "fraction" | "large":
             return f"({shown} IN ('DOUBLE', 'FLOAT') OR ({shown} LIKE 'DECIMAL%' AND {wide} IS NULL))"
         case "object":
