@@ -282,16 +282,23 @@ class _Planner:
 
     def conditions_of(self, refusal: Refused) -> Iterator[str]:
         """SQL that tells the root rows that are left out because of it."""
+        if refusal.type == "null" and not split_row(refusal.path)[0]:
+            yield self._is_null(refusal.path)
+            return
         for placed in self.values[()].values():
-            if (placed.path, placed.kind) != (refusal.path, refusal.type):
-                continue
-            if placed.kind == "null":
-                # In the struct a key without a value is like one that is missing; in the text it is not.
-                key = orjson.dumps(str(refusal.path[-1])).decode()
-                absent = f"NOT {is_present(placed.access.sql(), placed.stored)}"
-                yield f"({absent} AND contains(text, {literal(f'{key}:null')}))"
-            else:
+            if (placed.path, placed.kind) == (refusal.path, refusal.type):
                 yield from map(is_refused, self._refusal(placed))
+
+    def _is_null(self, path: Path) -> str:
+        """In the struct a key without a value is like one that is missing; in the text it is not."""
+        key = orjson.dumps(str(path[-1])).decode()
+        said = f"contains(text, {literal(f'{key}:null')})"
+        try:
+            node, access = self.dataset.reach(path)
+        except KeyError:
+            return said
+        stored = node.stored if isinstance(node, Leaf) else "struct"
+        return f"(NOT {is_present(access.sql(), stored)} AND {said})"
 
     def places_of(self, refusal: Refused) -> Iterator[Doubt]:
         row, _ = canonical(refusal.path, is_list=refusal.type == "list")

@@ -262,7 +262,7 @@ def _shape(work: _Work, texts: DataFrame, decision: Decision, learned: Learned, 
     def is_whole(path: Path, form: Form) -> bool:
         return keeps_whole(decision, path, form)
 
-    dataset = dataset_of(learned.forms, is_whole)
+    dataset = dataset_of(learned.forms, is_whole, strict_fractions(decision))
     doubtful = doubts(decision, dataset)
 
     def check(corrupt: str) -> Check:
@@ -273,7 +273,6 @@ def _shape(work: _Work, texts: DataFrame, decision: Decision, learned: Learned, 
             learned.forms,
             doubtful,
             is_whole=is_whole,
-            strict=strict_fractions(decision),
             text="text",
             row="row",
             corrupt=corrupt,

@@ -9,7 +9,7 @@ parse would.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from penstock.normalize.leftover import either, unfit
 from penstock.normalize.stored import Leaf, ListOf, Object
@@ -21,11 +21,12 @@ from penstock.package.sql import literal, quoted
 from penstock.schema.path import EACH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from penstock.normalize.learn import Form
     from penstock.normalize.plan import Doubt
     from penstock.normalize.stored import Dataset, Node
+    from penstock.package.picking import Picked
     from penstock.schema.path import Path
 
     IsWhole = Callable[[Path, Form], bool]
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
 _ONE_KEY: Final = 2**32
 _FAR_OFF: Final = 2**24
 _EXACT: Final = 2**53
+_TAGS: Final[Mapping[Form, str]] = {
+    "tagged timestamp": tags.DATETIME,
+    "tagged date": tags.DATE,
+    "tagged time": tags.TIME,
+    "tagged binary": tags.BYTES,
+}
 _AFTER_LAST: Final = chr(ord(tags.LAST) + 1)
 _KEY, _NULL, _QUOTE, _LIST = '":', '":null', '"', "["
 _KEYS = "`_keys`"
@@ -53,17 +60,15 @@ def is_odd(
     doubts: Iterable[Doubt],
     *,
     is_whole: IsWhole,
-    strict: Container[Path] = (),
     text: str,
     row: str,
     corrupt: str,
 ) -> Check:
     """Whether a row holds anything that the dataset does not keep as what it is.
 
-    `is_whole` says of an object or a list whether it is kept as JSON. At paths of `strict` a fraction is not
-    the same as the whole number of its size.
+    `is_whole` says of an object or a list whether it is kept as JSON.
     """
-    counter = _Counter(forms, is_whole, strict)
+    counter = _Counter(forms, is_whole)
     terms = list(counter.tally(dataset.root, row))
     # Not one sum: a method that is too large is not compiled, see `rarely`.
     sums = [_sum(terms[start : start + _TERMS]) for start in range(0, len(terms), _TERMS)] or ["0"]
@@ -81,10 +86,8 @@ def is_odd(
 class _Counter:
     """Counts over a parsed row. `path` runs beside the nodes, for what was seen inside of VARIANTs."""
 
-    def __init__(
-        self, forms: Mapping[Path, frozenset[Form]], is_whole: IsWhole, strict: Container[Path]
-    ) -> None:
-        self.forms, self.is_whole, self.strict = forms, is_whole, strict
+    def __init__(self, forms: Mapping[Path, frozenset[Form]], is_whole: IsWhole) -> None:
+        self.forms, self.is_whole = forms, is_whole
 
     def mismatch(self, root: Object, row: str, text: str, tally: str) -> str:
         """A quick count of keys; where it does not agree, or a text may be something else, closer looks.
@@ -138,10 +141,14 @@ class _Counter:
             case ListOf(element=element):
                 inner = _sum(self.tally(element, f"c{depth}", (*path, EACH), depth + 1))
                 yield _folded(value, depth, inner)
-            case Leaf(stored="text" | "tagged"):
-                yield _tally_of_text(value, is_tagged=node.stored == "tagged")
+            case Leaf(stored="text"):
+                yield _tally_of_text(value)
+            case Leaf(stored="tagged", forms=forms):
+                known = _is_any_text(value, forms)
+                tally = _tally_of_text(value, may_be_tagged=True)
+                yield f"CASE WHEN {value} IS NULL THEN 0L WHEN {known} THEN {tally} ELSE {_FAR_OFF}L END"
             case Leaf(stored="double"):
-                yield f"CASE WHEN {self._is_whole_number(value, path)} THEN {_FAR_OFF}L ELSE 0L END"
+                yield f"CASE WHEN {_is_large(value)} THEN {_FAR_OFF}L ELSE 0L END"
             case Leaf(stored="json") as leaf:
                 yield _tally_of_document(value, leaf)
             case Leaf(stored="mixed", forms=forms):
@@ -161,8 +168,10 @@ class _Counter:
                     yield f"exists({value}, s{depth} -> {inner})"
             case Leaf(stored="text"):
                 yield f"({value} >= '{tags.FIRST}' AND {value} < '{_AFTER_LAST}')"
+            case Leaf(stored="tagged", forms=forms):
+                yield f"({value} IS NOT NULL AND NOT ({_is_any_text(value, forms)}))"
             case Leaf(stored="double"):
-                yield self._is_whole_number(value, path)
+                yield _is_large(value)
             case Leaf(stored="json"):
                 yield self._is_no_container(node, value)
             case Leaf(stored="mixed"):
@@ -181,11 +190,6 @@ class _Counter:
         known = [f"startswith({value}, '{mark}')" for form, mark in begins.items() if form in leaf.forms]
         return f"NOT ({' OR '.join(known)})"
 
-    def _is_whole_number(self, value: str, path: Path) -> str:
-        """Whether it may have been written without a point, and that makes a difference."""
-        is_whole = f"{value} = floor({value})"
-        return f"({is_whole})" if path in self.strict else f"(abs({value}) > {_EXACT} AND {is_whole})"
-
     def _inside(self, value: str, path: Path, depth: int) -> Iterator[str]:
         """The same for a VARIANT, with all that stands in it and is not kept whole."""
         forms = self.forms.get(path, frozenset())
@@ -198,7 +202,10 @@ class _Counter:
             found = {one: Access(inside=(str(one[-1]),)).sql_of(value) for one in keys}
             for one, inner in found.items():
                 yield from self._inside(inner, one, depth)
-            known = _sum(f"int(coalesce(NOT is_variant_null({inner}), false))" for inner in found.values())
+            # Of NULL it is said that it is no null of JSON.
+            known = _sum(
+                f"int({inner} IS NOT NULL AND NOT is_variant_null({inner}))" for inner in found.values()
+            )
             fields = f"map_values(try_variant_get({value}, '$', 'map<string,variant>'))"
             is_more = f"size(filter({fields}, m -> NOT is_variant_null(m))) != {known}"
             yield f"(CASE WHEN {_is_form(value, 'object')} THEN {is_more} ELSE false END)"
@@ -246,7 +253,7 @@ class _Counter:
                 text = _as_text(value, leaf)
                 if text is None:
                     return f"int(coalesce(schema_of_variant({value}) = 'STRING', false))"
-                return f"coalesce(({_count(text, _QUOTE)} - 2 * {_count(text, _KEY)}) div 2, 0)"
+                return f"coalesce({_count(text, _QUOTE)} - {_count(text, _KEY)}, 0)"
             case _:
                 return "0"
 
@@ -261,12 +268,12 @@ class _Counter:
                 return _sum((f"int({value} IS NOT NULL)", inner))
             case Leaf(stored="json" | "mixed") as leaf:
                 text = _as_text(value, leaf)
-                return f"coalesce({_count(_bare(text), _LIST)}, 0)" if text else "0"
+                return f"coalesce({_count(text, _LIST)}, 0)" if text else "0"
             case _:
                 return "0"
 
 
-def _tally_of_text(value: str, *, is_tagged: bool) -> str:
+def _tally_of_text(value: str, *, may_be_tagged: bool = False) -> str:
     """A number, a boolean or a document is taken for a text; so is a text that has a tag.
 
     By the first character, from the smallest on, so that few comparisons do.
@@ -283,7 +290,7 @@ def _tally_of_text(value: str, *, is_tagged: bool) -> str:
         ("{", "0L"),
         ("|", f"{_FAR_OFF}L"),
     ]
-    if not is_tagged:
+    if not may_be_tagged:
         steps += [(tags.FIRST, "0L"), (_AFTER_LAST, f"{_FAR_OFF}L")]
     cases = " ".join(f"WHEN {value} < {literal(mark)} THEN {tally}" for mark, tally in steps)
     return f"CASE {cases} ELSE 0L END"
@@ -316,23 +323,42 @@ def _tally_of_variant(value: str, forms: frozenset[Form]) -> str:
     """A value of the types that were seen there; anything else takes a careful look."""
     shown = f"schema_of_variant({value})"
     if forms & {"object", "list", "wide"}:
-        return f"CASE WHEN {value} IS NULL OR is_variant_null({value}) THEN 0L ELSE {_FAR_OFF}L END"
+        return f"CASE WHEN {value} IS NULL THEN 0L ELSE {_FAR_OFF}L END"
     cases = [f"WHEN {value} IS NULL OR is_variant_null({value}) THEN 0L"]
     if "whole" in forms:
         cases.append(f"WHEN {shown} = 'BIGINT' THEN 0L")
-    if "fraction" in forms:
+    if forms & {"fraction", "large"}:
         cases.append(f"WHEN {shown} = 'DOUBLE' OR {shown} RLIKE '^DECIMAL.([0-9]|1[0-8]),' THEN 0L")
     if "bool" in forms:
         cases.append(f"WHEN {shown} = 'BOOLEAN' THEN 0L")
-    if "text" in forms:
-        cases.append(f"WHEN {shown} = 'STRING' AND NOT {_is_tagged_variant(value)} THEN 0L")
-    if "tagged" in forms:
-        cases.append(f"WHEN {shown} = 'STRING' AND {_is_tagged_variant(value)} THEN 0L")
+    known = _is_any_text(f"try_variant_get({value}, '$', 'string')", forms)
+    if known:
+        cases.append(f"WHEN {shown} = 'STRING' AND ({known}) THEN 0L")
     return f"CASE {' '.join(cases)} ELSE {_FAR_OFF}L END"
 
 
-def _is_tagged_variant(value: str) -> str:
-    return is_tagged(f"try_variant_get({value}, '$', 'string')")
+def _is_any_text(text: str, forms: Iterable[Form]) -> str:
+    """Whether a text is of one of these forms."""
+    found = (_is_text(text, form) for form in sorted(forms))
+    return " OR ".join(one for one in found if one)
+
+
+def _is_text(text: str, form: Form) -> str:
+    match form:
+        case "text":
+            return f"NOT {is_tagged(text)}"
+        case "tagged text":
+            return f"({is_tagged(text)} AND {picked(text, 'tagged', 'text')} IS NOT NULL)"
+        case "tagged decimal" | "tagged double" | "tagged wei":
+            kind = cast("Picked", form.removeprefix("tagged "))
+            return f"{picked(text, 'tagged', kind)} IS NOT NULL"
+        case _:
+            return f"startswith({text}, '{_TAGS[form]}')" if form in _TAGS else ""
+
+
+def _is_large(value: str) -> str:
+    """Whether a fraction may have been a whole number that doubles do not hold."""
+    return f"(abs({value}) > {_EXACT})"
 
 
 def _is_there(value: str, node: Node) -> str:
@@ -342,10 +368,10 @@ def _is_there(value: str, node: Node) -> str:
 
 
 def _as_text(value: str, leaf: Leaf) -> str | None:
-    """The JSON text of what is kept whole; None where nothing but single values stand."""
+    """The bare JSON of what is kept whole; None where nothing but single values stand."""
     if leaf.stored == "json":
-        return _unescaped(value)
-    return _unescaped(f"to_json({value})") if leaf.forms & {"object", "list"} else None
+        return _bare(_unescaped(value))
+    return _bare(_unescaped(f"to_json({value})")) if leaf.forms & {"object", "list"} else None
 
 
 def _bare(text: str) -> str:
@@ -354,20 +380,15 @@ def _bare(text: str) -> str:
 
 def _is_form(value: str, form: Form) -> str:
     shown = f"schema_of_variant({value})"
-    tagged = _is_tagged_variant(value)
     wide = f"({picked(value, 'mixed', 'wei')})"
     match form:
-        case "text":
-            return f"({shown} = 'STRING' AND NOT {tagged})"
-        case "tagged":
-            return f"({shown} = 'STRING' AND {tagged})"
         case "bool":
             return f"{shown} = 'BOOLEAN'"
         case "whole":
             return f"{shown} = 'BIGINT'"
         case "wide":
-            return f"{wide} IS NOT NULL"
-        case "fraction":
+            return f"({shown} LIKE 'DECIMAL%' AND {wide} IS NOT NULL)"
+        case "fraction" | "large":
             return f"({shown} IN ('DOUBLE', 'FLOAT') OR ({shown} LIKE 'DECIMAL%' AND {wide} IS NULL))"
         case "object":
             return f"startswith({shown}, 'OBJECT')"
@@ -375,6 +396,9 @@ def _is_form(value: str, form: Form) -> str:
             return f"startswith({shown}, 'ARRAY')"
         case "null":
             return f"is_variant_null({value})"
+        case _:
+            known = _is_text(f"try_variant_get({value}, '$', 'string')", form)
+            return f"({shown} = 'STRING' AND {known})"
 
 
 def _count(text: str, mark: str) -> str:
