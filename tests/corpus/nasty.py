@@ -105,6 +105,7 @@ KEYS = [
     kept("our own columns", {"_dlt_id": "mine", "_dlt_load_id": "mine"}),
     kept("Spark's own column", {"_corrupt_record": "mine"}),
     kept("keys that are numbers", {1: "a", 2.5: "b", False: "c"}, {"1": "a", "2.5": "b", "false": "c"}),
+    kept("1 and its text", {1: "a", "1": "b"}, {"1": "a", "1\ufffd": "b"}),
     kept("a key that looks like a tag", {tags.DECIMAL + "k": 1}),
 ]
 
