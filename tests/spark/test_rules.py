@@ -27,7 +27,7 @@ from penstock.normalize.plan import (
 )
 from penstock.normalize.steps import parse_rows
 from penstock.normalize.stored import dataset_of
-from penstock.normalize.verify import is_odd
+from penstock.normalize.verify import Check, is_odd
 from penstock.package.sql import literal, quoted
 from penstock.schema import Schema, StoredSchema, Terms, decide, gather
 from penstock.schema.convert import converted
@@ -69,10 +69,10 @@ def stored_by(decision: Decision, learned: Learned) -> Dataset:
     )
 
 
-def finder(decision: Decision, dataset: Dataset, learned: Learned) -> Callable[[str], str]:
+def finder(decision: Decision, dataset: Dataset, learned: Learned) -> Callable[[str], Check]:
     in_doubt = doubts(decision, dataset)
 
-    def odd(corrupt: str) -> str:
+    def odd(corrupt: str) -> Check:
         return is_odd(
             dataset,
             learned.forms,

@@ -25,7 +25,7 @@ from penstock.normalize.report import NormalizeInfo, Reject, joined_reports, roo
 from penstock.normalize.steps import fit_rows, parse_rows, stamp_rows
 from penstock.normalize.stored import dataset_of
 from penstock.normalize.typed import typed_files, with_digits
-from penstock.normalize.verify import is_odd
+from penstock.normalize.verify import Check, is_odd
 from penstock.package import DataFolder, Package, TableEntry
 from penstock.package.extracted import Extracted
 from penstock.schema import decide
@@ -265,9 +265,9 @@ def _shape(work: _Work, texts: DataFrame, decision: Decision, learned: Learned, 
     dataset = dataset_of(learned.forms, is_whole, strict_fractions(decision))
     doubtful = doubts(decision, dataset)
 
-    def odd(corrupt: str) -> str:
+    def check(corrupt: str) -> Check:
         if is_all:
-            return has_unfit(doubtful, row="row", corrupt=corrupt)
+            return Check(odd=has_unfit(doubtful, row="row", corrupt=corrupt))
         return is_odd(
             dataset,
             learned.forms,
@@ -278,7 +278,7 @@ def _shape(work: _Work, texts: DataFrame, decision: Decision, learned: Learned, 
             corrupt=corrupt,
         )
 
-    rows = parse_rows(texts, dataset, odd, refused_rows(decision, dataset)).select("id", "raw", "row")
+    rows = parse_rows(texts, dataset, check, refused_rows(decision, dataset)).select("id", "raw", "row")
     folder = next(work.folders)
     written, counts = observed(rows, {_ODD: F.count_if(F.expr(_IS_ODD)), _REFUSED: F.count("raw.rule")})
     written.write.mode("overwrite").parquet(work.address(folder))

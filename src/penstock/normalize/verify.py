@@ -8,11 +8,13 @@ parse would.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 from penstock.normalize.leftover import either, unfit
 from penstock.normalize.stored import Leaf, ListOf, Object
 from penstock.package import tags
+from penstock.package.conversions import rarely
 from penstock.package.picking import is_tagged, picked
 from penstock.package.projection import Access
 from penstock.package.sql import literal, quoted
@@ -40,6 +42,16 @@ _TAGS: Final[Mapping[Form, str]] = {
 }
 _AFTER_LAST: Final = chr(ord(tags.LAST) + 1)
 _KEY, _NULL, _QUOTE, _LIST = '":', '":null', '"', "["
+_KEYS = "`_keys`"
+_TERMS: Final = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """SQL that finds odd rows: `measures` are columns to make first, `odd` is told by them."""
+
+    measures: tuple[str, ...] = ()
+    odd: str
 
 
 def is_odd(
@@ -51,13 +63,24 @@ def is_odd(
     text: str,
     row: str,
     corrupt: str,
-) -> str:
+) -> Check:
     """Whether a row holds anything that the dataset does not keep as what it is.
 
     `is_whole` says of an object or a list whether it is kept as JSON.
     """
-    counted = _Counter(forms, is_whole).mismatch(dataset.root, row, _unescaped(text))
-    return either((f"{corrupt} IS NOT NULL", *(unfit(doubt, row) for doubt in doubts), counted))
+    counter = _Counter(forms, is_whole)
+    terms = list(counter.tally(dataset.root, row))
+    # Not one sum: a method that is too large is not compiled, see `rarely`.
+    sums = [_sum(terms[start : start + _TERMS]) for start in range(0, len(terms), _TERMS)] or ["0"]
+    tally = " + ".join(f"`_tally{number}`" for number in range(len(sums)))
+    unknown = (f"{corrupt} IS NOT NULL", *(unfit(doubt, row) for doubt in doubts))
+    return Check(
+        measures=(
+            f"{_count(text, _KEY)} AS {_KEYS}",
+            *(f"{one} AS `_tally{number}`" for number, one in enumerate(sums)),
+        ),
+        odd=either((*unknown, counter.mismatch(dataset.root, row, text, f"({tally})"))),
+    )
 
 
 class _Counter:
@@ -66,55 +89,72 @@ class _Counter:
     def __init__(self, forms: Mapping[Path, frozenset[Form]], is_whole: IsWhole) -> None:
         self.forms, self.is_whole = forms, is_whole
 
-    def mismatch(self, root: Object, row: str, text: str) -> str:
-        """A quick count of bytes, and where it does not agree a careful look."""
-        keys, nulls, quotes = (_count(text, mark) for mark in (_KEY, _NULL, _QUOTE))
-        in_text = f"({keys} - {nulls}) * {_ONE_KEY}L + ({quotes} div 2 - {keys})"
-        quick = f"{in_text} != {self._quick(root, row)}"
-        # Texts may look like punctuation. Without their content nothing does.
+    def mismatch(self, root: Object, row: str, text: str, tally: str) -> str:
+        """A quick count of keys; where it does not agree, or a text may be something else, closer looks.
+
+        A text may look like punctuation, and then there seem to be more keys than there are, never fewer.
+        """
+        nulls = _count(text, _NULL)
+        quick = f"({_KEYS} - {{}}) * {_ONE_KEY}L = {tally}"
+        if _has_documents(root):
+            # A text of JSON is taken for the JSON that stands there otherwise.
+            quick += f" AND NOT contains({text}, '\"[') AND NOT contains({text}, '\"{{{{')"
+        closer = rarely(text, lambda value: self._closer(root, row, value, tally))
+        agree = " ".join(f"WHEN {quick.format(number)} THEN false" for number in (0, nulls))
+        return f"(CASE {agree} ELSE {closer} END)"
+
+    def _closer(self, root: Object, row: str, text: str, tally: str) -> str:
+        """Count the quotes too, so that texts that look like numbers are told from numbers."""
+        plain = _unescaped(text)
+        keys, nulls, quotes = (_count(plain, mark) for mark in (_KEY, _NULL, _QUOTE))
+        agree = (
+            f"{tally} % {_ONE_KEY}L < {_FAR_OFF}L AND {keys} - {nulls} = {tally} div {_ONE_KEY}L"
+            f" AND {quotes} div 2 - {keys} = {self._texts(root, row)}"
+        )
+        careful = rarely(plain, lambda value: self._careful(root, row, value))
+        return f"CASE WHEN {agree} THEN false ELSE {careful} END"
+
+    def _careful(self, root: Object, row: str, text: str) -> str:
+        """Texts may look like punctuation. Without their content nothing does."""
         bare = _bare(text)
         keys, nulls, quotes, lists = (_count(bare, mark) for mark in (_KEY, _NULL, _QUOTE, _LIST))
-        careful = (
+        conditions = (
             f"{keys} - {nulls} != {self._keys(root, row)}",
             f"{quotes} - {keys} != {self._texts(root, row)}",
             f"{lists} != {self._lists(root, row)}",
             *self.surprises(root, row),
         )
-        return f"(CASE WHEN {quick} THEN {either(careful)} ELSE false END)"
+        return either(conditions)
 
-    def _quick(self, node: Node, value: str, path: Path = (), depth: int = 0) -> str:
-        """Keys that have a value and texts, in the two halves of one number: one walk through lists for both.
+    def tally(self, node: Node, value: str, path: Path = (), depth: int = 0) -> Iterator[str]:
+        """Keys that have a value and texts that may be something else, in the two halves of one number.
 
-        What takes a closer look counts as very many.
+        One walk through lists does for both. What takes a careful look counts as very many texts. Gives the
+        terms of a sum.
         """
         match node:
             case Object(fields=fields):
-                each = []
                 for key, (name, child) in fields.items():
                     inner = f"{value}.{quoted(name)}"
-                    each.append(f"CASE WHEN {_is_there(inner, child)} THEN {_ONE_KEY}L ELSE 0L END")
-                    each.append(self._quick(child, inner, (*path, key), depth))
-                return _sum(each)
+                    yield f"CASE WHEN {_is_there(inner, child)} THEN {_ONE_KEY}L ELSE 0L END"
+                    yield from self.tally(child, inner, (*path, key), depth)
             case ListOf(element=element):
-                inner = self._quick(element, f"c{depth}", (*path, EACH), depth + 1)
-                return _folded(value, depth, inner)
+                inner = _sum(self.tally(element, f"c{depth}", (*path, EACH), depth + 1))
+                yield _folded(value, depth, inner)
             case Leaf(stored="text"):
-                looks = (
-                    f"({value} >= '[' AND {value} < {literal(chr(92))})"
-                    f" OR ({value} >= '{tags.FIRST}' AND {value} < '{_AFTER_LAST}')"
-                )
-                return f"CASE WHEN {value} IS NULL THEN 0L WHEN {looks} THEN {_FAR_OFF}L ELSE 1L END"
+                yield _tally_of_text(value)
             case Leaf(stored="tagged", forms=forms):
-                looks = f"startswith({value}, '[') OR NOT ({_is_any_text(value, forms)})"
-                return f"CASE WHEN {value} IS NULL THEN 0L WHEN {looks} THEN {_FAR_OFF}L ELSE 1L END"
+                known = _is_any_text(value, forms)
+                tally = _tally_of_text(value, may_be_tagged=True)
+                yield f"CASE WHEN {value} IS NULL THEN 0L WHEN {known} THEN {tally} ELSE {_FAR_OFF}L END"
             case Leaf(stored="double"):
-                return f"CASE WHEN {_is_large(value)} THEN {_FAR_OFF}L ELSE 0L END"
-            case Leaf(stored="json"):
-                return f"CASE WHEN {value} IS NULL THEN 0L ELSE {_FAR_OFF}L END"
+                yield f"CASE WHEN {_is_large(value)} THEN {_FAR_OFF}L ELSE 0L END"
+            case Leaf(stored="json") as leaf:
+                yield _tally_of_document(value, leaf)
             case Leaf(stored="mixed", forms=forms):
-                return _quick_variant(value, forms)
+                yield _tally_of_variant(value, forms)
             case _:
-                return "0"
+                return
 
     def surprises(self, node: Node, value: str, path: Path = (), depth: int = 0) -> Iterator[str]:
         """Values that the parser takes although they are not what was seen there."""
@@ -233,8 +273,54 @@ class _Counter:
                 return "0"
 
 
-def _quick_variant(value: str, forms: frozenset[Form]) -> str:
-    """A value of the types that were seen there, one of them a text; anything else takes a closer look."""
+def _tally_of_text(value: str, *, may_be_tagged: bool = False) -> str:
+    """A number, a boolean or a document is taken for a text; so is a text that has a tag.
+
+    By the first character, from the smallest on, so that few comparisons do.
+    """
+    number = f"CASE WHEN {value} RLIKE '^-?[0-9][0-9.eE+-]*$' THEN 1L ELSE 0L END"
+    word = f"CASE WHEN {value} IN ('true', 'false') THEN 1L ELSE 0L END"
+    steps = [
+        ("-", "0L"),
+        (":", number),
+        ("[", "0L"),
+        (chr(92), f"{_FAR_OFF}L"),
+        ("f", "0L"),
+        ("u", word),
+        ("{", "0L"),
+        ("|", f"{_FAR_OFF}L"),
+    ]
+    if not may_be_tagged:
+        steps += [(tags.FIRST, "0L"), (_AFTER_LAST, f"{_FAR_OFF}L")]
+    cases = " ".join(f"WHEN {value} < {literal(mark)} THEN {tally}" for mark, tally in steps)
+    return f"CASE {cases} ELSE 0L END"
+
+
+def _tally_of_document(value: str, leaf: Leaf) -> str:
+    """The keys in what is kept whole, if it begins as what was seen there."""
+    if leaf.is_hollow:
+        known = f"{value} IN ('{{}}', '[]')"
+    else:
+        marks = {"object": "{", "list": "["}
+        known = " OR ".join(
+            f"startswith({value}, '{mark}')" for form, mark in marks.items() if form in leaf.forms
+        )
+    keys = f"({_count(value, _KEY)} - {_count(value, _NULL)}) * {_ONE_KEY}L"
+    return f"CASE WHEN {value} IS NULL THEN 0L WHEN {known} THEN {keys} ELSE {_FAR_OFF}L END"
+
+
+def _has_documents(node: Node) -> bool:
+    match node:
+        case Object(fields=fields):
+            return any(_has_documents(child) for _, child in fields.values())
+        case ListOf(element=element):
+            return _has_documents(element)
+        case Leaf(stored=stored):
+            return stored == "json"
+
+
+def _tally_of_variant(value: str, forms: frozenset[Form]) -> str:
+    """A value of the types that were seen there; anything else takes a careful look."""
     shown = f"schema_of_variant({value})"
     if forms & {"object", "list", "wide"}:
         return f"CASE WHEN {value} IS NULL THEN 0L ELSE {_FAR_OFF}L END"
@@ -247,7 +333,7 @@ def _quick_variant(value: str, forms: frozenset[Form]) -> str:
         cases.append(f"WHEN {shown} = 'BOOLEAN' THEN 0L")
     known = _is_any_text(f"try_variant_get({value}, '$', 'string')", forms)
     if known:
-        cases.append(f"WHEN {shown} = 'STRING' AND ({known}) THEN 1L")
+        cases.append(f"WHEN {shown} = 'STRING' AND ({known}) THEN 0L")
     return f"CASE {' '.join(cases)} ELSE {_FAR_OFF}L END"
 
 
