@@ -69,7 +69,7 @@ NUMBERS = [
     kept("the largest of 64 bits", {"v": 2**63 - 1}),
     kept("one past 64 bits", {"v": 2**63}, {"v": 2**63}),
     kept("2**64", {"v": 2**64}, {"v": tags.WEI + str(2**64)}),
-    kept("38 digits", {"v": 10**37 + 7}, {"v": tags.WEI + str(10**37 + 7)}),
+    kept("38 digits", {"v": 10**38 - 1}, {"v": tags.WEI + str(10**38 - 1)}),
     kept("39 digits", {"v": 10**38 + 7}, {"v": tags.WEI + str(10**38 + 7)}),
     kept("5,000 digits", {"v": 10**4999}, {"v": tags.WEI + "1" + "0" * 4999}),
     kept(
