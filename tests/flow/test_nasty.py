@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+LONG = 21_000_000
 SYSTEM = ("_dlt_id", "_dlt_load_id", "_dlt_parent_id", "_dlt_list_idx")
 
 
@@ -113,7 +114,9 @@ def test_rows_of_other_shapes_arrive(spark: SparkSession, location: str, tmp_pat
 
     pipeline = make(location, tmp_path, spark)
 
-    pipeline.run([shapes, penstock.resource([{"a": 1}], name="../../etc/passwd")])
+    long = penstock.resource([{"a": "x" * LONG}], name="long")
+
+    pipeline.run([shapes, long, penstock.resource([{"a": 1}], name="../../etc/passwd")])
 
     dataset = pipeline.dataset()
     (renamed,) = (name for name in dataset["shapes"].spark().columns if name.startswith("_dlt_load_id_"))
@@ -140,6 +143,7 @@ def test_rows_of_other_shapes_arrive(spark: SparkSession, location: str, tmp_pat
     )
     assert "mine" in [row["_dlt_id"] for row in plain(dataset["shapes"].spark())]
     assert [row["value"] for row in plain(dataset["shapes__value"].spark())] == [8, 9]
+    assert dataset["long"].spark().selectExpr("length(a) AS size").collect()[0]["size"] == LONG
     assert plain(dataset["_etc_passwd"].spark())[0]["a"] == 1
 
 
