@@ -69,7 +69,7 @@ NUMBERS = [
     kept("the largest of 64 bits", {"v": 2**63 - 1}),
     kept("one past 64 bits", {"v": 2**63}, {"v": 2**63}),
     kept("2**64", {"v": 2**64}, {"v": tags.WEI + str(2**64)}),
-    kept("38 digits", {"v": 10**37 + 7}, {"v": tags.WEI + str(10**37 + 7)}),
+    kept("38 digits", {"v": 10**38 - 1}, {"v": tags.WEI + str(10**38 - 1)}),
     kept("39 digits", {"v": 10**38 + 7}, {"v": tags.WEI + str(10**38 + 7)}),
     kept("5,000 digits", {"v": 10**4999}, {"v": tags.WEI + "1" + "0" * 4999}),
     kept(
@@ -105,6 +105,7 @@ KEYS = [
     kept("our own columns", {"_dlt_id": "mine", "_dlt_load_id": "mine"}),
     kept("Spark's own column", {"_corrupt_record": "mine"}),
     kept("keys that are numbers", {1: "a", 2.5: "b", False: "c"}, {"1": "a", "2.5": "b", "false": "c"}),
+    kept("1 and its text", {1: "a", "1": "b"}, {"1": "a", "1\ufffd": "b"}),
     kept("a key that looks like a tag", {tags.DECIMAL + "k": 1}),
 ]
 

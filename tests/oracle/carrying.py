@@ -8,7 +8,7 @@ import json
 import math
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 from penstock.schema.convert import converted
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Key = tuple[Any, ...]
 """Which row: the path of its list, and its position."""
+_WIDE = Context(prec=10_000)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -126,7 +127,7 @@ def shown(value: Any, to: str) -> Any:
         case "date" | "time":
             return value.isoformat()
         case "decimal" | "wei":
-            return Decimal(value).normalize() + 0
+            return _WIDE.add(_WIDE.normalize(Decimal(value)), 0)
         case "double":
             return "nan" if math.isnan(value) else float(value)
         case "binary":
@@ -172,7 +173,7 @@ def from_sql(text: str, to: str | None) -> Any:
         case "timestamp" | "bigint":
             return int(text)
         case "decimal" | "wei":
-            return Decimal(text).normalize() + 0
+            return _WIDE.add(_WIDE.normalize(Decimal(text)), 0)
         case "double":
             return "nan" if text == "NaN" else float(text)
         case "bool":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, date, datetime, time
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from penstock.package.picking import Stored
 
+WIDE = Context(prec=50)
 TEXTS = (
     "", "word", "5", " 7 ", "-12", "+3", "3.5", "1e3", "0x1F", "0xfffffffffffffffff", "true", "No", "y", "{}",
     "[1, 2]", '"q"', "null", "1,2", "{", '{"a":1}x', "2024-01-02", "2024-01-02T03:04:05Z", "2024-01-02 03:04",
@@ -32,6 +33,7 @@ TEXTS = (
     "9223372036854775807", "9223372036854775808", "0.1", "0.1234567890123456789", "12345678901234567890123",
     "99999999999999999999999999999999999999", "1e-12", "1e25", "a longer text with blanks", "日本", "0", "1",
     "YWI=", "YWI", "0x00ff", "1.50", ".5", "5.", "-0", "t", "F", "86400", "2024-01-02T24:00:00",
+    "0x" + "f" * 31, "0x" + "f" * 32, "0x0", '{"a": 1e400}', '{"a": 1e100}', "0.0000000001",
 )  # fmt: skip
 WHOLE = (
     0,
@@ -87,7 +89,7 @@ def shown(found: Any, to: Any) -> Any:
         case "time" | "date":
             return found.isoformat()
         case "decimal" | "wei":
-            return format(Decimal(found).normalize() + 0, "f")
+            return format(WIDE.add(WIDE.normalize(Decimal(found)), 0), "f")
         case "double":
             return "nan" if math.isnan(found) else float(found)
         case "binary":
@@ -143,7 +145,7 @@ def test_every_value_becomes_in_sql_what_it_becomes_in_python(spark: SparkSessio
         for kind, to in wanted:
             was = found[number][f"{kind}_{to}"]
             if was is not None and to in ("decimal", "wei"):
-                was = format(was.normalize() + 0, "f")
+                was = format(WIDE.add(WIDE.normalize(was), 0), "f")
             if was is not None and to == "double" and math.isnan(was):
                 was = "nan"
             was = bytes(was) if isinstance(was, bytearray) else was

@@ -12,7 +12,8 @@ import orjson
 from penstock.extract.plain import careful, deep_text, has_fields, is_numpy, shaped_row, tagged
 from penstock.package import tags
 
-_FAST = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_NON_STR_KEYS
+# Keys that are no texts are looked at: 1 and "1" would be one key of JSON.
+_FAST = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 # The first two UTF-8 bytes that all tags share: a cheap look before a careful one.
 _TAG_BYTES = tags.DECIMAL.encode()[:2]
 

@@ -38,14 +38,26 @@ def plain_text(row: Any) -> str:
     try:
         text = _dumped(shaped)
         text.encode()
+        is_plain = _has_plain_keys(shaped) and not _ODD.search(text)
     except (TypeError, ValueError, RecursionError):
         return careful_text(shaped)
-    return careful_text(shaped) if _ODD.search(text) else text
+    return text if is_plain else careful_text(shaped)
 
 
 def shaped_row(row: Any) -> Any:
     """The row, or an object with it."""
     return row if isinstance(row, Mapping) or has_fields(row) else {"value": row}
+
+
+def _has_plain_keys(value: Any) -> bool:
+    """Whether all keys are texts: the encoder makes one key of 1 and "1"."""
+    if isinstance(value, dict):
+        if not all(type(key) is str for key in value):
+            return False
+        value = list(value.values())
+    return not isinstance(value, list) or all(
+        _has_plain_keys(item) for item in value if isinstance(item, (dict, list))
+    )
 
 
 def careful_text(row: Any) -> str:
@@ -83,18 +95,11 @@ def deep_text(row: Any) -> str:
 
 
 def _between(value: dict[Any, Any] | list[Any]) -> Iterator[tuple[Any, bool]]:
-    names = (
-        [f"{json.dumps(_name(key), ensure_ascii=False)}:" for key in value] if isinstance(value, dict) else []
-    )
+    names = [f"{_dumped(key)}:" for key in value] if isinstance(value, dict) else []
     items = value.values() if isinstance(value, dict) else value
     for number, item in enumerate(items):
         yield ("," if number else "") + (names[number] if names else ""), True
         yield item, False
-
-
-def _name(key: Any) -> str:
-    """A key as encoders write it."""
-    return key if isinstance(key, str) else json.dumps(key)
 
 
 def _dumped(value: Any) -> str:
@@ -197,15 +202,13 @@ def _careful_mapping(value: Mapping[Any, Any]) -> dict[Any, Any]:
     return found
 
 
-def _key(key: Any) -> Any:
-    """A key that is no text, as the fast encoder writes it."""
+def _key(key: Any) -> str:
+    """A key that is no text, as encoders write it."""
     if isinstance(key, Enum):
-        return key.value
+        return _key(key.value)
     if isinstance(key, (date, time)):
         return key.isoformat()
-    if isinstance(key, UUID):
-        return str(key)
-    return key
+    return str(key) if isinstance(key, (str, UUID)) else json.dumps(key)
 
 
 def _readable(text: str) -> str:

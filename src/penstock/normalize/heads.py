@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.normalize.learn import Learned, learn
@@ -71,10 +72,11 @@ def _spread(names: Sequence[str]) -> list[str]:
     return [names[int(step * index)] for index in range(MOST_FILES)]
 
 
-def _texts(store: FileStorage, name: str, *, rows: int, size: int) -> Iterator[str]:
+def _texts(store: FileStorage, name: str, *, rows: int, size: int) -> Iterator[bytes]:
     with store.open(name) as stream:
         for batch in pq.ParquetFile(stream).iter_batches(batch_size=_BATCH, columns=["row"]):
-            for text in batch.column(0):
+            # As bytes: what is no UTF-8 is no JSON either, and no reason to stop.
+            for text in batch.column(0).cast(pa.binary()):
                 if not rows or size <= 0:
                     return
                 found = text.as_py()

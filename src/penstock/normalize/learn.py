@@ -218,7 +218,8 @@ def read(value: Any) -> tuple[Form, Any]:
 
 def _read_tagged(tag: str, value: Any) -> tuple[Form, Any]:
     if tag == tags.WEI:
-        return ("tagged wei", int(value)) if abs(value) < _TOO_WIDE else ("tagged text", format(value, "f"))
+        fits = -_TOO_WIDE < value < _TOO_WIDE
+        return ("tagged wei", int(value)) if fits else ("tagged text", format(value, "f"))
     if tag == tags.DECIMAL and not fits_decimal(value):
         return "tagged text", value
     return _TAGGED.get(tag, "tagged text"), value

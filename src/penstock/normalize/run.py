@@ -266,7 +266,7 @@ def _shape(work: _Work, texts: DataFrame, decision: Decision, learned: Learned, 
     doubtful = doubts(decision, dataset)
 
     def check(corrupt: str) -> Check:
-        if is_all:
+        if is_all and not learned.unreadable:
             return Check(odd=has_unfit(doubtful, row="row", corrupt=corrupt))
         return is_odd(
             dataset,
@@ -276,6 +276,7 @@ def _shape(work: _Work, texts: DataFrame, decision: Decision, learned: Learned, 
             text="text",
             row="row",
             corrupt=corrupt,
+            has_strangers=learned.unreadable > 0,
         )
 
     rows = parse_rows(texts, dataset, check, refused_rows(decision, dataset)).select("id", "raw", "row")

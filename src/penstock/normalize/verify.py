@@ -64,17 +64,20 @@ def is_odd(
     text: str,
     row: str,
     corrupt: str,
+    has_strangers: bool = False,
 ) -> Check:
     """Whether a row holds anything that the dataset does not keep as what it is.
 
-    `is_whole` says of an object or a list whether it is kept as JSON.
+    `is_whole` says of an object or a list whether it is kept as JSON. Where texts were seen that are no JSON,
+    `has_strangers`, each text is parsed once more, by a parser that takes nothing else.
     """
     counter = _Counter(forms, is_whole)
     terms = list(counter.tally(dataset.root, row))
     # Not one sum: a method that is too large is not compiled, see `rarely`.
     sums = [_sum(terms[start : start + _TERMS]) for start in range(0, len(terms), _TERMS)] or ["0"]
     tally = " + ".join(f"`_tally{number}`" for number in range(len(sums)))
-    unknown = (f"{corrupt} IS NOT NULL", *(unfit(doubt, row) for doubt in doubts))
+    strange = (_is_no_document(text),) if has_strangers else ()
+    unknown = (*strange, f"{corrupt} IS NOT NULL", *(unfit(doubt, row) for doubt in doubts))
     return Check(
         measures=(
             f"{_count(text, _KEY)} AS {_KEYS}",
@@ -82,6 +85,15 @@ def is_odd(
         ),
         odd=either((*unknown, counter.mismatch(dataset.root, row, text, f"({tally})"))),
     )
+
+
+def _is_no_document(text: str) -> str:
+    """Whether it is anything but one object of JSON: parsers overlook what stands behind the first value."""
+    # In a list nothing is overlooked, and no key is taken twice.
+    listed = f"try_parse_json(concat('[', {text}, ']'))"
+    found = f"schema_of_variant({listed})"
+    one = f"try_variant_get({listed}, '$[1]', 'variant') IS NULL"
+    return f"(NOT is_valid_utf8({text}) OR NOT coalesce({found} LIKE 'ARRAY<OBJECT%' AND {one}, false))"
 
 
 class _Counter:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _BLANKS: Final = literal("^[\\s]+|[\\s]+$")
 _WHOLE: Final = literal(r"^[+-]?[0-9]+(_[0-9]+)*$")
+_HEX_DIGITS: Final = 32
 _HEX: Final = literal(r"^0x[0-9a-fA-F]+$")
 _NUMBER: Final = literal(
     r"^[+-]?([0-9]+(_[0-9]+)*([.]([0-9]+(_[0-9]+)*)?)?|[.][0-9]+(_[0-9]+)*)([eE][+-]?[0-9]+)?$"
@@ -98,10 +99,16 @@ def _trimmed(text: str) -> str:
 
 
 def _from_hex(text: str) -> str:
-    digits = f"regexp_replace(substring({text}, 3), '^0+(?=.)', '')"
+    digits = f"lpad(regexp_replace(substring({text}, 3), '^0+(?=.)', ''), {_HEX_DIGITS}, '0')"
+    # 64 bits at a time.
+    high, low = (
+        f"CAST(conv({part}, 16, 10) AS DECIMAL(38,0))"
+        for part in (f"left({digits}, {_HEX_DIGITS - 16})", f"right({digits}, 16)")
+    )
+    value = f"try_add(try_multiply({high}, CAST({2**64} AS DECIMAL(38,0))), {low})"
     return (
-        f"CASE WHEN {text} RLIKE {_HEX} AND length({digits}) <= 16"
-        f" THEN CAST(conv({digits}, 16, 10) AS DECIMAL(38,0)) END"
+        f"CASE WHEN {text} RLIKE {_HEX} AND length(regexp_replace(substring({text}, 3), '^0+', ''))"
+        f" <= {_HEX_DIGITS} THEN CAST({value} AS DECIMAL(38,0)) END"
     )
 
 
@@ -114,12 +121,15 @@ def _bigint_from_text(text: str) -> str:
 
 
 def _bigint_from_double(value: str) -> str:
-    return f"CASE WHEN {value} = floor({value}) THEN try_cast({value} AS BIGINT) END"
+    # The largest of 64 bits is no double; what is beyond it would be taken for it.
+    inside = f"{value} >= -{2.0**63} AND {value} < {2.0**63}"
+    return f"CASE WHEN {value} = floor({value}) AND {inside} THEN try_cast({value} AS BIGINT) END"
 
 
 def _bigint_from_decimal(text: str) -> str:
     number = f"CAST({text} AS DECIMAL(38,9))"
-    return f"CASE WHEN {number} = floor({number}) THEN try_cast({number} AS BIGINT) END"
+    # Not by comparing with its floor: for that both are rounded to a scale they have in common.
+    return f"CASE WHEN {number} % 1 = 0 THEN try_cast({number} AS BIGINT) END"
 
 
 def _number_text(text: str) -> str:
@@ -163,7 +173,7 @@ def _exactly(text: str, sql_type: str, *, places: int) -> str:
     """A number as a decimal type, unless digits would be rounded away."""
     decimal = f"try_cast({text} AS {sql_type})"
     finer = f"try_cast({text} AS {_FINER})"
-    is_tiny = f"({finer} = 0 AND try_cast({text} AS DOUBLE) != 0)"
+    is_tiny = f"coalesce({finer} = 0 AND try_cast({text} AS DOUBLE) != 0, false)"
     # Past 20 whole digits there is no finer type to compare with, and the text itself must tell.
     written = literal(rf"^[+-]?[0-9.]+([eE][+]?[0-9]+|(?<![.][0-9]{{{places + 1},99}}))$")
     held = f"CAST({decimal} AS {_FINER})"
@@ -310,7 +320,8 @@ def _json_from_text(text: str) -> str:
     listed = f"try_parse_json(concat('[', {text}, ']'))"
     one = f"try_variant_get({listed}, '$[0]', 'variant') IS NOT NULL"
     two = f"try_variant_get({listed}, '$[1]', 'variant') IS NOT NULL"
-    return f"CASE WHEN {one} AND NOT {two} THEN {text} END"
+    beyond = f"({text} RLIKE '[0-9][eE][+]?[0-9]{{3}}' AND contains(to_json({listed}), 'Infinity'))"
+    return f"CASE WHEN {one} AND NOT {two} AND NOT {beyond} THEN {text} END"
 
 
 def _text_from_double(value: str) -> str:

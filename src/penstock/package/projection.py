@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock.package.conversions import converted
 from penstock.package.picking import Picked, Stored, picked
-from penstock.package.sql import literal, quoted, variant_path
+from penstock.package.sql import inside_variant, literal, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ class Access:
 
     def sql_of(self, value: str) -> str:
         """What stands inside a VARIANT, or the value itself."""
-        return f"try_variant_get({value}, {variant_path(self.inside)}, 'variant')" if self.inside else value
+        return inside_variant(value, self.inside, "variant") if self.inside else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,8 +212,7 @@ def elements_at(at: Access, stored: Stored | None, *, row: str = "row") -> str:
     """SQL for the elements of a list; `stored` is None where they stand in an array."""
     if stored is None:
         return at.sql(row)
-    where = variant_path(at.inside) if at.inside else "'$'"
-    return f"try_variant_get({quoted(row, *at.path)}, {where}, 'array<variant>')"
+    return inside_variant(quoted(row, *at.path), at.inside, "array<variant>")
 
 
 def _child_id(table: str) -> str:

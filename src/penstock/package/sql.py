@@ -30,10 +30,18 @@ def literal(text: str) -> str:
     return exp.Literal.string(text).sql(dialect=_DIALECT)
 
 
-def variant_path(keys: Sequence[str]) -> str:
-    r"""The path to a value inside a VARIANT, as a text of SQL.
+def inside_variant(value: str, keys: Sequence[str], kind: str) -> str:
+    r"""What stands under these keys inside a VARIANT, as a value of this type.
 
-    >>> variant_path(("a", "odd key"))
-    '\'$["a"]["odd key"]\''
+    >>> inside_variant("v", ("a", "odd key"), "variant")
+    'try_variant_get(v, \'$["a"]["odd key"]\', \'variant\')'
     """
-    return literal("$" + "".join(f'["{key}"]' if '"' not in key else f"['{key}']" for key in keys))
+    path = "$"
+    for key in keys:
+        if '"' in key and "'" in key:
+            # There is no way to write such a key in a path.
+            fields = f"try_variant_get({value}, {literal(path)}, 'map<string,variant>')"
+            value, path = f"try_element_at({fields}, {literal(key)})", "$"
+        else:
+            path += f'["{key}"]' if '"' not in key else f"['{key}']"
+    return f"try_variant_get({value}, {literal(path)}, {literal(kind)})"

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from penstock.normalize.stored import Dataset
 
 # Spark stops at 20 million characters in one text unless told otherwise.
-_OPTIONS: Final = {"maxStringLen": str(2**31 - 1), "maxNestingDepth": "1000", "mode": "PERMISSIVE"}
+_OPTIONS: Final = {
+    "maxStringLen": str(2**31 - 1),
+    "maxNestingDepth": "1000",
+    "mode": "PERMISSIVE",
+    "allowSingleQuotes": "false",
+    "allowNonNumericNumbers": "false",
+}
 _CORRUPT: Final = "_corrupt"
 
 
