@@ -13,18 +13,21 @@ from pyspark.sql.types import BooleanType, StructType
 
 from penstock.errors import InternalError
 from penstock.interfaces.columns import NO_COLUMN
-from penstock.normalize.aside import quarantined
+from penstock.normalize.aside import quarantined, rows_aside
 from penstock.normalize.heads import number_of, read_head
 from penstock.normalize.jobs import Part, add_jobs, normalized_document
 from penstock.normalize.known import terms_of, with_declared, with_root
 from penstock.normalize.learn import learn
 from penstock.normalize.leftover import count_unfit, has_unfit
-from penstock.normalize.plan import doubts, keeps_whole, plan_tables, refused, refused_rows, strict_fractions
+from penstock.normalize.plan import doubts, keeps_whole, plan_tables, strict_fractions
 from penstock.normalize.readings import Reading, readings_of
+from penstock.normalize.refusals import refused, refused_nested, refused_rows
 from penstock.normalize.report import NormalizeInfo, Reject, joined_reports, root_report
-from penstock.normalize.steps import fit_rows, parse_rows, stamp_rows
+from penstock.normalize.rowids import Hashing, hashing_of, typed_content
+from penstock.normalize.settings import NormalizeConfiguration
+from penstock.normalize.steps import fit_rows, identify_rows, parse_rows, stamp_rows
 from penstock.normalize.stored import dataset_of
-from penstock.normalize.typed import typed_files, with_digits
+from penstock.normalize.typed import typed_files, with_digits, with_kept
 from penstock.normalize.verify import is_odd
 from penstock.package import DataFolder, Package, TableEntry
 from penstock.package.extracted import Extracted
@@ -72,6 +75,7 @@ class _Work:
     naming: NamingConvention
     table_extras: Mapping[str, Any]
     folders: Iterator[str]
+    quarantine: bool
 
     def address(self, folder: str) -> str:
         return spark_path(f"{self.package.path}/{folder}")
@@ -105,6 +109,7 @@ def normalize(
     spark: SparkSession,
     naming: NamingConvention,
     table_extras: Mapping[str, Any],
+    settings: NormalizeConfiguration | None = None,
 ) -> Normalized:
     """Give every extracted table its final shape, and its nested tables.
 
@@ -113,15 +118,16 @@ def normalize(
     started = time.monotonic()
     attempt = uuid.uuid4().hex[:12]
     folders = (f"data/normalized/{attempt}/{number:05d}" for number in count())
+    extracted = Extracted.from_dict(package.extracted())
     work = _Work(
         package=package,
         spark=spark,
-        terms=terms_of(naming),
+        terms=terms_of(naming, extracted.contract),
         naming=naming,
         table_extras=table_extras,
         folders=folders,
+        quarantine=(settings or NormalizeConfiguration()).quarantine,
     )
-    extracted = Extracted.from_dict(package.extracted())
     stored = with_declared(schema.stored, extracted)
     roots: dict[str, list[Part]] = {}
     for readings in readings_of(extracted.tables).values():
@@ -157,7 +163,8 @@ def _read_rows(work: _Work, reading: Reading, table: str, stored: StoredSchema) 
     shaped: list[_Shaped] = []
     decision = decide(stored, table, learned.evidence, work.terms).check()
     for number in range(_MOST_ROUNDS):
-        shaped.append(_shape(work, texts, decision, learned, is_all=is_all))
+        rows = identify_rows(texts, hashing_of(decision, work.naming))
+        shaped.append(_shape(work, rows, decision, learned, is_all=is_all))
         if not number:
             _check_count(reading, shaped[0])
         if not shaped[-1].odd:
@@ -179,12 +186,7 @@ def _read_rows(work: _Work, reading: Reading, table: str, stored: StoredSchema) 
         part = _part(decision, one, stored, table)
         report = replace(part.report, rows_in=one.rows - one.odd + left, rejects=rejects, put_aside=left)
         yield _Outcome(root=table, part=replace(part, report=report), schema=decision.schema)
-    after = decision.schema
-    for one in shaped:
-        if one.refused or (one.odd and one is shaped[-1]):
-            outcome = _put_aside(work, one, reading, after, with_odd=one is shaped[-1])
-            after = outcome.schema
-            yield outcome
+    yield from _put_aside(work, shaped, reading, decision)
 
 
 def _look_at(rest: DataFrame, reading: Reading, *, most: int) -> list[Learned]:
@@ -235,25 +237,31 @@ def _part(decision: Decision, shaped: _Shaped, stored: StoredSchema, table: str)
 def _read_typed(work: _Work, reading: Reading, table: str, stored: StoredSchema) -> Iterator[_Outcome]:
     """Shape rows whose types are known before anybody looks at them."""
     columns = reading.columns or {}
-    files = typed_files(columns, rows=reading.rows)
+    keep = stored.tables[table].extras.get("x-nested") == "keep"
+    files = typed_files(columns, rows=reading.rows, keep=keep)
     decision = decide(stored, table, files.evidence, work.terms).check()
-    decision = with_digits(decision, files.digits, work.naming)
+    decision = with_kept(with_digits(decision, files.digits, work.naming), files.kept)
     whole = typed_files(
-        columns, rows=reading.rows, is_whole=lambda path, form: keeps_whole(decision, path, form)
+        columns,
+        rows=reading.rows,
+        is_whole=lambda path, form: keeps_whole(decision, path, form),
+        keep=keep,
     )
     known = StructType.fromJson(thaw(columns))
     held = known if known.fields else StructType().add(NO_COLUMN, BooleanType())
-    rows = fit_rows(work.spark.read.schema(held).parquet(*_addresses(work, reading)), whole.dataset, columns)
-    folder = next(work.folders)
-    stamped = stamp_rows(rows, load_id=work.package.load_id).select("id", "raw", "row")
-    seen, counts = observed(stamped)
-    seen.write.mode("overwrite").parquet(work.address(folder))
-    counted = counts.rows()
-    shaped = _Shaped(
-        folder=folder, dataset=whole.dataset, rows=reading.rows if counted is None else counted, odd=0
-    )
+    there = work.spark.read.schema(held).parquet(*_addresses(work, reading))
+    rows = fit_rows(there, whole.dataset, columns, refused_rows(decision, whole.dataset))
+    stamped = stamp_rows(rows, load_id=work.package.load_id)
+    content = typed_content(decision, whole.dataset, work.naming)
+    if content is not None:
+        stamped = identify_rows(stamped.withColumn("text", F.expr(content)), Hashing())
+    shaped = _written(work, stamped.select("id", "raw", "row"), whole.dataset)
     _check_count(reading, shaped)
-    yield _Outcome(root=table, part=_part(decision, shaped, stored, table), schema=decision.schema)
+    part = _part(decision, shaped, stored, table)
+    rejects = _counted_rejects(work, shaped, decision) if decision.refusals else ()
+    report = replace(part.report, rejects=rejects)
+    yield _Outcome(root=table, part=replace(part, report=report), schema=decision.schema)
+    yield from _put_aside(work, [shaped], reading, decision)
 
 
 def _shape(work: _Work, texts: DataFrame, decision: Decision, learned: Learned, *, is_all: bool) -> _Shaped:
@@ -280,6 +288,11 @@ def _shape(work: _Work, texts: DataFrame, decision: Decision, learned: Learned, 
         )
 
     rows = parse_rows(texts, dataset, odd, refused_rows(decision, dataset)).select("id", "raw", "row")
+    return _written(work, rows, dataset)
+
+
+def _written(work: _Work, rows: DataFrame, dataset: Dataset) -> _Shaped:
+    """Write a nested dataset, and count what is in it."""
     folder = next(work.folders)
     written, counts = observed(rows, {_ODD: F.count_if(F.expr(_IS_ODD)), _REFUSED: F.count("raw.rule")})
     written.write.mode("overwrite").parquet(work.address(folder))
@@ -294,18 +307,26 @@ def _shape(work: _Work, texts: DataFrame, decision: Decision, learned: Learned, 
 
 
 def _put_aside(
-    work: _Work, shaped: _Shaped, reading: Reading, stored: StoredSchema, *, with_odd: bool
-) -> _Outcome:
+    work: _Work, shaped: list[_Shaped], reading: Reading, decision: Decision
+) -> Iterator[_Outcome]:
     """Write rows that are refused, or that nothing could be made of, to the table of rows put aside."""
-    aside = quarantined(stored, reading.table, work.terms, work.table_extras)
-    rest = work.spark.read.schema(shaped.dataset.columns).parquet(work.address(shaped.folder))
-    chosen = rest.where("raw IS NOT NULL" if with_odd else "raw.rule IS NOT NULL")
-    folder = next(work.folders)
-    chosen.selectExpr("id", *aside.select).write.mode("overwrite").parquet(work.address(folder))
-    rows = shaped.refused + (shaped.odd if with_odd else 0)
-    there = _Shaped(folder=folder, dataset=aside.dataset, rows=rows, odd=0)
-    part = _part(aside.decision, there, stored, aside.table)
-    return _Outcome(root=aside.table, part=part, schema=aside.decision.schema)
+    after = decision.schema
+    for one in shaped if work.quarantine else ():
+        with_odd = one is shaped[-1]
+        if not (one.refused or (one.odd and with_odd) or refused_nested(decision, one.dataset)):
+            continue
+        aside = quarantined(after, reading.table, work.terms, work.table_extras)
+        nested = work.spark.read.schema(one.dataset.columns).parquet(work.address(one.folder))
+        folder = next(work.folders)
+        rows = rows_aside(nested, aside, decision, one.dataset, with_odd=with_odd)
+        rows.write.mode("overwrite").parquet(work.address(folder))
+        # A union has no one place to count at; there are few such rows.
+        written = work.spark.read.schema(aside.dataset.columns).parquet(work.address(folder)).count()
+        if written:
+            there = _Shaped(folder=folder, dataset=aside.dataset, rows=written, odd=0)
+            part = _part(aside.decision, there, after, aside.table)
+            after = aside.decision.schema
+            yield _Outcome(root=aside.table, part=part, schema=after)
 
 
 def _check_count(reading: Reading, shaped: _Shaped) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from penstock.extract.plan import OnError
     from penstock.extract.report import ExtractInfo
     from penstock.interfaces import Flow
+    from penstock.interfaces.hints import NestedValues
     from penstock.interfaces.progress import Collector
     from penstock.load.report import LoadInfo
     from penstock.pipeline.target import Target
@@ -77,6 +78,7 @@ class Pipeline:
         schema: Schema | None = None,
         table_format: Any = None,
         schema_contract: Any = None,
+        nested: NestedValues | None = None,
         on_error: OnError | None = None,
         commit_interval: float | timedelta | None = None,
     ) -> LoadInfo:
@@ -87,6 +89,9 @@ class Pipeline:
         Nested dicts are flattened into columns, nested lists become tables of their own. `table_name` is
         needed where the data has no name. The hints are those of every resource, over what they say
         themselves. Without data only what is pending is finished.
+
+        `schema_contract` counts before those of sources and resources, for all tables of this run.
+        `nested="keep"` leaves structs, lists and maps of frames what they are.
 
         With `on_error="continue"` a resource that raises is left out of the load, and told in the result.
         With `commit_interval`, in seconds, what has come so far is loaded every so often while extraction
@@ -107,6 +112,7 @@ class Pipeline:
                     primary_key=primary_key,
                     table_format=table_format,
                     schema_contract=schema_contract,
+                    nested=nested,
                 )
             self._check_dispositions(flows)
             extraction = extraction_of(self.pipeline_name, on_error=on_error, commit_interval=commit_interval)
@@ -125,6 +131,7 @@ class Pipeline:
         workers: int | None = None,
         table_format: Any = None,
         schema_contract: Any = None,
+        nested: NestedValues | None = None,
         on_error: OnError | None = None,
     ) -> ExtractInfo:
         """Extract `data` into a package, and leave it for the next `run` to normalize and load.
@@ -143,6 +150,7 @@ class Pipeline:
                 primary_key=primary_key,
                 table_format=table_format,
                 schema_contract=schema_contract,
+                nested=nested,
             )
             extraction = extraction_of(
                 self.pipeline_name,

@@ -17,6 +17,7 @@ from penstock.load.run import Into, finish, load
 from penstock.load.settings import LoaderConfiguration
 from penstock.load.worker import Opener
 from penstock.normalize.run import normalize
+from penstock.normalize.settings import NormalizeConfiguration
 from penstock.package import Manifest, Package
 from penstock.package.extracted import Extracted
 from penstock.package.trust import require_trust
@@ -175,6 +176,7 @@ class Runner:
                 spark=spark,
                 naming=self._site.naming(schema),
                 table_extras={"table_format": table_format} if table_format else {},
+                settings=self._site.settings(NormalizeConfiguration, "normalize"),
             )
         self._took("normalize", started)
         manifest = Manifest(
