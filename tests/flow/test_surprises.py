@@ -56,6 +56,11 @@ def test_late_surprises_are_all_found_and_placed(spark: SparkSession, location: 
         "items__name": 1,
         "items__tags__list": 1,
     }
+    assert pipeline.last_trace is not None
+    told = pipeline.last_trace.last_normalize_info
+    assert told is not None
+    assert told.row_counts == counts
+    assert "new table items__name: value text" in str(told)
     late = dataset["items"].spark().where("id IS NULL OR id = -1").collect()
     found = Counter(
         (name, str(row[name]))
@@ -109,6 +114,10 @@ def test_refused_rows_are_kept_aside_and_counted(spark: SparkSession, location: 
 
     dataset = pipeline.dataset()
     assert sorted(map(str, (row["id"] for row in dataset["things"].spark().collect()))) == ["1", "2", "None"]
+    assert pipeline.last_trace is not None
+    told = str(pipeline.last_trace)
+    assert "1 row of things left out: there is no column new, such as 'x'" in told
+    assert "1 value of things left out: text does not fit id, such as 'no number'" in told
     (aside,) = dataset["_dlt_quarantine"].spark().collect()
     assert (aside["table_name"], aside["path"], aside["rule"]) == (
         "things",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +15,7 @@ from penstock.errors import InternalError
 from penstock.interfaces.columns import NO_COLUMN
 from penstock.normalize.aside import quarantined, rows_aside
 from penstock.normalize.heads import number_of, read_head
-from penstock.normalize.jobs import Part, add_jobs, normalized_document
+from penstock.normalize.jobs import Part, add_jobs, normalized_document, written_bytes
 from penstock.normalize.known import terms_of, with_declared, with_root
 from penstock.normalize.learn import learn
 from penstock.normalize.leftover import count_unfit, has_unfit
@@ -25,7 +25,9 @@ from penstock.normalize.refusals import refused, refused_nested, refused_rows
 from penstock.normalize.report import NormalizeInfo, Reject, joined_reports, root_report
 from penstock.normalize.rowids import Hashing, hashing_of, typed_content
 from penstock.normalize.settings import NormalizeConfiguration
+from penstock.normalize.sizes import list_sizes, nested_counts
 from penstock.normalize.steps import fit_rows, identify_rows, parse_rows, stamp_rows
+from penstock.normalize.stopwatch import Stopwatch
 from penstock.normalize.stored import dataset_of
 from penstock.normalize.typed import typed_files, with_digits, with_kept
 from penstock.normalize.verify import is_odd
@@ -76,6 +78,7 @@ class _Work:
     table_extras: Mapping[str, Any]
     folders: Iterator[str]
     quarantine: bool
+    clock: Stopwatch
 
     def address(self, folder: str) -> str:
         return spark_path(f"{self.package.path}/{folder}")
@@ -91,6 +94,8 @@ class _Shaped:
     odd: int
     refused: int = 0
     """Root rows that the contract refuses."""
+    sizes: Mapping[Path, int] = field(default_factory=dict)
+    """How many elements the lists have that stand in no other list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +132,7 @@ def normalize(
         table_extras=table_extras,
         folders=folders,
         quarantine=(settings or NormalizeConfiguration()).quarantine,
+        clock=Stopwatch(),
     )
     stored = with_declared(schema.stored, extracted)
     roots: dict[str, list[Part]] = {}
@@ -143,7 +149,8 @@ def normalize(
     seen = [plan.table.name for parts in roots.values() for part in parts for plan in part.plans]
     after.update(stored.with_tables(stored.tables[name].with_seen_data() for name in dict.fromkeys(seen)))
     # Without a single row there is no folder: such a package brings nothing but state.
-    described = _describe_folders(package, f"data/normalized/{attempt}", spark) if roots else {}
+    with work.clock("describe"):
+        described = _describe_folders(package, f"data/normalized/{attempt}", spark) if roots else {}
     entries = [entry for parts in roots.values() for entry in add_jobs(package, parts, described, attempt)]
     package.save_schema(dict(after.to_dict()))
     package.mark_normalized(normalized_document(entries, described))
@@ -151,13 +158,17 @@ def normalize(
         load_id=package.load_id,
         roots=tuple(joined_reports([part.report for part in parts]) for parts in roots.values()),
         seconds=time.monotonic() - started,
+        steps=work.clock.steps(written_bytes(roots, described)),
+        bytes_in=sum(table.bytes for table in extracted.tables),
+        bytes_out=sum(folder.bytes or 0 for folder in described.values()),
     )
     return Normalized(tables=tuple(entries), folders=tuple(described.values()), schema=after, info=info)
 
 
 def _read_rows(work: _Work, reading: Reading, table: str, stored: StoredSchema) -> Iterator[_Outcome]:
     """Shape rows of JSON by what their first ones are like; rows that are not like that in another round."""
-    head = read_head(work.package.store, reading.folders, rows=reading.rows)
+    with work.clock("learn"):
+        head = read_head(work.package.store, reading.folders, rows=reading.rows)
     learned, is_all = head.learned, head.is_all
     texts = stamp_rows(_texts(work, reading), load_id=work.package.load_id)
     shaped: list[_Shaped] = []
@@ -171,7 +182,8 @@ def _read_rows(work: _Work, reading: Reading, table: str, stored: StoredSchema) 
             break
         rest = work.spark.read.schema(shaped[-1].dataset.columns).parquet(work.address(shaped[-1].folder))
         rest = rest.where(_IS_ODD).select("id", "raw.text", "raw.file", "raw.position")
-        more = _look_at(rest, reading, most=_MOST_LOOKED_AT << number)
+        with work.clock("look again"):
+            more = _look_at(rest, reading, most=_MOST_LOOKED_AT << number)
         known, learned = learned, learned.joined(*more)
         if learned.knows_no_more_than(known):
             break
@@ -221,7 +233,8 @@ def _counted_rejects(work: _Work, shaped: _Shaped, decision: Decision) -> tuple[
         return ()
     nested = work.spark.read.schema(shaped.dataset.columns).parquet(work.address(shaped.folder))
     sums = [F.expr(count_unfit(doubt, "row")).alias(f"n{index}") for index, (_, doubt) in enumerate(found)]
-    counts = nested.where("raw IS NULL").agg(*sums).collect()[0]
+    with work.clock("count"):
+        counts = nested.where("raw IS NULL").agg(*sums).collect()[0]
     counted = [replace(refusal, count=counts[index] or 0) for index, (refusal, _) in enumerate(found)]
     return _rejects(replace(decision, refusals=tuple(one for one in counted if one.count)))
 
@@ -230,7 +243,8 @@ def _part(decision: Decision, shaped: _Shaped, stored: StoredSchema, table: str)
     plans = plan_tables(decision, shaped.dataset, is_partial=shaped.odd + shaped.refused > 0)
     is_counted = all(one.mode == "discard_value" for one in decision.refusals)
     rows = shaped.rows - shaped.odd - shaped.refused if is_counted else None
-    report = root_report(table, plans, stored, rows_in=shaped.rows, rows_out=rows)
+    nested = nested_counts(plans, decision.tables, shaped.sizes)
+    report = root_report(table, plans, stored, rows_in=shaped.rows, rows_out=rows, nested=nested)
     return Part(folder=shaped.folder, plans=plans, columns=shaped.dataset.columns, report=report)
 
 
@@ -294,15 +308,26 @@ def _shape(work: _Work, texts: DataFrame, decision: Decision, learned: Learned, 
 def _written(work: _Work, rows: DataFrame, dataset: Dataset) -> _Shaped:
     """Write a nested dataset, and count what is in it."""
     folder = next(work.folders)
-    written, counts = observed(rows, {_ODD: F.count_if(F.expr(_IS_ODD)), _REFUSED: F.count("raw.rule")})
-    written.write.mode("overwrite").parquet(work.address(folder))
-    found = counts.values()
-    if found is None:
-        again = work.spark.read.schema(dataset.columns).parquet(work.address(folder))
-        sums = {"rows": F.count(F.lit(1)), _ODD: F.count_if(F.expr(_IS_ODD)), _REFUSED: F.count("raw.rule")}
-        found = again.agg(*(column.alias(name) for name, column in sums.items())).collect()[0].asDict()
+    lists = dict(enumerate(list_sizes(dataset).items()))
+    sums = {_ODD: F.count_if(F.expr(_IS_ODD)), _REFUSED: F.count("raw.rule")}
+    sums |= {
+        f"list{n}": F.sum(F.expr(f"CASE WHEN raw IS NULL THEN {size} END")) for n, (_, size) in lists.items()
+    }
+    written, counts = observed(rows, sums)
+    with work.clock("shape"):
+        written.write.mode("overwrite").parquet(work.address(folder))
+        found = counts.values()
+        if found is None:
+            again = work.spark.read.schema(dataset.columns).parquet(work.address(folder))
+            every = {"rows": F.count(F.lit(1)), **sums}
+            found = again.agg(*(column.alias(name) for name, column in every.items())).collect()[0].asDict()
     return _Shaped(
-        folder=folder, dataset=dataset, rows=found["rows"], odd=found[_ODD], refused=found[_REFUSED]
+        folder=folder,
+        dataset=dataset,
+        rows=found["rows"],
+        odd=found[_ODD],
+        refused=found[_REFUSED],
+        sizes={path: found[f"list{n}"] or 0 for n, (path, _) in lists.items()},
     )
 
 
@@ -319,9 +344,10 @@ def _put_aside(
         nested = work.spark.read.schema(one.dataset.columns).parquet(work.address(one.folder))
         folder = next(work.folders)
         rows = rows_aside(nested, aside, decision, one.dataset, with_odd=with_odd)
-        rows.write.mode("overwrite").parquet(work.address(folder))
-        # A union has no one place to count at; there are few such rows.
-        written = work.spark.read.schema(aside.dataset.columns).parquet(work.address(folder)).count()
+        with work.clock("put aside"):
+            rows.write.mode("overwrite").parquet(work.address(folder))
+            # A union has no one place to count at; there are few such rows.
+            written = work.spark.read.schema(aside.dataset.columns).parquet(work.address(folder)).count()
         if written:
             there = _Shaped(folder=folder, dataset=aside.dataset, rows=written, odd=0)
             part = _part(aside.decision, there, after, aside.table)

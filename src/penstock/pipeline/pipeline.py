@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from penstock.config import in_scope
 from penstock.errors import InvalidDatasetName, UsageError
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from penstock.interfaces.progress import Collector
     from penstock.load.report import LoadInfo
     from penstock.pipeline.target import Target
+    from penstock.pipeline.trace import PipelineTrace
     from penstock.schema import Schema
 
 
@@ -59,6 +60,12 @@ class Pipeline:
         self.dataset_name = check_name(dataset_name or pipeline_name, InvalidDatasetName)
         self._spark = spark
         self.collector = collector_of(progress)
+        self._last_trace: PipelineTrace | None = None
+
+    @property
+    def last_trace(self) -> PipelineTrace | None:
+        """What the last run of this object came to, step by step; None before it."""
+        return self._last_trace
 
     @property
     def working_dir(self) -> Path:
@@ -116,7 +123,9 @@ class Pipeline:
                 )
             self._check_dispositions(flows)
             extraction = extraction_of(self.pipeline_name, on_error=on_error, commit_interval=commit_interval)
-            return stages.run(self._target(), flows, spark=self._spark, extraction=extraction)
+            trace = stages.run(self._target(), flows, spark=self._spark, extraction=extraction)
+            self._last_trace = trace
+            return cast("LoadInfo", trace.last_load_info)
 
     def extract(  # noqa: PLR0913 - the arguments are the page's
         self,
