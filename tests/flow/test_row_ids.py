@@ -61,6 +61,18 @@ def test_rows_merged_by_a_key_and_all_below_them_have_ids_of_that_key(
     assert sizes[2]["_dlt_id"] == shake(f"{items['x']['_dlt_id']}_orders__items__sizes_1")
 
 
+def test_rows_without_a_key_are_put_aside(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [*ROWS, {"name": "no key"}, {"Id": None, "name": "null"}]
+    orders = penstock.resource(rows, name="orders", primary_key="Id", write_disposition=UPSERT)
+
+    tables = tables_of(orders, spark, tmp_path)
+
+    assert {row["id"] for row in tables["orders"].collect()} == {1, 2}
+    aside = tables["_dlt_quarantine"].collect()
+    assert {row["raw"] for row in aside} == {'{"name":"no key"}', '{"Id":null,"name":"null"}'}
+    assert {row["rule"] for row in aside} == {"primary_key: discard_row"}
+
+
 def test_rows_with_a_history_have_ids_of_all_that_they_hold(spark: SparkSession, tmp_path: Path) -> None:
     orders = penstock.resource(ROWS, name="orders", write_disposition=HISTORY)
 

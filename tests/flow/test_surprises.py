@@ -202,6 +202,8 @@ def test_refused_rows_of_frames_are_kept_aside_too(
     assert {row["id"] for row in dataset["things"].spark().collect()} == {1, 2}
     (aside,) = dataset["_dlt_quarantine"].spark().collect()
     assert (aside["raw"], aside["reason"]) == ('{"id":3,"new":"x"}', "there is no column new")
+    assert pipeline.last_trace is not None
+    assert "1 row of things left out: there is no column new" in str(pipeline.last_trace)
 
 
 def test_the_contract_of_a_run_counts_before_that_of_a_resource(
@@ -221,3 +223,27 @@ def test_the_contract_of_a_run_counts_before_that_of_a_resource(
 
     dataset = pipeline.dataset()
     assert dataset.row_counts() == {"things": 2, "things__items": 1}, "and nothing is kept aside"
+
+
+def test_what_is_refused_late_in_a_large_table_is_counted_and_kept(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    pipeline = make(location, tmp_path, spark)
+    pipeline.run([{"id": 1, "l": [{"x": 1}]}], table_name="things")
+    late = range(LATE, MANY)
+
+    pipeline.run(
+        (
+            {"id": number, "l": [{"x": 1}]} | ({"new": number} if number in late else {})
+            for number in range(MANY)
+        ),
+        table_name="things",
+        schema_contract={"columns": "discard_row"},
+    )
+
+    kept = {"things": 1 + LATE, "things__l": 1 + LATE, "_dlt_quarantine": len(late)}
+    assert pipeline.dataset().row_counts() == kept
+    assert pipeline.last_trace is not None
+    told = pipeline.last_trace.last_normalize_info
+    assert told is not None
+    assert [(one.column, one.count) for one in told.rejects] == [("new", len(late))]

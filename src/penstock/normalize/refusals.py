@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from penstock.normalize.leftover import count_unfit
 from penstock.normalize.plan import Planner
 from penstock.normalize.stored import Leaf, keyed_type
 from penstock.package.picking import is_present, picked
@@ -16,13 +17,17 @@ from penstock.schema.layout import canonical
 from penstock.schema.path import path_text, split_row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from penstock.normalize.plan import Doubt, Placed
+    from penstock.normalize.rowids import Hashing
     from penstock.normalize.stored import Dataset, Node
     from penstock.package.projection import Level
     from penstock.schema.decision import Decision, Refusal
     from penstock.schema.path import Path
+
+KEYLESS: Final = "primary_key: discard_row"
+"""The rule that refuses rows without a key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +64,35 @@ def refused_rows(decision: Decision, dataset: Dataset) -> list[RefusedRows]:
     ]
 
 
+def left_out(decision: Decision, dataset: Dataset, hashing: Hashing | None) -> list[RefusedRows]:
+    """All root rows that are left out; `hashing` says what their ids are made of."""
+    keyless = keyless_rows(hashing.keys, dataset) if hashing else []
+    return [*refused_rows(decision, dataset), *keyless]
+
+
+def keyless_rows(keys: Mapping[str, Sequence[Sequence[str]]] | None, dataset: Dataset) -> list[RefusedRows]:
+    """Root rows that are to be merged by a key and lack a part of it: all of them would be one row."""
+    return [
+        RefusedRows(
+            condition=f"NOT ({' OR '.join(_present(paths, dataset)) or 'false'})",
+            reason=f"{column} is part of the primary key and has no value",
+            path=path_text(tuple(paths[0])),
+            rule=KEYLESS,
+        )
+        for column, paths in (keys or {}).items()
+    ]
+
+
+def _present(paths: Sequence[Sequence[str]], dataset: Dataset) -> Iterator[str]:
+    for path in paths:
+        try:
+            node, access = dataset.reach(tuple(path))
+        except KeyError:
+            continue
+        stored = node.stored if isinstance(node, Leaf) else "struct"
+        yield f"coalesce({is_present(access.sql(), stored)}, false)"
+
+
 def refused_nested(decision: Decision, dataset: Dataset) -> list[RefusedNested]:
     """Which rows of nested tables are left out; those above them stay."""
     planner = Planner(decision, dataset)
@@ -71,10 +105,23 @@ def refused_nested(decision: Decision, dataset: Dataset) -> list[RefusedNested]:
     return [*(one for one in nested if one.rows), *_tables(planner)]
 
 
-def refused(decision: Decision, dataset: Dataset) -> list[tuple[Refusal, Doubt]]:
-    """What the contract refuses, and where such values stand: those that none of the columns takes."""
+def counts_of(decision: Decision, dataset: Dataset) -> list[tuple[Refusal, str]]:
+    """What the contract refuses, and SQL that counts it in a nested dataset.
+
+    Root rows that are left out say why; else those values count that none of the columns takes.
+    """
     planner = Planner(decision, dataset)
-    return [(refusal, doubt) for refusal in decision.refusals for doubt in _places(planner, refusal)]
+    found: list[tuple[Refusal, str]] = []
+    for refusal in decision.refusals:
+        row, _ = canonical(refusal.path, is_list=refusal.type == "list")
+        if refusal.mode == "discard_row" and not row:
+            said = _refused(refusal, "true")
+            is_said = f"raw.path = {literal(said.path)} AND raw.reason = {literal(said.reason)}"
+            found.append((refusal, f"count_if({is_said})"))
+        else:
+            sums = (count_unfit(place, "row") for place in _places(planner, refusal))
+            found += [(refusal, f"{one} FILTER (WHERE raw IS NULL)") for one in sums]
+    return found
 
 
 def _refused(refusal: Refusal, condition: str) -> RefusedRows:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from penstock.normalize.plan import TablePlan
-    from penstock.schema import Schema, StoredSchema
+    from penstock.schema import Decision, Schema, StoredSchema
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 _STEP = 1000
@@ -58,6 +58,27 @@ class Reject:
         left_out = "row" if self.mode == "discard_row" else "value"
         example = f", such as {self.examples[0]!r}" if self.examples else ""
         return f"{_many(self.count, left_out)} of {self.table} left out: {self.reason}{example}"
+
+
+def rejects_of(decision: Decision) -> tuple[Reject, ...]:
+    """What was refused, where every row was looked at."""
+    return tuple(
+        Reject(
+            table=one.table,
+            column=one.column,
+            mode=one.mode,
+            count=one.count,
+            reason=one.reason,
+            examples=one.examples,
+        )
+        for one in decision.refusals
+    )
+
+
+def keyless_reject(table: str, count: int) -> Reject:
+    """Rows that were to be merged by a key and lacked a part of it."""
+    reason = "a part of the primary key has no value"
+    return Reject(table=table, column=None, mode="discard_row", count=count, reason=reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

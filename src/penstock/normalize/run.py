@@ -18,11 +18,18 @@ from penstock.normalize.heads import number_of, read_head
 from penstock.normalize.jobs import Part, add_jobs, normalized_document, written_bytes
 from penstock.normalize.known import terms_of, with_declared, with_root
 from penstock.normalize.learn import learn
-from penstock.normalize.leftover import count_unfit, has_unfit
+from penstock.normalize.leftover import has_unfit
 from penstock.normalize.plan import doubts, keeps_whole, plan_tables, strict_fractions
 from penstock.normalize.readings import Reading, readings_of
-from penstock.normalize.refusals import refused, refused_nested, refused_rows
-from penstock.normalize.report import NormalizeInfo, Reject, joined_reports, root_report
+from penstock.normalize.refusals import KEYLESS, counts_of, left_out, refused_nested
+from penstock.normalize.report import (
+    NormalizeInfo,
+    Reject,
+    joined_reports,
+    keyless_reject,
+    rejects_of,
+    root_report,
+)
 from penstock.normalize.rowids import Hashing, hashing_of, typed_content
 from penstock.normalize.settings import NormalizeConfiguration
 from penstock.normalize.sizes import list_sizes, nested_counts
@@ -53,7 +60,7 @@ _MOST_ROUNDS: Final = 8
 # Rows that surprised are looked at by the driver; there may be any number of them.
 _MOST_LOOKED_AT: Final = 1_000
 _LONGEST_LOOKED_AT: Final = 100_000
-_ODD, _REFUSED = "odd", "refused"
+_ODD, _REFUSED, _KEYLESS = "odd", "refused", "keyless"
 _IS_ODD: Final = "raw IS NOT NULL AND raw.rule IS NULL"
 
 
@@ -93,7 +100,8 @@ class _Shaped:
     rows: int
     odd: int
     refused: int = 0
-    """Root rows that the contract refuses."""
+    """Root rows that are left out, because the contract refuses them or because they have no key."""
+    keyless: int = 0
     sizes: Mapping[Path, int] = field(default_factory=dict)
     """How many elements the lists have that stand in no other list."""
 
@@ -191,11 +199,12 @@ def _read_rows(work: _Work, reading: Reading, table: str, stored: StoredSchema) 
         decision = decide(stored, table, learned.evidence, work.terms).check()
     is_exact = learned.rows == reading.rows
     for one in shaped:
-        rejects = _rejects(decision) if is_exact and one is shaped[0] else ()
+        rejects = rejects_of(decision) if is_exact and one is shaped[0] else ()
         if decision.refusals and not is_exact:
             rejects = _counted_rejects(work, one, decision)
         left = one.odd if one is shaped[-1] else 0
         part = _part(decision, one, stored, table)
+        rejects = (*part.report.rejects, *rejects)
         report = replace(part.report, rows_in=one.rows - one.odd + left, rejects=rejects, put_aside=left)
         yield _Outcome(root=table, part=replace(part, report=report), schema=decision.schema)
     yield from _put_aside(work, shaped, reading, decision)
@@ -211,32 +220,17 @@ def _look_at(rest: DataFrame, reading: Reading, *, most: int) -> list[Learned]:
     ]
 
 
-def _rejects(decision: Decision) -> tuple[Reject, ...]:
-    """What was refused, where every row was looked at."""
-    return tuple(
-        Reject(
-            table=one.table,
-            column=one.column,
-            mode=one.mode,
-            count=one.count,
-            reason=one.reason,
-            examples=one.examples,
-        )
-        for one in decision.refusals
-    )
-
-
 def _counted_rejects(work: _Work, shaped: _Shaped, decision: Decision) -> tuple[Reject, ...]:
     """What was refused, counted by Spark: there is a job for it only where a contract refuses anything."""
-    found = refused(decision, shaped.dataset)
+    found = counts_of(decision, shaped.dataset)
     if not found:
         return ()
     nested = work.spark.read.schema(shaped.dataset.columns).parquet(work.address(shaped.folder))
-    sums = [F.expr(count_unfit(doubt, "row")).alias(f"n{index}") for index, (_, doubt) in enumerate(found)]
+    sums = [F.expr(counting).alias(f"n{index}") for index, (_, counting) in enumerate(found)]
     with work.clock("count"):
-        counts = nested.where("raw IS NULL").agg(*sums).collect()[0]
+        counts = nested.agg(*sums).collect()[0]
     counted = [replace(refusal, count=counts[index] or 0) for index, (refusal, _) in enumerate(found)]
-    return _rejects(replace(decision, refusals=tuple(one for one in counted if one.count)))
+    return rejects_of(replace(decision, refusals=tuple(one for one in counted if one.count)))
 
 
 def _part(decision: Decision, shaped: _Shaped, stored: StoredSchema, table: str) -> Part:
@@ -245,6 +239,8 @@ def _part(decision: Decision, shaped: _Shaped, stored: StoredSchema, table: str)
     rows = shaped.rows - shaped.odd - shaped.refused if is_counted else None
     nested = nested_counts(plans, decision.tables, shaped.sizes)
     report = root_report(table, plans, stored, rows_in=shaped.rows, rows_out=rows, nested=nested)
+    if shaped.keyless:
+        report = replace(report, rejects=(keyless_reject(table, shaped.keyless),))
     return Part(folder=shaped.folder, plans=plans, columns=shaped.dataset.columns, report=report)
 
 
@@ -264,7 +260,9 @@ def _read_typed(work: _Work, reading: Reading, table: str, stored: StoredSchema)
     known = StructType.fromJson(thaw(columns))
     held = known if known.fields else StructType().add(NO_COLUMN, BooleanType())
     there = work.spark.read.schema(held).parquet(*_addresses(work, reading))
-    rows = fit_rows(there, whole.dataset, columns, refused_rows(decision, whole.dataset))
+    rows = fit_rows(
+        there, whole.dataset, columns, left_out(decision, whole.dataset, hashing_of(decision, work.naming))
+    )
     stamped = stamp_rows(rows, load_id=work.package.load_id)
     content = typed_content(decision, whole.dataset, work.naming)
     if content is not None:
@@ -273,7 +271,7 @@ def _read_typed(work: _Work, reading: Reading, table: str, stored: StoredSchema)
     _check_count(reading, shaped)
     part = _part(decision, shaped, stored, table)
     rejects = _counted_rejects(work, shaped, decision) if decision.refusals else ()
-    report = replace(part.report, rejects=rejects)
+    report = replace(part.report, rejects=(*part.report.rejects, *rejects))
     yield _Outcome(root=table, part=replace(part, report=report), schema=decision.schema)
     yield from _put_aside(work, [shaped], reading, decision)
 
@@ -301,7 +299,8 @@ def _shape(work: _Work, texts: DataFrame, decision: Decision, learned: Learned, 
             corrupt=corrupt,
         )
 
-    rows = parse_rows(texts, dataset, odd, refused_rows(decision, dataset)).select("id", "raw", "row")
+    unwanted = left_out(decision, dataset, hashing_of(decision, work.naming))
+    rows = parse_rows(texts, dataset, odd, unwanted).select("id", "raw", "row")
     return _written(work, rows, dataset)
 
 
@@ -309,7 +308,11 @@ def _written(work: _Work, rows: DataFrame, dataset: Dataset) -> _Shaped:
     """Write a nested dataset, and count what is in it."""
     folder = next(work.folders)
     lists = dict(enumerate(list_sizes(dataset).items()))
-    sums = {_ODD: F.count_if(F.expr(_IS_ODD)), _REFUSED: F.count("raw.rule")}
+    sums = {
+        _ODD: F.count_if(F.expr(_IS_ODD)),
+        _REFUSED: F.count("raw.rule"),
+        _KEYLESS: F.count_if(F.col("raw.rule") == KEYLESS),
+    }
     sums |= {
         f"list{n}": F.sum(F.expr(f"CASE WHEN raw IS NULL THEN {size} END")) for n, (_, size) in lists.items()
     }
@@ -327,6 +330,7 @@ def _written(work: _Work, rows: DataFrame, dataset: Dataset) -> _Shaped:
         rows=found["rows"],
         odd=found[_ODD],
         refused=found[_REFUSED],
+        keyless=found[_KEYLESS],
         sizes={path: found[f"list{n}"] or 0 for n, (path, _) in lists.items()},
     )
 

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import subprocess
+import sys
 from typing import Any
 
 import orjson
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark import cloudpickle
 
 from penstock.package.shake import BREAK, nested_hashes, row_hashes
 
@@ -65,3 +68,27 @@ def test_very_many_parents_are_not_all_remembered() -> None:
 
     expected = shake(f"{shake(b'r2499_t__l_0')}_t__l__m_0".encode())
     assert done.column("_dlt_id").to_pylist()[-1] == expected
+
+
+STRANGER = """
+import sys
+sys.modules["penstock"] = None
+import pyarrow as pa
+from pyspark import cloudpickle
+rows, nested = cloudpickle.loads(bytes.fromhex(sys.stdin.read()))
+(done,) = rows([pa.RecordBatch.from_pydict({"id": ["?"], "text": ['{"a":0.00001}']})])
+(chained,) = nested([pa.RecordBatch.from_pydict({"id": ["r\\x1f1\\x1f0"]})])
+print(done.column("id")[0], chained.column("id")[0])
+"""
+
+
+def test_they_run_where_penstock_is_not() -> None:
+    both = row_hashes(text="text", to="id"), nested_hashes(["t", "t__l"], ["id"])
+    dumps: Any = cloudpickle.dumps
+
+    done = subprocess.run(
+        [sys.executable, "-c", STRANGER], input=dumps(both).hex(), capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [shake(b'{"a":0.00001}'), shake(b"r_t__l_0")]
