@@ -68,9 +68,10 @@ NUMBERS = [
     kept("minus zero", {"v": -0.0}),
     kept("the largest of 64 bits", {"v": 2**63 - 1}),
     kept("one past 64 bits", {"v": 2**63}, {"v": 2**63}),
-    kept("2**64", {"v": 2**64}, {"v": tags.DECIMAL + str(2**64)}),
-    kept("39 digits", {"v": 10**38 + 7}, {"v": tags.DECIMAL + str(10**38 + 7)}),
-    kept("5,000 digits", {"v": 10**4999}, {"v": tags.DECIMAL + "1" + "0" * 4999}),
+    kept("2**64", {"v": 2**64}, {"v": tags.WEI + str(2**64)}),
+    kept("38 digits", {"v": 10**37 + 7}, {"v": tags.WEI + str(10**37 + 7)}),
+    kept("39 digits", {"v": 10**38 + 7}, {"v": tags.WEI + str(10**38 + 7)}),
+    kept("5,000 digits", {"v": 10**4999}, {"v": tags.WEI + "1" + "0" * 4999}),
     kept(
         "a decimal with 50 digits behind the point",
         {"v": Decimal("0." + "1" * 50)},
@@ -129,6 +130,8 @@ SHAPES: list[Kept | PutAside] = [
     kept("a mixed list", {"v": [1, "x", None, {}, [3]]}),
     kept("lists of lists", {"v": [[1], [], [[2]]]}),
     kept("100 levels", deep(100)),
+    kept("900 levels", deep(900)),
+    PutAside(name="1,100 levels", row=deep(1_100), reason="nested"),
     PutAside(name="10,000 levels", row=deep(10_000), reason="nested"),
     kept("10,000 keys", {f"k{number}": number for number in range(10_000)}),
 ]

@@ -315,7 +315,7 @@ def test_nested_values_of_frames_are_kept_as_they_are_where_that_is_said(
 ) -> None:
     pipeline = make(location, tmp_path, spark)
     first = pa.table({"id": [1], "o": [{"Ab": 1, "l": [1.5]}], "l": [[{"x": 1}]]})
-    later = pa.table({"id": [2], "o": [{"Ab": 2, "l": [], "new": "n"}], "l": [None]})
+    later = pa.table({"id": [2], "o": [{"Ab": 2, "l": [2.5], "new": "n"}], "l": [None]})
 
     pipeline.run(first, table_name="things", nested="keep")
     pipeline.run(later, table_name="things")
@@ -324,6 +324,6 @@ def test_nested_values_of_frames_are_kept_as_they_are_where_that_is_said(
     assert pipeline.dataset().row_counts() == {"things": 2}
     assert [row["o"].asDict() for row in found] == [
         {"Ab": 1, "l": [1.5], "new": None},
-        {"Ab": 2, "l": [], "new": "n"},
+        {"Ab": 2, "l": [2.5], "new": "n"},
     ]
     assert found[0]["l"][0].asDict() == {"x": 1}

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import orjson
 
 from penstock.package import tags
-from penstock.schema.convert import LARGEST_BIGINT, SMALLEST_BIGINT
+from penstock.schema.convert import LARGEST_BIGINT, SMALLEST_BIGINT, fits_decimal
 from penstock.schema.evidence import MAX_EXAMPLE_LENGTH, MAX_EXAMPLES, Evidence, merged, walk
 from penstock.schema.look import Look, look
+from penstock.schema.types import MAX_DECIMAL_PRECISION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,10 +23,16 @@ if TYPE_CHECKING:
     from penstock.schema.evidence import Position
     from penstock.schema.path import Path
 
-Form = Literal["bool", "whole", "wide", "fraction", "text", "tagged", "object", "list", "null"]
+Form = Literal[
+    "bool", "whole", "wide", "fraction", "large", "text", "object", "list", "null",
+    "tagged text", "tagged decimal", "tagged timestamp", "tagged date", "tagged time", "tagged binary",
+    "tagged double", "tagged wei",
+]  # fmt: skip
 """What a value is in JSON.
 
-`wide` is a whole number that passes 64 bits, `tagged` a text that stands for a value JSON has no type for.
+`wide` is a whole number that passes 64 bits, `large` a fraction so large that it has no digits behind the
+point: by its size alone nobody tells it from a whole number. Texts that stand for a value JSON has no type
+for are `tagged`.
 """
 
 _READERS: Final[Mapping[str, Callable[[str], Any]]] = {
@@ -40,7 +47,17 @@ _READERS: Final[Mapping[str, Callable[[str], Any]]] = {
     tags.NUMBER: float,
     tags.TEXT: str,
 }
+_TAGGED: Final[Mapping[str, Form]] = {
+    tags.DECIMAL: "tagged decimal",
+    tags.DATETIME: "tagged timestamp",
+    tags.DATE: "tagged date",
+    tags.TIME: "tagged time",
+    tags.BYTES: "tagged binary",
+    tags.NUMBER: "tagged double",
+}
 _NOTHING: Final = frozenset[Form]()
+_EXACT: Final = 2**53
+_TOO_WIDE: Final = 10**MAX_DECIMAL_PRECISION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,18 +149,26 @@ def read(value: Any) -> tuple[Form, Any]:
             return "null", None
         case str():
             if value[:1] in tags.ALL and value:
-                return "tagged", _READERS[value[0]](value[1:])
+                return _read_tagged(value[0], _READERS[value[0]](value[1:]))
             return "text", value
         case bool():
             return "bool", value
         case int():
             return ("whole" if SMALLEST_BIGINT <= value <= LARGEST_BIGINT else "wide"), value
         case float():
-            return "fraction", value
+            return ("large" if abs(value) > _EXACT else "fraction"), value
         case Mapping():
             return "object", value
         case _:
             return "list", value
+
+
+def _read_tagged(tag: str, value: Any) -> tuple[Form, Any]:
+    if tag == tags.WEI:
+        return ("tagged wei", int(value)) if abs(value) < _TOO_WIDE else ("tagged text", format(value, "f"))
+    if tag == tags.DECIMAL and not fits_decimal(value):
+        return "tagged text", value
+    return _TAGGED.get(tag, "tagged text"), value
 
 
 class _Tally:

@@ -172,16 +172,24 @@ def _lists(planner: Planner) -> Iterator[tuple[Refusal, Path, Placed]]:
 
 def _conditions(planner: Planner, refusal: Refusal, row: Path) -> Iterator[str]:
     """SQL that tells the rows that are left out because of it."""
+    if refusal.type == "null" and not split_row(refusal.path)[0]:
+        yield _is_null(planner.dataset, refusal.path)
+        return
     for placed in planner.values[row].values():
-        if (placed.path, placed.kind) != (refusal.path, refusal.type):
-            continue
-        if placed.kind != "null":
+        if (placed.path, placed.kind) == (refusal.path, refusal.type):
             yield from map(is_refused, planner.refusal(placed))
-        elif not row:
-            # In the struct a key without a value is like one that is missing; in the text it is not.
-            key = orjson.dumps(str(refusal.path[-1])).decode()
-            absent = f"NOT {is_present(placed.access.sql(), placed.stored)}"
-            yield f"({absent} AND contains(text, {literal(f'{key}:null')}))"
+
+
+def _is_null(dataset: Dataset, path: Path) -> str:
+    """In the struct a key without a value is like one that is missing; in the text it is not."""
+    key = orjson.dumps(str(path[-1])).decode()
+    said = f"contains(text, {literal(f'{key}:null')})"
+    try:
+        node, access = dataset.reach(path)
+    except KeyError:
+        return said
+    stored = node.stored if isinstance(node, Leaf) else "struct"
+    return f"(NOT {is_present(access.sql(), stored)} AND {said})"
 
 
 def _places(planner: Planner, refusal: Refusal) -> Iterator[Doubt]:

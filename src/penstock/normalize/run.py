@@ -37,7 +37,7 @@ from penstock.normalize.steps import fit_rows, identify_rows, parse_rows, stamp_
 from penstock.normalize.stopwatch import Stopwatch
 from penstock.normalize.stored import dataset_of
 from penstock.normalize.typed import typed_files, with_digits, with_kept
-from penstock.normalize.verify import is_odd
+from penstock.normalize.verify import Check, is_odd
 from penstock.package import DataFolder, Package, TableEntry
 from penstock.package.extracted import Extracted
 from penstock.schema import decide
@@ -282,25 +282,24 @@ def _shape(work: _Work, texts: DataFrame, decision: Decision, learned: Learned, 
     def is_whole(path: Path, form: Form) -> bool:
         return keeps_whole(decision, path, form)
 
-    dataset = dataset_of(learned.forms, is_whole)
+    dataset = dataset_of(learned.forms, is_whole, strict_fractions(decision))
     doubtful = doubts(decision, dataset)
 
-    def odd(corrupt: str) -> str:
+    def check(corrupt: str) -> Check:
         if is_all:
-            return has_unfit(doubtful, row="row", corrupt=corrupt)
+            return Check(odd=has_unfit(doubtful, row="row", corrupt=corrupt))
         return is_odd(
             dataset,
             learned.forms,
             doubtful,
             is_whole=is_whole,
-            strict=strict_fractions(decision),
             text="text",
             row="row",
             corrupt=corrupt,
         )
 
     unwanted = left_out(decision, dataset, hashing_of(decision, work.naming))
-    rows = parse_rows(texts, dataset, odd, unwanted).select("id", "raw", "row")
+    rows = parse_rows(texts, dataset, check, unwanted).select("id", "raw", "row")
     return _written(work, rows, dataset)
 
 

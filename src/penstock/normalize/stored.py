@@ -11,7 +11,7 @@ from penstock.package.sql import quoted
 from penstock.schema.path import EACH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Container, Iterable, Mapping
 
     from penstock.normalize.learn import Form
     from penstock.package.picking import Stored
@@ -49,7 +49,6 @@ _ALONE: Final[Mapping[Form, Stored]] = {
     "whole": "bigint",
     "fraction": "double",
     "text": "text",
-    "tagged": "tagged",
 }
 
 
@@ -125,17 +124,22 @@ class Dataset:
         return node, Access(path=names, inside=inside)
 
 
-def dataset_of(forms: Mapping[Path, frozenset[Form]], is_whole: Callable[[Path, Form], bool]) -> Dataset:
+def dataset_of(
+    forms: Mapping[Path, frozenset[Form]],
+    is_whole: Callable[[Path, Form], bool],
+    strict: Container[Path] = (),
+) -> Dataset:
     """Decide how every path is stored, so that each value can be told from every other.
 
     `is_whole` says of an object or a list whether it is kept as JSON. Values of one form are stored as what
-    they are; of several forms, as VARIANT, with everything below.
+    they are; of several forms, as VARIANT, with everything below. So are the fractions of `strict`: a double
+    does not tell `5.0` from `5`.
     """
     below: dict[Path, list[Path]] = {}
     for path in forms:
         if path:
             below.setdefault(path[:-1], []).append(path)
-    root = _Builder(forms, below, is_whole).node(())
+    root = _Builder(forms, below, is_whole, strict).node(())
     return Dataset(root if isinstance(root, Object) else _EMPTY_OBJECT)
 
 
@@ -144,6 +148,7 @@ class _Builder:
     forms: Mapping[Path, frozenset[Form]]
     below: Mapping[Path, list[Path]]
     is_whole: Callable[[Path, Form], bool]
+    strict: Container[Path]
 
     def node(self, path: Path) -> Node:
         forms = self.forms.get(path, frozenset())
@@ -163,11 +168,11 @@ class _Builder:
                 )
             case ():
                 return Leaf(stored="text", forms=forms)
-            case (form,):
-                return Leaf(stored=_ALONE.get(form, "mixed"), forms=forms)
+            case (form,) if form in _ALONE and not (form == "fraction" and path in self.strict):
+                return Leaf(stored=_ALONE[form], forms=forms)
             case _:
-                stored: Stored = "tagged" if forms == {"text", "tagged"} else "mixed"
-                return Leaf(stored=stored, forms=forms)
+                are_texts = all(form == "text" or form.startswith("tagged") for form in forms)
+                return Leaf(stored="tagged" if are_texts else "mixed", forms=forms)
 
     def _object(self, path: Path) -> Node:
         keys = [one for one in self.below.get(path, ()) if one[-1] != EACH and self.forms[one]]

@@ -8,22 +8,25 @@ parse would.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, cast
 
 from penstock.normalize.leftover import either, unfit
 from penstock.normalize.stored import Leaf, ListOf, Object
 from penstock.package import tags
+from penstock.package.conversions import rarely
 from penstock.package.picking import is_tagged, picked
 from penstock.package.projection import Access
 from penstock.package.sql import literal, quoted
 from penstock.schema.path import EACH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from penstock.normalize.learn import Form
     from penstock.normalize.plan import Doubt
     from penstock.normalize.stored import Dataset, Node
+    from penstock.package.picking import Picked
     from penstock.schema.path import Path
 
     IsWhole = Callable[[Path, Form], bool]
@@ -31,8 +34,24 @@ if TYPE_CHECKING:
 _ONE_KEY: Final = 2**32
 _FAR_OFF: Final = 2**24
 _EXACT: Final = 2**53
+_TAGS: Final[Mapping[Form, str]] = {
+    "tagged timestamp": tags.DATETIME,
+    "tagged date": tags.DATE,
+    "tagged time": tags.TIME,
+    "tagged binary": tags.BYTES,
+}
 _AFTER_LAST: Final = chr(ord(tags.LAST) + 1)
 _KEY, _NULL, _QUOTE, _LIST = '":', '":null', '"', "["
+_KEYS = "`_keys`"
+_TERMS: Final = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """SQL that finds odd rows: `measures` are columns to make first, `odd` is told by them."""
+
+    measures: tuple[str, ...] = ()
+    odd: str
 
 
 def is_odd(
@@ -41,77 +60,101 @@ def is_odd(
     doubts: Iterable[Doubt],
     *,
     is_whole: IsWhole,
-    strict: Container[Path] = (),
     text: str,
     row: str,
     corrupt: str,
-) -> str:
+) -> Check:
     """Whether a row holds anything that the dataset does not keep as what it is.
 
-    `is_whole` says of an object or a list whether it is kept as JSON. At paths of `strict` a fraction is not
-    the same as the whole number of its size.
+    `is_whole` says of an object or a list whether it is kept as JSON.
     """
-    counted = _Counter(forms, is_whole, strict).mismatch(dataset.root, row, _unescaped(text))
-    return either((f"{corrupt} IS NOT NULL", *(unfit(doubt, row) for doubt in doubts), counted))
+    counter = _Counter(forms, is_whole)
+    terms = list(counter.tally(dataset.root, row))
+    # Not one sum: a method that is too large is not compiled, see `rarely`.
+    sums = [_sum(terms[start : start + _TERMS]) for start in range(0, len(terms), _TERMS)] or ["0"]
+    tally = " + ".join(f"`_tally{number}`" for number in range(len(sums)))
+    unknown = (f"{corrupt} IS NOT NULL", *(unfit(doubt, row) for doubt in doubts))
+    return Check(
+        measures=(
+            f"{_count(text, _KEY)} AS {_KEYS}",
+            *(f"{one} AS `_tally{number}`" for number, one in enumerate(sums)),
+        ),
+        odd=either((*unknown, counter.mismatch(dataset.root, row, text, f"({tally})"))),
+    )
 
 
 class _Counter:
     """Counts over a parsed row. `path` runs beside the nodes, for what was seen inside of VARIANTs."""
 
-    def __init__(
-        self, forms: Mapping[Path, frozenset[Form]], is_whole: IsWhole, strict: Container[Path]
-    ) -> None:
-        self.forms, self.is_whole, self.strict = forms, is_whole, strict
+    def __init__(self, forms: Mapping[Path, frozenset[Form]], is_whole: IsWhole) -> None:
+        self.forms, self.is_whole = forms, is_whole
 
-    def mismatch(self, root: Object, row: str, text: str) -> str:
-        """A quick count of bytes, and where it does not agree a careful look."""
-        keys, nulls, quotes = (_count(text, mark) for mark in (_KEY, _NULL, _QUOTE))
-        in_text = f"({keys} - {nulls}) * {_ONE_KEY}L + ({quotes} div 2 - {keys})"
-        quick = f"{in_text} != {self._quick(root, row)}"
-        # Texts may look like punctuation. Without their content nothing does.
+    def mismatch(self, root: Object, row: str, text: str, tally: str) -> str:
+        """A quick count of keys; where it does not agree, or a text may be something else, closer looks.
+
+        A text may look like punctuation, and then there seem to be more keys than there are, never fewer.
+        """
+        nulls = _count(text, _NULL)
+        quick = f"({_KEYS} - {{}}) * {_ONE_KEY}L = {tally}"
+        if _has_documents(root):
+            # A text of JSON is taken for the JSON that stands there otherwise.
+            quick += f" AND NOT contains({text}, '\"[') AND NOT contains({text}, '\"{{{{')"
+        closer = rarely(text, lambda value: self._closer(root, row, value, tally))
+        agree = " ".join(f"WHEN {quick.format(number)} THEN false" for number in (0, nulls))
+        return f"(CASE {agree} ELSE {closer} END)"
+
+    def _closer(self, root: Object, row: str, text: str, tally: str) -> str:
+        """Count the quotes too, so that texts that look like numbers are told from numbers."""
+        plain = _unescaped(text)
+        keys, nulls, quotes = (_count(plain, mark) for mark in (_KEY, _NULL, _QUOTE))
+        agree = (
+            f"{tally} % {_ONE_KEY}L < {_FAR_OFF}L AND {keys} - {nulls} = {tally} div {_ONE_KEY}L"
+            f" AND {quotes} div 2 - {keys} = {self._texts(root, row)}"
+        )
+        careful = rarely(plain, lambda value: self._careful(root, row, value))
+        return f"CASE WHEN {agree} THEN false ELSE {careful} END"
+
+    def _careful(self, root: Object, row: str, text: str) -> str:
+        """Texts may look like punctuation. Without their content nothing does."""
         bare = _bare(text)
         keys, nulls, quotes, lists = (_count(bare, mark) for mark in (_KEY, _NULL, _QUOTE, _LIST))
-        careful = (
+        conditions = (
             f"{keys} - {nulls} != {self._keys(root, row)}",
             f"{quotes} - {keys} != {self._texts(root, row)}",
             f"{lists} != {self._lists(root, row)}",
             *self.surprises(root, row),
         )
-        return f"(CASE WHEN {quick} THEN {either(careful)} ELSE false END)"
+        return either(conditions)
 
-    def _quick(self, node: Node, value: str, path: Path = (), depth: int = 0) -> str:
-        """Keys that have a value and texts, in the two halves of one number: one walk through lists for both.
+    def tally(self, node: Node, value: str, path: Path = (), depth: int = 0) -> Iterator[str]:
+        """Keys that have a value and texts that may be something else, in the two halves of one number.
 
-        What takes a closer look counts as very many.
+        One walk through lists does for both. What takes a careful look counts as very many texts. Gives the
+        terms of a sum.
         """
         match node:
             case Object(fields=fields):
-                each = []
                 for key, (name, child) in fields.items():
                     inner = f"{value}.{quoted(name)}"
-                    each.append(f"CASE WHEN {_is_there(inner, child)} THEN {_ONE_KEY}L ELSE 0L END")
-                    each.append(self._quick(child, inner, (*path, key), depth))
-                return _sum(each)
+                    yield f"CASE WHEN {_is_there(inner, child)} THEN {_ONE_KEY}L ELSE 0L END"
+                    yield from self.tally(child, inner, (*path, key), depth)
             case ListOf(element=element):
-                inner = self._quick(element, f"c{depth}", (*path, EACH), depth + 1)
-                return _folded(value, depth, inner)
+                inner = _sum(self.tally(element, f"c{depth}", (*path, EACH), depth + 1))
+                yield _folded(value, depth, inner)
             case Leaf(stored="text"):
-                looks = (
-                    f"({value} >= '[' AND {value} < {literal(chr(92))})"
-                    f" OR ({value} >= '{tags.FIRST}' AND {value} < '{_AFTER_LAST}')"
-                )
-                return f"CASE WHEN {value} IS NULL THEN 0L WHEN {looks} THEN {_FAR_OFF}L ELSE 1L END"
-            case Leaf(stored="tagged"):
-                looks = f"startswith({value}, '[')"
-                return f"CASE WHEN {value} IS NULL THEN 0L WHEN {looks} THEN {_FAR_OFF}L ELSE 1L END"
+                yield _tally_of_text(value)
+            case Leaf(stored="tagged", forms=forms):
+                known = _is_any_text(value, forms)
+                tally = _tally_of_text(value, may_be_tagged=True)
+                yield f"CASE WHEN {value} IS NULL THEN 0L WHEN {known} THEN {tally} ELSE {_FAR_OFF}L END"
             case Leaf(stored="double"):
-                return f"CASE WHEN {self._is_whole_number(value, path)} THEN {_FAR_OFF}L ELSE 0L END"
-            case Leaf(stored="json"):
-                return f"CASE WHEN {value} IS NULL THEN 0L ELSE {_FAR_OFF}L END"
+                yield f"CASE WHEN {_is_large(value)} THEN {_FAR_OFF}L ELSE 0L END"
+            case Leaf(stored="json") as leaf:
+                yield _tally_of_document(value, leaf)
             case Leaf(stored="mixed", forms=forms):
-                return _quick_variant(value, forms)
+                yield _tally_of_variant(value, forms)
             case _:
-                return "0"
+                return
 
     def surprises(self, node: Node, value: str, path: Path = (), depth: int = 0) -> Iterator[str]:
         """Values that the parser takes although they are not what was seen there."""
@@ -125,8 +168,10 @@ class _Counter:
                     yield f"exists({value}, s{depth} -> {inner})"
             case Leaf(stored="text"):
                 yield f"({value} >= '{tags.FIRST}' AND {value} < '{_AFTER_LAST}')"
+            case Leaf(stored="tagged", forms=forms):
+                yield f"({value} IS NOT NULL AND NOT ({_is_any_text(value, forms)}))"
             case Leaf(stored="double"):
-                yield self._is_whole_number(value, path)
+                yield _is_large(value)
             case Leaf(stored="json"):
                 yield self._is_no_container(node, value)
             case Leaf(stored="mixed"):
@@ -145,11 +190,6 @@ class _Counter:
         known = [f"startswith({value}, '{mark}')" for form, mark in begins.items() if form in leaf.forms]
         return f"NOT ({' OR '.join(known)})"
 
-    def _is_whole_number(self, value: str, path: Path) -> str:
-        """Whether it may have been written without a point, and that makes a difference."""
-        is_whole = f"{value} = floor({value})"
-        return f"({is_whole})" if path in self.strict else f"(abs({value}) > {_EXACT} AND {is_whole})"
-
     def _inside(self, value: str, path: Path, depth: int) -> Iterator[str]:
         """The same for a VARIANT, with all that stands in it and is not kept whole."""
         forms = self.forms.get(path, frozenset())
@@ -162,7 +202,10 @@ class _Counter:
             found = {one: Access(inside=(str(one[-1]),)).sql_of(value) for one in keys}
             for one, inner in found.items():
                 yield from self._inside(inner, one, depth)
-            known = _sum(f"int(coalesce(NOT is_variant_null({inner}), false))" for inner in found.values())
+            # Of NULL it is said that it is no null of JSON.
+            known = _sum(
+                f"int({inner} IS NOT NULL AND NOT is_variant_null({inner}))" for inner in found.values()
+            )
             fields = f"map_values(try_variant_get({value}, '$', 'map<string,variant>'))"
             is_more = f"size(filter({fields}, m -> NOT is_variant_null(m))) != {known}"
             yield f"(CASE WHEN {_is_form(value, 'object')} THEN {is_more} ELSE false END)"
@@ -210,7 +253,7 @@ class _Counter:
                 text = _as_text(value, leaf)
                 if text is None:
                     return f"int(coalesce(schema_of_variant({value}) = 'STRING', false))"
-                return f"coalesce(({_count(text, _QUOTE)} - 2 * {_count(text, _KEY)}) div 2, 0)"
+                return f"coalesce({_count(text, _QUOTE)} - {_count(text, _KEY)}, 0)"
             case _:
                 return "0"
 
@@ -225,32 +268,97 @@ class _Counter:
                 return _sum((f"int({value} IS NOT NULL)", inner))
             case Leaf(stored="json" | "mixed") as leaf:
                 text = _as_text(value, leaf)
-                return f"coalesce({_count(_bare(text), _LIST)}, 0)" if text else "0"
+                return f"coalesce({_count(text, _LIST)}, 0)" if text else "0"
             case _:
                 return "0"
 
 
-def _quick_variant(value: str, forms: frozenset[Form]) -> str:
-    """A value of the types that were seen there, one of them a text; anything else takes a closer look."""
+def _tally_of_text(value: str, *, may_be_tagged: bool = False) -> str:
+    """A number, a boolean or a document is taken for a text; so is a text that has a tag.
+
+    By the first character, from the smallest on, so that few comparisons do.
+    """
+    number = f"CASE WHEN {value} RLIKE '^-?[0-9][0-9.eE+-]*$' THEN 1L ELSE 0L END"
+    word = f"CASE WHEN {value} IN ('true', 'false') THEN 1L ELSE 0L END"
+    steps = [
+        ("-", "0L"),
+        (":", number),
+        ("[", "0L"),
+        (chr(92), f"{_FAR_OFF}L"),
+        ("f", "0L"),
+        ("u", word),
+        ("{", "0L"),
+        ("|", f"{_FAR_OFF}L"),
+    ]
+    if not may_be_tagged:
+        steps += [(tags.FIRST, "0L"), (_AFTER_LAST, f"{_FAR_OFF}L")]
+    cases = " ".join(f"WHEN {value} < {literal(mark)} THEN {tally}" for mark, tally in steps)
+    return f"CASE {cases} ELSE 0L END"
+
+
+def _tally_of_document(value: str, leaf: Leaf) -> str:
+    """The keys in what is kept whole, if it begins as what was seen there."""
+    if leaf.is_hollow:
+        known = f"{value} IN ('{{}}', '[]')"
+    else:
+        marks = {"object": "{", "list": "["}
+        known = " OR ".join(
+            f"startswith({value}, '{mark}')" for form, mark in marks.items() if form in leaf.forms
+        )
+    keys = f"({_count(value, _KEY)} - {_count(value, _NULL)}) * {_ONE_KEY}L"
+    return f"CASE WHEN {value} IS NULL THEN 0L WHEN {known} THEN {keys} ELSE {_FAR_OFF}L END"
+
+
+def _has_documents(node: Node) -> bool:
+    match node:
+        case Object(fields=fields):
+            return any(_has_documents(child) for _, child in fields.values())
+        case ListOf(element=element):
+            return _has_documents(element)
+        case Leaf(stored=stored):
+            return stored == "json"
+
+
+def _tally_of_variant(value: str, forms: frozenset[Form]) -> str:
+    """A value of the types that were seen there; anything else takes a careful look."""
     shown = f"schema_of_variant({value})"
     if forms & {"object", "list", "wide"}:
         return f"CASE WHEN {value} IS NULL THEN 0L ELSE {_FAR_OFF}L END"
     cases = [f"WHEN {value} IS NULL OR is_variant_null({value}) THEN 0L"]
     if "whole" in forms:
         cases.append(f"WHEN {shown} = 'BIGINT' THEN 0L")
-    if "fraction" in forms:
+    if forms & {"fraction", "large"}:
         cases.append(f"WHEN {shown} = 'DOUBLE' OR {shown} RLIKE '^DECIMAL.([0-9]|1[0-8]),' THEN 0L")
     if "bool" in forms:
         cases.append(f"WHEN {shown} = 'BOOLEAN' THEN 0L")
-    if "text" in forms:
-        cases.append(f"WHEN {shown} = 'STRING' AND NOT {_is_tagged_variant(value)} THEN 1L")
-    if "tagged" in forms:
-        cases.append(f"WHEN {shown} = 'STRING' AND {_is_tagged_variant(value)} THEN 1L")
+    known = _is_any_text(f"try_variant_get({value}, '$', 'string')", forms)
+    if known:
+        cases.append(f"WHEN {shown} = 'STRING' AND ({known}) THEN 0L")
     return f"CASE {' '.join(cases)} ELSE {_FAR_OFF}L END"
 
 
-def _is_tagged_variant(value: str) -> str:
-    return is_tagged(f"try_variant_get({value}, '$', 'string')")
+def _is_any_text(text: str, forms: Iterable[Form]) -> str:
+    """Whether a text is of one of these forms."""
+    found = (_is_text(text, form) for form in sorted(forms))
+    return " OR ".join(one for one in found if one)
+
+
+def _is_text(text: str, form: Form) -> str:
+    match form:
+        case "text":
+            return f"NOT {is_tagged(text)}"
+        case "tagged text":
+            return f"({is_tagged(text)} AND {picked(text, 'tagged', 'text')} IS NOT NULL)"
+        case "tagged decimal" | "tagged double" | "tagged wei":
+            kind = cast("Picked", form.removeprefix("tagged "))
+            return f"{picked(text, 'tagged', kind)} IS NOT NULL"
+        case _:
+            return f"startswith({text}, '{_TAGS[form]}')" if form in _TAGS else ""
+
+
+def _is_large(value: str) -> str:
+    """Whether a fraction may have been a whole number that doubles do not hold."""
+    return f"(abs({value}) > {_EXACT})"
 
 
 def _is_there(value: str, node: Node) -> str:
@@ -260,10 +368,10 @@ def _is_there(value: str, node: Node) -> str:
 
 
 def _as_text(value: str, leaf: Leaf) -> str | None:
-    """The JSON text of what is kept whole; None where nothing but single values stand."""
+    """The bare JSON of what is kept whole; None where nothing but single values stand."""
     if leaf.stored == "json":
-        return _unescaped(value)
-    return _unescaped(f"to_json({value})") if leaf.forms & {"object", "list"} else None
+        return _bare(_unescaped(value))
+    return _bare(_unescaped(f"to_json({value})")) if leaf.forms & {"object", "list"} else None
 
 
 def _bare(text: str) -> str:
@@ -272,20 +380,15 @@ def _bare(text: str) -> str:
 
 def _is_form(value: str, form: Form) -> str:
     shown = f"schema_of_variant({value})"
-    tagged = _is_tagged_variant(value)
     wide = f"({picked(value, 'mixed', 'wei')})"
     match form:
-        case "text":
-            return f"({shown} = 'STRING' AND NOT {tagged})"
-        case "tagged":
-            return f"({shown} = 'STRING' AND {tagged})"
         case "bool":
             return f"{shown} = 'BOOLEAN'"
         case "whole":
             return f"{shown} = 'BIGINT'"
         case "wide":
-            return f"{wide} IS NOT NULL"
-        case "fraction":
+            return f"({shown} LIKE 'DECIMAL%' AND {wide} IS NOT NULL)"
+        case "fraction" | "large":
             return f"({shown} IN ('DOUBLE', 'FLOAT') OR ({shown} LIKE 'DECIMAL%' AND {wide} IS NULL))"
         case "object":
             return f"startswith({shown}, 'OBJECT')"
@@ -293,6 +396,9 @@ def _is_form(value: str, form: Form) -> str:
             return f"startswith({shown}, 'ARRAY')"
         case "null":
             return f"is_variant_null({value})"
+        case _:
+            known = _is_text(f"try_variant_get({value}, '$', 'string')", form)
+            return f"({shown} = 'STRING' AND {known})"
 
 
 def _count(text: str, mark: str) -> str:

@@ -42,7 +42,9 @@ _CLOCKS: Final = (
     r"^ ?([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2}))?(?:[.,|]([0-9]{1,9}))?()$",
     r"^T([0-9]{2})(?::?([0-9]{2})(?:([0-9]{2})(?:[.,]([0-9]+))?)?)?" + _ZONE + "$",
 )
-_PLAIN_MOMENT: Final = literal(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.][0-9]+)?Z$")
+_PLAIN: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.][0-9]{1,6})?"
+_PLAIN_MOMENT: Final = literal(_PLAIN + r"(?:Z|[+-][0-9]{2}:[0-9]{2})$")
+_PLAIN_WITHOUT_ZONE: Final = literal(_PLAIN + "$")
 _BASE64: Final = literal(r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$")
 _LARGEST: Final = 2**63 - 1
 _EXACT: Final = 2**53
@@ -80,6 +82,15 @@ def never_fails(kind: Picked, to: DataType) -> bool:
     """Whether every value of the type goes into the column."""
     seen = "json" if kind in ("object", "list") else kind
     return to in (seen, "text") or (to, seen) == ("timestamp", "date")
+
+
+def rarely(value: str, work: Callable[[str], str]) -> str:
+    """SQL that takes much text and is seldom reached, given as a function of its value.
+
+    A method of more than 8,000 bytes is never compiled by the JVM, and slows everything else in it down. The
+    body of a lambda is not part of the generated method.
+    """
+    return f"transform(array({value}), r -> {work('r')})[0]"
 
 
 def _trimmed(text: str) -> str:
@@ -224,13 +235,20 @@ def _moment_from_text(text: str) -> str:
 
 
 def _timestamp_from_text(text: str) -> str:
+    # Nearly all moments are written in ways that need no rewriting.
+    return (
+        f"CASE WHEN {text} RLIKE {_PLAIN_MOMENT} THEN try_cast({text} AS TIMESTAMP)"
+        f" WHEN {text} RLIKE {_PLAIN_WITHOUT_ZONE} THEN try_cast(concat({text}, 'Z') AS TIMESTAMP)"
+        f" WHEN {text} IS NOT NULL THEN {rarely(text, _odd_timestamp_from_text)} END"
+    )
+
+
+def _odd_timestamp_from_text(text: str) -> str:
     trimmed = _trimmed(text)
     seconds = f"CASE WHEN {trimmed} RLIKE {_NUMBER} THEN try_cast(replace({trimmed}, '_', '') AS DOUBLE) END"
     shapes = "|".join((_EXTENDED, _BASIC, _SLASHED, _MONTH))
-    # Nearly all moments are written in the one way that needs no rewriting.
     return (
-        f"CASE WHEN {text} RLIKE {_PLAIN_MOMENT} THEN try_cast({text} AS TIMESTAMP)"
-        f" WHEN {text} RLIKE {literal(shapes)} THEN {_moment_from_text(text)}"
+        f"CASE WHEN {text} RLIKE {literal(shapes)} THEN {_moment_from_text(text)}"
         f" ELSE {_timestamp_from_seconds(f'({seconds})')} END"
     )
 

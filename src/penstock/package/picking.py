@@ -27,6 +27,7 @@ Picked = Literal[
 """What a value is by itself; `object` and `list` are taken whole, as JSON text."""
 
 _FITS_DECIMAL: Final = literal(r"^-?[0-9]{1,29}([.][0-9]{0,9}0*)?$")
+_FITS_WEI: Final = literal("^-?[0-9]{1,38}$")
 _TAG_IN_JSON: Final = literal(rf'(?<!\\)"[{tags.FIRST}-{tags.LAST}]')
 _ANY_TAG: Final = literal(f'"[{tags.FIRST}-{tags.LAST}]')
 _TAGS: Final[dict[str, str]] = {
@@ -98,10 +99,16 @@ def _from_tagged(source: str, kind: Picked) -> str:
     match kind:
         case "text":
             plain = f"{tag} IN ('{tags.TEXT}', '{tags.UUID}')"
-            wide = f"({is_decimal} AND NOT {rest} RLIKE {_FITS_DECIMAL})"
+            wide = (
+                f"({is_decimal} AND NOT {rest} RLIKE {_FITS_DECIMAL})"
+                f" OR ({tag} = '{tags.WEI}' AND NOT {rest} RLIKE {_FITS_WEI})"
+            )
             return f"CASE WHEN NOT {is_tagged(source)} THEN {source} WHEN {plain} OR {wide} THEN {rest} END"
         case "decimal":
             return f"CASE WHEN {is_decimal} AND {rest} RLIKE {_FITS_DECIMAL} THEN {rest} END"
+        case "wei":
+            is_wei = f"{tag} = '{tags.WEI}' AND {rest} RLIKE {_FITS_WEI}"
+            return f"CASE WHEN {is_wei} THEN CAST({rest} AS DECIMAL(38,0)) END"
         case "timestamp" | "date" | "time" | "binary":
             return f"CASE WHEN {tag} = '{_TAGS[kind]}' THEN {rest} END"
         case "double":
@@ -121,7 +128,10 @@ def _from_mixed(source: str, kind: Picked) -> str:
         case "bigint":
             return f"CASE WHEN {shown} = 'BIGINT' THEN try_variant_get({source}, '$', 'bigint') END"
         case "wei":
-            return f"CASE WHEN {whole} THEN try_variant_get({source}, '$', 'decimal(38,0)') END"
+            return (
+                f"CASE WHEN {whole} THEN try_variant_get({source}, '$', 'decimal(38,0)')"
+                f" WHEN {shown} = 'STRING' THEN {_from_tagged(text, kind)} END"
+            )
         case "double":
             number = f"{shown} IN ('DOUBLE', 'FLOAT') OR ({shown} LIKE 'DECIMAL%' AND NOT {whole})"
             tagged = _from_tagged(text, "double")

@@ -73,10 +73,11 @@ def test_forms_are_those_of_json() -> None:
 
     forms = learn([encode(row)]).forms
 
-    assert forms[("a", EACH)] == {"whole", "fraction", "text", "tagged", "bool", "object", "list"}
+    assert forms[("a", EACH)] == {"whole", "fraction", "text", "tagged binary", "bool", "object", "list"}
     assert forms[("n",)] == frozenset()
     assert forms[("w",)] == {"wide"}
-    assert all(forms[(key,)] == {"tagged"} for key in "dmtsq")
+    kinds = {"d": "date", "m": "decimal", "t": "time", "s": "timestamp", "q": "text"}
+    assert {key: forms[(key,)] for key in kinds} == {key: {f"tagged {kind}"} for key, kind in kinds.items()}
 
 
 def test_what_is_no_json_is_counted_and_passed_over() -> None:

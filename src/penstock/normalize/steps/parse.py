@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from penstock.normalize.stored import RAW, is_renamed, sql_type, type_document
+from penstock.normalize.verify import Check
 from penstock.package.sql import literal, quoted
 
 if TYPE_CHECKING:
@@ -26,13 +27,13 @@ _CORRUPT: Final = "_corrupt"
 def parse_rows(
     texts: DataFrame,
     dataset: Dataset,
-    odd: Callable[[str], str] | None = None,
+    check: Callable[[str], Check] | None = None,
     refused: Sequence[RefusedRows] = (),
 ) -> DataFrame:
     """Turn the column `text` into `row` and `raw`; `file`, `position` and others stay.
 
-    `odd` makes the SQL that tells which rows keep their text in `raw`, out of the name of the column that the
-    parser has filled where it failed. Rows that are `refused` keep it too.
+    `check` makes the SQL that tells which rows keep their text in `raw`, out of the name of the column that
+    the parser has filled where it failed. Rows that are `refused` keep it too.
     """
     corrupt = _CORRUPT
     while corrupt in dataset.root.fields or corrupt in {name for name, _ in dataset.root.fields.values()}:
@@ -46,15 +47,16 @@ def parse_rows(
         # By position: a cast between structs does not look at names.
         parsed = parsed.cast(f"{sql_type(dataset.root)[:-1]}, {quoted(corrupt)}: STRING>")
     others = [name for name in texts.columns if name != "text"]
-    fields = ", ".join(quoted("parsed", name) for name, _ in dataset.root.fields.values())
-    row = f"struct({fields})" if fields else "CAST(NULL AS BOOLEAN)"
-    named = texts.withColumn("parsed", parsed).selectExpr(
-        *others, "text", f"{quoted('parsed', corrupt)} AS corrupt", f"{row} AS row"
-    )
-    is_odd = odd("corrupt") if odd else "corrupt IS NOT NULL"
-    cases = [f"WHEN {is_odd} THEN {_raw('NULL', 'NULL', 'NULL')}"]
+    # The parsed struct itself goes from step to step; only the last one makes a row of it.
+    parsed_rows = texts.withColumn("row", parsed)
+    checked = check(quoted("row", corrupt)) if check else Check(odd=f"{quoted('row', corrupt)} IS NOT NULL")
+    if checked.measures:
+        parsed_rows = parsed_rows.selectExpr("*", *checked.measures)
+    cases = [f"WHEN {checked.odd} THEN {_raw('NULL', 'NULL', 'NULL')}"]
     cases += [f"WHEN {one.condition} THEN {raw_of(one)}" for one in refused]
-    return named.selectExpr(*others, f"CASE {' '.join(cases)} END AS raw", "row")
+    fields = ", ".join(quoted("row", name) for name, _ in dataset.root.fields.values())
+    row = f"struct({fields})" if fields else "CAST(NULL AS BOOLEAN)"
+    return parsed_rows.selectExpr(*others, f"CASE {' '.join(cases)} END AS raw", f"{row} AS row")
 
 
 def raw_of(refused: RefusedRows, *, text: str = "text") -> str:
