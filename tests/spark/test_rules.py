@@ -19,6 +19,7 @@ from penstock.extract.encode import encode
 from penstock.normalize.known import MOST_NESTING
 from penstock.normalize.learn import learn, read
 from penstock.normalize.plan import (
+from penstock.normalize.refusals import refused_rows
     doubts,
     keeps_whole,
     plan_tables,
