@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -13,12 +12,13 @@ import orjson
 
 from penstock.package import tags
 from penstock.schema.convert import LARGEST_BIGINT, SMALLEST_BIGINT, fits_decimal
-from penstock.schema.evidence import MAX_EXAMPLE_LENGTH, MAX_EXAMPLES, Evidence, merged, walk
+from penstock.schema.evidence import MAX_EXAMPLE_LENGTH, MAX_EXAMPLES, VALUE, Evidence, merged
 from penstock.schema.look import Look, look
+from penstock.schema.path import EACH
 from penstock.schema.types import MAX_DECIMAL_PRECISION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from penstock.schema.evidence import Position
     from penstock.schema.path import Path
@@ -55,6 +55,7 @@ _TAGGED: Final[Mapping[str, Form]] = {
     tags.BYTES: "tagged binary",
     tags.NUMBER: "tagged double",
 }
+_FORMS: Final[Mapping[type, Form]] = {type(None): "null", bool: "bool", dict: "object", list: "list"}
 _NOTHING: Final = frozenset[Form]()
 _EXACT: Final = 2**53
 _TOO_WIDE: Final = 10**MAX_DECIMAL_PRECISION
@@ -100,9 +101,15 @@ def learn(texts: Iterable[str | bytes], *, start: int = 0) -> Learned:
 
 
 class _Learner:
+    """Looks at rows one after another, in the order of `schema.evidence.walk`.
+
+    What was seen is kept at the place where it was seen: places are found by the keys of a row, and no path is
+    put together for each value.
+    """
+
     def __init__(self) -> None:
-        self._tallies: dict[Any, _Tally] = {}
-        self._forms: dict[Path, set[Form]] = {}
+        self._root = _Place(())
+        self._places = [self._root]
         self._rows = self._unreadable = 0
 
     def take(self, text: str | bytes, number: int) -> None:
@@ -112,22 +119,52 @@ class _Learner:
         except orjson.JSONDecodeError:
             self._unreadable += 1
             return
-        for path, position, value in walk(row, number):
-            form, plain = read(value)
-            seen = look(plain)
-            key = (path, seen.type, seen.fits, seen.detected)
-            tally = self._tallies.get(key)
-            if tally is None:
-                tally = self._tallies[key] = _Tally(position)
-            tally.add(seen, plain)
-            if form not in tally.forms:
-                tally.forms.add(form)
-                self._forms.setdefault(path, set()).add(form)
+        top = row if type(row) is dict else {VALUE: row}
+        rows: list[tuple[Any, _Place, Position]] = [(top, self._root, (number,))]
+        while rows:
+            current, place, position = rows.pop()
+            place.see(current, position, 0)
+            lists = (
+                self._fields(current, place, position)
+                if type(current) is dict
+                else [(place, current)]
+                if type(current) is list
+                else []
+            )
+            for above, elements in reversed(lists):
+                each = above.below.get(EACH) or self._new(above, EACH)
+                last = len(elements) - 1
+                rows.extend(
+                    (element, each, (*position, last - index))
+                    for index, element in enumerate(reversed(elements))
+                )
+
+    def _fields(self, row: dict[str, Any], at: _Place, position: Position) -> list[tuple[_Place, list[Any]]]:
+        """See every value in the objects of one row; gives the lists."""
+        lists: list[tuple[_Place, list[Any]]] = []
+        objects = [(at, row)]
+        ordinal = 0
+        while objects:
+            above, fields = objects.pop()
+            for key, value in fields.items():
+                ordinal += 1
+                place = above.below.get(key) or self._new(above, key)
+                place.see(value, position, ordinal)
+                if type(value) is dict:
+                    objects.append((place, value))
+                elif type(value) is list:
+                    lists.append((place, value))
+        return lists
+
+    def _new(self, above: _Place, step: Step) -> _Place:
+        place = above.below[step] = _Place((*above.path, step))
+        self._places.append(place)
+        return place
 
     def learned(self) -> Learned:
         evidence = merged(
             Evidence(
-                path=path,
+                path=place.path,
                 type=kind,
                 count=tally.count,
                 first=tally.first,
@@ -136,31 +173,47 @@ class _Learner:
                 longest=tally.longest,
                 examples=tuple(tally.examples),
             )
-            for (path, kind, fits, detected), tally in self._tallies.items()
+            for place in self._places
+            for (kind, fits, detected), tally in place.tallies.items()
         )
-        forms = {path: frozenset(found - {"null"}) for path, found in self._forms.items()}
+        forms = {place.path: frozenset(place.forms - {"null"}) for place in self._places if place.forms}
         return Learned(evidence=evidence, forms=forms, rows=self._rows, unreadable=self._unreadable)
+
+
+class _Place:
+    """A path, what was seen there, and the places below it."""
+
+    __slots__ = ("below", "forms", "path", "tallies")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.below: dict[Step, _Place] = {}
+        self.forms: set[Form] = set()
+        self.tallies: dict[tuple[Any, ...], _Tally] = {}
+
+    def see(self, value: Any, position: Position, ordinal: int) -> None:
+        form, plain = read(value)
+        seen = look(plain)
+        key = (seen.type, seen.fits, seen.detected)
+        tally = self.tallies.get(key)
+        if tally is None:
+            tally = self.tallies[key] = _Tally((*position, ordinal))
+        tally.add(seen, plain)
+        self.forms.add(form)
 
 
 def read(value: Any) -> tuple[Form, Any]:
     """Give the form of a value of JSON, and the value that a tag says it is."""
-    match value:
-        case None:
-            return "null", None
-        case str():
-            if value[:1] in tags.ALL and value:
-                return _read_tagged(value[0], _READERS[value[0]](value[1:]))
-            return "text", value
-        case bool():
-            return "bool", value
-        case int():
-            return ("whole" if SMALLEST_BIGINT <= value <= LARGEST_BIGINT else "wide"), value
-        case float():
-            return ("large" if abs(value) > _EXACT else "fraction"), value
-        case Mapping():
-            return "object", value
-        case _:
-            return "list", value
+    kind = type(value)
+    if kind is str:
+        if value[:1] in _READERS:
+            return _read_tagged(value[0], _READERS[value[0]](value[1:]))
+        return "text", value
+    if kind is int:
+        return ("whole" if SMALLEST_BIGINT <= value <= LARGEST_BIGINT else "wide"), value
+    if kind is float:
+        return ("large" if abs(value) > _EXACT else "fraction"), value
+    return _FORMS[kind], value
 
 
 def _read_tagged(tag: str, value: Any) -> tuple[Form, Any]:
@@ -172,12 +225,11 @@ def _read_tagged(tag: str, value: Any) -> tuple[Form, Any]:
 
 
 class _Tally:
-    __slots__ = ("count", "examples", "first", "forms", "longest")
+    __slots__ = ("count", "examples", "first", "longest")
 
     def __init__(self, first: Position) -> None:
         self.count, self.first, self.longest = 0, first, 0
         self.examples: list[str] = []
-        self.forms: set[Form] = set()
 
     def add(self, seen: Look, value: Any) -> None:
         self.count += 1
