@@ -686,8 +686,10 @@ class DataValidationError(DataError):
         data_item: Any = None,
     ) -> None:
         where = f"{table_name}.{column_name}" if column_name else table_name
+        many = f"{count:,} value{'' if count == 1 else 's'}"
+        example = "" if data_item is None else f", such as {data_item!r}"
         super().__init__(
-            f"{where}: {reason}, and {schema_entity} is set to {contract_mode} ({count} values)",
+            f"{where}: {reason}, and {schema_entity} is set to {contract_mode} ({many}{example})",
             hint=f"change the data, or set schema_contract={{{schema_entity!r}: 'evolve'}}",
             schema_name=schema_name,
             table_name=table_name,

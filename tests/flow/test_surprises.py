@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 from tests.flow.making import make
 
@@ -55,6 +56,11 @@ def test_late_surprises_are_all_found_and_placed(spark: SparkSession, location: 
         "items__name": 1,
         "items__tags__list": 1,
     }
+    assert pipeline.last_trace is not None
+    told = pipeline.last_trace.last_normalize_info
+    assert told is not None
+    assert told.row_counts == counts
+    assert "new table items__name: value text" in str(told)
     late = dataset["items"].spark().where("id IS NULL OR id = -1").collect()
     found = Counter(
         (name, str(row[name]))
@@ -108,6 +114,10 @@ def test_refused_rows_are_kept_aside_and_counted(spark: SparkSession, location: 
 
     dataset = pipeline.dataset()
     assert sorted(map(str, (row["id"] for row in dataset["things"].spark().collect()))) == ["1", "2", "None"]
+    assert pipeline.last_trace is not None
+    told = str(pipeline.last_trace)
+    assert "1 row of things left out: there is no column new, such as 'x'" in told
+    assert "1 value of things left out: text does not fit id, such as 'no number'" in told
     (aside,) = dataset["_dlt_quarantine"].spark().collect()
     assert (aside["table_name"], aside["path"], aside["rule"]) == (
         "things",
@@ -148,3 +158,92 @@ def test_declared_columns_keep_their_types(spark: SparkSession, location: str, t
 
     row = pipeline.dataset()["things"].spark().collect()[0]
     assert (row["id"], row["meta"], row["deep"], row["list"]) == ("7", '{"b":1,"a":[1.5]}', '{"x":1}', "[1]")
+
+
+def test_refused_nested_rows_are_kept_aside_with_their_own_json(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    contract = {"tables": "discard_row", "columns": "discard_row"}
+    pipeline = make(location, tmp_path, spark)
+    pipeline.run([{"id": 1, "items": [{"sku": "a"}]}], table_name="things")
+
+    pipeline.run(
+        [
+            {"id": 2, "items": [{"sku": "b"}, {"sku": "c", "new": 1.5}]},
+            {"id": 3, "more": [{"x": 1}, {"x": 2}]},
+        ],
+        table_name="things",
+        schema_contract=contract,
+    )
+
+    dataset = pipeline.dataset()
+    assert {row["sku"] for row in dataset["things__items"].spark().collect()} == {"a", "b"}
+    assert {row["id"] for row in dataset["things"].spark().collect()} == {1, 2, 3}
+    aside = {row["table_name"]: row for row in dataset["_dlt_quarantine"].spark().collect()}
+    nested, table = aside["things__items"], aside["things__more"]
+    assert (nested["raw"], nested["item"]) == ('{"sku":"c","new":1.5}', 1)
+    assert (nested["path"], nested["rule"]) == ('["items",0,"new"]', "columns: discard_row")
+    assert (table["raw"], table["rule"]) == ('[{"x":1},{"x":2}]', "tables: discard_row")
+
+
+def test_refused_rows_of_frames_are_kept_aside_too(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    pipeline = make(location, tmp_path, spark)
+    pipeline.run(pa.table({"id": [1]}), table_name="things")
+
+    pipeline.run(
+        pa.table({"id": [2, 3], "new": [None, "x"]}),
+        table_name="things",
+        schema_contract={"columns": "discard_row"},
+    )
+
+    dataset = pipeline.dataset()
+    assert {row["id"] for row in dataset["things"].spark().collect()} == {1, 2}
+    (aside,) = dataset["_dlt_quarantine"].spark().collect()
+    assert (aside["raw"], aside["reason"]) == ('{"id":3,"new":"x"}', "there is no column new")
+    assert pipeline.last_trace is not None
+    assert "1 row of things left out: there is no column new" in str(pipeline.last_trace)
+
+
+def test_the_contract_of_a_run_counts_before_that_of_a_resource(
+    spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NORMALIZE__QUARANTINE", "false")
+
+    @penstock.resource(schema_contract="evolve", nested_hints={"items": {"schema_contract": "evolve"}})
+    def things(rows: Any) -> Any:
+        yield from rows
+
+    pipeline = make(location, tmp_path, spark)
+    pipeline.run(things([{"id": 1, "items": [{"sku": "a"}]}]))
+
+    late = things([{"id": 2, "items": [{"sku": "b", "new": 1}]}, {"id": 3, "new": 1}])
+    pipeline.run(late, schema_contract={"columns": "discard_row"})
+
+    dataset = pipeline.dataset()
+    assert dataset.row_counts() == {"things": 2, "things__items": 1}, "and nothing is kept aside"
+
+
+def test_what_is_refused_late_in_a_large_table_is_counted_and_kept(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    pipeline = make(location, tmp_path, spark)
+    pipeline.run([{"id": 1, "l": [{"x": 1}]}], table_name="things")
+    late = range(LATE, MANY)
+
+    pipeline.run(
+        (
+            {"id": number, "l": [{"x": 1}]} | ({"new": number} if number in late else {})
+            for number in range(MANY)
+        ),
+        table_name="things",
+        schema_contract={"columns": "discard_row"},
+    )
+
+    kept = {"things": 1 + LATE, "things__l": 1 + LATE, "_dlt_quarantine": len(late)}
+    assert pipeline.dataset().row_counts() == kept
+    assert pipeline.last_trace is not None
+    told = pipeline.last_trace.last_normalize_info
+    assert told is not None
+    assert [(one.column, one.count) for one in told.rejects] == [("new", len(late))]

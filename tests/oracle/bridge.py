@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 os.environ |= {"RUNTIME__DLTHUB_TELEMETRY": "false", "RUNTIME__LOG_LEVEL": "CRITICAL"}
 
 import dlt
+from dlt.common.configuration.container import Container
 from dlt.common.destination import DestinationCapabilitiesContext
 from dlt.common.json import json as typed_json
 from dlt.common.json import may_have_pua
@@ -136,6 +137,32 @@ def _rows_of_case(case: dict[str, Any], *, with_values: bool) -> list[dict[str, 
             break
         values = {"values": sink.values} if with_values else {}
         found.append({"tables": shape(schema), "rows": sink.rows, **values})
+    return found
+
+
+def ids(question: dict[str, Any]) -> list[dict[str, list[Any]]]:
+    """For each case, the rows of all tables with the ids that dlt gives them; nothing where it fails."""
+    capabilities = DestinationCapabilitiesContext.generic_capabilities("parquet")
+    capabilities.supported_merge_strategies = ["delete-insert", "upsert", "insert-only", "scd2"]
+    found = []
+    for case in question["cases"]:
+        name, hints = (
+            case["name"],
+            {key: case[key] for key in ("write_disposition", "primary_key") if case[key]},
+        )
+        schema, sink, config = Schema(name), Sink(), NormalizeConfiguration()
+        config.destination_capabilities = capabilities
+        schema.update_table(dlt.resource([], name=name, **hints).compute_table_schema())
+        line = typed_json.typed_dumpb(value(case["rows"]))
+        try:
+            with Container().injectable_context(capabilities):
+                normalizer = JsonLItemsNormalizer(sink, None, None, schema, "load", config)
+                normalizer._normalize_chunk(
+                    name, typed_json.loadb(line), may_have_pua(line), skip_write=False
+                )
+        except Exception:
+            sink.values.clear()
+        found.append(sink.values)
     return found
 
 
@@ -330,6 +357,7 @@ ANSWERS = {
     "schemas": schemas,
     "imports": imports,
     "contracts": contracts,
+    "ids": ids,
     "rows": rows,
     "names": names,
     "schema": schema,

@@ -18,13 +18,8 @@ from tests.oracle.rowsets import rowset
 from penstock.extract.encode import encode
 from penstock.normalize.known import MOST_NESTING
 from penstock.normalize.learn import learn, read
-from penstock.normalize.plan import (
-    doubts,
-    keeps_whole,
-    plan_tables,
-    refused_rows,
-    strict_fractions,
-)
+from penstock.normalize.plan import doubts, keeps_whole, plan_tables, strict_fractions
+from penstock.normalize.refusals import refused_rows
 from penstock.normalize.steps import parse_rows
 from penstock.normalize.stored import dataset_of
 from penstock.normalize.verify import Check, is_odd

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.normalize.report import joined_reports
 from penstock.package import JobFile, JobPart, ParsedLoadJobFileName, TableEntry
 from penstock.package.ids import file_id
+from penstock.package.quarantine import TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,6 +43,16 @@ def normalized_document(entries: Sequence[TableEntry], folders: Mapping[str, Dat
         "tables": [asdict(entry) for entry in entries],
         "folders": [folder.to_dict() for folder in folders.values()],
         "jobs": jobs,
+    }
+
+
+def written_bytes(roots: Mapping[str, Sequence[Part]], folders: Mapping[str, DataFolder]) -> dict[str, int]:
+    """What the steps wrote, by their names."""
+    aside = {part.folder for part in roots.get(TABLE, ())}
+    shaped = sum(folder.bytes or 0 for path, folder in folders.items() if path not in aside)
+    return {
+        "shape": shaped,
+        "put aside": sum(folders[path].bytes or 0 for path in aside if path in folders),
     }
 
 

@@ -13,14 +13,15 @@ if TYPE_CHECKING:
 
     from penstock.package.extracted import Extracted, ExtractedTable
     from penstock.schema import NamingConvention, StoredSchema
+    from penstock.schema.contract import ContractSettings
 
 MOST_NESTING: Final = 64
 """Structs and lists in one another beyond this are kept as JSON: engines stop to read schemas that deep."""
 
 
-def terms_of(naming: NamingConvention) -> Terms:
-    """The terms on which rows are taken in."""
-    return Terms(naming=naming, max_nesting=MOST_NESTING)
+def terms_of(naming: NamingConvention, contract: Mapping[str, Any] | str | None = None) -> Terms:
+    """The terms on which rows are taken in; `contract` is that of the run."""
+    return Terms(naming=naming, contract=cast("ContractSettings | None", contract), max_nesting=MOST_NESTING)
 
 
 def with_declared(stored: StoredSchema, extracted: Extracted) -> StoredSchema:

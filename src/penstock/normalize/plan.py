@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, cast
 
-import orjson
-
 from penstock.normalize.stored import Leaf, ListOf, Object, keyed_type
 from penstock.package.conversions import never_fails
-from penstock.package.picking import is_present, picked
+from penstock.package.picking import picked
 from penstock.package.projection import (
     Access,
     Level,
@@ -17,9 +15,7 @@ from penstock.package.projection import (
     Projection,
     Refusal,
     Value,
-    is_refused,
 )
-from penstock.package.sql import literal
 from penstock.schema import spark_type
 from penstock.schema.defaults import (
     ID_COLUMN,
@@ -28,8 +24,10 @@ from penstock.schema.defaults import (
     PARENT_ID_COLUMN,
 )
 from penstock.schema.layout import canonical
-from penstock.schema.path import EACH, path_text, split_row
+from penstock.schema.path import EACH, split_row
 from penstock.schema.rootkeys import propagated
+from penstock.schema.rowids import row_id_of
+from penstock.schema.sparktypes import NESTED_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from penstock.package.picking import Picked, Stored
     from penstock.schema import Table
     from penstock.schema.decision import Decision, Rule
-    from penstock.schema.decision import Refusal as Refused
     from penstock.schema.look import SeenType
     from penstock.schema.path import Path
     from penstock.schema.types import DataType
@@ -72,7 +69,7 @@ class Doubt:
 
 def doubts(decision: Decision, dataset: Dataset) -> list[Doubt]:
     """The values that every column may turn down, though the evidence says that one takes them."""
-    planner = _Planner(decision, dataset)
+    planner = Planner(decision, dataset)
     return [doubt for row in decision.tables if planner.has_rows(row) for doubt in planner.doubts(row)]
 
 
@@ -85,44 +82,6 @@ def strict_fractions(decision: Decision) -> frozenset[Path]:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedRows:
-    """Root rows that the contract refuses, and the SQL that tells them."""
-
-    condition: str
-    reason: str
-    path: str
-    rule: str
-
-
-def refused_rows(decision: Decision, dataset: Dataset) -> list[RefusedRows]:
-    """Which root rows are left out as a whole, one entry for each thing that is refused in them."""
-    if () not in decision.tables:
-        return [_refused_rows(one, "true") for one in decision.refusals if not one.path]
-    planner = _Planner(decision, dataset)
-    return [
-        _refused_rows(refusal, condition)
-        for refusal in decision.refusals
-        if refusal.mode == "discard_row"
-        for condition in planner.conditions_of(refusal)
-    ]
-
-
-def _refused_rows(refusal: Refused, condition: str) -> RefusedRows:
-    return RefusedRows(
-        condition=condition,
-        reason=refusal.reason,
-        path=path_text(refusal.path),
-        rule=f"{refusal.entity}: {refusal.mode}",
-    )
-
-
-def refused(decision: Decision, dataset: Dataset) -> list[tuple[Refused, Doubt]]:
-    """What the contract refuses, and where such values stand: those that none of the columns takes."""
-    planner = _Planner(decision, dataset)
-    return [(refusal, doubt) for refusal in decision.refusals for doubt in planner.places_of(refusal)]
-
-
 def keeps_whole(decision: Decision, path: Path, form: Form) -> bool:
     """Whether an object or list at this path is stored as JSON, because nothing in it is asked for."""
     rule = decision.rules.get((path, cast("SeenType", form)))
@@ -131,12 +90,13 @@ def keeps_whole(decision: Decision, path: Path, form: Form) -> bool:
 
 def plan_tables(decision: Decision, dataset: Dataset, *, is_partial: bool = False) -> list[TablePlan]:
     """A plan for each table that gets rows, parents before children."""
-    planner = _Planner(decision, dataset)
+    planner = Planner(decision, dataset)
     tables = decision.schema.tables
+    is_hashed = () in decision.tables and row_id_of(tables[decision.tables[()]]) != "place"
     return [
         TablePlan(
             table=tables[name],
-            projection=replace(planner.projection(row), is_partial=is_partial),
+            projection=replace(planner.projection(row), is_partial=is_partial, is_hashed=is_hashed),
         )
         for row, name in decision.tables.items()
         if planner.has_rows(row)
@@ -144,7 +104,7 @@ def plan_tables(decision: Decision, dataset: Dataset, *, is_partial: bool = Fals
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
+class Placed:
     """Values of one type at one place, with all that was decided about them."""
 
     path: Path
@@ -155,10 +115,12 @@ class _Placed:
     chain: tuple[Rule, ...]
 
 
-class _Planner:
+class Planner:
+    """Sorts what was decided by the rows that it is about."""
+
     def __init__(self, decision: Decision, dataset: Dataset) -> None:
         self.decision, self.dataset = decision, dataset
-        self.values: dict[Path, dict[tuple[Access, SeenType], _Placed]] = {row: {} for row in decision.tables}
+        self.values: dict[Path, dict[tuple[Access, SeenType], Placed]] = {row: {} for row in decision.tables}
         self.lists: dict[Path, dict[tuple[Access, Stored | None], None]] = {
             row: {} for row in decision.tables
         }
@@ -188,9 +150,10 @@ class _Planner:
                 chain = tuple(dict.fromkeys((*known.chain, *chain)))
             stored, shape = _stored(node, kind)
             if kind == "null" or picked("x", stored, kind) != "NULL":
-                self.values[row][access, kind] = _Placed(path, access, stored, shape, kind, chain)
+                self.values[row][access, kind] = Placed(path, access, stored, shape, kind, chain)
 
     def projection(self, row: Path) -> Projection:
+        """The way to the rows of one table."""
         tables = self.decision.schema.tables
         ways = list(_ways(row))
         table = tables[self.decision.tables[row]]
@@ -249,11 +212,16 @@ class _Planner:
     def _outputs(self, row: Path, table: Table) -> list[OutputColumn]:
         """The columns that get values, in the order of the table."""
         found: dict[str, list[Value]] = {}
+        kept: dict[str, str] = {}
         for placed in self.values[row].values():
             tried: list[DataType] = []
             for rule in placed.chain:
                 if rule.action not in _PLACED or rule.column is None or rule.data_type is None:
                     continue
+                shape = placed.shape
+                if shape is not None and NESTED_TYPE in table.columns[rule.column].hints:
+                    # As it came: what the column has beyond that, the destination knows by name.
+                    kept[rule.column], shape = shape, None
                 found.setdefault(rule.column, []).append(
                     Value(
                         at=placed.access,
@@ -261,56 +229,32 @@ class _Planner:
                         kind=cast("Picked", placed.kind),
                         to=rule.data_type,
                         unless=tuple(tried),
-                        shape=placed.shape,
+                        shape=shape,
                     )
                 )
                 tried.append(rule.data_type)
         order = {name: number for number, name in enumerate(table.columns)}
         return [
-            OutputColumn(name=name, sql_type=spark_type(table.columns[name]), values=tuple(values))
+            OutputColumn(
+                name=name,
+                sql_type=kept.get(name) or spark_type(table.columns[name]),
+                values=tuple(values),
+            )
             for name, values in sorted(found.items(), key=lambda item: order[item[0]])
         ]
 
     def doubts(self, row: Path) -> Iterator[Doubt]:
+        """Values in these rows that every column may turn down."""
         for placed in self.values[row].values():
             if placed.kind == "null":
                 continue
-            doubt = self._doubt(row, placed)
+            doubt = self.doubt(row, placed)
             is_settled = len(doubt.to) < len(placed.chain)
             if doubt.to and not is_settled and not any(never_fails(doubt.kind, to) for to in doubt.to):
                 yield doubt
 
-    def conditions_of(self, refusal: Refused) -> Iterator[str]:
-        """SQL that tells the root rows that are left out because of it."""
-        if refusal.type == "null" and not split_row(refusal.path)[0]:
-            yield self._is_null(refusal.path)
-            return
-        for placed in self.values[()].values():
-            if (placed.path, placed.kind) == (refusal.path, refusal.type):
-                yield from map(is_refused, self._refusal(placed))
-
-    def _is_null(self, path: Path) -> str:
-        """In the struct a key without a value is like one that is missing; in the text it is not."""
-        key = orjson.dumps(str(path[-1])).decode()
-        said = f"contains(text, {literal(f'{key}:null')})"
-        try:
-            node, access = self.dataset.reach(path)
-        except KeyError:
-            return said
-        stored = node.stored if isinstance(node, Leaf) else "struct"
-        return f"(NOT {is_present(access.sql(), stored)} AND {said})"
-
-    def places_of(self, refusal: Refused) -> Iterator[Doubt]:
-        row, _ = canonical(refusal.path, is_list=refusal.type == "list")
-        try:
-            _, access = self.dataset.reach(refusal.path)
-        except KeyError:
-            return
-        placed = self.values.get(row, {}).get((access, refusal.type))
-        if placed is not None and refusal.type != "null":
-            yield self._doubt(row, placed)
-
-    def _doubt(self, row: Path, placed: _Placed) -> Doubt:
+    def doubt(self, row: Path, placed: Placed) -> Doubt:
+        """Where such values stand, and what they may become."""
         return Doubt(
             lists=tuple(tuple(self.lists[one]) for one in _ways(row) if one),
             access=placed.access,
@@ -321,9 +265,10 @@ class _Planner:
 
     def _refused(self, row: Path) -> Iterator[Refusal]:
         for placed in self.values[row].values():
-            yield from self._refusal(placed)
+            yield from self.refusal(placed)
 
-    def _refusal(self, placed: _Placed) -> Iterator[Refusal]:
+    def refusal(self, placed: Placed) -> Iterator[Refusal]:
+        """With which of these values their row is left out, if with any."""
         if placed.kind != "null" and any(rule.action == "discard_row" for rule in placed.chain):
             yield Refusal(
                 at=placed.access,
@@ -364,11 +309,11 @@ def _is_mixed(node: Node) -> bool:
 
 __all__ = [
     "Doubt",
+    "Placed",
+    "Planner",
     "TablePlan",
     "doubts",
     "keeps_whole",
     "plan_tables",
-    "refused",
-    "refused_rows",
     "strict_fractions",
 ]

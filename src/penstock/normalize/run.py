@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,18 +13,30 @@ from pyspark.sql.types import BooleanType, StructType
 
 from penstock.errors import InternalError
 from penstock.interfaces.columns import NO_COLUMN
-from penstock.normalize.aside import quarantined
+from penstock.normalize.aside import quarantined, rows_aside
 from penstock.normalize.heads import number_of, read_head
-from penstock.normalize.jobs import Part, add_jobs, normalized_document
+from penstock.normalize.jobs import Part, add_jobs, normalized_document, written_bytes
 from penstock.normalize.known import terms_of, with_declared, with_root
 from penstock.normalize.learn import learn
-from penstock.normalize.leftover import count_unfit, has_unfit
-from penstock.normalize.plan import doubts, keeps_whole, plan_tables, refused, refused_rows, strict_fractions
+from penstock.normalize.leftover import has_unfit
+from penstock.normalize.plan import doubts, keeps_whole, plan_tables, strict_fractions
 from penstock.normalize.readings import Reading, readings_of
-from penstock.normalize.report import NormalizeInfo, Reject, joined_reports, root_report
-from penstock.normalize.steps import fit_rows, parse_rows, stamp_rows
+from penstock.normalize.refusals import KEYLESS, counts_of, left_out, refused_nested
+from penstock.normalize.report import (
+    NormalizeInfo,
+    Reject,
+    joined_reports,
+    keyless_reject,
+    rejects_of,
+    root_report,
+)
+from penstock.normalize.rowids import Hashing, hashing_of, typed_content
+from penstock.normalize.settings import NormalizeConfiguration
+from penstock.normalize.sizes import list_sizes, nested_counts
+from penstock.normalize.steps import fit_rows, identify_rows, parse_rows, stamp_rows
+from penstock.normalize.stopwatch import Stopwatch
 from penstock.normalize.stored import dataset_of
-from penstock.normalize.typed import typed_files, with_digits
+from penstock.normalize.typed import typed_files, with_digits, with_kept
 from penstock.normalize.verify import Check, is_odd
 from penstock.package import DataFolder, Package, TableEntry
 from penstock.package.extracted import Extracted
@@ -48,7 +60,7 @@ _MOST_ROUNDS: Final = 8
 # Rows that surprised are looked at by the driver; there may be any number of them.
 _MOST_LOOKED_AT: Final = 1_000
 _LONGEST_LOOKED_AT: Final = 100_000
-_ODD, _REFUSED = "odd", "refused"
+_ODD, _REFUSED, _KEYLESS = "odd", "refused", "keyless"
 _IS_ODD: Final = "raw IS NOT NULL AND raw.rule IS NULL"
 
 
@@ -72,6 +84,8 @@ class _Work:
     naming: NamingConvention
     table_extras: Mapping[str, Any]
     folders: Iterator[str]
+    quarantine: bool
+    clock: Stopwatch
 
     def address(self, folder: str) -> str:
         return spark_path(f"{self.package.path}/{folder}")
@@ -86,7 +100,10 @@ class _Shaped:
     rows: int
     odd: int
     refused: int = 0
-    """Root rows that the contract refuses."""
+    """Root rows that are left out, because the contract refuses them or because they have no key."""
+    keyless: int = 0
+    sizes: Mapping[Path, int] = field(default_factory=dict)
+    """How many elements the lists have that stand in no other list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +122,7 @@ def normalize(
     spark: SparkSession,
     naming: NamingConvention,
     table_extras: Mapping[str, Any],
+    settings: NormalizeConfiguration | None = None,
 ) -> Normalized:
     """Give every extracted table its final shape, and its nested tables.
 
@@ -113,15 +131,17 @@ def normalize(
     started = time.monotonic()
     attempt = uuid.uuid4().hex[:12]
     folders = (f"data/normalized/{attempt}/{number:05d}" for number in count())
+    extracted = Extracted.from_dict(package.extracted())
     work = _Work(
         package=package,
         spark=spark,
-        terms=terms_of(naming),
+        terms=terms_of(naming, extracted.contract),
         naming=naming,
         table_extras=table_extras,
         folders=folders,
+        quarantine=(settings or NormalizeConfiguration()).quarantine,
+        clock=Stopwatch(),
     )
-    extracted = Extracted.from_dict(package.extracted())
     stored = with_declared(schema.stored, extracted)
     roots: dict[str, list[Part]] = {}
     for readings in readings_of(extracted.tables).values():
@@ -137,7 +157,8 @@ def normalize(
     seen = [plan.table.name for parts in roots.values() for part in parts for plan in part.plans]
     after.update(stored.with_tables(stored.tables[name].with_seen_data() for name in dict.fromkeys(seen)))
     # Without a single row there is no folder: such a package brings nothing but state.
-    described = _describe_folders(package, f"data/normalized/{attempt}", spark) if roots else {}
+    with work.clock("describe"):
+        described = _describe_folders(package, f"data/normalized/{attempt}", spark) if roots else {}
     entries = [entry for parts in roots.values() for entry in add_jobs(package, parts, described, attempt)]
     package.save_schema(dict(after.to_dict()))
     package.mark_normalized(normalized_document(entries, described))
@@ -145,26 +166,32 @@ def normalize(
         load_id=package.load_id,
         roots=tuple(joined_reports([part.report for part in parts]) for parts in roots.values()),
         seconds=time.monotonic() - started,
+        steps=work.clock.steps(written_bytes(roots, described)),
+        bytes_in=sum(table.bytes for table in extracted.tables),
+        bytes_out=sum(folder.bytes or 0 for folder in described.values()),
     )
     return Normalized(tables=tuple(entries), folders=tuple(described.values()), schema=after, info=info)
 
 
 def _read_rows(work: _Work, reading: Reading, table: str, stored: StoredSchema) -> Iterator[_Outcome]:
     """Shape rows of JSON by what their first ones are like; rows that are not like that in another round."""
-    head = read_head(work.package.store, reading.folders, rows=reading.rows)
+    with work.clock("learn"):
+        head = read_head(work.package.store, reading.folders, rows=reading.rows)
     learned, is_all = head.learned, head.is_all
     texts = stamp_rows(_texts(work, reading), load_id=work.package.load_id)
     shaped: list[_Shaped] = []
     decision = decide(stored, table, learned.evidence, work.terms).check()
     for number in range(_MOST_ROUNDS):
-        shaped.append(_shape(work, texts, decision, learned, is_all=is_all))
+        rows = identify_rows(texts, hashing_of(decision, work.naming))
+        shaped.append(_shape(work, rows, decision, learned, is_all=is_all))
         if not number:
             _check_count(reading, shaped[0])
         if not shaped[-1].odd:
             break
         rest = work.spark.read.schema(shaped[-1].dataset.columns).parquet(work.address(shaped[-1].folder))
         rest = rest.where(_IS_ODD).select("id", "raw.text", "raw.file", "raw.position")
-        more = _look_at(rest, reading, most=_MOST_LOOKED_AT << number)
+        with work.clock("look again"):
+            more = _look_at(rest, reading, most=_MOST_LOOKED_AT << number)
         known, learned = learned, learned.joined(*more)
         if learned.knows_no_more_than(known):
             break
@@ -172,19 +199,15 @@ def _read_rows(work: _Work, reading: Reading, table: str, stored: StoredSchema) 
         decision = decide(stored, table, learned.evidence, work.terms).check()
     is_exact = learned.rows == reading.rows
     for one in shaped:
-        rejects = _rejects(decision) if is_exact and one is shaped[0] else ()
+        rejects = rejects_of(decision) if is_exact and one is shaped[0] else ()
         if decision.refusals and not is_exact:
             rejects = _counted_rejects(work, one, decision)
         left = one.odd if one is shaped[-1] else 0
         part = _part(decision, one, stored, table)
+        rejects = (*part.report.rejects, *rejects)
         report = replace(part.report, rows_in=one.rows - one.odd + left, rejects=rejects, put_aside=left)
         yield _Outcome(root=table, part=replace(part, report=report), schema=decision.schema)
-    after = decision.schema
-    for one in shaped:
-        if one.refused or (one.odd and one is shaped[-1]):
-            outcome = _put_aside(work, one, reading, after, with_odd=one is shaped[-1])
-            after = outcome.schema
-            yield outcome
+    yield from _put_aside(work, shaped, reading, decision)
 
 
 def _look_at(rest: DataFrame, reading: Reading, *, most: int) -> list[Learned]:
@@ -197,63 +220,60 @@ def _look_at(rest: DataFrame, reading: Reading, *, most: int) -> list[Learned]:
     ]
 
 
-def _rejects(decision: Decision) -> tuple[Reject, ...]:
-    """What was refused, where every row was looked at."""
-    return tuple(
-        Reject(
-            table=one.table,
-            column=one.column,
-            mode=one.mode,
-            count=one.count,
-            reason=one.reason,
-            examples=one.examples,
-        )
-        for one in decision.refusals
-    )
-
-
 def _counted_rejects(work: _Work, shaped: _Shaped, decision: Decision) -> tuple[Reject, ...]:
     """What was refused, counted by Spark: there is a job for it only where a contract refuses anything."""
-    found = refused(decision, shaped.dataset)
+    found = counts_of(decision, shaped.dataset)
     if not found:
         return ()
     nested = work.spark.read.schema(shaped.dataset.columns).parquet(work.address(shaped.folder))
-    sums = [F.expr(count_unfit(doubt, "row")).alias(f"n{index}") for index, (_, doubt) in enumerate(found)]
-    counts = nested.where("raw IS NULL").agg(*sums).collect()[0]
+    sums = [F.expr(counting).alias(f"n{index}") for index, (_, counting) in enumerate(found)]
+    with work.clock("count"):
+        counts = nested.agg(*sums).collect()[0]
     counted = [replace(refusal, count=counts[index] or 0) for index, (refusal, _) in enumerate(found)]
-    return _rejects(replace(decision, refusals=tuple(one for one in counted if one.count)))
+    return rejects_of(replace(decision, refusals=tuple(one for one in counted if one.count)))
 
 
 def _part(decision: Decision, shaped: _Shaped, stored: StoredSchema, table: str) -> Part:
     plans = plan_tables(decision, shaped.dataset, is_partial=shaped.odd + shaped.refused > 0)
     is_counted = all(one.mode == "discard_value" for one in decision.refusals)
     rows = shaped.rows - shaped.odd - shaped.refused if is_counted else None
-    report = root_report(table, plans, stored, rows_in=shaped.rows, rows_out=rows)
+    nested = nested_counts(plans, decision.tables, shaped.sizes)
+    report = root_report(table, plans, stored, rows_in=shaped.rows, rows_out=rows, nested=nested)
+    if shaped.keyless:
+        report = replace(report, rejects=(keyless_reject(table, shaped.keyless),))
     return Part(folder=shaped.folder, plans=plans, columns=shaped.dataset.columns, report=report)
 
 
 def _read_typed(work: _Work, reading: Reading, table: str, stored: StoredSchema) -> Iterator[_Outcome]:
     """Shape rows whose types are known before anybody looks at them."""
     columns = reading.columns or {}
-    files = typed_files(columns, rows=reading.rows)
+    keep = stored.tables[table].extras.get("x-nested") == "keep"
+    files = typed_files(columns, rows=reading.rows, keep=keep)
     decision = decide(stored, table, files.evidence, work.terms).check()
-    decision = with_digits(decision, files.digits, work.naming)
+    decision = with_kept(with_digits(decision, files.digits, work.naming), files.kept)
     whole = typed_files(
-        columns, rows=reading.rows, is_whole=lambda path, form: keeps_whole(decision, path, form)
+        columns,
+        rows=reading.rows,
+        is_whole=lambda path, form: keeps_whole(decision, path, form),
+        keep=keep,
     )
     known = StructType.fromJson(thaw(columns))
     held = known if known.fields else StructType().add(NO_COLUMN, BooleanType())
-    rows = fit_rows(work.spark.read.schema(held).parquet(*_addresses(work, reading)), whole.dataset, columns)
-    folder = next(work.folders)
-    stamped = stamp_rows(rows, load_id=work.package.load_id).select("id", "raw", "row")
-    seen, counts = observed(stamped)
-    seen.write.mode("overwrite").parquet(work.address(folder))
-    counted = counts.rows()
-    shaped = _Shaped(
-        folder=folder, dataset=whole.dataset, rows=reading.rows if counted is None else counted, odd=0
+    there = work.spark.read.schema(held).parquet(*_addresses(work, reading))
+    rows = fit_rows(
+        there, whole.dataset, columns, left_out(decision, whole.dataset, hashing_of(decision, work.naming))
     )
+    stamped = stamp_rows(rows, load_id=work.package.load_id)
+    content = typed_content(decision, whole.dataset, work.naming)
+    if content is not None:
+        stamped = identify_rows(stamped.withColumn("text", F.expr(content)), Hashing())
+    shaped = _written(work, stamped.select("id", "raw", "row"), whole.dataset)
     _check_count(reading, shaped)
-    yield _Outcome(root=table, part=_part(decision, shaped, stored, table), schema=decision.schema)
+    part = _part(decision, shaped, stored, table)
+    rejects = _counted_rejects(work, shaped, decision) if decision.refusals else ()
+    report = replace(part.report, rejects=(*part.report.rejects, *rejects))
+    yield _Outcome(root=table, part=replace(part, report=report), schema=decision.schema)
+    yield from _put_aside(work, [shaped], reading, decision)
 
 
 def _shape(work: _Work, texts: DataFrame, decision: Decision, learned: Learned, *, is_all: bool) -> _Shaped:
@@ -279,33 +299,64 @@ def _shape(work: _Work, texts: DataFrame, decision: Decision, learned: Learned, 
             has_strangers=learned.unreadable > 0,
         )
 
-    rows = parse_rows(texts, dataset, check, refused_rows(decision, dataset)).select("id", "raw", "row")
+    unwanted = left_out(decision, dataset, hashing_of(decision, work.naming))
+    rows = parse_rows(texts, dataset, check, unwanted).select("id", "raw", "row")
+    return _written(work, rows, dataset)
+
+
+def _written(work: _Work, rows: DataFrame, dataset: Dataset) -> _Shaped:
+    """Write a nested dataset, and count what is in it."""
     folder = next(work.folders)
-    written, counts = observed(rows, {_ODD: F.count_if(F.expr(_IS_ODD)), _REFUSED: F.count("raw.rule")})
-    written.write.mode("overwrite").parquet(work.address(folder))
-    found = counts.values()
-    if found is None:
-        again = work.spark.read.schema(dataset.columns).parquet(work.address(folder))
-        sums = {"rows": F.count(F.lit(1)), _ODD: F.count_if(F.expr(_IS_ODD)), _REFUSED: F.count("raw.rule")}
-        found = again.agg(*(column.alias(name) for name, column in sums.items())).collect()[0].asDict()
+    lists = dict(enumerate(list_sizes(dataset).items()))
+    sums = {
+        _ODD: F.count_if(F.expr(_IS_ODD)),
+        _REFUSED: F.count("raw.rule"),
+        _KEYLESS: F.count_if(F.col("raw.rule") == KEYLESS),
+    }
+    sums |= {
+        f"list{n}": F.sum(F.expr(f"CASE WHEN raw IS NULL THEN {size} END")) for n, (_, size) in lists.items()
+    }
+    written, counts = observed(rows, sums)
+    with work.clock("shape"):
+        written.write.mode("overwrite").parquet(work.address(folder))
+        found = counts.values()
+        if found is None:
+            again = work.spark.read.schema(dataset.columns).parquet(work.address(folder))
+            every = {"rows": F.count(F.lit(1)), **sums}
+            found = again.agg(*(column.alias(name) for name, column in every.items())).collect()[0].asDict()
     return _Shaped(
-        folder=folder, dataset=dataset, rows=found["rows"], odd=found[_ODD], refused=found[_REFUSED]
+        folder=folder,
+        dataset=dataset,
+        rows=found["rows"],
+        odd=found[_ODD],
+        refused=found[_REFUSED],
+        keyless=found[_KEYLESS],
+        sizes={path: found[f"list{n}"] or 0 for n, (path, _) in lists.items()},
     )
 
 
 def _put_aside(
-    work: _Work, shaped: _Shaped, reading: Reading, stored: StoredSchema, *, with_odd: bool
-) -> _Outcome:
+    work: _Work, shaped: list[_Shaped], reading: Reading, decision: Decision
+) -> Iterator[_Outcome]:
     """Write rows that are refused, or that nothing could be made of, to the table of rows put aside."""
-    aside = quarantined(stored, reading.table, work.terms, work.table_extras)
-    rest = work.spark.read.schema(shaped.dataset.columns).parquet(work.address(shaped.folder))
-    chosen = rest.where("raw IS NOT NULL" if with_odd else "raw.rule IS NOT NULL")
-    folder = next(work.folders)
-    chosen.selectExpr("id", *aside.select).write.mode("overwrite").parquet(work.address(folder))
-    rows = shaped.refused + (shaped.odd if with_odd else 0)
-    there = _Shaped(folder=folder, dataset=aside.dataset, rows=rows, odd=0)
-    part = _part(aside.decision, there, stored, aside.table)
-    return _Outcome(root=aside.table, part=part, schema=aside.decision.schema)
+    after = decision.schema
+    for one in shaped if work.quarantine else ():
+        with_odd = one is shaped[-1]
+        if not (one.refused or (one.odd and with_odd) or refused_nested(decision, one.dataset)):
+            continue
+        aside = quarantined(after, reading.table, work.terms, work.table_extras)
+        nested = work.spark.read.schema(one.dataset.columns).parquet(work.address(one.folder))
+        folder = next(work.folders)
+        rows = rows_aside(nested, aside, decision, one.dataset, with_odd=with_odd)
+        with work.clock("put aside"):
+            rows.write.mode("overwrite").parquet(work.address(folder))
+            # A union has no one place to count at; there are few such rows.
+            written = work.spark.read.schema(aside.dataset.columns).parquet(work.address(folder)).count()
+        if written:
+            there = _Shaped(folder=folder, dataset=aside.dataset, rows=written, odd=0)
+            part = _part(aside.decision, there, after, aside.table)
+            after = aside.decision.schema
+            yield _Outcome(root=aside.table, part=part, schema=after)
 
 
 def _check_count(reading: Reading, shaped: _Shaped) -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.interfaces.columns import key_of
+from penstock.errors import UsageError
+from penstock.interfaces.columns import array, joined, key_of, mapping, struct
+from penstock.interfaces.columns import field as field_of
 from penstock.normalize.stored import Dataset, Leaf, ListOf, Node, Object, field_names
-from penstock.package.sql import quoted
 from penstock.schema import Column
 from penstock.schema.evidence import Evidence
 from penstock.schema.look import NOTHING_FITS
 from penstock.schema.path import EACH
-from penstock.schema.sparktypes import decimal_digits
+from penstock.schema.sparktypes import NESTED_TYPE, decimal_digits, nested_type, spark_type
 from penstock.schema.types import DataType
 
 if TYPE_CHECKING:
@@ -55,18 +57,27 @@ class TypedFiles:
     evidence: tuple[Evidence, ...]
     digits: Mapping[Path, tuple[int, int]]
     """Digits and scale of decimals."""
+    kept: Mapping[Path, Any]
+    """Structs, lists and maps that are kept as they are, with their types."""
 
 
 def typed_files(
-    columns: Mapping[str, Any], *, rows: int, is_whole: Callable[[Path, Form], bool] | None = None
+    columns: Mapping[str, Any],
+    *,
+    rows: int,
+    is_whole: Callable[[Path, Form], bool] | None = None,
+    keep: bool = False,
 ) -> TypedFiles:
     """Read the columns of typed files.
 
     Structs are objects and arrays are lists, as in rows of Python; a map has no fixed keys and is one value.
+    With `keep` all three are values of the column that they stand in.
     """
-    reader = _Reader(rows, is_whole or (lambda *_: False))
+    reader = _Reader(rows, is_whole or (lambda *_: False), keep)
     root = reader.object(columns["fields"], ())
-    return TypedFiles(dataset=Dataset(root), evidence=tuple(reader.evidence), digits=reader.digits)
+    return TypedFiles(
+        dataset=Dataset(root), evidence=tuple(reader.evidence), digits=reader.digits, kept=reader.kept
+    )
 
 
 def with_digits(
@@ -100,6 +111,33 @@ def with_digits(
     )
 
 
+def with_kept(decision: Decision, kept: Mapping[Path, Any]) -> Decision:
+    """Give new columns for structs, lists and maps that are kept their types, and known ones what is new.
+
+    A column that has JSON texts goes on to have them.
+    """
+    tables = dict(decision.schema.tables)
+    for path, kind in kept.items():
+        rule = decision.rules.get((path, "json"))
+        if rule is None or rule.action != "json" or rule.column is None:
+            continue
+        table, added = tables[rule.table], decision.update.get(rule.table)
+        column = table.columns[rule.column]
+        known = column.hints.get(NESTED_TYPE)
+        if known is None and (added is None or rule.column not in added.columns):
+            continue
+        together = kind if known is None else joined(json.loads(known), kind)
+        if together is None:
+            raise UsageError(
+                f"{rule.table}.{rule.column} holds {spark_type(column)}, and now comes {nested_type(kind)}",
+                hint="write to another table: what is kept as it is cannot change its type",
+            )
+        told = json.dumps(together, separators=(",", ":"))
+        tables[rule.table] = table.with_columns([column.with_hints(**{NESTED_TYPE: told})])
+    changed = [table for name, table in tables.items() if table is not decision.schema.tables[name]]
+    return replace(decision, schema=decision.schema.with_tables(changed)) if changed else decision
+
+
 def _holds(column: Column, wanted: Column) -> bool:
     if column.data_type != "decimal":
         return False
@@ -114,8 +152,10 @@ def _holds(column: Column, wanted: Column) -> bool:
 class _Reader:
     rows: int
     is_whole: Callable[[Path, Form], bool]
+    keep: bool
     evidence: list[Evidence] = field(default_factory=list)
     digits: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    kept: dict[Path, Any] = field(default_factory=dict)
 
     def object(self, columns: Any, path: Path) -> Object:
         if not path:
@@ -140,6 +180,9 @@ class _Reader:
                 return self._leaf(path, *_PLAIN[kind], fits=_FITS.get(kind, NOTHING_FITS))
             self.digits[path] = int(digits[1]), int(digits[2])
             return self._leaf(path, kind.upper(), "decimal")
+        if self.keep and not (kind["type"] == "struct" and not kind["fields"]):
+            self.kept[path] = _bare(kind)
+            return self._leaf(path, _sql(kind), "json")
         match kind["type"]:
             case "struct" if self.is_whole(path, "object"):
                 self._see(path, "object")
@@ -170,15 +213,19 @@ class _Reader:
 
 def _sql(kind: Any) -> str:
     """A type as Spark SQL writes it, itself and not what it will become."""
+    return nested_type(_bare(kind))
+
+
+def _bare(kind: Any) -> Any:
+    """A type with the keys of users, and nothing else said of them."""
     if isinstance(kind, str):
-        return {"byte": "TINYINT", "short": "SMALLINT", "integer": "INT", "long": "BIGINT"}.get(
-            kind, kind.upper()
-        )
+        return kind
     match kind["type"]:
         case "struct":
-            fields = (f"{quoted(key_of(one))}: {_sql(one['type'])}" for one in kind["fields"])
-            return f"STRUCT<{', '.join(fields)}>"
+            return struct(
+                field_of(key_of(one), _bare(one["type"]), name=key_of(one)) for one in kind["fields"]
+            )
         case "array":
-            return f"ARRAY<{_sql(kind['elementType'])}>"
+            return array(_bare(kind["elementType"]))
         case _:
-            return f"MAP<{_sql(kind['keyType'])}, {_sql(kind['valueType'])}>"
+            return mapping(_bare(kind["keyType"]), _bare(kind["valueType"]))

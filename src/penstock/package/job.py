@@ -14,6 +14,7 @@ from penstock.package.folder import DataFolder
 from penstock.package.layout import SEALED
 from penstock.package.projection import Projection
 from penstock.package.record import fitting, record
+from penstock.package.shake import nested_hashes
 from penstock.package.storage import FileStorage
 from penstock.spark.paths import spark_path
 
@@ -96,6 +97,10 @@ class JobFile:
         for step in part.projection.selects(load_id=self.load_id):
             rows = frame.where(step.where) if step.where else frame
             frame = rows.selectExpr(*step.columns)
+        unfinished = part.projection.unfinished
+        if unfinished:
+            tables = [level.table for level in part.projection.levels]
+            frame = frame.mapInArrow(nested_hashes(tables, unfinished), frame.schema)
         return frame
 
     def to_dict(self) -> dict[str, Any]:

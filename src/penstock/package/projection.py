@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock.package.conversions import converted
 from penstock.package.picking import Picked, Stored, picked
+from penstock.package.shake import BREAK
 from penstock.package.sql import inside_variant, literal, quoted
 
 if TYPE_CHECKING:
@@ -110,8 +111,19 @@ class Projection:
     """Whether rows with a raw text stand in another part of the dataset."""
     is_root: bool = True
     """Whether rows say which load they came with, and not which row they belong to."""
+    is_hashed: bool = False
+    """Whether nested rows have ids as dlt makes them; the steps leave those to be worked out, see `shake`."""
     order: tuple[str, ...] = ()
     """The order of the table's columns; the load gives new columns to a table in this order."""
+
+    @property
+    def unfinished(self) -> tuple[str, ...]:
+        """The columns of ids that the steps leave unfinished."""
+        if not self.is_hashed or len(self.levels) == 1:
+            return ()
+        passed = {name for level in self.levels[1:] for name in level.passes_id}
+        own = ("_dlt_id",) if self.is_root else ("_dlt_parent_id", "_dlt_id")
+        return (*(name for name, _ in self.inherited if name in passed), *own)
 
     def selects(self, *, load_id: str) -> list[Select]:
         """The steps to apply one after another to the nested dataset."""
@@ -130,6 +142,7 @@ class Projection:
             inherited=tuple((name, kind) for name, kind in document.get("inherited", ())),
             is_partial=bool(document.get("is_partial", False)),
             is_root=bool(document.get("is_root", False)),
+            is_hashed=bool(document.get("is_hashed", False)),
             order=tuple(document.get("order", ())),
         )
 
@@ -154,9 +167,10 @@ def _steps(projection: Projection, load_id: str) -> Iterable[Select]:
         below = projection.levels[number + 1 :]
         if number:
             yield Select(
-                (f"{_ID} AS {_PARENT}", f"posexplode({_elements(level)}) AS ({_INDEX}, {_ROW})", *carried)
+                (f"{_ID} AS {_PARENT}", f"posexplode({elements_of(level)}) AS ({_INDEX}, {_ROW})", *carried)
             )
-            row_id = _with_own_id(level, _child_id(level.table))
+            made = _unfinished_id(number) if projection.is_hashed else _child_id(level.table)
+            row_id = _with_own_id(level, made)
             yield Select((_PARENT, _INDEX, f"{row_id} AS {_ID}", _ROW, *carried))
         elif level.own_id is not None:
             yield Select((f"{_with_own_id(level, _ID)} AS {_ID}", _ROW), is_left_out)
@@ -203,7 +217,8 @@ def _last(
     yield Select(tuple(f"{columns[name]} AS {quoted(name)}" for name in dict.fromkeys(names)), where)
 
 
-def _elements(level: Level) -> str:
+def elements_of(level: Level) -> str:
+    """SQL for the elements that are the rows of a level."""
     lists = [elements_at(at, stored) for at, stored in level.lists]
     return lists[0] if len(lists) == 1 else f"coalesce({', '.join(lists)})"
 
@@ -217,6 +232,10 @@ def elements_at(at: Access, stored: Stored | None, *, row: str = "row") -> str:
 
 def _child_id(table: str) -> str:
     return digest(f"concat({_PARENT}, '_', {literal(table)}, '_', CAST({_INDEX} AS STRING))")
+
+
+def _unfinished_id(number: int) -> str:
+    return f"concat({_PARENT}, {literal(f'{BREAK}{number}{BREAK}')}, CAST({_INDEX} AS STRING))"
 
 
 def _with_own_id(level: Level, otherwise: str) -> str:
@@ -315,5 +334,6 @@ __all__ = [
     "Value",
     "digest",
     "elements_at",
+    "elements_of",
     "is_refused",
 ]

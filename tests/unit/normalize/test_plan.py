@@ -8,7 +8,8 @@ from tests.oracle.rowsets import rowset
 
 from penstock.extract.encode import encode
 from penstock.normalize.learn import learn
-from penstock.normalize.plan import TablePlan, doubts, keeps_whole, plan_tables, refused_rows
+from penstock.normalize.plan import TablePlan, doubts, keeps_whole, plan_tables
+from penstock.normalize.refusals import refused_rows
 from penstock.normalize.stored import Dataset, dataset_of
 from penstock.package.projection import Access, Value
 from penstock.schema import Decision, Schema, StoredSchema, Table, decide

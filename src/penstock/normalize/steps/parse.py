@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from penstock.normalize.plan import RefusedRows
+    from penstock.normalize.refusals import RefusedRows
     from penstock.normalize.stored import Dataset
 
 # Spark stops at 20 million characters in one text unless told otherwise.
@@ -59,14 +59,17 @@ def parse_rows(
     if checked.measures:
         parsed_rows = parsed_rows.selectExpr("*", *checked.measures)
     cases = [f"WHEN {checked.odd} THEN {_raw('NULL', 'NULL', 'NULL')}"]
-    cases += [
-        f"WHEN {one.condition} THEN {_raw(literal(one.reason), literal(one.path), literal(one.rule))}"
-        for one in refused
-    ]
+    cases += [f"WHEN {one.condition} THEN {raw_of(one)}" for one in refused]
     fields = ", ".join(quoted("row", name) for name, _ in dataset.root.fields.values())
     row = f"struct({fields})" if fields else "CAST(NULL AS BOOLEAN)"
     return parsed_rows.selectExpr(*others, f"CASE {' '.join(cases)} END AS raw", f"{row} AS row")
 
 
-def _raw(reason: str, path: str, rule: str) -> str:
-    return f"CAST(struct(text, file, position, {reason}, {path}, {rule}) AS {RAW})"
+def raw_of(refused: RefusedRows, *, text: str = "text") -> str:
+    """SQL for what is kept of a refused row."""
+    said = (literal(refused.reason), literal(refused.path), literal(refused.rule))
+    return _raw(*said, text=text)
+
+
+def _raw(reason: str, path: str, rule: str, *, text: str = "text") -> str:
+    return f"CAST(struct({text}, file, position, {reason}, {path}, {rule}) AS {RAW})"
