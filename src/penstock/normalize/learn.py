@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from penstock.schema.evidence import Position
-    from penstock.schema.path import Path
+    from penstock.schema.path import Path, Step
 
 Form = Literal[
     "bool", "whole", "wide", "fraction", "large", "text", "object", "list", "null",
@@ -103,8 +103,8 @@ def learn(texts: Iterable[str | bytes], *, start: int = 0) -> Learned:
 class _Learner:
     """Looks at rows one after another, in the order of `schema.evidence.walk`.
 
-    What was seen is kept at the place where it was seen: places are found by the keys of a row, and no path is
-    put together for each value.
+    What was seen is kept at the place where it was seen: places are found by the keys of a row, and no path
+    is put together for each value.
     """
 
     def __init__(self) -> None:

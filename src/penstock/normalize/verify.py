@@ -44,6 +44,7 @@ _AFTER_LAST: Final = chr(ord(tags.LAST) + 1)
 _KEY, _NULL, _QUOTE, _LIST = '":', '":null', '"', "["
 _KEYS = "`_keys`"
 _TERMS: Final = 6
+_JSON_NUMBER: Final = literal(r"^-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][+-]?[0-9]+)?$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,7 +279,7 @@ def _tally_of_text(value: str, *, may_be_tagged: bool = False) -> str:
 
     By the first character, from the smallest on, so that few comparisons do.
     """
-    number = f"CASE WHEN {value} RLIKE '^-?[0-9][0-9.eE+-]*$' THEN 1L ELSE 0L END"
+    number = f"CASE WHEN {value} RLIKE {_JSON_NUMBER} THEN 1L ELSE 0L END"
     word = f"CASE WHEN {value} IN ('true', 'false') THEN 1L ELSE 0L END"
     steps = [
         ("-", "0L"),
