@@ -247,3 +247,20 @@ def test_what_is_refused_late_in_a_large_table_is_counted_and_kept(
     told = pipeline.last_trace.last_normalize_info
     assert told is not None
     assert [(one.column, one.count) for one in told.rejects] == [("new", len(late))]
+
+
+def test_all_rows_of_a_table_that_is_refused_are_kept_aside(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    pipeline = make(location, tmp_path, spark)
+    rows: list[Any] = [{"id": 1, "l": [1]}, {"id": 2}]
+
+    pipeline.run(rows, table_name="refused", schema_contract={"tables": "discard_row"})
+    pipeline.run(pa.Table.from_pylist(rows), table_name="typed", schema_contract={"tables": "discard_row"})
+
+    dataset = pipeline.dataset()
+    assert dataset.row_counts() == {"_dlt_quarantine": 4}
+    raw = [row["raw"] for row in dataset["_dlt_quarantine"].spark().where("table_name = 'refused'").collect()]
+    assert sorted(raw) == ['{"id":1,"l":[1]}', '{"id":2}']
+    assert pipeline.last_trace is not None
+    assert "2 rows of typed left out: there is no such table" in str(pipeline.last_trace)
