@@ -147,15 +147,17 @@ def extracted(folder: Path, rows: int) -> Package:
     return filled(folder, events(rows))
 
 
-def filled(folder: Path, rows: Iterable[dict[str, Any]], *, rows_in_file: int | None = None) -> Package:
-    """A package with rows in part files, as extraction leaves it."""
+def filled(
+    folder: Path, rows: Iterable[dict[str, Any] | bytes], *, rows_in_file: int | None = None
+) -> Package:
+    """A package with rows in part files, as extraction leaves it; a row may be JSON already."""
     packages = Packages.at(str(folder / "packages"))
     package = packages.package(create_load_id())
     package.create()
     where = "data/extracted/events"
     with PartWriter(package.store, where, Rotation()) as writer:
         for number, row in enumerate(rows, 1):
-            writer.write(encode(row))
+            writer.write(row if isinstance(row, bytes) else encode(row))
             if rows_in_file and not number % rows_in_file:
                 writer.close()
     table = ExtractedTable(

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from penstock.schema import NamingConvention, StoredSchema
     from penstock.schema.contract import ContractSettings
 
-MOST_NESTING: Final = 64
-"""Structs and lists in one another beyond this are kept as JSON: engines stop to read schemas that deep."""
+MOST_NESTING: Final = 16
+"""Objects and lists in one another beyond this are kept as JSON.
+
+Spark looks for what expressions have in common in a time that doubles with each level, and runs out of memory.
+"""
 
 
 def terms_of(naming: NamingConvention, contract: Mapping[str, Any] | str | None = None) -> Terms:

@@ -44,6 +44,7 @@ _AFTER_LAST: Final = chr(ord(tags.LAST) + 1)
 _KEY, _NULL, _QUOTE, _LIST = '":', '":null', '"', "["
 _KEYS = "`_keys`"
 _TERMS: Final = 6
+_BRANCHES: Final = 50
 _JSON_NUMBER: Final = literal(r"^-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][+-]?[0-9]+)?$")
 
 
@@ -75,7 +76,7 @@ def is_odd(
     terms = list(counter.tally(dataset.root, row))
     # Not one sum: a method that is too large is not compiled, see `rarely`.
     sums = [_sum(terms[start : start + _TERMS]) for start in range(0, len(terms), _TERMS)] or ["0"]
-    tally = " + ".join(f"`_tally{number}`" for number in range(len(sums)))
+    tally = _sum(f"`_tally{number}`" for number in range(len(sums)))
     strange = (_is_no_document(text),) if has_strangers else ()
     unknown = (*strange, f"{corrupt} IS NOT NULL", *(unfit(doubt, row) for doubt in doubts))
     return Check(
@@ -83,7 +84,7 @@ def is_odd(
             f"{_count(text, _KEY)} AS {_KEYS}",
             *(f"{one} AS `_tally{number}`" for number, one in enumerate(sums)),
         ),
-        odd=either((*unknown, counter.mismatch(dataset.root, row, text, f"({tally})"))),
+        odd=either((*unknown, counter.mismatch(dataset.root, row, text, tally))),
     )
 
 
@@ -436,4 +437,8 @@ def _folded(values: str, depth: int, each: str) -> str:
 
 def _sum(each: Iterable[str]) -> str:
     found = [one for one in each if one != "0"]
-    return f"({' + '.join(found)})" if found else "0"
+    # In branches: a chain of thousands is too deep for Spark's reader of SQL.
+    while len(found) > 1:
+        found = [" + ".join(found[start : start + _BRANCHES]) for start in range(0, len(found), _BRANCHES)]
+        found = [f"({one})" for one in found]
+    return found[0] if found else "0"
