@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MOST_NESTING: Final = 16
 """Objects and lists in one another beyond this are kept as JSON.
 
-Spark looks for what expressions have in common in a time that doubles with each level, and runs out of memory.
+Spark looks for what expressions have in common in a time that doubles with each level: it runs out of memory.
 """
 
 
