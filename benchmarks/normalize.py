@@ -34,13 +34,13 @@ from pyspark.sql import functions as F
 from penstock.extract.encode import encode
 from penstock.extract.parts import PartWriter
 from penstock.extract.plan import Rotation
-from penstock.normalize.run import normalize
+from penstock.normalize.run import Normalized, normalize
 from penstock.package import Package, Packages, create_load_id
 from penstock.package.extracted import Extracted, ExtractedTable
 from penstock.schema import Schema, naming
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from pyspark.sql import DataFrame
 
@@ -107,7 +107,7 @@ def measure(folder: Path, rows: int, turns: int, only: str | None) -> dict[str, 
     package = extracted(folder, rows)
     warm = extracted(folder, min(rows, 20_000))
     spark = session()
-    known = tables_of(warm, Schema("bench"), spark, folder / "known")
+    known = tables_of(warm, Schema("bench"), spark, folder / "known")[0].schema
     sides: dict[str, Callable[[Package], Any]] = {
         "by hand": lambda given: by_hand(given, spark, folder / "hand"),
         "known": lambda given: tables_of(given, known, spark, folder / "out"),
@@ -143,14 +143,21 @@ def session() -> SparkSession:
 
 
 def extracted(folder: Path, rows: int) -> Package:
-    """A package with events in part files, as extraction leaves it."""
-    packages = Packages.at(str(folder / "packages" / str(rows)))
+    """A package with so many events."""
+    return filled(folder, events(rows))
+
+
+def filled(folder: Path, rows: Iterable[dict[str, Any]], *, rows_in_file: int | None = None) -> Package:
+    """A package with rows in part files, as extraction leaves it."""
+    packages = Packages.at(str(folder / "packages"))
     package = packages.package(create_load_id())
     package.create()
     where = "data/extracted/events"
     with PartWriter(package.store, where, Rotation()) as writer:
-        for row in events(rows):
+        for number, row in enumerate(rows, 1):
             writer.write(encode(row))
+            if rows_in_file and not number % rows_in_file:
+                writer.close()
     table = ExtractedTable(
         table="events",
         resource="events",
@@ -199,14 +206,16 @@ def by_hand(package: Package, spark: SparkSession, out: Path) -> None:
     )
 
 
-def tables_of(package: Package, schema: Schema, spark: SparkSession, out: Path) -> Schema:
-    """Normalize a package and write its tables; gives the schema after it."""
+def tables_of(
+    package: Package, schema: Schema, spark: SparkSession, out: Path
+) -> tuple[Normalized, list[str]]:
+    """Normalize a package and write its tables; gives what came of it, and the tables that were written."""
     normalized = normalize(package, schema, spark=spark, naming=naming(), table_extras={})
     jobs = {entry.table: package.job(entry.job).frame(spark) for entry in normalized.tables}
     write_all(jobs, out)
     for number in package.store.names("data/normalized"):
         package.store.delete(f"data/normalized/{number}")
-    return normalized.schema
+    return normalized, list(jobs)
 
 
 def write_all(tables: dict[str, DataFrame], out: Path) -> None:
