@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -264,3 +265,25 @@ def test_all_rows_of_a_table_that_is_refused_are_kept_aside(
     assert sorted(raw) == ['{"id":1,"l":[1]}', '{"id":2}']
     assert pipeline.last_trace is not None
     assert "2 rows of typed left out: there is no such table" in str(pipeline.last_trace)
+
+
+def test_values_that_a_declared_width_does_not_hold_are_put_aside(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    @penstock.resource(
+        columns={
+            "n": {"data_type": "bigint", "precision": 16},
+            "d": {"data_type": "decimal", "precision": 5, "scale": 2},
+        }
+    )
+    def things() -> Any:
+        yield [{"n": 7, "d": Decimal("1.25")}, {"n": 70_000}, {"d": Decimal("1.234")}, {"d": 12345}]
+
+    pipeline = make(location, tmp_path, spark)
+
+    pipeline.run(things)
+
+    dataset = pipeline.dataset()
+    rows = [(row["n"], row["d"]) for row in dataset["things"].spark().collect()]
+    assert rows == [(7, Decimal("1.25"))]
+    assert dataset.row_counts()["_dlt_quarantine"] == 3

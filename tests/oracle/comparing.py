@@ -36,7 +36,7 @@ CHANGED = {
     "wei": "digits-into-decimal",
 }
 """What dlt did to a value, by the type of the column that has taken it."""
-NO_NUMBERS = frozenset(("nan", math.inf, -math.inf))
+NO_NUMBERS = ("nan", math.inf, -math.inf)
 NUMBERS = ("bigint", "double", "decimal", "wei")
 _VARIANT = re.compile(r"__v_(text|double|bool|timestamp|bigint|binary|json|decimal|date|time|wei)$")
 
@@ -177,7 +177,7 @@ def _difference(
     ours: Mapping[str, Any], others: Mapping[str, Any], own_types: Mapping[str, str], types: Mapping[str, str]
 ) -> str | None:
     """The name of an intended difference: dlt changed a value that ours keeps beside, and really so."""
-    if not others and set(ours.values()) <= NO_NUMBERS:
+    if not others and all(one in NO_NUMBERS for one in ours.values()):
         return "not-a-number"
     if len(ours) != 1 or len(others) != 1:
         return None

@@ -237,7 +237,7 @@ def takes(chain: list[Rule], value: Any) -> bool:
     return False
 
 
-@pytest.mark.parametrize("start", [0, 30])
+@pytest.mark.parametrize("start", range(0, SETS, 30))
 def test_rows_unlike_those_before_are_found(quick: SparkSession, start: int) -> None:
     expected: set[tuple[str, str]] = set()
     found_frames: list[DataFrame] = []

@@ -55,7 +55,10 @@ def count_unfit(doubt: Doubt, row: str) -> str:
 
 def _is_left_over(doubt: Doubt, row: str) -> str:
     def fails(value: str) -> str:
-        refused = (f"{converted(value, doubt.kind, to)} IS NULL" for to in doubt.to)
+        refused = (
+            _is_refused(converted(value, doubt.kind, to), narrow)
+            for to, narrow in zip(doubt.to, doubt.narrow, strict=True)
+        )
         return " AND ".join((f"{value} IS NOT NULL", *refused))
 
     found = picked(doubt.access.sql(row), doubt.stored, doubt.kind)
@@ -63,6 +66,13 @@ def _is_left_over(doubt: Doubt, row: str) -> str:
         return f"({fails(found)})"
     # What takes work is picked once: it goes through a list of one.
     return f"exists(array({found}), v -> {fails('v')})"
+
+
+def _is_refused(found: str, narrow: str | None) -> str:
+    if narrow is None:
+        return f"{found} IS NULL"
+    held = f"try_cast({found} AS {narrow})"
+    return f"({held} IS NULL OR {held} != {found})"
 
 
 def either(conditions: Iterable[str]) -> str:

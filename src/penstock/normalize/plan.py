@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from penstock.normalize.learn import Form
     from penstock.normalize.stored import Dataset, Node
     from penstock.package.picking import Picked, Stored
-    from penstock.schema import Table
+    from penstock.schema import Column, Table
     from penstock.schema.decision import Decision, Rule
     from penstock.schema.look import SeenType
     from penstock.schema.path import Path
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 _ENTERED: Final = frozenset(("flatten", "rows", "nothing", "exclude"))
 _PLACED: Final = frozenset(("keep", "convert", "json"))
 _NUMERIC: Final = frozenset(("double", "decimal", "wei", "bigint", "bool", "timestamp"))
+_SIZED: Final = frozenset(("bigint", "decimal", "wei"))
 _SYSTEM: Final = frozenset((LOAD_ID_COLUMN, PARENT_ID_COLUMN, LIST_INDEX_COLUMN))
 
 
@@ -65,6 +66,8 @@ class Doubt:
     stored: Stored
     kind: Picked
     to: tuple[DataType, ...]
+    narrow: tuple[str | None, ...] = ()
+    """For each of these types the SQL type of its column, where that is declared smaller than usual."""
 
 
 def doubts(decision: Decision, dataset: Dataset) -> list[Doubt]:
@@ -250,17 +253,24 @@ class Planner:
                 continue
             doubt = self.doubt(row, placed)
             is_settled = len(doubt.to) < len(placed.chain)
-            if doubt.to and not is_settled and not any(never_fails(doubt.kind, to) for to in doubt.to):
+            takes_all = any(
+                never_fails(doubt.kind, to) and narrow is None
+                for to, narrow in zip(doubt.to, doubt.narrow, strict=True)
+            )
+            if doubt.to and not is_settled and not takes_all:
                 yield doubt
 
     def doubt(self, row: Path, placed: Placed) -> Doubt:
         """Where such values stand, and what they may become."""
+        rules = [rule for rule in placed.chain if rule.action in _PLACED and rule.data_type]
+        columns = self.decision.schema.tables[self.decision.tables[row]].columns
         return Doubt(
             lists=tuple(tuple(self.lists[one]) for one in _ways(row) if one),
             access=placed.access,
             stored=placed.stored,
             kind=cast("Picked", placed.kind),
-            to=tuple(rule.data_type for rule in placed.chain if rule.action in _PLACED and rule.data_type),
+            to=tuple(rule.data_type for rule in rules if rule.data_type),
+            narrow=tuple(_narrow(columns.get(rule.column or "")) for rule in rules),
         )
 
     def _refused(self, row: Path) -> Iterator[Refusal]:
@@ -287,6 +297,14 @@ def _stored(node: Node, kind: SeenType) -> tuple[Stored, str | None]:
         return node.stored, node.sql if is_document else None
     holds = isinstance(node, Object) == (kind == "object") and kind in ("object", "list")
     return ("struct", keyed_type(node)) if holds else ("json", None)
+
+
+def _narrow(column: Column | None) -> str | None:
+    """The SQL type of a column that holds less than others of its type."""
+    if column is None or column.data_type not in _SIZED:
+        return None
+    found = spark_type(column)
+    return None if found == spark_type(replace(column, precision=None, scale=None)) else found
 
 
 def _chain(rule: Rule | None) -> Iterator[Rule]:

@@ -25,30 +25,35 @@ _NUMBER: Final = literal(
 )
 _NO_NUMBER: Final = literal("^[+-]?(nan|inf|infinity)$")
 _ZONE: Final = r"(Z|[+-][0-9]{2}(?::?[0-9]{2})?)?"
-_EXTENDED: Final = (
-    r"^([0-9]{4})-([0-9]{2})-([0-9]{2})"
-    r"(?:[T ]([0-9]{2})(?::([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]+))?)?)?" + _ZONE + ")?$"
+_CLOCK: Final = r"(?:[T ]([0-9]{2})(?::([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]+))?)?)?" + _ZONE + ")?$"
+_BASIC_CLOCK: Final = r"(?:[T ]([0-9]{2})(?::?([0-9]{2})(?:([0-9]{2})(?:[.,]([0-9]+))?)?)?" + _ZONE + ")?$"
+_LOOSE_CLOCK: Final = r"(?: ?([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2}))?(?:[.,|]([0-9]{1,9}))?)?()$"
+# In each: the year, two more parts of the day, hour, minute, second, its fraction, the zone.
+_DAYS: Final = (
+    r"^([0-9]{4})-([0-9]{2})(?:-([0-9]{2}))?" + _CLOCK,
+    r"^([0-9]{4})([0-9]{2})([0-9]{2})" + _BASIC_CLOCK,
+    r"^([0-9]{4})(?:[/:]?([0-9]{2})[/:]?([0-9]{2}))?" + _LOOSE_CLOCK,
 )
-_BASIC: Final = (
-    r"^([0-9]{4})([0-9]{2})([0-9]{2})"
-    r"(?:[T ]([0-9]{2})(?::?([0-9]{2})(?:([0-9]{2})(?:[.,]([0-9]+))?)?)?" + _ZONE + ")?$"
+_WEEKS: Final = (
+    r"^([0-9]{4})-W([0-9]{2})(?:-([0-9]))?" + _CLOCK,
+    r"^([0-9]{4})W([0-9]{2})([0-9])?" + _BASIC_CLOCK,
 )
-_SLASHED: Final = (
-    r"^([0-9]{4})(?:[/:]?([0-9]{2})[/:]?([0-9]{2}))?"
-    r"(?: ?([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2}))?(?:[.,|]([0-9]{1,9}))?)?()$"
-)
-_MONTH: Final = r"^([0-9]{4})-([0-9]{2})()()()()()()$"
+_ORDINALS: Final = (r"^([0-9]{4})-([0-9]{3})()" + _CLOCK, r"^([0-9]{4})([0-9]{3})()" + _BASIC_CLOCK)
 _CLOCKS: Final = (
     r"^([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]+))?)?" + _ZONE + "$",
     r"^ ?([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2}))?(?:[.,|]([0-9]{1,9}))?()$",
     r"^T([0-9]{2})(?::?([0-9]{2})(?:([0-9]{2})(?:[.,]([0-9]+))?)?)?" + _ZONE + "$",
 )
-_PLAIN: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.][0-9]{1,6})?"
-_PLAIN_MOMENT: Final = literal(_PLAIN + r"(?:Z|[+-][0-9]{2}:[0-9]{2})$")
+# Not the years in which a zone may lead out of the calendar.
+_PLAIN: Final = (
+    r"^(?!0000|0001|9999)[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.][0-9]{1,6})?"
+)
+_PLAIN_MOMENT: Final = literal(_PLAIN + r"(?:Z|[+-](?:0[0-9]|1[0-7]):[0-5][0-9])$")
 _PLAIN_WITHOUT_ZONE: Final = literal(_PLAIN + "$")
 _BASE64: Final = literal(r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$")
 _LARGEST: Final = 2**63 - 1
 _EXACT: Final = 2**53
+_SECOND: Final = 1_000_000
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 _FINER: Final = "DECIMAL(38,18)"
 _ZERO_PLACES: Final = literal("[.]?0+$")
@@ -231,15 +236,44 @@ def _moment(text: str, shape: str) -> str:
     def two(number: int, otherwise: str) -> str:
         return f"lpad(coalesce(nullif({group(number)}, ''), '{otherwise}'), 2, '0')"
 
-    day = f"concat({group(1)}, '-', {two(2, '01')}, '-', {two(3, '01')})"
     fraction = f"coalesce(nullif(left({group(7)}, 6), ''), '0')"
     clock = f"concat({two(4, '0')}, ':', {two(5, '0')}, ':', {two(6, '0')}, '.', {fraction})"
-    return f"try_cast(concat({day}, 'T', {clock}, {_zone(group(8))}) AS TIMESTAMP)"
+    local = f"try_cast(concat({_day(shape, group, two)}, 'T', {clock}, 'Z') AS TIMESTAMP)"
+    micros = f"(unix_micros({local}) - {_offset(group(8))})"
+    inside = f"{micros} BETWEEN {_FIRST_SECOND * _SECOND} AND {_LAST_SECOND * _SECOND + _SECOND - 1}"
+    return f"CASE WHEN {inside} THEN timestamp_micros({micros}) END"
+
+
+def _day(shape: str, group: Callable[[int], str], two: Callable[[int, str], str]) -> str:
+    """SQL for the text of a date; one of a week or of a day of the year has to be counted."""
+    if shape in _DAYS:
+        return f"concat({group(1)}, '-', {two(2, '01')}, '-', {two(3, '01')})"
+    number = f"try_cast({group(2)} AS INT)"
+    if shape in _ORDINALS:
+        found = f"date_add(try_cast(concat({group(1)}, '-01-01') AS DATE), {number} - 1)"
+        return f"CASE WHEN {number} > 0 AND year({found}) = {group(1)} THEN CAST({found} AS STRING) END"
+    weekday = f"CAST(coalesce(nullif({group(3)}, ''), '1') AS INT)"
+    # The fourth of January is always in the first week.
+    first = f"trunc(try_cast(concat({group(1)}, '-01-04') AS DATE), 'WEEK')"
+    found = f"date_add({first}, ({number} - 1) * 7 + {weekday} - 1)"
+    same = f"extract(YEAROFWEEK FROM {found}) = {group(1)} AND weekofyear({found}) = {number}"
+    return f"CASE WHEN {weekday} BETWEEN 1 AND 7 AND {same} THEN CAST({found} AS STRING) END"
+
+
+def _offset(zone: str) -> str:
+    """SQL for the microseconds by which a zone is ahead; NULL where it is a day or more."""
+    digits = f"rpad(replace(substring({zone}, 2), ':', ''), 4, '0')"
+    minutes = f"(CAST(left({digits}, 2) AS BIGINT) * 60 + CAST(right({digits}, 2) AS BIGINT))"
+    sign = f"CASE WHEN startswith({zone}, '-') THEN -1 ELSE 1 END"
+    return (
+        f"CASE WHEN {zone} IN ('', 'Z') THEN 0"
+        f" WHEN {minutes} < {24 * 60} THEN {minutes} * {60 * _SECOND} * {sign} END"
+    )
 
 
 def _moment_from_text(text: str) -> str:
     """The moment that a text tells; one without a zone is in UTC, a date is its midnight."""
-    shapes = (_EXTENDED, _BASIC, _SLASHED, _MONTH)
+    shapes = (*_DAYS, *_WEEKS, *_ORDINALS)
     cases = " ".join(f"WHEN {text} RLIKE {literal(shape)} THEN {_moment(text, shape)}" for shape in shapes)
     return f"CASE {cases} END"
 
@@ -256,10 +290,10 @@ def _timestamp_from_text(text: str) -> str:
 def _odd_timestamp_from_text(text: str) -> str:
     trimmed = _trimmed(text)
     seconds = f"CASE WHEN {trimmed} RLIKE {_NUMBER} THEN try_cast(replace({trimmed}, '_', '') AS DOUBLE) END"
-    shapes = "|".join((_EXTENDED, _BASIC, _SLASHED, _MONTH))
+    shapes = "|".join((*_DAYS, *_WEEKS, *_ORDINALS))
     return (
-        f"CASE WHEN {text} RLIKE {literal(shapes)} THEN {_moment_from_text(text)}"
-        f" ELSE {_timestamp_from_seconds(f'({seconds})')} END"
+        f"coalesce(CASE WHEN {text} RLIKE {literal(shapes)} THEN {_moment_from_text(text)} END,"
+        f" {_timestamp_from_seconds(f'({seconds})')})"
     )
 
 
@@ -282,8 +316,8 @@ def _time(text: str, shape: str) -> str:
         f"concat(lpad({group(1)}, 2, '0'), ':', lpad({group(2)}, 2, '0'), ':', lpad({group(3)}, 2, '0'), '.',"
         f" coalesce(nullif(left({group(4)}, 6), ''), '0'))"
     )
-    moment = f"try_cast(concat('2000-01-02T', {clock}, {_zone(group(5))}) AS TIMESTAMP)"
-    micros = f"(unix_micros({moment}) % 86400000000)"
+    local = f"try_cast(concat('2000-01-02T', {clock}, 'Z') AS TIMESTAMP)"
+    micros = f"((unix_micros({local}) - {_offset(group(5))}) % 86400000000)"
     seconds = f"({micros} div 1000000)"
     fraction = (
         f"CASE WHEN {micros} % 1000000 != 0 THEN concat('.', lpad({micros} % 1000000, 6, '0')) ELSE '' END"
@@ -292,12 +326,6 @@ def _time(text: str, shape: str) -> str:
         f"concat(lpad({seconds} div 3600, 2, '0'), ':', lpad(({seconds} div 60) % 60, 2, '0'), ':',"
         f" lpad({seconds} % 60, 2, '0'), {fraction})"
     )
-
-
-def _zone(found: str) -> str:
-    """A zone as Spark wants it, with a colon; UTC where there is none."""
-    colon = f"regexp_replace({found}, '^([+-][0-9]{{2}})([0-9]{{2}})$', '$1:$2')"
-    return f"coalesce(nullif(regexp_replace({colon}, '^([+-][0-9]{{2}})$', '$1:00'), ''), 'Z')"
 
 
 def _binary_from_text(text: str) -> str:
