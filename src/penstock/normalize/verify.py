@@ -15,7 +15,7 @@ from penstock.normalize.careful import Careful
 from penstock.normalize.leftover import either, unfit
 from penstock.normalize.punctuation import KEY, NULL, QUOTE, count, summed, unescaped
 from penstock.normalize.tally import FAR_OFF, ONE_KEY, has_documents, tally_of
-from penstock.package.conversions import rarely
+from penstock.package.sql import rarely
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _DIALECT = "spark"
 
@@ -45,3 +45,15 @@ def inside_variant(value: str, keys: Sequence[str], kind: str) -> str:
         else:
             path += f'["{key}"]' if '"' not in key else f"['{key}']"
     return f"try_variant_get({value}, {literal(path)}, {literal(kind)})"
+
+
+def rarely(value: str, work: Callable[[str], str]) -> str:
+    """SQL that takes much text and is seldom reached, given as a function of its value.
+
+    >>> rarely("x", lambda value: f"lower({value})")
+    'transform(array(x), r -> lower(r))[0]'
+
+    A method of more than 8,000 bytes is never compiled by the JVM, and slows everything else in it down. The
+    body of a lambda is not part of the generated method.
+    """
+    return f"transform(array({value}), r -> {work('r')})[0]"
