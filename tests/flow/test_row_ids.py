@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,8 +17,6 @@ from penstock.package import Packages, read_job
 from penstock.schema import Schema, naming
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import DataFrame, SparkSession
 
 UPSERT = {"disposition": "merge", "strategy": "upsert"}
@@ -32,9 +31,9 @@ def shake(text: str) -> str:
     return base64.b64encode(hashlib.shake_128(text.encode()).digest(10)).decode().rstrip("=")
 
 
-def tables_of(resource: Any, spark: SparkSession, tmp_path: Path) -> dict[str, DataFrame]:
+def tables_of(resource: Any, spark: SparkSession, folder: Path) -> dict[str, DataFrame]:
     """Extract and normalize; no destination is needed for that."""
-    info = penstock.pipeline("ids", pipelines_dir=tmp_path / "pipelines").extract(resource)
+    info = penstock.pipeline("ids", pipelines_dir=folder / "pipelines").extract(resource)
     package = Packages.at(info.location).package(info.loads_ids[0])
     normalized = normalize(package, Schema("ids"), spark=spark, naming=naming(), table_extras={})
     return {
@@ -43,12 +42,13 @@ def tables_of(resource: Any, spark: SparkSession, tmp_path: Path) -> dict[str, D
     }
 
 
+@pytest.mark.every_mode
 def test_rows_merged_by_a_key_and_all_below_them_have_ids_of_that_key(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, location: str
 ) -> None:
     orders = penstock.resource(ROWS, name="orders", primary_key="Id", write_disposition=UPSERT)
 
-    tables = tables_of(orders, spark, tmp_path)
+    tables = tables_of(orders, spark, Path(location))
 
     roots = {row["id"]: row["_dlt_id"] for row in tables["orders"].collect()}
     assert roots == {1: shake('{"id":1}'), 2: shake('{"id":2}')}
