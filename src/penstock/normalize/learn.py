@@ -12,8 +12,8 @@ import orjson
 
 from penstock.package import tags
 from penstock.schema.convert import LARGEST_BIGINT, SMALLEST_BIGINT, fits_decimal
-from penstock.schema.evidence import MAX_EXAMPLE_LENGTH, MAX_EXAMPLES, VALUE, Evidence, merged
-from penstock.schema.look import Look, look
+from penstock.schema.evidence import VALUE, Evidence, Tally, merged
+from penstock.schema.look import look
 from penstock.schema.path import EACH
 from penstock.schema.types import MAX_DECIMAL_PRECISION
 
@@ -189,7 +189,7 @@ class _Place:
         self.path = path
         self.below: dict[Step, _Place] = {}
         self.forms: set[Form] = set()
-        self.tallies: dict[tuple[Any, ...], _Tally] = {}
+        self.tallies: dict[tuple[Any, ...], Tally] = {}
 
     def see(self, value: Any, position: Position, ordinal: int) -> None:
         form, plain = read(value)
@@ -197,7 +197,7 @@ class _Place:
         key = (seen.type, seen.fits, seen.detected)
         tally = self.tallies.get(key)
         if tally is None:
-            tally = self.tallies[key] = _Tally((*position, ordinal))
+            tally = self.tallies[key] = Tally((*position, ordinal))
         tally.add(seen, plain)
         self.forms.add(form)
 
@@ -223,19 +223,3 @@ def _read_tagged(tag: str, value: Any) -> tuple[Form, Any]:
     if tag == tags.DECIMAL and not fits_decimal(value):
         return "tagged text", value
     return _TAGGED.get(tag, "tagged text"), value
-
-
-class _Tally:
-    __slots__ = ("count", "examples", "first", "longest")
-
-    def __init__(self, first: Position) -> None:
-        self.count, self.first, self.longest = 0, first, 0
-        self.examples: list[str] = []
-
-    def add(self, seen: Look, value: Any) -> None:
-        self.count += 1
-        self.longest = max(self.longest, seen.length)
-        if len(self.examples) < MAX_EXAMPLES and seen.type not in ("null", "object", "list"):
-            text = str(value)[:MAX_EXAMPLE_LENGTH]
-            if text not in self.examples:
-                self.examples.append(text)
