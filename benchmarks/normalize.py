@@ -59,9 +59,9 @@ events = runpy.run_path(sys.argv[1])["events"]
 with tempfile.TemporaryDirectory() as folder:
     pipeline = dlt.pipeline("bench", pipelines_dir=folder, dataset_name="d",
         destination=dlt.destinations.filesystem(f"file://{folder}/lake"))
-    pipeline.extract(events(int(sys.argv[2])), table_name="events")
+    pipeline.extract(events(int(sys.argv[2])), table_name="events", loader_file_format="parquet")
     started = time.monotonic()
-    pipeline.normalize(loader_file_format="parquet")
+    pipeline.normalize()
     pipeline.load()
     print(json.dumps({"seconds": time.monotonic() - started}))
 """
