@@ -53,8 +53,7 @@ PenstockError
 │   ├── IncrementalCursorPathMissing
 │   ├── IncrementalPrimaryKeyMissing
 │   ├── ResourceFailed
-│   ├── RowNotEncodable
-│   └── RowsNotReadable
+│   └── RowNotEncodable
 ├── RetryableError: run again
 │   ├── CommitLost
 │   ├── DestinationTransientException
@@ -687,8 +686,10 @@ class DataValidationError(DataError):
         data_item: Any = None,
     ) -> None:
         where = f"{table_name}.{column_name}" if column_name else table_name
+        many = f"{count:,} value{'' if count == 1 else 's'}"
+        example = "" if data_item is None else f", such as {data_item!r}"
         super().__init__(
-            f"{where}: {reason}, and {schema_entity} is set to {contract_mode} ({count} values)",
+            f"{where}: {reason}, and {schema_entity} is set to {contract_mode} ({many}{example})",
             hint=f"change the data, or set schema_contract={{{schema_entity!r}: 'evolve'}}",
             schema_name=schema_name,
             table_name=table_name,
@@ -871,23 +872,6 @@ class RowNotEncodable(DataError):
             resource=resource,
             item=item,
             cause=cause,
-        )
-
-
-class RowsNotReadable(DataError):
-    """Spark refused the text of some rows."""
-
-    code = "rows-not-readable"
-
-    def __init__(self, *, table: str, rows: int, example: str, package: str) -> None:
-        super().__init__(
-            f"{rows} rows of {table} cannot be parsed by Spark, such as {example}",
-            hint="look for nesting past 1,000 levels or documents past 128 MB; nothing was loaded. "
-            f"To give these rows up, remove {package}",
-            table=table,
-            rows=rows,
-            example=example,
-            package=package,
         )
 
 

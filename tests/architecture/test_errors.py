@@ -112,12 +112,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "IncrementalPrimaryKeyMissing": {"resource": "orders", "key": "order_id"},
     "ResourceFailed": {"resource": "orders", "item": 120, "cause": "KeyError('id')"},
     "RowNotEncodable": {"resource": "orders", "item": 7, "cause": "complex has no JSON form"},
-    "RowsNotReadable": {
-        "table": "orders",
-        "rows": 2,
-        "example": '{"id":1,"id":2}',
-        "package": "s3://lake/demo/_dlt_pkg/shop/packages/1794709965.511098",
-    },
     "RetryableError": {"message": "the storage did not answer", "hint": "run again"},
     "CommitLost": {"table": "orders", "sequence": 12},
     "DestinationTransientException": {"message": "the warehouse did not answer", "hint": "run again"},

@@ -68,9 +68,10 @@ NUMBERS = [
     kept("minus zero", {"v": -0.0}),
     kept("the largest of 64 bits", {"v": 2**63 - 1}),
     kept("one past 64 bits", {"v": 2**63}, {"v": 2**63}),
-    kept("2**64", {"v": 2**64}, {"v": tags.DECIMAL + str(2**64)}),
-    kept("39 digits", {"v": 10**38 + 7}, {"v": tags.DECIMAL + str(10**38 + 7)}),
-    kept("5,000 digits", {"v": 10**4999}, {"v": tags.DECIMAL + "1" + "0" * 4999}),
+    kept("2**64", {"v": 2**64}, {"v": tags.WEI + str(2**64)}),
+    kept("38 digits", {"v": 10**38 - 1}, {"v": tags.WEI + str(10**38 - 1)}),
+    kept("39 digits", {"v": 10**38 + 7}, {"v": tags.WEI + str(10**38 + 7)}),
+    kept("5,000 digits", {"v": 10**4999}, {"v": tags.WEI + "1" + "0" * 4999}),
     kept(
         "a decimal with 50 digits behind the point",
         {"v": Decimal("0." + "1" * 50)},
@@ -104,6 +105,7 @@ KEYS = [
     kept("our own columns", {"_dlt_id": "mine", "_dlt_load_id": "mine"}),
     kept("Spark's own column", {"_corrupt_record": "mine"}),
     kept("keys that are numbers", {1: "a", 2.5: "b", False: "c"}, {"1": "a", "2.5": "b", "false": "c"}),
+    kept("1 and its text", {1: "a", "1": "b"}, {"1": "a", "1\ufffd": "b"}),
     kept("a key that looks like a tag", {tags.DECIMAL + "k": 1}),
 ]
 
@@ -129,6 +131,8 @@ SHAPES: list[Kept | PutAside] = [
     kept("a mixed list", {"v": [1, "x", None, {}, [3]]}),
     kept("lists of lists", {"v": [[1], [], [[2]]]}),
     kept("100 levels", deep(100)),
+    kept("900 levels", deep(900)),
+    PutAside(name="1,100 levels", row=deep(1_100), reason="nested"),
     PutAside(name="10,000 levels", row=deep(10_000), reason="nested"),
     kept("10,000 keys", {f"k{number}": number for number in range(10_000)}),
 ]

@@ -308,3 +308,22 @@ def test_a_machine_that_cannot_write_files_sends_rows_through_the_session(
     names = [name for folder in package.store.names("data/extracted")
              for name in package.store.names(f"data/extracted/{folder}")]  # fmt: skip
     assert "_SUCCESS" in names, "Spark wrote them"
+
+
+def test_nested_values_of_frames_are_kept_as_they_are_where_that_is_said(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    pipeline = make(location, tmp_path, spark)
+    first = pa.table({"id": [1], "o": [{"Ab": 1, "l": [1.5]}], "l": [[{"x": 1}]]})
+    later = pa.table({"id": [2], "o": [{"Ab": 2, "l": [2.5], "new": "n"}], "l": [None]})
+
+    pipeline.run(first, table_name="things", nested="keep")
+    pipeline.run(later, table_name="things")
+
+    found = pipeline.dataset()["things"].spark().orderBy("id").collect()
+    assert pipeline.dataset().row_counts() == {"things": 2}
+    assert [row["o"].asDict() for row in found] == [
+        {"Ab": 1, "l": [1.5], "new": None},
+        {"Ab": 2, "l": [2.5], "new": "n"},
+    ]
+    assert found[0]["l"][0].asDict() == {"x": 1}

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 os.environ |= {"RUNTIME__DLTHUB_TELEMETRY": "false", "RUNTIME__LOG_LEVEL": "CRITICAL"}
 
 import dlt
+from dlt.common.configuration.container import Container
 from dlt.common.destination import DestinationCapabilitiesContext
 from dlt.common.json import json as typed_json
 from dlt.common.json import may_have_pua
@@ -93,9 +94,11 @@ class Sink:
 
     def __init__(self) -> None:
         self.rows: dict[str, int] = {}
+        self.values: dict[str, list[Any]] = {}
 
     def write_data_item(self, load_id: str, schema: str, table: str, row: Any, columns: Any) -> None:
         self.rows[table] = self.rows.get(table, 0) + 1
+        self.values.setdefault(table, []).append(coded(row))
 
 
 def shape(schema: Any) -> dict[str, Any]:
@@ -115,10 +118,10 @@ def shape(schema: Any) -> dict[str, Any]:
 
 def rows(question: dict[str, Any]) -> list[list[dict[str, Any]]]:
     """For each case, the schema after each of its batches; a case ends where dlt raises."""
-    return [_rows_of_case(case) for case in question["cases"]]
+    return [_rows_of_case(case, with_values=question.get("values", False)) for case in question["cases"]]
 
 
-def _rows_of_case(case: dict[str, Any]) -> list[dict[str, Any]]:
+def _rows_of_case(case: dict[str, Any], *, with_values: bool) -> list[dict[str, Any]]:
     schema = Schema.from_dict(case["document"])
     config = NormalizeConfiguration()
     config.destination_capabilities = DestinationCapabilitiesContext.generic_capabilities("parquet")
@@ -132,7 +135,34 @@ def _rows_of_case(case: dict[str, Any]) -> list[dict[str, Any]]:
         except Exception as error:
             found.append({"error": type(error).__name__})
             break
-        found.append({"tables": shape(schema), "rows": sink.rows})
+        values = {"values": sink.values} if with_values else {}
+        found.append({"tables": shape(schema), "rows": sink.rows, **values})
+    return found
+
+
+def ids(question: dict[str, Any]) -> list[dict[str, list[Any]]]:
+    """For each case, the rows of all tables with the ids that dlt gives them; nothing where it fails."""
+    capabilities = DestinationCapabilitiesContext.generic_capabilities("parquet")
+    capabilities.supported_merge_strategies = ["delete-insert", "upsert", "insert-only", "scd2"]
+    found = []
+    for case in question["cases"]:
+        name, hints = (
+            case["name"],
+            {key: case[key] for key in ("write_disposition", "primary_key") if case[key]},
+        )
+        schema, sink, config = Schema(name), Sink(), NormalizeConfiguration()
+        config.destination_capabilities = capabilities
+        schema.update_table(dlt.resource([], name=name, **hints).compute_table_schema())
+        line = typed_json.typed_dumpb(value(case["rows"]))
+        try:
+            with Container().injectable_context(capabilities):
+                normalizer = JsonLItemsNormalizer(sink, None, None, schema, "load", config)
+                normalizer._normalize_chunk(
+                    name, typed_json.loadb(line), may_have_pua(line), skip_write=False
+                )
+        except Exception:
+            sink.values.clear()
+        found.append(sink.values)
     return found
 
 
@@ -327,6 +357,7 @@ ANSWERS = {
     "schemas": schemas,
     "imports": imports,
     "contracts": contracts,
+    "ids": ids,
     "rows": rows,
     "names": names,
     "schema": schema,

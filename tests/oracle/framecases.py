@@ -6,20 +6,15 @@ import tempfile
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 from tests.oracle.asking import BRIDGE, ask
 
 from penstock.extract.frames import landable
 from penstock.interfaces.columns import key_of
-from penstock.normalize.plan import RootHints, plan_tables
-from penstock.normalize.shape import group_of
-from penstock.normalize.typed import tree_of
-from penstock.schema import naming, unique_names
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from penstock.normalize.typed import typed_files, with_digits
+from penstock.schema import Schema, decide, naming
 
 MOMENT: Final = datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
 NAMING: Final = naming()
@@ -74,15 +69,11 @@ def ours(table: pa.Table) -> dict[str, Any]:
     """The columns and values of the root table, as `framebridge` tells those of dlt."""
     landed = landable(table.to_batches()[0])
 
-    def name_keys(keys: Sequence[str]) -> Mapping[str, str]:
-        return unique_names(keys, NAMING, fold_case=True)
-
-    hints = RootHints(table="t", resource="t", write_disposition="append", extras={})
-    root = group_of(tree_of(landed.columns), name_keys)
-    plan = plan_tables(root, hints, {}, stored={}, naming=NAMING)[0]
+    files = typed_files(landed.columns, rows=landed.rows.num_rows)
+    decision = with_digits(decide(Schema("oracle").stored, "t", files.evidence), files.digits, NAMING)
     columns = {
         name: {key: getattr(column, key) for key in FACETS if getattr(column, key) is not None}
-        for name, column in plan.table.columns.items()
+        for name, column in decision.schema.tables["t"].columns.items()
         if not name.startswith("_dlt_")
     }
     names = {column["name"]: NAMING.normalize_path(key_of(column)) for column in landed.columns["fields"]}

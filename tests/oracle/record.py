@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tests.oracle import test_config, test_contracts
+from tests.oracle import test_config, test_contracts, test_values
 from tests.oracle.asking import VECTORS, ask
 from tests.oracle.extracting import SNIPPETS
 from tests.oracle.files import document, import_steps
@@ -66,6 +66,7 @@ RECORDERS: dict[str, Callable[[], Any]] = {
     "files.json": files,
     "imports.json": imports,
     "rows.json": rows,
+    "values.json": test_values.recorded,
     "contracts.json": contracts,
     "snippets.json": snippets,
     "states.json": states,

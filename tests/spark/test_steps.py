@@ -9,18 +9,14 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
+from penstock.normalize.learn import learn
 from penstock.normalize.steps import parse_rows, stamp_rows
-from penstock.normalize.tree import parse_tree
+from penstock.normalize.stored import dataset_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
-
-
-def upper(keys: Sequence[str]) -> dict[str, str]:
-    return {key: f"N_{key}" for key in keys}
 
 
 @pytest.fixture
@@ -32,21 +28,33 @@ def raw(spark: SparkSession, tmp_path: Path) -> DataFrame:
         pq.write_table(pa.table({"row": texts}), folder / f"part-{part}.parquet", row_group_size=3)
     files = spark.read.schema("row STRING").parquet(f"file://{folder}")
     return files.select(
-        "row", F.col("_metadata.file_path").alias("file"), F.col("_metadata.row_index").alias("position")
+        F.col("row").alias("text"),
+        F.col("_metadata.file_path").alias("file"),
+        F.col("_metadata.row_index").alias("position"),
     )
 
 
 def ids(frame: DataFrame) -> dict[Any, str]:
-    return {row["row"]: row["id"] for row in stamp_rows(frame, load_id="1.0").collect()}
+    return {row["text"]: row["id"] for row in stamp_rows(frame, load_id="1.0").collect()}
 
 
 def test_rows_are_read_under_their_keys_and_named_by_position(raw: DataFrame) -> None:
-    tree = parse_tree("OBJECT<a: BIGINT, l: ARRAY<OBJECT<b: STRING>>>")
+    dataset = dataset_of(learn([b'{"a": 1, "l": [{"odd key": "x"}]}']).forms, lambda *_: False)
 
-    parsed = parse_rows(raw, tree, upper)
+    parsed = parse_rows(raw, dataset)
 
-    assert parsed.schema["row"].dataType.simpleString() == "struct<N_a:bigint,N_l:array<struct<N_b:string>>>"
-    assert sorted(row[0] for row in parsed.select("row.N_a").collect()) == list(range(20))
+    assert parsed.schema["row"].dataType.simpleString() == "struct<a:bigint,l:array<struct<k0:string>>>"
+    assert sorted(row[0] for row in parsed.select("row.a").collect()) == list(range(20))
+    assert parsed.where("raw IS NOT NULL").count() == 0
+
+
+def test_a_row_that_does_not_parse_keeps_its_text_and_its_place(raw: DataFrame) -> None:
+    dataset = dataset_of(learn([b'{"a": true}']).forms, lambda *_: False)
+
+    found = parse_rows(raw, dataset).where("raw IS NOT NULL").select("raw.*").collect()
+
+    assert len(found) == 20
+    assert {row["position"] for row in found} == set(range(10))
 
 
 def test_ids_are_unique_and_the_same_however_the_rows_are_read(raw: DataFrame, spark: SparkSession) -> None:
@@ -61,6 +69,6 @@ def test_ids_are_unique_and_the_same_however_the_rows_are_read(raw: DataFrame, s
 
 
 def test_another_load_gives_other_ids(raw: DataFrame) -> None:
-    other = {row["row"]: row["id"] for row in stamp_rows(raw, load_id="2.0").collect()}
+    other = {row["text"]: row["id"] for row in stamp_rows(raw, load_id="2.0").collect()}
 
     assert not set(other.values()) & set(ids(raw).values())

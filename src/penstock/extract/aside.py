@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import RowNotEncodable
 from penstock.extract.encode import encode
+from penstock.package.quarantine import ROOT_PATH, TABLE, UNREADABLE
 
 if TYPE_CHECKING:
     from penstock.extract.plan import BadRows
     from penstock.extract.tables import Route
     from penstock.extract.writers import Writers
 
-TABLE = "_dlt_quarantine"
 _LONGEST = 10_000
 
 
@@ -31,6 +31,8 @@ class Aside:
         told = {
             "resource_name": route.resource,
             "table_name": route.table,
+            "path": ROOT_PATH,
+            "rule": UNREADABLE,
             "item": number,
             "reason": reason(error),
             "raw": shown(row),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from enum import Enum
@@ -10,10 +9,11 @@ from typing import Any
 
 import orjson
 
-from penstock.extract.plain import careful, has_fields, is_numpy, shaped_row, tagged
+from penstock.extract.plain import careful, deep_text, has_fields, is_numpy, shaped_row, tagged
 from penstock.package import tags
 
-_FAST = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_NON_STR_KEYS
+# Keys that are no texts are looked at: 1 and "1" would be one key of JSON.
+_FAST = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 # The first two UTF-8 bytes that all tags share: a cheap look before a careful one.
 _TAG_BYTES = tags.DECIMAL.encode()[:2]
 
@@ -37,17 +37,14 @@ def encode(row: Any) -> bytes:
 
 def _encode_carefully(row: Any) -> bytes:
     try:
-        plain = careful(row)
-        try:
-            return orjson.dumps(plain, tagged, _FAST)
-        except orjson.JSONEncodeError as error:
-            if "ecursion" not in str(error):
-                # What our own function said is clearer than what the encoder made of it.
-                raise error.__cause__ or error from None
-            # Python's own encoder goes as deep as Spark reads, and knows what is plain by now.
-            return json.dumps(plain, default=tagged, ensure_ascii=False, separators=(",", ":")).encode()
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply, or holds itself") from error
+        return orjson.dumps(careful(row), tagged, _FAST)
+    except RecursionError:
+        return deep_text(row).encode()
+    except orjson.JSONEncodeError as error:
+        if "ecursion" in str(error):
+            return deep_text(row).encode()
+        # What our own function said is clearer than what the encoder made of it.
+        raise error.__cause__ or error from None
 
 
 def _has_infinite(value: Any) -> bool:

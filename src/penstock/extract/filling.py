@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import orjson
 
-from penstock.extract.aside import TABLE as ASIDE
 from penstock.extract.aside import Aside
 from penstock.extract.encode import encode
 from penstock.extract.landing import Landing
 from penstock.extract.writers import Writers
 from penstock.interfaces.frames import frame_kind
 from penstock.package.extracted import ExtractedTable
+from penstock.package.quarantine import TABLE as ASIDE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

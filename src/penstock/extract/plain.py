@@ -9,7 +9,7 @@ import base64
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -22,6 +22,8 @@ from penstock.package import tags
 # What the encoders take; past it a number travels as tagged text.
 _BIGGEST, _SMALLEST = 2**64 - 1, -(2**63)
 _UNKNOWN = "\ufffd"
+# Engines stop to read beyond it.
+_DEEPEST = 1_000
 # A text of the user's that begins like a tag, or a number that may be past 64 bits: look again.
 _ODD = re.compile(f"[{tags.FIRST}-{tags.LAST}]|[0-9]{{19}}")
 
@@ -36,9 +38,10 @@ def plain_text(row: Any) -> str:
     try:
         text = _dumped(shaped)
         text.encode()
+        is_plain = _has_plain_keys(shaped) and not _ODD.search(text)
     except (TypeError, ValueError, RecursionError):
         return careful_text(shaped)
-    return careful_text(shaped) if _ODD.search(text) else text
+    return text if is_plain else careful_text(shaped)
 
 
 def shaped_row(row: Any) -> Any:
@@ -46,12 +49,57 @@ def shaped_row(row: Any) -> Any:
     return row if isinstance(row, Mapping) or has_fields(row) else {"value": row}
 
 
+def _has_plain_keys(value: Any) -> bool:
+    """Whether all keys are texts: the encoder makes one key of 1 and "1"."""
+    if isinstance(value, dict):
+        if not all(type(key) is str for key in value):
+            return False
+        value = list(value.values())
+    return not isinstance(value, list) or all(
+        _has_plain_keys(item) for item in value if isinstance(item, (dict, list))
+    )
+
+
 def careful_text(row: Any) -> str:
     """The text of a row whose every value was looked at."""
     try:
         return _dumped(careful(row))
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply, or holds itself") from error
+    except RecursionError:
+        return deep_text(row)
+
+
+def deep_text(row: Any) -> str:
+    """The same, for rows in which more is nested than encoders go down: it does not recurse."""
+    pieces: list[str] = []
+    depth = 0
+    # What is still to be written: values, and the texts that come between them.
+    todo: list[tuple[Any, bool]] = [(row, False)]
+    while todo:
+        found, is_text = todo.pop()
+        if is_text:
+            pieces.append(found)
+            depth -= found in ("}", "]")
+            continue
+        value = _one(found)
+        if not isinstance(value, (dict, list)):
+            pieces.append(_dumped(value))
+            continue
+        begin, end = ("{", "}") if isinstance(value, dict) else ("[", "]")
+        depth += 1
+        if depth > _DEEPEST:
+            raise ValueError("it is nested too deeply, or holds itself")
+        pieces.append(begin)
+        todo.append((end, True))
+        todo.extend(reversed(list(_between(value))))
+    return "".join(pieces)
+
+
+def _between(value: dict[Any, Any] | list[Any]) -> Iterator[tuple[Any, bool]]:
+    names = [f"{_dumped(key)}:" for key in value] if isinstance(value, dict) else []
+    items = value.values() if isinstance(value, dict) else value
+    for number, item in enumerate(items):
+        yield ("," if number else "") + (names[number] if names else ""), True
+        yield item, False
 
 
 def _dumped(value: Any) -> str:
@@ -115,24 +163,32 @@ def _no_number(value: Decimal) -> str:
 
 def careful(value: Any) -> Any:
     """The same row with every number and text that needs it tagged."""
+    found = _one(value)
+    if isinstance(found, dict):
+        return {key: careful(item) for key, item in found.items()}
+    return [careful(item) for item in found] if isinstance(found, list) else found
+
+
+def _one(value: Any) -> Any:
+    """The same for one value; what stands in an object or a list is left as it is."""
     if isinstance(value, Enum):
-        return careful(value.value)
+        return _one(value.value)
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else tags.NUMBER + str(float(value))
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int):
         # By way of a decimal: Python writes no integer of more than 4,300 digits.
-        return value if _SMALLEST <= value <= _BIGGEST else tags.DECIMAL + format(Decimal(value), "f")
+        return value if _SMALLEST <= value <= _BIGGEST else tags.WEI + format(Decimal(value), "f")
     if isinstance(value, str):
         text = _readable(value)
         return tags.TEXT + text if text[:1] in tags.ALL and text else text
     if isinstance(value, Mapping):
         return _careful_mapping(value)
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [careful(item) for item in value]
+        return list(value)
     if has_fields(value) or is_numpy(value):
-        return careful(_opened(value))
+        return _one(_opened(value))
     return value
 
 
@@ -142,19 +198,17 @@ def _careful_mapping(value: Mapping[Any, Any]) -> dict[Any, Any]:
         name = _readable(key) if isinstance(key, str) else _key(key)
         while name in found:
             name = f"{name}{_UNKNOWN}"
-        found[name] = careful(item)
+        found[name] = item
     return found
 
 
-def _key(key: Any) -> Any:
-    """A key that is no text, as the fast encoder writes it."""
+def _key(key: Any) -> str:
+    """A key that is no text, as encoders write it."""
     if isinstance(key, Enum):
-        return key.value
+        return _key(key.value)
     if isinstance(key, (date, time)):
         return key.isoformat()
-    if isinstance(key, UUID):
-        return str(key)
-    return key
+    return str(key) if isinstance(key, (str, UUID)) else json.dumps(key)
 
 
 def _readable(text: str) -> str:

@@ -134,6 +134,7 @@ class Extractor:
             declared={name: table.to_dict() for name, table in declared.items()},
             schema=None if self._flow.schema is None else self._schema.to_dict(),
             state=kept(self._state),
+            contract=self._flow.contract,
         )
         nodes = list(_all(engine.roots))
         info = ExtractReport(

@@ -109,6 +109,8 @@ def _extras(hints: TableHints, naming: NamingConvention) -> dict[str, Any]:
     extras: dict[str, Any] = dict(hints.additional_table_hints or {})
     if hints.references:
         extras["references"] = [_reference(reference, naming) for reference in hints.references]
+    if hints.nested is not None:
+        extras["x-nested"] = hints.nested
     if hints.max_table_nesting is not None:
         extras["x-normalizer"] = {"max_nesting": hints.max_table_nesting}
     return extras

@@ -16,16 +16,19 @@ from penstock.schema.models import is_model
 MergeStrategy = Literal["delete-insert", "scd2", "upsert", "insert-only", "cdc"]
 
 WRITE_DISPOSITIONS: Final[tuple[TWriteDisposition, ...]] = get_args(TWriteDisposition)
+NestedValues = Literal["tables", "keep"]
+"""What becomes of structs, lists and maps in frames: columns and tables, or values as they are."""
+NESTED_VALUES: Final[tuple[NestedValues, ...]] = get_args(NestedValues)
 MERGE_STRATEGIES: Final[tuple[MergeStrategy, ...]] = get_args(MergeStrategy)
-_NOT_DYNAMIC: Final = frozenset(("incremental", "additional_table_hints", "max_table_nesting"))
+_NOT_DYNAMIC: Final = frozenset(("incremental", "additional_table_hints", "max_table_nesting", "nested"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableHints:
     """The hints of one table. None means that nothing was said.
 
-    Every hint but `incremental` and `max_table_nesting` may be a function that is called with each item;
-    `table_name` must be one then.
+    Every hint but `incremental`, `nested` and `max_table_nesting` may be a function that is called with each
+    item; `table_name` must be one then.
     """
 
     table_name: str | Callable[[Any], str] | None = None
@@ -42,6 +45,7 @@ class TableHints:
     incremental: Any = None
     additional_table_hints: Any = None
     max_table_nesting: int | None = None
+    nested: NestedValues | None = None
 
     @property
     def has_dynamic_table_name(self) -> bool:
@@ -124,6 +128,8 @@ def key_columns(keys: Any) -> tuple[str, ...]:
 
 
 def _checked(hints: TableHints) -> TableHints:
+    if hints.nested is not None and hints.nested not in NESTED_VALUES:
+        raise UsageError(f"nested cannot be {hints.nested!r}", hint=f"use one of: {', '.join(NESTED_VALUES)}")
     if hints.dynamic and not hints.has_dynamic_table_name:
         raise InconsistentTableTemplate(hint_name=hints.dynamic[0], table_name=str(hints.table_name))
     return hints

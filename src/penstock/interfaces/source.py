@@ -95,6 +95,8 @@ class Flow:
     """What the source brought: settings, and tables that it declares. None where it brought nothing."""
     source: Any = None
     """What the user holds, for `current.source()`."""
+    contract: Any = None
+    """The schema contract of the run; None where it has none."""
 
     @property
     def sections(self) -> tuple[str, ...] | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.normalize.report import joined_reports
 from penstock.package import JobFile, JobPart, ParsedLoadJobFileName, TableEntry
 from penstock.package.ids import file_id
+from penstock.package.quarantine import TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,6 +46,16 @@ def normalized_document(entries: Sequence[TableEntry], folders: Mapping[str, Dat
     }
 
 
+def written_bytes(roots: Mapping[str, Sequence[Part]], folders: Mapping[str, DataFolder]) -> dict[str, int]:
+    """What the steps wrote, by their names."""
+    aside = {part.folder for part in roots.get(TABLE, ())}
+    shaped = sum(folder.bytes or 0 for path, folder in folders.items() if path not in aside)
+    return {
+        "shape": shaped,
+        "put aside": sum(folders[path].bytes or 0 for path in aside if path in folders),
+    }
+
+
 def add_jobs(
     package: Package, parts: Sequence[Part], folders: Mapping[str, DataFolder], attempt: str
 ) -> list[TableEntry]:
@@ -53,7 +64,7 @@ def add_jobs(
     for part in parts:
         for plan in part.plans:
             by_table.setdefault(plan.table.name, []).append((plan, part))
-    root = parts[0].plans[0].table.name
+    root = parts[0].report.table
     rows = joined_reports([part.report for part in parts]).rows_out
     return [
         _add_job(package, table, found, folders, attempt, rows=rows if table == root else None)

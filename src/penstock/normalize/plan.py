@@ -1,36 +1,51 @@
-"""Decides the tables of a package.
-
-Names, types, new columns, and the projection that brings each one's rows.
-"""
+"""Carries a decision out: the projection that brings the rows of each table out of the nested dataset."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
-from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final, cast
 
-from penstock.normalize.kinds import Seen
-from penstock.normalize.types import Arrival, arrival, into
-from penstock.package.projection import ListStep, OutputColumn, Projection
-from penstock.schema import Column, Table, plain_name, spark_type
-from penstock.schema.shorten import tagged
+from penstock.normalize.stored import Leaf, ListOf, Object, keyed_type
+from penstock.package.conversions import never_fails
+from penstock.package.picking import picked
+from penstock.package.projection import (
+    Access,
+    Level,
+    OutputColumn,
+    Projection,
+    Refusal,
+    Value,
+)
+from penstock.schema import spark_type
+from penstock.schema.defaults import (
+    ID_COLUMN,
+    LIST_INDEX_COLUMN,
+    LOAD_ID_COLUMN,
+    PARENT_ID_COLUMN,
+)
+from penstock.schema.layout import canonical
+from penstock.schema.path import EACH, split_row
+from penstock.schema.rootkeys import propagated
+from penstock.schema.rowids import row_id_of
+from penstock.schema.sparktypes import NESTED_TYPE
 
 if TYPE_CHECKING:
-    from penstock.normalize.shape import Group
-    from penstock.package.projection import Conversion
-    from penstock.schema import NamingConvention
+    from collections.abc import Iterator, Mapping
 
-SCALAR = "value"
-INNER_LIST = "list"
-_SYSTEM = frozenset(("_dlt_id", "_dlt_load_id", "_dlt_parent_id", "_dlt_list_idx", "_dlt_root_id"))
+    from penstock.normalize.learn import Form
+    from penstock.normalize.stored import Dataset, Node
+    from penstock.package.picking import Picked, Stored
+    from penstock.schema import Column, Table
+    from penstock.schema.decision import Decision, Rule
+    from penstock.schema.look import SeenType
+    from penstock.schema.path import Path
+    from penstock.schema.types import DataType
 
-_LOAD_ID = Column(name="_dlt_load_id", data_type="text", nullable=False)
-_PARENT_ID = Column(name="_dlt_parent_id", data_type="text", nullable=False, hints={"parent_key": True})
-_LIST_IDX = Column(name="_dlt_list_idx", data_type="bigint", nullable=False)
-_ID = Column(name="_dlt_id", data_type="text", nullable=False, hints={"unique": True, "row_key": True})
-
-SeenByPath = Mapping[tuple[tuple[str, ...], ...], Seen]
+_ENTERED: Final = frozenset(("flatten", "rows", "nothing", "exclude"))
+_PLACED: Final = frozenset(("keep", "convert", "json"))
+_NUMERIC: Final = frozenset(("double", "decimal", "wei", "bigint", "bool", "timestamp"))
+_SIZED: Final = frozenset(("bigint", "decimal", "wei"))
+_SYSTEM: Final = frozenset((LOAD_ID_COLUMN, PARENT_ID_COLUMN, LIST_INDEX_COLUMN))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,132 +57,281 @@ class TablePlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RootHints:
-    """What is known of the root table before its rows are looked at."""
+class Doubt:
+    """Values of which it takes a look at each to know whether a column takes it."""
 
-    table: str
-    resource: str
-    write_disposition: str
-    extras: Mapping[str, Any]
-    """Other keys of the table document, such as `table_format`."""
-
-
-def plan_tables(
-    root: Group,
-    hints: RootHints,
-    seen: SeenByPath,
-    *,
-    stored: Mapping[str, Table],
-    naming: NamingConvention,
-) -> list[TablePlan]:
-    """One plan for each group, the root first. What a stored table holds stays; the plan only adds to it."""
-    plans: list[TablePlan] = []
-    names: dict[int, str] = {}
-    for way in root.walk():
-        group, parent = way[-1], names[id(way[-2])] if len(way) > 1 else None
-        name = hints.table if parent is None else _child_name(parent, group, set(names.values()), naming)
-        names[id(group)] = name
-        fresh = _new_table(name, parent, hints)
-        before = stored.get(name, fresh)
-        paths = tuple(step.keys for step in way)
-        columns, outputs = _columns(group, paths, seen, before=before, naming=naming)
-        # What is not in the document yet is added, never taken away; system columns follow the first data
-        # columns.
-        after = before.merged(fresh).with_columns(columns)
-        after = after.with_columns(column for column in _system(parent) if column.name not in after.columns)
-        steps = tuple(ListStep(path=step.names, table=names[id(step)]) for step in way[1:])
-        plans.append(
-            TablePlan(
-                table=after.with_seen_data(), projection=Projection(steps=steps, columns=tuple(outputs))
-            )
-        )
-    return plans
+    lists: tuple[tuple[tuple[Access, Stored | None], ...], ...]
+    """The lists on the way to the row that holds the value."""
+    access: Access
+    stored: Stored
+    kind: Picked
+    to: tuple[DataType, ...]
+    narrow: tuple[str | None, ...] = ()
+    """For each of these types the SQL type of its column, where that is declared smaller than usual."""
 
 
-def _child_name(parent: str, group: Group, taken: Set[str], naming: NamingConvention) -> str:
-    keys = [plain_name(key, naming) for key in group.keys] or [INNER_LIST]
-    return _free(naming.shorten_fragments(parent, *keys), group.keys, taken, naming)
+def doubts(decision: Decision, dataset: Dataset) -> list[Doubt]:
+    """The values that every column may turn down, though the evidence says that one takes them."""
+    planner = Planner(decision, dataset)
+    return [doubt for row in decision.tables if planner.has_rows(row) for doubt in planner.doubts(row)]
 
 
-def _free(plain: str, keys: tuple[str, ...], taken: Set[str], naming: NamingConvention) -> str:
-    """The plain name, or one with a tag of the raw keys where another has it."""
-    original = "\x1f".join(keys)
-    candidates = (
-        tagged(plain, original=f"{original}{attempt or ''}", max_length=naming.max_length)
-        for attempt in count()
+def strict_fractions(decision: Decision) -> frozenset[Path]:
+    """Where `5.0` would become something else than `5`, such as another text."""
+    return frozenset(
+        path
+        for (path, kind), rule in decision.rules.items()
+        if kind == "double" and any(one.data_type not in _NUMERIC for one in _chain(rule))
     )
-    return plain if plain not in taken else next(name for name in candidates if name not in taken)
 
 
-def _new_table(name: str, parent: str | None, hints: RootHints) -> Table:
-    if parent is not None:
-        return Table(name=name, parent=parent)
-    document = {"name": name, "resource": hints.resource, "write_disposition": hints.write_disposition}
-    return Table.from_dict({**document, **hints.extras})
+def keeps_whole(decision: Decision, path: Path, form: Form) -> bool:
+    """Whether an object or list at this path is stored as JSON, because nothing in it is asked for."""
+    rule = decision.rules.get((path, cast("SeenType", form)))
+    return rule is not None and rule.action not in _ENTERED
 
 
-def _system(parent: str | None) -> tuple[Column, ...]:
-    return (_LOAD_ID, _ID) if parent is None else (_PARENT_ID, _LIST_IDX, _ID)
+def plan_tables(decision: Decision, dataset: Dataset, *, is_partial: bool = False) -> list[TablePlan]:
+    """A plan for each table that gets rows, parents before children."""
+    planner = Planner(decision, dataset)
+    tables = decision.schema.tables
+    is_hashed = () in decision.tables and row_id_of(tables[decision.tables[()]]) != "place"
+    return [
+        TablePlan(
+            table=tables[name],
+            projection=replace(planner.projection(row), is_partial=is_partial, is_hashed=is_hashed),
+        )
+        for row, name in decision.tables.items()
+        if planner.has_rows(row)
+    ]
 
 
-def _columns(
-    group: Group,
-    paths: tuple[tuple[str, ...], ...],
-    seen: SeenByPath,
-    *,
-    before: Table,
-    naming: NamingConvention,
-) -> tuple[list[Column], list[OutputColumn]]:
-    taken = set(_SYSTEM)
-    columns: list[Column] = []
-    outputs: list[OutputColumn] = []
-    plains: list[str] = []
-    for value in group.values:
-        joined = naming.shorten_fragments(*(plain_name(key, naming) for key in value.keys)) or SCALAR
-        plains.append(_free(joined, value.keys, taken, naming))
-        taken.add(plains[-1])
-    # Every key has its name before the first variant looks for one.
-    for value, plain in zip(group.values, plains, strict=True):
-        arriving = arrival(value.leaf, seen.get((*paths, value.keys), Seen.NOTHING))
-        column, conversion = _placed(plain, arriving, before, taken, naming)
-        taken.add(column.name)
-        columns.append(column)
-        outputs.append(
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Values of one type at one place, with all that was decided about them."""
+
+    path: Path
+    access: Access
+    stored: Stored
+    shape: str | None
+    kind: SeenType
+    chain: tuple[Rule, ...]
+
+
+class Planner:
+    """Sorts what was decided by the rows that it is about."""
+
+    def __init__(self, decision: Decision, dataset: Dataset) -> None:
+        self.decision, self.dataset = decision, dataset
+        self.values: dict[Path, dict[tuple[Access, SeenType], Placed]] = {row: {} for row in decision.tables}
+        self.lists: dict[Path, dict[tuple[Access, Stored | None], None]] = {
+            row: {} for row in decision.tables
+        }
+        for (path, kind), rule in decision.rules.items():
+            self._file(path, kind, rule)
+
+    def has_rows(self, row: Path) -> bool:
+        """Whether the nested dataset has rows of this table."""
+        return not row or bool(self.lists[row])
+
+    def _file(self, path: Path, kind: SeenType, rule: Rule) -> None:
+        row, keys = canonical(path, is_list=kind == "list")
+        if row not in self.values:
+            return
+        try:
+            node, access = self.dataset.reach(path)
+        except KeyError:
+            return
+        if rule.action == "rows":
+            elements = (*row, *keys, EACH)
+            if kind == "list" and (isinstance(node, ListOf) or _is_mixed(node)) and elements in self.lists:
+                self.lists[elements][access, "mixed" if _is_mixed(node) else None] = None
+        elif rule.action not in _ENTERED or kind == "null":
+            chain = tuple(_chain(rule))
+            known = self.values[row].get((access, kind))
+            if known is not None:
+                chain = tuple(dict.fromkeys((*known.chain, *chain)))
+            stored, shape = _stored(node, kind)
+            if kind == "null" or picked("x", stored, kind) != "NULL":
+                self.values[row][access, kind] = Placed(path, access, stored, shape, kind, chain)
+
+    def projection(self, row: Path) -> Projection:
+        """The way to the rows of one table."""
+        tables = self.decision.schema.tables
+        ways = list(_ways(row))
+        table = tables[self.decision.tables[row]]
+        inherited = self._inherited(ways)
+        outputs = [
+            one
+            for one in self._outputs(row, table)
+            if one.name not in _SYSTEM and one.name not in inherited and one.name != ID_COLUMN
+        ]
+        return Projection(
+            levels=tuple(self._level(one, is_last=one == row) for one in ways),
+            columns=tuple(outputs),
+            inherited=tuple((name, spark_type(table.columns[name])) for name in inherited),
+            is_root=not table.is_nested,
+            order=tuple(table.columns),
+        )
+
+    def _level(self, row: Path, *, is_last: bool) -> Level:
+        name = self.decision.tables[row]
+        table = self.decision.schema.tables[name]
+        outputs = {one.name: one for one in self._outputs(row, table)}
+        down = {} if is_last else dict(self._passed(row))
+        return Level(
+            table=name,
+            lists=tuple(self.lists[row]),
+            own_id=outputs.get(ID_COLUMN),
+            passed=tuple(
+                replace(outputs[source], name=to)
+                for source, to in down.items()
+                if source != ID_COLUMN and source in outputs
+            ),
+            passes_id=tuple(to for source, to in down.items() if source == ID_COLUMN),
+            refused=tuple(self._refused(row)),
+        )
+
+    def _passed(self, row: Path) -> Mapping[str, str]:
+        name = self.decision.tables[row]
+        is_root = not self.decision.schema.tables[name].is_nested
+        return propagated(self.decision.schema, name, is_root=is_root)
+
+    def _inherited(self, ways: list[Path]) -> tuple[str, ...]:
+        """The names of columns that come down to the last of these rows; the nearest row counts."""
+        found: dict[str, None] = {}
+        columns = self.decision.schema.tables[self.decision.tables[ways[-1]]].columns
+        for above in ways[:-1]:
+            known = self.decision.schema.tables[self.decision.tables[above]].columns
+            outputs = {
+                one.name
+                for one in self._outputs(above, self.decision.schema.tables[self.decision.tables[above]])
+            }
+            for source, name in self._passed(above).items():
+                if name in columns and (source == ID_COLUMN or (source in known and source in outputs)):
+                    found[name] = None
+        return tuple(found)
+
+    def _outputs(self, row: Path, table: Table) -> list[OutputColumn]:
+        """The columns that get values, in the order of the table."""
+        found: dict[str, list[Value]] = {}
+        kept: dict[str, str] = {}
+        for placed in self.values[row].values():
+            tried: list[DataType] = []
+            for rule in placed.chain:
+                if rule.action not in _PLACED or rule.column is None or rule.data_type is None:
+                    continue
+                shape = placed.shape
+                if shape is not None and NESTED_TYPE in table.columns[rule.column].hints:
+                    # As it came: what the column has beyond that, the destination knows by name.
+                    kept[rule.column], shape = shape, None
+                found.setdefault(rule.column, []).append(
+                    Value(
+                        at=placed.access,
+                        stored=placed.stored,
+                        kind=cast("Picked", placed.kind),
+                        to=rule.data_type,
+                        unless=tuple(tried),
+                        shape=shape,
+                    )
+                )
+                tried.append(rule.data_type)
+        order = {name: number for number, name in enumerate(table.columns)}
+        return [
             OutputColumn(
-                name=column.name,
-                path=value.names,
-                sql_type=spark_type(column),
-                conversion=conversion,
-                tagged=arriving.tagged,
+                name=name,
+                sql_type=kept.get(name) or spark_type(table.columns[name]),
+                values=tuple(values),
             )
+            for name, values in sorted(found.items(), key=lambda item: order[item[0]])
+        ]
+
+    def doubts(self, row: Path) -> Iterator[Doubt]:
+        """Values in these rows that every column may turn down."""
+        for placed in self.values[row].values():
+            if placed.kind == "null":
+                continue
+            doubt = self.doubt(row, placed)
+            is_settled = len(doubt.to) < len(placed.chain)
+            takes_all = any(
+                never_fails(doubt.kind, to) and narrow is None
+                for to, narrow in zip(doubt.to, doubt.narrow, strict=True)
+            )
+            if doubt.to and not is_settled and not takes_all:
+                yield doubt
+
+    def doubt(self, row: Path, placed: Placed) -> Doubt:
+        """Where such values stand, and what they may become."""
+        rules = [rule for rule in placed.chain if rule.action in _PLACED and rule.data_type]
+        columns = self.decision.schema.tables[self.decision.tables[row]].columns
+        return Doubt(
+            lists=tuple(tuple(self.lists[one]) for one in _ways(row) if one),
+            access=placed.access,
+            stored=placed.stored,
+            kind=cast("Picked", placed.kind),
+            to=tuple(rule.data_type for rule in rules if rule.data_type),
+            narrow=tuple(_narrow(columns.get(rule.column or "")) for rule in rules),
         )
-    return columns, outputs
+
+    def _refused(self, row: Path) -> Iterator[Refusal]:
+        for placed in self.values[row].values():
+            yield from self.refusal(placed)
+
+    def refusal(self, placed: Placed) -> Iterator[Refusal]:
+        """With which of these values their row is left out, if with any."""
+        if placed.kind != "null" and any(rule.action == "discard_row" for rule in placed.chain):
+            yield Refusal(
+                at=placed.access,
+                stored=placed.stored,
+                kind=placed.kind,
+                unless=tuple(
+                    rule.data_type for rule in placed.chain if rule.action in _PLACED and rule.data_type
+                ),
+            )
 
 
-def _placed(
-    plain: str, arriving: Arrival, before: Table, taken: Set[str], naming: NamingConvention
-) -> tuple[Column, Conversion]:
-    """The column that takes the arriving values: a new one, the stored one, or a variant beside it."""
-    known = before.columns.get(plain)
-    if known is None:
-        return _column(plain, arriving), arriving.conversion
-    if known.data_type is None:
-        known = known.merged(replace(_column(plain, arriving), nullable=known.nullable))
-    conversion = into(known, arriving)
-    if conversion is not None:
-        return known, conversion
-    refusing = {name for name, column in before.columns.items() if into(column, arriving) is None}
-    variant = naming.shorten_fragments(plain, f"v_{arriving.data_type}")
-    name = _free(variant, (plain, arriving.data_type), taken | refusing, naming)
-    column = before.columns.get(name, _column(name, arriving).with_hints(variant=True))
-    return column, into(column, arriving) or arriving.conversion
+def _stored(node: Node, kind: SeenType) -> tuple[Stored, str | None]:
+    """How a value is stored, and its type where it was taken apart and is wanted whole."""
+    if isinstance(node, Leaf):
+        is_document = node.stored == "typed" and kind == "json" and node.sql != "STRING"
+        return node.stored, node.sql if is_document else None
+    holds = isinstance(node, Object) == (kind == "object") and kind in ("object", "list")
+    return ("struct", keyed_type(node)) if holds else ("json", None)
 
 
-def _column(name: str, arriving: Arrival) -> Column:
-    return Column(
-        name=name,
-        data_type=arriving.data_type,
-        nullable=True,
-        precision=arriving.precision,
-        scale=arriving.scale,
-    )
+def _narrow(column: Column | None) -> str | None:
+    """The SQL type of a column that holds less than others of its type."""
+    if column is None or column.data_type not in _SIZED:
+        return None
+    found = spark_type(column)
+    return None if found == spark_type(replace(column, precision=None, scale=None)) else found
+
+
+def _chain(rule: Rule | None) -> Iterator[Rule]:
+    while rule is not None:
+        yield replace(rule, otherwise=None)
+        rule = rule.otherwise
+
+
+def _ways(row: Path) -> Iterator[Path]:
+    """The rows on the way to a row, itself last."""
+    if row:
+        above, _ = split_row(row[:-1])
+        yield from _ways(above)
+    yield row
+
+
+def _is_mixed(node: Node) -> bool:
+    return isinstance(node, Leaf) and node.stored == "mixed"
+
+
+__all__ = [
+    "Doubt",
+    "Placed",
+    "Planner",
+    "TablePlan",
+    "doubts",
+    "keeps_whole",
+    "plan_tables",
+    "strict_fractions",
+]

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from penstock.normalize.changes import changes_in
+from penstock.package.quarantine import TABLE
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from penstock.normalize.plan import TablePlan
-    from penstock.schema import Schema
+    from penstock.schema import Decision, Schema, StoredSchema
+
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+_STEP = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,61 +27,223 @@ class RootReport:
     rows_in: int
     rows_out: int | None
     tables: tuple[str, ...]
-    new_tables: tuple[str, ...]
-    new_columns: tuple[tuple[str, str], ...]
+    new_tables: tuple[str, ...] = ()
+    new_columns: tuple[tuple[str, str], ...] = ()
+    changes: tuple[str, ...] = ()
+    """What changed in the schema, in words."""
+    nested: Mapping[str, int | None] = field(default_factory=dict)
+    """Rows of the nested tables; None where nobody counted them."""
+    rejects: tuple[Reject, ...] = ()
+    put_aside: int = 0
+    """Rows that nothing could be made of; they stand in the table of rows put aside."""
+
+    @property
+    def row_counts(self) -> dict[str, int | None]:
+        """Rows that go into each table; None where that is not known before they are loaded."""
+        return {name: self.rows_out if name == self.table else self.nested.get(name) for name in self.tables}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reject:
+    """Values that the contract refused: left out, or with them their row."""
+
+    table: str
+    column: str | None
+    mode: str
+    count: int
+    reason: str
+    examples: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        left_out = "row" if self.mode == "discard_row" else "value"
+        example = f", such as {self.examples[0]!r}" if self.examples else ""
+        return f"{_many(self.count, left_out)} of {self.table} left out: {self.reason}{example}"
+
+
+def rejects_of(decision: Decision) -> tuple[Reject, ...]:
+    """What was refused, where every row was looked at."""
+    return tuple(
+        Reject(
+            table=one.table,
+            column=one.column,
+            mode=one.mode,
+            count=one.count,
+            reason=one.reason,
+            examples=one.examples,
+        )
+        for one in decision.refusals
+    )
+
+
+def keyless_reject(table: str, count: int) -> Reject:
+    """Rows that were to be merged by a key and lacked a part of it."""
+    reason = "a part of the primary key has no value"
+    return Reject(table=table, column=None, mode="discard_row", count=count, reason=reason)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepReport:
+    """A step on the way: how long it took, and what it wrote."""
+
+    name: str
+    seconds: float
+    bytes: int = 0
+
+    def __str__(self) -> str:
+        written = f" ({_size(self.bytes)})" if self.bytes else ""
+        return f"{self.name} {self.seconds:.1f} s{written}"
 
 
 def root_report(
-    plans: Sequence[TablePlan], schema: Schema, *, rows_in: int, rows_out: int | None
+    table: str,
+    plans: Sequence[TablePlan],
+    schema: Schema | StoredSchema,
+    *,
+    rows_in: int,
+    rows_out: int | None,
+    nested: Mapping[str, int | None] | None = None,
 ) -> RootReport:
     """What one reading of a root table came to; `schema` is the one before it."""
     before = schema.tables
     known = [plan.table for plan in plans if plan.table.name in before]
     return RootReport(
-        table=plans[0].table.name,
+        table=table,
         rows_in=rows_in,
         rows_out=rows_out,
         tables=tuple(plan.table.name for plan in plans),
         new_tables=tuple(plan.table.name for plan in plans if plan.table.name not in before),
         new_columns=tuple(
-            (table.name, column)
-            for table in known
-            for column in table.columns
-            if column not in before[table.name].columns
+            (found.name, column)
+            for found in known
+            for column in found.columns
+            if column not in before[found.name].columns
         ),
+        changes=tuple(change for plan in plans for change in changes_in(before, plan.table)),
+        nested=nested or {},
     )
 
 
 def joined_reports(reports: Sequence[RootReport]) -> RootReport:
     """One report of a table that was read in several parts, in their order."""
     first = reports[0]
-    out = [report.rows_out for report in reports if report.rows_out is not None]
+    tables = tuple(dict.fromkeys(table for report in reports for table in report.tables))
     new_tables = tuple(dict.fromkeys(table for report in reports for table in report.new_tables))
     return RootReport(
         table=first.table,
         rows_in=sum(report.rows_in for report in reports),
-        rows_out=sum(out) if len(out) == len(reports) else None,
-        tables=tuple(dict.fromkeys(table for report in reports for table in report.tables)),
+        rows_out=_sum(report.rows_out for report in reports),
+        tables=tables,
         new_tables=new_tables,
         # What a later part added to a table that an earlier one made is no news of its own.
         new_columns=tuple(
-            one for report in reports for one in report.new_columns if one[0] not in new_tables
+            dict.fromkeys(one for report in reports for one in report.new_columns if one[0] not in new_tables)
         ),
+        changes=tuple(dict.fromkeys(change for report in reports for change in report.changes)),
+        nested={
+            name: _sum(report.nested.get(name) for report in reports if name in report.tables)
+            for name in tables
+            if name != first.table
+        },
+        rejects=_joined_rejects(reports),
+        put_aside=sum(report.put_aside for report in reports),
     )
+
+
+def _joined_rejects(reports: Sequence[RootReport]) -> tuple[Reject, ...]:
+    """One for each reason, though several parts may have it."""
+    found: dict[tuple[str, str | None, str, str], Reject] = {}
+    for one in (one for report in reports for one in report.rejects):
+        key = (one.table, one.column, one.mode, one.reason)
+        known = found.get(key)
+        found[key] = replace(known, count=known.count + one.count) if known else one
+    return tuple(found.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NormalizeInfo:
-    """One package after normalize."""
+    """One package after normalize. `print` it: it says what came in, what is new, and what was left out."""
 
     load_id: str
     roots: tuple[RootReport, ...]
     seconds: float
+    steps: tuple[StepReport, ...] = ()
+    bytes_in: int = 0
+    bytes_out: int = 0
+
+    @property
+    def row_counts(self) -> dict[str, int | None]:
+        """Rows of each table, nested ones too; None where that is not known before they are loaded."""
+        return {name: rows for root in self.roots for name, rows in root.row_counts.items()}
+
+    @property
+    def rejects(self) -> tuple[Reject, ...]:
+        """What the schema contract refused, with the reasons."""
+        return tuple(reject for root in self.roots for reject in root.rejects)
+
+    @property
+    def notes(self) -> list[str]:
+        """What was left out, in a line for each reason."""
+        aside = [
+            f"of {root.table} {_many(root.put_aside, 'row')} could not be read: see the table {TABLE}"
+            for root in self.roots
+            if root.put_aside
+        ]
+        return [*map(str, self.rejects), *aside]
+
+    def with_loaded(self, rows: Mapping[str, int | None]) -> NormalizeInfo:
+        """The same, with the counts of tables that only the load could tell."""
+        return replace(
+            self,
+            roots=tuple(
+                replace(
+                    root,
+                    rows_out=rows.get(root.table) if root.rows_out is None else root.rows_out,
+                    nested={
+                        name: rows.get(name) if count is None else count
+                        for name, count in root.nested.items()
+                    },
+                )
+                for root in self.roots
+            ),
+        )
 
     def __str__(self) -> str:
-        lines = [f"Normalized package {self.load_id} in {self.seconds:.1f} s"]
+        size = f": {_size(self.bytes_in)} read, {_size(self.bytes_out)} written" if self.bytes_in else ""
+        lines = [f"Normalized package {self.load_id} in {self.seconds:.1f} s{size}"]
+        lines += [f"  {', '.join(map(str, self.steps))}"] if self.steps else []
         for root in self.roots:
-            lines.append(f"- {root.table}: {root.rows_in:,} rows into {', '.join(root.tables)}")
-            lines += [f"  new table {table}" for table in root.new_tables]
-            lines += [f"  new column {table}.{column}" for table, column in root.new_columns]
+            lines += _root_lines(root)
         return "\n".join(lines)
+
+
+def _root_lines(root: RootReport) -> Iterator[str]:
+    yield f"- {root.table}: {_many(root.rows_in, 'row')}"
+    for name in root.tables:
+        if name != root.table:
+            count = root.nested.get(name)
+            yield f"  - {name}" + ("" if count is None else f": {_many(count, 'row')}")
+    yield from (f"  {change}" for change in root.changes)
+    yield from (f"  {reject}" for reject in root.rejects)
+    if root.put_aside:
+        yield f"  {_many(root.put_aside, 'row')} put aside: nothing could be made of them"
+
+
+def _sum(counts: Iterator[int | None]) -> int | None:
+    found = Counter[bool]()
+    total = 0
+    for count in counts:
+        found[count is None] += 1
+        total += count or 0
+    return None if found[True] else total
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _size(count: float) -> str:
+    for unit in _UNITS[:-1]:
+        if count < _STEP:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= _STEP
+    return f"{count:.1f} {_UNITS[-1]}"

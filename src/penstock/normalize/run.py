@@ -4,43 +4,64 @@ from __future__ import annotations
 
 import time
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-import orjson
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, StructType
 
-from penstock.errors import InternalError, RowsNotReadable
+from penstock.errors import InternalError
 from penstock.interfaces.columns import NO_COLUMN
-from penstock.normalize.jobs import Part, add_jobs, normalized_document
-from penstock.normalize.kinds import Question, Seen, questions
-from penstock.normalize.plan import RootHints, plan_tables
+from penstock.normalize.aside import quarantined, rows_aside
+from penstock.normalize.heads import number_of, read_head
+from penstock.normalize.jobs import Part, add_jobs, normalized_document, written_bytes
+from penstock.normalize.known import terms_of, with_declared, with_root
+from penstock.normalize.learn import learn
+from penstock.normalize.leftover import has_unfit
+from penstock.normalize.plan import doubts, keeps_whole, plan_tables, strict_fractions
 from penstock.normalize.readings import Reading, readings_of
-from penstock.normalize.report import NormalizeInfo, joined_reports, root_report
-from penstock.normalize.shape import group_of, nested_schema
-from penstock.normalize.steps import fit_rows, parse_rows, stamp_rows
-from penstock.normalize.tree import Node, Object, ordered_like, parse_tree, pruned
-from penstock.normalize.typed import tree_of
+from penstock.normalize.refusals import KEYLESS, counts_of, left_out, refused_nested
+from penstock.normalize.report import (
+    NormalizeInfo,
+    Reject,
+    joined_reports,
+    keyless_reject,
+    rejects_of,
+    root_report,
+)
+from penstock.normalize.rowids import Hashing, hashing_of, typed_content
+from penstock.normalize.settings import NormalizeConfiguration
+from penstock.normalize.sizes import list_sizes, nested_counts
+from penstock.normalize.steps import fit_rows, identify_rows, parse_rows, stamp_rows
+from penstock.normalize.stopwatch import Stopwatch
+from penstock.normalize.stored import dataset_of
+from penstock.normalize.typed import typed_files, with_digits, with_kept
+from penstock.normalize.verify import Check, is_odd
 from penstock.package import DataFolder, Package, TableEntry
 from penstock.package.extracted import Extracted
-from penstock.schema import unique_names
+from penstock.schema import decide
 from penstock.schema.frozen import thaw
 from penstock.spark.folders import folder_facts, folder_of
 from penstock.spark.observe import observed
 from penstock.spark.paths import spark_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from penstock.package.extracted import ExtractedTable
-    from penstock.schema import NamingConvention, Schema
+    from penstock.normalize.learn import Form, Learned
+    from penstock.normalize.stored import Dataset
+    from penstock.schema import Decision, NamingConvention, Path, Schema, StoredSchema
+    from penstock.schema.terms import Terms
 
-# An example row tells the order of keys; a longer one is not worth sending to the driver.
-_LONGEST_EXAMPLE = 1_000_000
+_MOST_ROUNDS: Final = 8
+# Rows that surprised are looked at by the driver; there may be any number of them.
+_MOST_LOOKED_AT: Final = 1_000
+_LONGEST_LOOKED_AT: Final = 100_000
+_ODD, _REFUSED, _KEYLESS = "odd", "refused", "keyless"
+_IS_ODD: Final = "raw IS NOT NULL AND raw.rule IS NULL"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +80,39 @@ class _Work:
 
     package: Package
     spark: SparkSession
+    terms: Terms
     naming: NamingConvention
     table_extras: Mapping[str, Any]
+    folders: Iterator[str]
+    quarantine: bool
+    clock: Stopwatch
+
+    def address(self, folder: str) -> str:
+        return spark_path(f"{self.package.path}/{folder}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shaped:
+    """Rows in their final place: a folder with a nested dataset, and how many it does not stand for."""
+
+    folder: str
+    dataset: Dataset
+    rows: int
+    odd: int
+    refused: int = 0
+    """Root rows that are left out, because the contract refuses them or because they have no key."""
+    keyless: int = 0
+    sizes: Mapping[Path, int] = field(default_factory=dict)
+    """How many elements the lists have that stand in no other list."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Outcome:
+    """What rows came to: a part of the root table, and the schema after it."""
+
+    root: str
+    part: Part
+    schema: StoredSchema
 
 
 def normalize(
@@ -70,126 +122,263 @@ def normalize(
     spark: SparkSession,
     naming: NamingConvention,
     table_extras: Mapping[str, Any],
+    settings: NormalizeConfiguration | None = None,
 ) -> Normalized:
     """Give every extracted table its final shape, and its nested tables.
 
     Safe to run again: each attempt writes to a folder of its own.
     """
     started = time.monotonic()
-    work = _Work(package=package, spark=spark, naming=naming, table_extras=table_extras)
     attempt = uuid.uuid4().hex[:12]
-    after = schema.clone()
-    roots: list[list[Part]] = []
-    folders_of = (f"data/normalized/{attempt}/{number:05d}" for number in count())
-    for readings in readings_of(Extracted.from_dict(package.extracted()).tables).values():
+    folders = (f"data/normalized/{attempt}/{number:05d}" for number in count())
+    extracted = Extracted.from_dict(package.extracted())
+    work = _Work(
+        package=package,
+        spark=spark,
+        terms=terms_of(naming, extracted.contract),
+        naming=naming,
+        table_extras=table_extras,
+        folders=folders,
+        quarantine=(settings or NormalizeConfiguration()).quarantine,
+        clock=Stopwatch(),
+    )
+    stored = with_declared(schema.stored, extracted)
+    roots: dict[str, list[Part]] = {}
+    for readings in readings_of(extracted.tables).values():
         # Each reading sees what the ones before it made of the table, as if they were loads.
-        parts = []
         for reading in readings:
-            parts.append(_normalize_reading(work, reading, next(folders_of), after))
-            for plan in parts[-1].plans:
-                after.update_table(plan.table)
-        roots.append(parts)
+            name = naming.normalize_tables_path(reading.table.table)
+            stored = with_root(stored, name, reading.table, table_extras)
+            read = _read_typed if reading.columns is not None else _read_rows
+            for outcome in list(read(work, reading, name, stored)):
+                roots.setdefault(outcome.root, []).append(outcome.part)
+                stored = outcome.schema
+    after = schema.clone()
+    seen = [plan.table.name for parts in roots.values() for part in parts for plan in part.plans]
+    after.update(stored.with_tables(stored.tables[name].with_seen_data() for name in dict.fromkeys(seen)))
     # Without a single row there is no folder: such a package brings nothing but state.
-    folders = _describe_folders(package, f"data/normalized/{attempt}", spark) if roots else {}
-    entries = [entry for parts in roots for entry in add_jobs(package, parts, folders, attempt)]
+    with work.clock("describe"):
+        described = _describe_folders(package, f"data/normalized/{attempt}", spark) if roots else {}
+    entries = [entry for parts in roots.values() for entry in add_jobs(package, parts, described, attempt)]
     package.save_schema(dict(after.to_dict()))
-    package.mark_normalized(normalized_document(entries, folders))
+    package.mark_normalized(normalized_document(entries, described))
     info = NormalizeInfo(
         load_id=package.load_id,
-        roots=tuple(joined_reports([part.report for part in parts]) for parts in roots),
+        roots=tuple(joined_reports([part.report for part in parts]) for parts in roots.values()),
         seconds=time.monotonic() - started,
+        steps=work.clock.steps(written_bytes(roots, described)),
+        bytes_in=sum(table.bytes for table in extracted.tables),
+        bytes_out=sum(folder.bytes or 0 for folder in described.values()),
     )
-    return Normalized(tables=tuple(entries), folders=tuple(folders.values()), schema=after, info=info)
+    return Normalized(tables=tuple(entries), folders=tuple(described.values()), schema=after, info=info)
 
 
-def _normalize_reading(work: _Work, reading: Reading, folder: str, schema: Schema) -> Part:
-    package, naming, table = work.package, work.naming, reading.table
+def _read_rows(work: _Work, reading: Reading, table: str, stored: StoredSchema) -> Iterator[_Outcome]:
+    """Shape rows of JSON by what their first ones are like; rows that are not like that in another round."""
+    with work.clock("learn"):
+        head = read_head(work.package.store, reading.folders, rows=reading.rows)
+    learned, is_all = head.learned, head.is_all
+    texts = stamp_rows(_texts(work, reading), load_id=work.package.load_id)
+    shaped: list[_Shaped] = []
+    decision = decide(stored, table, learned.evidence, work.terms).check()
+    for number in range(_MOST_ROUNDS):
+        rows = identify_rows(texts, hashing_of(decision, work.naming))
+        shaped.append(_shape(work, rows, decision, learned, is_all=is_all))
+        if not number:
+            _check_count(reading, shaped[0])
+        if not shaped[-1].odd:
+            break
+        rest = work.spark.read.schema(shaped[-1].dataset.columns).parquet(work.address(shaped[-1].folder))
+        rest = rest.where(_IS_ODD).select("id", "raw.text", "raw.file", "raw.position")
+        with work.clock("look again"):
+            more = _look_at(rest, reading, most=_MOST_LOOKED_AT << number)
+        known, learned = learned, learned.joined(*more)
+        if learned.knows_no_more_than(known):
+            break
+        texts, is_all = rest, len(more) == shaped[-1].odd
+        decision = decide(stored, table, learned.evidence, work.terms).check()
+    is_exact = learned.rows == reading.rows
+    for one in shaped:
+        rejects = rejects_of(decision) if is_exact and one is shaped[0] else ()
+        if decision.refusals and not is_exact:
+            rejects = _counted_rejects(work, one, decision)
+        left = one.odd if one is shaped[-1] else 0
+        part = _part(decision, one, stored, table)
+        rejects = (*part.report.rejects, *rejects)
+        report = replace(part.report, rows_in=one.rows - one.odd + left, rejects=rejects, put_aside=left)
+        yield _Outcome(root=table, part=replace(part, report=report), schema=decision.schema)
+    yield from _put_aside(work, shaped, reading, decision)
 
-    def name_keys(keys: Sequence[str]) -> Mapping[str, str]:
-        return unique_names(keys, naming, fold_case=True)
 
-    if reading.columns is None:
-        raw = _raw_rows(package, reading, work.spark)
-        tree = _learn(raw, table, package)
-        rows = parse_rows(raw, tree, name_keys)
-    else:
-        tree = tree_of(reading.columns)
-        rows = fit_rows(_typed_files(package, reading, work.spark), tree, name_keys, reading.columns)
-    data = spark_path(f"{package.path}/{folder}")
-    rows_out = _shape(rows, data, load_id=package.load_id)
-    if rows_out is not None and rows_out != reading.rows:
+def _look_at(rest: DataFrame, reading: Reading, *, most: int) -> list[Learned]:
+    """Look at the first of the rows that surprised; very long ones only where there are no others."""
+    ordered = rest.orderBy("file", "position")
+    found = ordered.where(F.octet_length("text") <= _LONGEST_LOOKED_AT).limit(most).collect()
+    return [
+        learn([row["text"]], start=number_of(row["file"], row["position"], reading.folders))
+        for row in found or ordered.limit(1).collect()
+    ]
+
+
+def _counted_rejects(work: _Work, shaped: _Shaped, decision: Decision) -> tuple[Reject, ...]:
+    """What was refused, counted by Spark: there is a job for it only where a contract refuses anything."""
+    found = counts_of(decision, shaped.dataset)
+    if not found:
+        return ()
+    nested = work.spark.read.schema(shaped.dataset.columns).parquet(work.address(shaped.folder))
+    sums = [F.expr(counting).alias(f"n{index}") for index, (_, counting) in enumerate(found)]
+    with work.clock("count"):
+        counts = nested.agg(*sums).collect()[0]
+    counted = [replace(refusal, count=counts[index] or 0) for index, (refusal, _) in enumerate(found)]
+    return rejects_of(replace(decision, refusals=tuple(one for one in counted if one.count)))
+
+
+def _part(decision: Decision, shaped: _Shaped, stored: StoredSchema, table: str) -> Part:
+    plans = plan_tables(decision, shaped.dataset, is_partial=shaped.odd + shaped.refused > 0)
+    is_counted = all(one.mode == "discard_value" for one in decision.refusals)
+    rows = shaped.rows - shaped.odd - shaped.refused if is_counted else None
+    nested = nested_counts(plans, decision.tables, shaped.sizes)
+    report = root_report(table, plans, stored, rows_in=shaped.rows, rows_out=rows, nested=nested)
+    if shaped.keyless:
+        report = replace(report, rejects=(keyless_reject(table, shaped.keyless),))
+    return Part(folder=shaped.folder, plans=plans, columns=shaped.dataset.columns, report=report)
+
+
+def _read_typed(work: _Work, reading: Reading, table: str, stored: StoredSchema) -> Iterator[_Outcome]:
+    """Shape rows whose types are known before anybody looks at them."""
+    columns = reading.columns or {}
+    keep = stored.tables[table].extras.get("x-nested") == "keep"
+    files = typed_files(columns, rows=reading.rows, keep=keep)
+    decision = decide(stored, table, files.evidence, work.terms).check()
+    decision = with_kept(with_digits(decision, files.digits, work.naming), files.kept)
+    whole = typed_files(
+        columns,
+        rows=reading.rows,
+        is_whole=lambda path, form: keeps_whole(decision, path, form),
+        keep=keep,
+    )
+    known = StructType.fromJson(thaw(columns))
+    held = known if known.fields else StructType().add(NO_COLUMN, BooleanType())
+    there = work.spark.read.schema(held).parquet(*_addresses(work, reading))
+    rows = fit_rows(
+        there, whole.dataset, columns, left_out(decision, whole.dataset, hashing_of(decision, work.naming))
+    )
+    stamped = stamp_rows(rows, load_id=work.package.load_id)
+    content = typed_content(decision, whole.dataset, work.naming)
+    if content is not None:
+        stamped = identify_rows(stamped.withColumn("text", F.expr(content)), Hashing())
+    shaped = _written(work, stamped.select("id", "raw", "row"), whole.dataset)
+    _check_count(reading, shaped)
+    part = _part(decision, shaped, stored, table)
+    rejects = _counted_rejects(work, shaped, decision) if decision.refusals else ()
+    report = replace(part.report, rejects=(*part.report.rejects, *rejects))
+    yield _Outcome(root=table, part=replace(part, report=report), schema=decision.schema)
+    yield from _put_aside(work, [shaped], reading, decision)
+
+
+def _shape(work: _Work, texts: DataFrame, decision: Decision, learned: Learned, *, is_all: bool) -> _Shaped:
+    """Write a nested dataset in one job, and find in it the rows that it does not stand for."""
+
+    def is_whole(path: Path, form: Form) -> bool:
+        return keeps_whole(decision, path, form)
+
+    dataset = dataset_of(learned.forms, is_whole, strict_fractions(decision))
+    doubtful = doubts(decision, dataset)
+
+    def check(corrupt: str) -> Check:
+        if is_all and not learned.unreadable:
+            return Check(odd=has_unfit(doubtful, row="row", corrupt=corrupt))
+        return is_odd(
+            dataset,
+            learned.forms,
+            doubtful,
+            is_whole=is_whole,
+            text="text",
+            row="row",
+            corrupt=corrupt,
+            has_strangers=learned.unreadable > 0,
+        )
+
+    unwanted = left_out(decision, dataset, hashing_of(decision, work.naming))
+    rows = parse_rows(texts, dataset, check, unwanted).select("id", "raw", "row")
+    return _written(work, rows, dataset)
+
+
+def _written(work: _Work, rows: DataFrame, dataset: Dataset) -> _Shaped:
+    """Write a nested dataset, and count what is in it."""
+    folder = next(work.folders)
+    lists = dict(enumerate(list_sizes(dataset).items()))
+    sums = {
+        _ODD: F.count_if(F.expr(_IS_ODD)),
+        _REFUSED: F.count("raw.rule"),
+        _KEYLESS: F.count_if(F.col("raw.rule") == KEYLESS),
+    }
+    sums |= {
+        f"list{n}": F.sum(F.expr(f"CASE WHEN raw IS NULL THEN {size} END")) for n, (_, size) in lists.items()
+    }
+    written, counts = observed(rows, sums)
+    with work.clock("shape"):
+        written.write.mode("overwrite").parquet(work.address(folder))
+        found = counts.values()
+        if found is None:
+            again = work.spark.read.schema(dataset.columns).parquet(work.address(folder))
+            every = {"rows": F.count(F.lit(1)), **sums}
+            found = again.agg(*(column.alias(name) for name, column in every.items())).collect()[0].asDict()
+    return _Shaped(
+        folder=folder,
+        dataset=dataset,
+        rows=found["rows"],
+        odd=found[_ODD],
+        refused=found[_REFUSED],
+        keyless=found[_KEYLESS],
+        sizes={path: found[f"list{n}"] or 0 for n, (path, _) in lists.items()},
+    )
+
+
+def _put_aside(
+    work: _Work, shaped: list[_Shaped], reading: Reading, decision: Decision
+) -> Iterator[_Outcome]:
+    """Write rows that are refused, or that nothing could be made of, to the table of rows put aside."""
+    after = decision.schema
+    for one in shaped if work.quarantine else ():
+        with_odd = one is shaped[-1]
+        if not (one.refused or (one.odd and with_odd) or refused_nested(decision, one.dataset)):
+            continue
+        aside = quarantined(after, reading.table, work.terms, work.table_extras)
+        nested = work.spark.read.schema(one.dataset.columns).parquet(work.address(one.folder))
+        folder = next(work.folders)
+        rows = rows_aside(nested, aside, decision, one.dataset, with_odd=with_odd)
+        with work.clock("put aside"):
+            rows.write.mode("overwrite").parquet(work.address(folder))
+            # A union has no one place to count at; there are few such rows.
+            written = work.spark.read.schema(aside.dataset.columns).parquet(work.address(folder)).count()
+        if written:
+            there = _Shaped(folder=folder, dataset=aside.dataset, rows=written, odd=0)
+            part = _part(aside.decision, there, after, aside.table)
+            after = aside.decision.schema
+            yield _Outcome(root=aside.table, part=part, schema=after)
+
+
+def _check_count(reading: Reading, shaped: _Shaped) -> None:
+    if shaped.rows != reading.rows:
         raise InternalError(
-            f"{reading.rows} rows of {table.table} went in and {rows_out} came out",
+            f"{reading.rows} rows of {reading.table.table} went in and {shaped.rows} came out",
             hint="keep the package folder and report this",
         )
-    root = group_of(tree, name_keys)
-    columns = nested_schema(tree, name_keys)
-    seen = _ask(questions(root), work.spark.read.schema(columns).parquet(data))
-    hints = RootHints(
-        table=naming.normalize_tables_path(table.table),
-        resource=table.resource,
-        write_disposition=table.write_disposition,
-        extras=work.table_extras,
-    )
-    plans = plan_tables(root, hints, seen, stored=schema.tables, naming=naming)
-    report = root_report(plans, schema, rows_in=reading.rows, rows_out=rows_out)
-    return Part(folder=folder, plans=plans, columns=columns, report=report)
 
 
-def _raw_rows(package: Package, reading: Reading, spark: SparkSession) -> DataFrame:
+def _texts(work: _Work, reading: Reading) -> DataFrame:
     # Reads with a given schema: otherwise Spark runs a job to find it in the files.
-    files = spark.read.schema("row STRING").parquet(*_addresses(package, reading))
+    files = work.spark.read.schema("row STRING").parquet(*_addresses(work, reading))
     return files.select(
-        "row", F.col("_metadata.file_path").alias("file"), F.col("_metadata.row_index").alias("position")
+        F.col("row").alias("text"),
+        F.col("_metadata.file_path").alias("file"),
+        F.col("_metadata.row_index").alias("position"),
     )
 
 
-def _typed_files(package: Package, reading: Reading, spark: SparkSession) -> DataFrame:
-    known = StructType.fromJson(thaw(reading.columns))
-    columns = known if known.fields else StructType().add(NO_COLUMN, BooleanType())
-    return spark.read.schema(columns).parquet(*_addresses(package, reading))
-
-
-def _addresses(package: Package, reading: Reading) -> list[str]:
-    return [spark_path(f"{package.path}/{folder}") for folder in reading.folders]
-
-
-def _learn(raw: DataFrame, table: ExtractedTable, package: Package) -> Node:
-    """One aggregate over all rows: their common type, and the first row for the order of its keys."""
-    parsed = raw.withColumn("value", F.try_parse_json("row"))
-    unreadable = F.col("value").isNull()
-    short = F.when(F.length("row") <= _LONGEST_EXAMPLE, F.col("row"))
-    found = parsed.agg(
-        F.schema_of_variant_agg("value").alias("type"),
-        F.min_by(short, F.struct("file", "position")).alias("first"),
-        F.count_if(unreadable).alias("unreadable"),
-        F.min(F.when(unreadable, F.substring("row", 1, 200))).alias("example"),
-    ).collect()[0]
-    if found["unreadable"]:
-        raise RowsNotReadable(
-            table=table.table,
-            rows=found["unreadable"],
-            example=found["example"],
-            package=package.path,
-        )
-    first = orjson.loads(found["first"]) if found["first"] else None
-    return ordered_like(pruned(parse_tree(found["type"])) or Object(()), first)
-
-
-def _shape(rows: DataFrame, data: str, *, load_id: str) -> int | None:
-    """Write the nested dataset in one job; gives the number of rows, or None when Spark did not say."""
-    shaped, seen = observed(stamp_rows(rows, load_id=load_id))
-    shaped.write.mode("overwrite").parquet(data)
-    return seen.rows()
-
-
-def _ask(asked: Sequence[Question], nested: DataFrame) -> dict[tuple[tuple[str, ...], ...], Seen]:
-    """One aggregate for all values whose type is in doubt."""
-    if not asked:
-        return {}
-    columns = [F.expr(question.sql()).alias(f"q{index}") for index, question in enumerate(asked)]
-    answers = nested.agg(*columns).collect()[0]
-    return {question.key: Seen(answers[index] or 0) for index, question in enumerate(asked)}
+def _addresses(work: _Work, reading: Reading) -> list[str]:
+    return [work.address(folder) for folder in reading.folders]
 
 
 def _describe_folders(package: Package, attempt: str, spark: SparkSession) -> dict[str, DataFolder]:

@@ -22,7 +22,7 @@ from penstock.package.manifest import Manifest, TableEntry
 from penstock.package.package import Package
 from penstock.package.package_storage import PackageStorage
 from penstock.package.packages import Packages, Retention
-from penstock.package.projection import ListStep, OutputColumn, Projection
+from penstock.package.projection import OutputColumn, Projection
 from penstock.package.storage import FileStorage
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
     "FileStorage",
     "JobFile",
     "JobPart",
-    "ListStep",
     "LoadJobInfo",
     "LoadPackageInfo",
     "Manifest",

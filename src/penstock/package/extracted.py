@@ -58,6 +58,8 @@ class Extracted:
     """The schema document that the source brought, or None where it brought none."""
     state: Mapping[str, Any] | None = None
     """The state of all sources after this package, in typed JSON; None where it is not known."""
+    contract: Mapping[str, Any] | str | None = None
+    """The schema contract of the run, which counts before those of sources and resources; None for none."""
 
     @property
     def rows(self) -> int:
@@ -72,6 +74,7 @@ class Extracted:
             "tables": thaw(self.declared) or None,
             "schema": thaw(self.schema),
             "state": thaw(self.state),
+            "contract": thaw(self.contract),
         }
         return {key: value for key, value in said.items() if value is not None}
 
@@ -86,6 +89,7 @@ class Extracted:
                     declared=freeze(document.get("tables", {})),
                     schema=freeze(document.get("schema")),
                     state=freeze(document.get("state")),
+                    contract=freeze(document.get("contract")),
                 )
             )
         except (KeyError, TypeError, AttributeError, RecursionError, UnsafePath) as error:

@@ -14,6 +14,7 @@ from penstock.package.folder import DataFolder
 from penstock.package.layout import SEALED
 from penstock.package.projection import Projection
 from penstock.package.record import fitting, record
+from penstock.package.shake import nested_hashes
 from penstock.package.storage import FileStorage
 from penstock.spark.paths import spark_path
 
@@ -93,8 +94,13 @@ class JobFile:
     def _frame(self, part: JobPart, spark: SparkSession) -> DataFrame:
         address = spark_path(f"{self.package_path}/{part.data.path}")
         frame = spark.read.schema(part.columns).format(self.data_format).load(address)
-        for select in part.projection.selects(load_id=self.load_id):
-            frame = frame.selectExpr(*select)
+        for step in part.projection.selects(load_id=self.load_id):
+            rows = frame.where(step.where) if step.where else frame
+            frame = rows.selectExpr(*step.columns)
+        unfinished = part.projection.unfinished
+        if unfinished:
+            tables = [level.table for level in part.projection.levels]
+            frame = frame.mapInArrow(nested_hashes(tables, unfinished), frame.schema)
         return frame
 
     def to_dict(self) -> dict[str, Any]:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 _DIALECT = "spark"
 
@@ -23,3 +28,32 @@ def literal(text: str) -> str:
     "'it\\'s'"
     """
     return exp.Literal.string(text).sql(dialect=_DIALECT)
+
+
+def inside_variant(value: str, keys: Sequence[str], kind: str) -> str:
+    r"""What stands under these keys inside a VARIANT, as a value of this type.
+
+    >>> inside_variant("v", ("a", "odd key"), "variant")
+    'try_variant_get(v, \'$["a"]["odd key"]\', \'variant\')'
+    """
+    path = "$"
+    for key in keys:
+        if '"' in key and "'" in key:
+            # There is no way to write such a key in a path.
+            fields = f"try_variant_get({value}, {literal(path)}, 'map<string,variant>')"
+            value, path = f"try_element_at({fields}, {literal(key)})", "$"
+        else:
+            path += f'["{key}"]' if '"' not in key else f"['{key}']"
+    return f"try_variant_get({value}, {literal(path)}, {literal(kind)})"
+
+
+def rarely(value: str, work: Callable[[str], str]) -> str:
+    """SQL that takes much text and is seldom reached, given as a function of its value.
+
+    >>> rarely("x", lambda value: f"lower({value})")
+    'transform(array(x), r -> lower(r))[0]'
+
+    A method of more than 8,000 bytes is never compiled by the JVM, and slows everything else in it down. The
+    body of a lambda is not part of the generated method.
+    """
+    return f"transform(array({value}), r -> {work('r')})[0]"

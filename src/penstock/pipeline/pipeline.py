@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from penstock.config import in_scope
 from penstock.errors import InvalidDatasetName, UsageError
@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from penstock.extract.plan import OnError
     from penstock.extract.report import ExtractInfo
     from penstock.interfaces import Flow
+    from penstock.interfaces.hints import NestedValues
     from penstock.interfaces.progress import Collector
     from penstock.load.report import LoadInfo
     from penstock.pipeline.target import Target
+    from penstock.pipeline.trace import PipelineTrace
     from penstock.schema import Schema
 
 
@@ -58,6 +60,12 @@ class Pipeline:
         self.dataset_name = check_name(dataset_name or pipeline_name, InvalidDatasetName)
         self._spark = spark
         self.collector = collector_of(progress)
+        self._last_trace: PipelineTrace | None = None
+
+    @property
+    def last_trace(self) -> PipelineTrace | None:
+        """What the last run of this object came to, step by step; None before it."""
+        return self._last_trace
 
     @property
     def working_dir(self) -> Path:
@@ -77,6 +85,7 @@ class Pipeline:
         schema: Schema | None = None,
         table_format: Any = None,
         schema_contract: Any = None,
+        nested: NestedValues | None = None,
         on_error: OnError | None = None,
         commit_interval: float | timedelta | None = None,
     ) -> LoadInfo:
@@ -87,6 +96,9 @@ class Pipeline:
         Nested dicts are flattened into columns, nested lists become tables of their own. `table_name` is
         needed where the data has no name. The hints are those of every resource, over what they say
         themselves. Without data only what is pending is finished.
+
+        `schema_contract` counts before those of sources and resources, for all tables of this run.
+        `nested="keep"` leaves structs, lists and maps of frames what they are.
 
         With `on_error="continue"` a resource that raises is left out of the load, and told in the result.
         With `commit_interval`, in seconds, what has come so far is loaded every so often while extraction
@@ -107,10 +119,13 @@ class Pipeline:
                     primary_key=primary_key,
                     table_format=table_format,
                     schema_contract=schema_contract,
+                    nested=nested,
                 )
             self._check_dispositions(flows)
             extraction = extraction_of(self.pipeline_name, on_error=on_error, commit_interval=commit_interval)
-            return stages.run(self._target(), flows, spark=self._spark, extraction=extraction)
+            trace = stages.run(self._target(), flows, spark=self._spark, extraction=extraction)
+            self._last_trace = trace
+            return cast("LoadInfo", trace.last_load_info)
 
     def extract(  # noqa: PLR0913 - the arguments are the page's
         self,
@@ -125,6 +140,7 @@ class Pipeline:
         workers: int | None = None,
         table_format: Any = None,
         schema_contract: Any = None,
+        nested: NestedValues | None = None,
         on_error: OnError | None = None,
     ) -> ExtractInfo:
         """Extract `data` into a package, and leave it for the next `run` to normalize and load.
@@ -143,6 +159,7 @@ class Pipeline:
                 primary_key=primary_key,
                 table_format=table_format,
                 schema_contract=schema_contract,
+                nested=nested,
             )
             extraction = extraction_of(
                 self.pipeline_name,

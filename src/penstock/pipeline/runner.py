@@ -17,6 +17,7 @@ from penstock.load.run import Into, finish, load
 from penstock.load.settings import LoaderConfiguration
 from penstock.load.worker import Opener
 from penstock.normalize.run import normalize
+from penstock.normalize.settings import NormalizeConfiguration
 from penstock.package import Manifest, Package
 from penstock.package.extracted import Extracted
 from penstock.package.trust import require_trust
@@ -26,6 +27,7 @@ from penstock.pipeline.restore import with_source_schema
 from penstock.pipeline.sending import sender
 from penstock.pipeline.site import Site
 from penstock.pipeline.state import ENGINE_VERSION, encode_state, with_sources, with_version
+from penstock.pipeline.trace import PipelineTrace
 from penstock.pipeline.waiting import WaitingRoom
 from penstock.schema import Schema
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from penstock.extract.report import ExtractReport
     from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Flow
+    from penstock.normalize.report import NormalizeInfo
     from penstock.package.lease import Lease
     from penstock.pipeline.target import Target
 
@@ -54,6 +57,8 @@ class Runner:
         self._seconds: dict[str, float] = {}
         self._notes: list[str] = []
         self._failed: dict[str, PenstockError] = {}
+        self._extracted: list[ExtractReport] = []
+        self._normalized: list[NormalizeInfo] = []
 
     def extract(self, flows: Sequence[Flow]) -> ExtractInfo:
         """Extract, and leave the packages for a later run. Spark is not started for Python rows."""
@@ -70,17 +75,18 @@ class Runner:
             packages=tuple(report for report in reports if report.load_id in ready),
         )
 
-    def run(self, flows: Sequence[Flow]) -> LoadInfo:
+    def run(self, flows: Sequence[Flow]) -> PipelineTrace:
         """Pending packages never hide new data: they are finished first, and both are reported.
 
         One run of a pipeline at a time: a second one is refused while this one lives.
         """
+        started = datetime.now(UTC)
         try:
             with self._site.lease(on_lost=self._site.pool.interrupt) as lease:
                 reports = self._run(flows, lease)
         finally:
             self._site.close()
-        return LoadInfo(
+        info = LoadInfo(
             pipeline_name=self._target.pipeline_name,
             destination_name=self._target.destination.destination_name,
             dataset_name=self._target.dataset_name,
@@ -89,6 +95,15 @@ class Runner:
             seconds=self._seconds,
             notes=(*self._notes, *self._site.pool.notes),
             failed_resources=self._failed,
+        )
+        loaded = {report.load_id: {one.table: one.rows for one in report.tables} for report in reports}
+        return PipelineTrace(
+            pipeline_name=self._target.pipeline_name,
+            started_at=started,
+            finished_at=datetime.now(UTC),
+            extract_infos=tuple(self._extracted),
+            normalize_infos=tuple(one.with_loaded(loaded.get(one.load_id, {})) for one in self._normalized),
+            last_load_info=info,
         )
 
     def _run(self, flows: Sequence[Flow], lease: Lease) -> list[PackageReport]:
@@ -155,6 +170,7 @@ class Runner:
 
     def _hear(self, report: ExtractReport) -> None:
         """Take note of what the extraction of a package came to."""
+        self._extracted.append(report)
         self._seconds["extract"] = self._seconds.get("extract", 0.0) + report.seconds
         self._notes += [
             f"of {name} {count:,} could not be written: see the table _dlt_quarantine"
@@ -175,8 +191,11 @@ class Runner:
                 spark=spark,
                 naming=self._site.naming(schema),
                 table_extras={"table_format": table_format} if table_format else {},
+                settings=self._site.settings(NormalizeConfiguration, "normalize"),
             )
         self._took("normalize", started)
+        self._normalized.append(normalized.info)
+        self._notes += normalized.info.notes
         manifest = Manifest(
             load_id=package.load_id,
             sequence=self._site.next_sequence(),

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from penstock.interfaces import Destination, Flow
     from penstock.interfaces.framecursor import FrameCursors
     from penstock.interfaces.landing import FrameHook, LandedFrame
-    from penstock.load.report import LoadInfo
+    from penstock.pipeline.trace import PipelineTrace
     from penstock.pipeline.workdir import WorkDir
 
 
 def run(
     target: Target, flows: Sequence[Flow], *, spark: SparkSession | None, extraction: ExtractConfiguration
-) -> LoadInfo:
+) -> PipelineTrace:
     """Everything that `Pipeline.run` does."""
     _require_spark()
     from penstock.pipeline.runner import Runner

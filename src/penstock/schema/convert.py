@@ -135,7 +135,8 @@ def _decimal(value: Decimal) -> Decimal:
 
 
 def _wei(value: Decimal) -> Decimal:
-    if value != value.to_integral_value(context=_WIDE) or value.adjusted() >= MAX_DECIMAL_PRECISION:
+    is_whole = value.is_finite() and value == value.to_integral_value(context=_WIDE)
+    if not is_whole or value.adjusted() >= MAX_DECIMAL_PRECISION:
         raise ValueError(value)
     return value
 
@@ -210,8 +211,8 @@ def _text_from_moment(value: datetime | date | time) -> str:
 _CONVERSIONS: Final[Mapping[tuple[DataType, DataType], Callable[[Any], Any]]] = {
     ("text", "bigint"): str,
     ("text", "double"): str,
-    ("text", "decimal"): str,
-    ("text", "wei"): str,
+    ("text", "decimal"): lambda value: format(value, "f"),
+    ("text", "wei"): lambda value: format(value, "f"),
     ("text", "bool"): str,
     ("text", "binary"): lambda value: base64.b64encode(value).decode("ascii"),
     ("text", "timestamp"): _text_from_moment,

@@ -74,6 +74,7 @@ class _Decider:
             namer=self.namer,
             patterns=self.patterns,
             max_columns=self.terms.max_columns,
+            max_nesting=self.terms.max_nesting,
         )
         around = Surroundings(
             namer=self.namer,

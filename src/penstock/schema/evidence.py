@@ -91,14 +91,14 @@ def gather(
     >>> [(e.path, e.type, e.count) for e in gather([{"a": "red", "b": [None]}, {"a": "green"}])]
     [((), 'object', 2), (('a',), 'text', 2), (('b',), 'list', 1), (('b', 0), 'null', 1)]
     """
-    tallies: dict[Any, _Tally] = {}
+    tallies: dict[Any, Tally] = {}
     for number, row in enumerate(rows, start):
         for path, position, value in walk(row, number, whole=whole):
             seen = look_at(value)
             key = (path, seen.type, seen.fits, seen.detected)
             tally = tallies.get(key)
             if tally is None:
-                tally = tallies[key] = _Tally(position)
+                tally = tallies[key] = Tally(position)
             tally.add(seen, value)
     return merged(
         Evidence(
@@ -161,7 +161,9 @@ def _fields(
                 lists.append((path, value))
 
 
-class _Tally:
+class Tally:
+    """Values that are alike, counted one by one, until they are a row of evidence."""
+
     __slots__ = ("count", "examples", "first", "longest")
 
     def __init__(self, first: Position) -> None:
@@ -169,6 +171,7 @@ class _Tally:
         self.examples: list[str] = []
 
     def add(self, seen: Look, value: Any) -> None:
+        """Count one more."""
         self.count += 1
         self.longest = max(self.longest, seen.length)
         if len(self.examples) < MAX_EXAMPLES and seen.type not in ("null", "object", "list"):

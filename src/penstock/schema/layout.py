@@ -70,13 +70,14 @@ def lay_out(
     namer: Namer,
     patterns: NamePatterns,
     max_columns: int,
+    max_nesting: int | None = None,
 ) -> Layout:
     """Give every value its place, by dlt's rules for nesting.
 
     An object is flattened and a list makes a table, unless the nesting is used up, the column is JSON by
     declaration or by preference, or the object has so many keys that they must be data.
     """
-    builder = _Builder(table, stored, namer, patterns)
+    builder = _Builder(table, stored, namer, patterns, max_nesting)
     maps = _map_like(evidence, max_columns) if len(evidence) > max_columns else frozenset()
     containers = [one for one in evidence if one.type in ("object", "list")]
     elements = {one.path for one in evidence if _is_row(one.path)}
@@ -107,9 +108,17 @@ def canonical(path: Path, *, is_list: bool) -> tuple[Path, Keys]:
 
 
 class _Builder:
-    def __init__(self, table: str, stored: StoredSchema, namer: Namer, patterns: NamePatterns) -> None:
+    def __init__(
+        self,
+        table: str,
+        stored: StoredSchema,
+        namer: Namer,
+        patterns: NamePatterns,
+        max_nesting: int | None,
+    ) -> None:
         self.stored, self.namer, self.patterns = stored, namer, patterns
-        self.nesting = _max_nesting(stored, table)
+        nesting = _max_nesting(stored, table)
+        self.nesting = nesting if max_nesting is None else min(nesting, max_nesting)
         self.root = Place(row=(), table=table, fragments=(table,))
         self.layout = Layout(places={(): self.root})
         self.taken: dict[str, Path] = {table: ()}

@@ -22,6 +22,7 @@ SeenType = DataType | Literal["object", "list", "null"]
 Detection = Literal[
     "timestamp", "iso_timestamp", "iso_date", "large_integer", "hexbytes_to_text", "wei_to_double"
 ]
+_NUMBERS: Final = frozenset((bool, int, float))
 NOTHING_FITS: Final = frozenset[DataType]()
 NOTHING_DETECTED: Final = frozenset[Detection]()
 
@@ -74,16 +75,29 @@ def look(value: Any, *, now: datetime | None = None) -> Look:
     """
     if value is None:
         return _NULL
-    if type(value) is str:
+    kind = type(value)
+    if kind is str:
         return _look_at_text(value)
+    if now is None and kind in _NUMBERS:
+        return _look_at_number(value)
     if isinstance(value, Mapping):
         return _OBJECT
     if isinstance(value, list | tuple | set | frozenset):
         return _LIST
+    return _look_at_plain(value, now)
+
+
+def _look_at_plain(value: Any, now: datetime | None) -> Look:
     kind, plain = typed(value)
     if kind == "text":
         return _look_at_text(plain)
     return Look(kind, fitting(plain, kind), _detected(plain, kind, now), _length(plain))
+
+
+# By type too: `True` is no `1`, and `1.0` neither.
+@lru_cache(maxsize=16_384, typed=True)
+def _look_at_number(value: float) -> Look:
+    return _look_at_plain(value, None)
 
 
 def typed(value: Any) -> tuple[DataType, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import json
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.errors import UsageError
 from penstock.schema.types import DEFAULT_DECIMAL_SCALE, MAX_DECIMAL_PRECISION, MIN_ADJUSTED_SCALE
@@ -20,6 +21,9 @@ _PLAIN: Final[dict[DataType, str]] = {
     "binary": "BINARY",
     "date": "DATE",
 }
+NESTED_TYPE: Final = "x-nested-type"
+"""The hint on a `json` column that is a struct, an array or a map: its type, as Spark writes it in JSON."""
+_NAMES: Final = {"byte": "TINYINT", "short": "SMALLINT", "integer": "INT", "long": "BIGINT"}
 _INTEGERS: Final = {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}
 
 
@@ -39,6 +43,8 @@ def spark_type(column: Column) -> str:
     A precision in digits of a second has no meaning here: Spark's timestamps are always microseconds, and its
     strings have no length.
     """
+    if NESTED_TYPE in column.hints:
+        return nested_type(json.loads(column.hints[NESTED_TYPE]))
     match known_type(column):
         case "bigint":
             return _INTEGERS[nearest_width(column.precision)]
@@ -49,6 +55,26 @@ def spark_type(column: Column) -> str:
             return "TIMESTAMP_NTZ" if column.timezone is False else "TIMESTAMP"
         case plain:
             return _PLAIN[plain]
+
+
+def nested_type(kind: Any) -> str:
+    """Name a type that is given as Spark writes it in JSON.
+
+    >>> nested_type({"type": "struct", "fields": [{"name": "odd `key`", "type": "long"}]})
+    'STRUCT<`odd ``key```: BIGINT>'
+    """
+    if isinstance(kind, str):
+        return _NAMES.get(kind, kind.upper())
+    match kind["type"]:
+        case "struct":
+            names = (one["name"].replace("`", "``") for one in kind["fields"])
+            types = (nested_type(one["type"]) for one in kind["fields"])
+            fields = (f"`{name}`: {inner}" for name, inner in zip(names, types, strict=True))
+            return f"STRUCT<{', '.join(fields)}>"
+        case "array":
+            return f"ARRAY<{nested_type(kind['elementType'])}>"
+        case _:
+            return f"MAP<{nested_type(kind['keyType'])}, {nested_type(kind['valueType'])}>"
 
 
 def nearest_width(bits: int | None) -> int:

@@ -51,6 +51,8 @@ class Terms:
     """Pairs (from, to) of types that the destination can change a column from and to, rows and all."""
     max_columns: int = 2_000
     """An object with more keys than this is a map, and is kept as JSON."""
+    max_nesting: int | None = None
+    """The most that the engine can do, whatever the schema says."""
 
 
 def wider_type(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from penstock.config import BaseConfiguration
+    from penstock.interfaces.hints import NestedValues
     from penstock.schema import Schema
 
 P = ParamSpec("P")
@@ -64,6 +65,7 @@ class ResourceArguments(TypedDict, total=False):
     data_from: Resource | None
     work_items: Any
     rate_limit: str | None
+    nested: NestedValues | None
     _impl_cls: type[Resource]
 
 
@@ -147,12 +149,15 @@ def resource(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     *,
     work_items: Any = None,
     rate_limit: str | None = None,
+    nested: NestedValues | None = None,
 ) -> Any:
     """Declare a resource: a function that yields items, or data. An item is a row, or a list of rows.
 
     With `work_items`, a list, a range, a generator, a function that gives one, or a Spark DataFrame, the
     function is called once for each of them, on the executors of Spark. Its first argument is the work item.
     `rate_limit` is how often it may be called by all of them together, such as "50/s".
+
+    With `nested="keep"` structs, lists and maps in frames stay what they are, and become no tables.
 
     >>> @resource(primary_key="id")
     ... def orders(count=2):
@@ -181,6 +186,7 @@ def resource(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
         references=references,
         nested_hints=nested_hints,
         incremental=incremental,
+        nested=nested,
     )
 
     def declare(given: Any, *, is_transformer: bool = False) -> Any:

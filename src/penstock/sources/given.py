@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import SourceExhausted
@@ -36,7 +37,7 @@ def flows_of(
         flows.append(_loose_flow(loose, said, schema))
     for flow in flows:
         _refuse_exhausted(flow)
-    return tuple(flows)
+    return tuple(replace(flow, contract=said.schema_contract) for flow in flows)
 
 
 def _sorted(data: Any, table_name: str | None) -> tuple[list[Source], list[Resource]]:

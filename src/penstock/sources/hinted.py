@@ -14,6 +14,7 @@ from penstock.schema.frozen import thaw
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from penstock.interfaces.hints import NestedValues
     from penstock.schema import TTableSchema
     from penstock.sources.declaration import Declaration
 
@@ -115,6 +116,8 @@ class Hinted(Declared):
         references: Any = None,
         create_table_variant: bool = False,  # noqa: FBT001, FBT002 - as above
         nested_hints: Any = None,
+        *,
+        nested: NestedValues | None = None,
     ) -> Self:
         """Change the hints of this resource. None keeps a hint, an empty value takes it back.
 
@@ -134,6 +137,7 @@ class Hinted(Declared):
             file_format=file_format,
             references=references,
             nested_hints=nested_hints,
+            nested=nested,
         )
         self.merge_hints(said, create_table_variant=create_table_variant)
         return self

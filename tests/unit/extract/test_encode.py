@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from penstock.extract.encode import encode
-from penstock.package.tags import BYTES, DATE, DATETIME, DECIMAL, NUMBER, TEXT, TIME
+from penstock.package.tags import BYTES, DATE, DATETIME, DECIMAL, NUMBER, TEXT, TIME, WEI
 
 TAGS = [chr(code) for code in range(0xF026, 0xF030)]
 texts = st.text(alphabet=st.characters(codec="utf-8"), max_size=12)
@@ -152,12 +152,12 @@ def test_integers_of_any_size_are_kept_to_the_last_digit(number: int) -> None:
     found = value(number)
 
     fits = -(2**63) <= number < 2**64
-    assert found == (number if fits else f"{DECIMAL}{number}")
+    assert found == (number if fits else f"{WEI}{number}")
 
 
 @given(number=st.integers(2**64, 2**200))
 def test_large_integers_are_found_wherever_they_hide(number: int) -> None:
-    assert value([{"a": (number,)}]) == [{"a": [f"{DECIMAL}{number}"]}]
+    assert value([{"a": (number,)}]) == [{"a": [f"{WEI}{number}"]}]
 
 
 @given(text=tagged_texts)

@@ -79,6 +79,8 @@ def test_a_row_that_cannot_be_written_is_put_aside_and_the_others_go_on(package:
         {
             "resource_name": "items",
             "table_name": "items",
+            "path": "[]",
+            "rule": "json",
             "item": 1,
             "reason": "complex has no JSON form",
             "raw": "{'a': 1j}",

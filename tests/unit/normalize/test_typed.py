@@ -4,83 +4,82 @@ from typing import Any
 
 import pytest
 
-from penstock.interfaces.columns import array, field, file_name, mapping, struct
-from penstock.normalize.kinds import Seen, questions
-from penstock.normalize.shape import group_of, nested_schema
-from penstock.normalize.tree import Leaf, ListOf, Object
-from penstock.normalize.typed import tree_of
-from penstock.normalize.types import arrival
+from penstock.interfaces.columns import array, field, mapping, struct
+from penstock.normalize.plan import keeps_whole, plan_tables
+from penstock.normalize.stored import sql_type
+from penstock.normalize.typed import typed_files, with_digits
+from penstock.schema import Decision, Schema, Table, decide, naming
 
-
-def columns(**kinds: Any) -> dict[str, Any]:
-    return struct(field(key, kind, name=file_name(key)) for key, kind in kinds.items())
-
-
-def same(keys: Any) -> dict[str, str]:
-    return {key: key for key in keys}
-
-
-@pytest.mark.parametrize(
-    ("kind", "sql", "data_type", "conversion"),
+COLUMNS = struct(
     [
-        ("boolean", "BOOLEAN", "bool", "as_is"),
-        ("byte", "BIGINT", "bigint", "as_is"),
-        ("long", "BIGINT", "bigint", "as_is"),
-        ("float", "DOUBLE", "double", "as_is"),
-        ("string", "STRING", "text", "as_is"),
-        ("binary", "BINARY", "binary", "as_is"),
-        ("date", "DATE", "date", "as_is"),
-        ("timestamp", "TIMESTAMP", "timestamp", "as_is"),
-        ("timestamp_ntz", "TIMESTAMP", "timestamp", "as_is"),
-        ("decimal(10,2)", "DECIMAL(10,2)", "decimal", "as_is"),
-        ("variant", "VARIANT", "json", "document"),
-        (mapping("string", "integer"), "MAP<STRING, INT>", "json", "document"),
-        (
-            mapping("string", struct([field("a.b", array("byte"), name="f")])),
-            "MAP<STRING, STRUCT<`a.b`: ARRAY<TINYINT>>>",
-            "json",
-            "document",
-        ),
-    ],
+        field("id", "long", name="id"),
+        field("Unit Price", "decimal(10,2)", name="unit_price"),
+        field("hour", "string", name="hour", meaning="time"),
+        field("tags", array("string"), name="tags"),
+        field("parts", array(struct([field("n", "integer", name="n")])), name="parts"),
+        field("seen", mapping("string", "long"), name="seen"),
+    ]
 )
-def test_a_typed_column_is_what_its_type_says(kind: Any, sql: str, data_type: str, conversion: str) -> None:
-    tree = tree_of(columns(x=kind))
-
-    assert nested_schema(tree, same) == f"id STRING, row STRUCT<`x`: {sql}>"
-    (value,) = group_of(tree, same).values
-    arriving = arrival(value.leaf, Seen.NOTHING)
-    assert (arriving.data_type, arriving.conversion) == (data_type, conversion)
-    assert questions(group_of(tree, same)) == [], "nothing is in doubt"
 
 
-def test_digits_of_a_decimal_are_kept() -> None:
-    (value,) = group_of(tree_of(columns(x="decimal(10,2)")), same).values
-
-    arriving = arrival(value.leaf, Seen.NOTHING)
-
-    assert (arriving.precision, arriving.scale) == (10, 2)
-
-
-@pytest.mark.parametrize("meaning", ["time", "json"])
-def test_a_text_that_stands_for_something_else_is_that(meaning: Any) -> None:
-    tree = tree_of(struct([field("x", "string", name="x", meaning=meaning)]))
-
-    (value,) = group_of(tree, same).values
-    assert arrival(value.leaf, Seen.NOTHING).data_type == meaning
-    assert arrival(value.leaf, Seen.NOTHING).conversion == "as_is"
+def decided(columns: Any = COLUMNS, *, table: Table | None = None) -> Decision:
+    stored = Schema("shop").stored
+    known = stored.with_tables([table]) if table else stored
+    files = typed_files(columns, rows=3)
+    return with_digits(decide(known, "t", files.evidence), files.digits, naming())
 
 
-def test_structs_are_objects_arrays_are_lists_and_keys_are_those_of_the_user() -> None:
-    inner = struct([field("Odd Key", "long", name="f0")])
+def test_columns_become_paths_and_lists_become_tables() -> None:
+    decision = decided()
 
-    tree = tree_of(columns(A=inner, l=array(inner), n=array(array("string"))))
+    types = {name: column.data_type for name, column in decision.schema.tables["t"].columns.items()}
+    assert types == {
+        "id": "bigint",
+        "unit_price": "decimal",
+        "hour": "time",
+        "seen": "json",
+        "_dlt_load_id": "text",
+        "_dlt_id": "text",
+    }
+    plans = plan_tables(decision, typed_files(COLUMNS, rows=3).dataset)
+    assert [plan.table.name for plan in plans] == ["t", "t__tags", "t__parts"]
 
-    assert isinstance(tree, Object)
-    fields = dict(tree.fields)
-    assert [key for key, _ in tree.fields] == ["A", "l", "n"]
-    assert isinstance(fields["A"], Object)
-    assert fields["A"].fields[0][0] == "Odd Key"
-    assert fields["l"] == ListOf(fields["A"])
-    assert isinstance(fields["n"], ListOf)
-    assert isinstance(fields["n"].element, ListOf)
-    assert isinstance(fields["n"].element.element, Leaf)
+
+def test_new_columns_have_as_many_digits_as_the_files() -> None:
+    price = decided().schema.tables["t"].columns["unit_price"]
+
+    assert (price.precision, price.scale) == (10, 2)
+
+
+@pytest.mark.parametrize(("digits", "goes_to"), [((12, 2), "unit_price"), ((10, 1), "unit_price__v_decimal")])
+def test_a_column_with_fewer_digits_is_not_used(digits: tuple[int, int], goes_to: str) -> None:
+    known = {"data_type": "decimal", "precision": digits[0], "scale": digits[1]}
+    table = Table.from_dict({"name": "t", "columns": {"unit_price": known}})
+
+    decision = decided(table=table)
+
+    assert decision.rules[("Unit Price",), "decimal"].column == goes_to
+    assert decision.schema.tables["t"].columns[goes_to].has("variant") == (goes_to != "unit_price")
+
+
+def test_what_is_declared_json_is_kept_whole() -> None:
+    table = Table.from_dict({"name": "t", "columns": {"parts": {"data_type": "json"}}})
+    decision = decided(table=table)
+
+    def is_whole(path: Any, form: Any) -> bool:
+        return keeps_whole(decision, path, form)
+
+    dataset = typed_files(COLUMNS, rows=3, is_whole=is_whole).dataset
+    assert "`parts`: ARRAY<STRUCT<`n`: INT>>" in sql_type(dataset.root)
+    names = [one.name for one in plan_tables(decision, dataset)[0].projection.columns]
+    assert "parts" in names
+
+
+def test_short_whole_numbers_fit_columns_of_fractions() -> None:
+    columns = struct([field("a", "integer", name="a"), field("b", "long", name="b")])
+    known = {"a": {"data_type": "double"}, "b": {"data_type": "double"}}
+
+    decision = decided(columns, table=Table.from_dict({"name": "t", "columns": known}))
+
+    assert decision.rules[("a",), "bigint"].column == "a"
+    assert decision.rules[("b",), "bigint"].column == "b__v_bigint"

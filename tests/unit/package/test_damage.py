@@ -19,6 +19,7 @@ from penstock.errors import (
 from penstock.package import DataFolder, JobFile, Packages, ParsedLoadJobFileName, Projection
 from penstock.package.holder import Holder
 from penstock.package.lease import acquire
+from penstock.package.projection import Level
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def whole(root: str) -> Packages:
             package_path=package.path,
             data=DataFolder(path="data/normalized/x", files=3, bytes=40, digest="d"),
             columns="id STRING",
-            projection=Projection(),
+            projection=Projection(levels=(Level(table="items"),)),
             rows=7,
         )
     )

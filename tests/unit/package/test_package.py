@@ -10,7 +10,6 @@ from penstock.package import (
     DataFolder,
     FileStorage,
     JobFile,
-    ListStep,
     Manifest,
     OutputColumn,
     Package,
@@ -20,7 +19,8 @@ from penstock.package import (
     TableEntry,
     read_job,
 )
-from penstock.package.control import versioned
+from penstock.package.control import FORMAT_VERSION, versioned
+from penstock.package.projection import Access, Level, Value
 from penstock.package.storage import as_json
 
 if TYPE_CHECKING:
@@ -28,8 +28,15 @@ if TYPE_CHECKING:
 
 NAME = "items__tags.5c1c2f0d11.0.reference"
 PROJECTION = Projection(
-    steps=(ListStep(path=("a", "tags"), table="items__tags"),),
-    columns=(OutputColumn(name="value", path=(), sql_type="STRING", conversion="text", tagged=True),),
+    levels=(Level(table="items"), Level(table="items__tags", lists=((Access(path=("a", "tags")), None),))),
+    columns=(
+        OutputColumn(
+            name="value",
+            sql_type="STRING",
+            values=(Value(at=Access(), stored="tagged", kind="text", to="text"),),
+        ),
+    ),
+    is_root=False,
 )
 MANIFEST = Manifest(
     load_id="17.5",
@@ -172,7 +179,7 @@ def test_a_job_file_of_a_later_format_is_refused(packages: Packages) -> None:
     package = packages.package("17.5")
     package.store.put(f"new_jobs/{NAME}", as_json({**job(package).to_dict(), "format_version": 99}))
 
-    with pytest.raises(UnsupportedVersion, match="has version 99, this release supports up to 3"):
+    with pytest.raises(UnsupportedVersion, match="has version 99, this release supports up to 4"):
         package.job(NAME)
 
 
@@ -181,7 +188,7 @@ def test_a_job_file_of_a_later_format_is_refused(packages: Packages) -> None:
 )
 def test_a_job_file_that_lacks_a_part_is_damaged(packages: Packages, part: str) -> None:
     package = packages.package("17.5")
-    whole = {"format_version": 3, **job(package).to_dict()}
+    whole = {"format_version": FORMAT_VERSION, **job(package).to_dict()}
     package.store.put(f"new_jobs/{NAME}", as_json({key: whole[key] for key in whole if key != part}))
 
     with pytest.raises(PackageDamaged, match=f"{NAME} cannot be read: .*{part}"):
@@ -208,7 +215,11 @@ def test_a_job_file_that_lacks_a_part_is_damaged(packages: Packages, part: str) 
 )
 def test_a_job_file_with_a_wrong_part_is_damaged(packages: Packages, wrong: Any) -> None:
     package = packages.package("17.5")
-    content = {"format_version": 3, **job(package).to_dict(), **wrong} if isinstance(wrong, dict) else wrong
+    content = (
+        {"format_version": FORMAT_VERSION, **job(package).to_dict(), **wrong}
+        if isinstance(wrong, dict)
+        else wrong
+    )
     package.store.put(f"new_jobs/{NAME}", as_json(content))
 
     with pytest.raises(PackageDamaged):

@@ -1,148 +1,201 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
-import pytest
 import sqlglot
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from penstock.package.projection import Conversion, ListStep, OutputColumn, Projection, digest, untagged
+from penstock.package.conversions import converted
+from penstock.package.picking import Picked, Stored, picked
+from penstock.package.projection import (
+    Access,
+    Level,
+    OutputColumn,
+    Projection,
+    Refusal,
+    Select,
+    Value,
+    digest,
+)
 from penstock.package.sql import literal, quoted
+from penstock.schema.types import DATA_TYPES
 
 names = st.text(min_size=1, max_size=8) | st.text("a`'.\\ \n\"", min_size=1, max_size=8)
+paths = st.lists(names, max_size=3).map(tuple)
+accesses = st.builds(Access, path=paths, inside=paths)
+kinds = st.sampled_from(get_args(Picked))
+stored = st.sampled_from(get_args(Stored))
+types = st.sampled_from(DATA_TYPES)
+values = st.builds(
+    Value, at=accesses, stored=stored, kind=kinds, to=types, unless=st.lists(types, max_size=2).map(tuple)
+)
 columns = st.builds(
     OutputColumn,
     name=names,
-    path=st.lists(names, max_size=3).map(tuple),
     sql_type=st.sampled_from(("STRING", "BIGINT", "DECIMAL(38,9)")),
-    conversion=st.sampled_from(("as_is", "parse", "text", "binary", "json", "number")),
-    tagged=st.booleans(),
+    values=st.lists(values, max_size=3).map(tuple),
+)
+levels = st.builds(
+    Level,
+    table=names,
+    lists=st.lists(st.tuples(accesses, st.none() | st.just("mixed")), min_size=1, max_size=2).map(tuple),
+    own_id=st.none() | columns,
+    passed=st.lists(columns, max_size=1).map(tuple),
+    passes_id=st.lists(names, max_size=1).map(tuple),
+    refused=st.lists(st.builds(Refusal, at=accesses, stored=stored, kind=kinds), max_size=1).map(tuple),
 )
 projections = st.builds(
     Projection,
-    steps=st.lists(
-        st.builds(ListStep, path=st.lists(names, max_size=2).map(tuple), table=names), max_size=3
-    ).map(tuple),
+    levels=st.lists(levels, min_size=1, max_size=3).map(tuple),
     columns=st.lists(columns, max_size=3).map(tuple),
+    inherited=st.lists(st.tuples(names, st.just("STRING")), max_size=1).map(tuple),
+    is_partial=st.booleans(),
+    is_root=st.booleans(),
+    order=st.lists(names, max_size=2).map(tuple),
 )
 
-
-def select(projection: Projection) -> list[str]:
-    *_, last = projection.selects(load_id="17.5")
-    return last
+ROOT = Level(table="t")
+TAGS = Level(table="t__a__tags", lists=((Access(path=("a", "tags")), None),))
 
 
-def converted(conversion: Conversion, *, tagged: bool = False, sql_type: str = "DATE") -> str:
-    column = OutputColumn(name="c", path=("a",), sql_type=sql_type, conversion=conversion, tagged=tagged)
-    return select(Projection(columns=(column,)))[0]
+def plain(name: str, *path: str, kind: str = "text", sql_type: str = "STRING") -> OutputColumn:
+    value = Value(at=Access(path=path), stored=kind, kind=kind, to=kind)  # type: ignore[arg-type]
+    return OutputColumn(name=name, sql_type=sql_type, values=(value,))
 
 
 def test_a_root_table_is_one_select_with_its_system_columns_last() -> None:
     projection = Projection(
+        levels=(ROOT,),
         columns=(
-            OutputColumn(name="id", path=("id",), sql_type="BIGINT"),
-            OutputColumn(name="seller__city", path=("seller", "city"), sql_type="STRING", conversion="text"),
-        )
+            plain("id", "id", kind="bigint", sql_type="BIGINT"),
+            plain("seller__city", "seller", "city"),
+        ),
     )
 
     assert projection.selects(load_id="17.5") == [
-        [
-            "CAST(`row`.`id` AS BIGINT) AS `id`",
-            "CAST(`row`.`seller`.`city` AS STRING) AS `seller__city`",
-            "'17.5' AS `_dlt_load_id`",
-            "`id` AS `_dlt_id`",
-        ]
+        Select(
+            (
+                "CAST(`row`.`id` AS BIGINT) AS `id`",
+                "CAST(`row`.`seller`.`city` AS STRING) AS `seller__city`",
+                "'17.5' AS `_dlt_load_id`",
+                "`id` AS `_dlt_id`",
+            )
+        )
     ]
+
+
+def test_columns_come_in_the_order_of_the_table() -> None:
+    projection = Projection(
+        levels=(ROOT,), columns=(plain("a", "a"), plain("b", "b")), order=("b", "_dlt_id", "a")
+    )
+
+    (last,) = projection.selects(load_id="17.5")
+
+    assert [one.rsplit(" ", 1)[1] for one in last.columns] == ["`b`", "`_dlt_id`", "`a`", "`_dlt_load_id`"]
 
 
 def test_a_child_table_steps_into_its_list_and_points_to_its_parent() -> None:
     child = "concat(`parent`, '_', 't__a__tags', '_', CAST(`idx` AS STRING))"
-    projection = Projection(
-        steps=(ListStep(path=("a", "tags"), table="t__a__tags"),),
-        columns=(OutputColumn(name="value", path=(), sql_type="STRING", conversion="text"),),
-    )
+    projection = Projection(levels=(ROOT, TAGS), columns=(plain("value"),), is_root=False)
 
     assert projection.selects(load_id="17.5") == [
-        ["`id` AS `parent`", "posexplode(`row`.`a`.`tags`) AS (`idx`, `row`)"],
-        [
-            "`parent`",
-            "`idx`",
-            f"{digest(child)} AS `id`",
-            "`row`",
-        ],
-        [
-            "CAST(`row` AS STRING) AS `value`",
-            "`parent` AS `_dlt_parent_id`",
-            "CAST(`idx` AS BIGINT) AS `_dlt_list_idx`",
-            "`id` AS `_dlt_id`",
-        ],
+        Select(("`id` AS `parent`", "posexplode(`row`.`a`.`tags`) AS (`idx`, `row`)")),
+        Select(("`parent`", "`idx`", f"{digest(child)} AS `id`", "`row`")),
+        Select(
+            (
+                "CAST(`row` AS STRING) AS `value`",
+                "`parent` AS `_dlt_parent_id`",
+                "CAST(`idx` AS BIGINT) AS `_dlt_list_idx`",
+                "`id` AS `_dlt_id`",
+            )
+        ),
     ]
 
 
 def test_a_list_of_lists_is_stepped_into_twice() -> None:
     projection = Projection(
-        steps=(ListStep(path=("m",), table="t__m"), ListStep(path=(), table="t__m__list")),
-        columns=(OutputColumn(name="value", path=(), sql_type="BIGINT"),),
+        levels=(
+            ROOT,
+            Level(table="t__m", lists=((Access(path=("m",)), None),)),
+            Level(table="t__m__list", lists=((Access(), None),)),
+        ),
+        columns=(plain("value", kind="bigint", sql_type="BIGINT"),),
+        is_root=False,
     )
 
     selects = projection.selects(load_id="17.5")
 
-    assert [step[1] for step in selects[0:4:2]] == [
+    assert [step.columns[1] for step in selects[0:4:2]] == [
         "posexplode(`row`.`m`) AS (`idx`, `row`)",
         "posexplode(`row`) AS (`idx`, `row`)",
     ]
     assert len(selects) == 5
-    assert "'t__m'" in selects[1][2]
-    assert "'t__m__list'" in selects[3][2]
+    assert "'t__m'" in selects[1].columns[2]
+    assert "'t__m__list'" in selects[3].columns[2]
 
 
-@pytest.mark.parametrize(
-    ("conversion", "sql"),
-    [
-        ("as_is", "CAST(`row`.`a` AS DATE) AS `c`"),
-        ("parse", "try_cast(`row`.`a` AS DATE) AS `c`"),
-        ("text", "CAST(`row`.`a` AS STRING) AS `c`"),
-        ("binary", "unbase64(`row`.`a`) AS `c`"),
-    ],
-)
-def test_a_conversion_without_tags_is_a_plain_cast(conversion: Conversion, sql: str) -> None:
-    assert converted(conversion) == sql
-
-
-@pytest.mark.parametrize(
-    ("conversion", "sql"),
-    [
-        ("parse", "try_cast({} AS DATE) AS `c`"),
-        ("text", "CAST({} AS STRING) AS `c`"),
-        ("binary", "unbase64({}) AS `c`"),
-    ],
-)
-def test_a_tag_is_taken_off_before_the_conversion(conversion: Conversion, sql: str) -> None:
-    bare = (
-        "CASE WHEN substring(`row`.`a`, 1, 1) BETWEEN '\uf026' AND '\uf02f'"
-        " THEN substring(`row`.`a`, 2) ELSE `row`.`a` END"
+def test_rows_of_another_part_and_refused_rows_are_left_out_with_all_that_is_below_them() -> None:
+    refused = Refusal(at=Access(path=("x",)), stored="bigint", kind="bigint")
+    projection = Projection(
+        levels=(Level(table="t", refused=(refused,), passes_id=("_dlt_root_id",)), TAGS),
+        columns=(plain("value"),),
+        inherited=(("_dlt_root_id", "STRING"),),
+        is_partial=True,
+        is_root=False,
     )
 
-    assert untagged("`row`.`a`") == bare
-    assert converted(conversion, tagged=True) == sql.format(bare)
+    first, *_, last = projection.selects(load_id="17.5")
+
+    assert first == Select(
+        ("`id`", "`row`", "`id` AS `_dlt_root_id`"), "`raw` IS NULL AND NOT (`row`.`x` IS NOT NULL)"
+    )
+    assert "CAST(`_dlt_root_id` AS STRING) AS `_dlt_root_id`" in last.columns
 
 
-def test_a_typed_value_is_cast_as_it_is_even_where_texts_are_tagged() -> None:
-    assert converted("as_is", tagged=True) == converted("as_is")
+def test_values_that_take_work_are_picked_once() -> None:
+    at = Access(path=("x",))
+    projection = Projection(
+        levels=(ROOT,),
+        columns=(
+            OutputColumn(
+                name="x",
+                sql_type="BIGINT",
+                values=(
+                    Value(at=at, stored="mixed", kind="bigint", to="bigint"),
+                    Value(at=at, stored="mixed", kind="text", to="bigint"),
+                ),
+            ),
+            OutputColumn(
+                name="x__v_text",
+                sql_type="STRING",
+                values=(Value(at=at, stored="mixed", kind="text", to="text", unless=("bigint",)),),
+            ),
+        ),
+    )
 
+    picks, last = projection.selects(load_id="17.5")
 
-def test_mixed_values_become_json_text_without_tags_and_without_the_null_of_json() -> None:
-    assert converted("json") == (
-        "regexp_replace(nullif(to_json(`row`.`a`), 'null'), '(?<!\\\\\\\\)\"[\uf026-\uf02f]', '\"') AS `c`"
+    assert picks.columns[2:] == (
+        f"{picked('`row`.`x`', 'mixed', 'bigint')} AS `v0`",
+        f"{picked('`row`.`x`', 'mixed', 'text')} AS `v1`",
+    )
+    number = converted("`v1`", "text", "bigint")
+    assert last.columns[:2] == (
+        f"CAST(coalesce(`v0`, {number}) AS BIGINT) AS `x`",
+        f"CAST(CASE WHEN {number} IS NULL THEN `v1` END AS STRING) AS `x__v_text`",
     )
 
 
-def test_mixed_numbers_go_through_text_because_some_are_tagged() -> None:
-    value = "try_variant_get(`row`.`a`, '$', 'string')"
+def test_an_id_that_comes_with_the_data_counts() -> None:
+    projection = Projection(levels=(Level(table="t", own_id=plain("_dlt_id", "_dlt_id")),))
 
-    assert converted("number", sql_type="DOUBLE") == f"try_cast({untagged(value)} AS DOUBLE) AS `c`"
+    first, last = projection.selects(load_id="17.5")
+
+    assert first.columns == ("coalesce(CAST(`row`.`_dlt_id` AS STRING), `id`) AS `id`", "`row`")
+    assert last.columns[-1] == "`id` AS `_dlt_id`"
 
 
 @given(projection=projections)
@@ -152,14 +205,14 @@ def test_a_projection_reads_back_from_a_job_file(projection: Projection) -> None
     assert Projection.from_dict(document) == projection
 
 
-@given(column=columns)
-def test_whatever_a_key_is_it_stays_inside_its_quotes(column: OutputColumn) -> None:
-    first = select(Projection(columns=(column,)))[0]
+@given(path=paths, name=names)
+def test_whatever_a_key_is_it_stays_inside_its_quotes(path: tuple[str, ...], name: str) -> None:
+    (select,) = Projection(levels=(ROOT,), columns=(plain(name, *path),)).selects(load_id="17.5")
 
-    parsed = sqlglot.parse_one(f"SELECT {first}", dialect="spark")
+    parsed = sqlglot.parse_one(f"SELECT {select.columns[0]}", dialect="spark")
     assert isinstance(parsed, exp.Select)
-    assert [found.alias for found in parsed.selects] == [column.name]
-    assert {found.name for found in parsed.find_all(exp.Identifier)} == {"row", *column.path, column.name}
+    assert [found.alias for found in parsed.selects] == [name]
+    assert {found.name for found in parsed.find_all(exp.Identifier)} == {"row", *path, name}
 
 
 @given(name=names)

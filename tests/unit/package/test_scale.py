@@ -10,6 +10,7 @@ from tests.unit.package.world import manifest_of
 
 from penstock.package import DataFolder, FileStorage, JobFile, Packages, ParsedLoadJobFileName, Projection
 from penstock.package.local import LocalFiles
+from penstock.package.projection import Level
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def write(packages: Packages, data_files: int) -> None:
                 package_path=package.path,
                 data=folder,
                 columns="id STRING",
-                projection=Projection(),
+                projection=Projection(levels=(Level(table="items"),)),
                 rows=data_files,
             )
         )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from penstock.extract.aside import TABLE as QUARANTINE
 from penstock.extract.waves.there import ASIDE, TABLE
 from penstock.interfaces.items import TableNameMark
 from penstock.package.extracted import ExtractedTable
+from penstock.package.quarantine import TABLE as QUARANTINE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

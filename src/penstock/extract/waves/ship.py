@@ -10,7 +10,7 @@ from penstock.errors import UsageError
 from penstock.extract import aside, plain, steps
 from penstock.extract.waves import pace, there
 from penstock.interfaces import items
-from penstock.package import tags
+from penstock.package import quarantine, tags
 from penstock.spark.shipping import bare, loads, packed
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from penstock.interfaces.source import Stream
     from penstock.interfaces.work import Bound
 
-_OURS: Final = (there, pace, plain, aside, steps, items, tags)
+_OURS: Final = (there, pace, plain, aside, steps, items, tags, quarantine)
 """The modules of ours that run on executors. None of them may need what executors do not have."""
 _NAMES_ITSELF: Final = ("table_name",)
 

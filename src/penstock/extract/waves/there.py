@@ -14,6 +14,7 @@ import pyarrow as pa
 from penstock.extract.aside import reason, shown
 from penstock.extract.plain import plain_text
 from penstock.extract.waves.pace import Pacer
+from penstock.package.quarantine import ROOT_PATH, UNREADABLE
 
 SCHEMA: Final = "part string, row string"
 ROWS, ASIDE, LEFT, FAILED = "rows", "aside", "left", "failed"
@@ -93,6 +94,8 @@ class Job:
         told = {
             "resource_name": self.resource,
             "table_name": self.table,
+            "path": ROOT_PATH,
+            "rule": UNREADABLE,
             "item": number,
             "reason": self._hide(reason(error)),
             "raw": self._hide(shown(row)),

@@ -6,29 +6,37 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
-from penstock.normalize.shape import sql_type
-from penstock.normalize.tree import Node, Object
+from penstock.normalize.steps.parse import raw_of
+from penstock.normalize.stored import RAW, keyed_type, sql_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import DataFrame
 
-    from penstock.normalize.shape import NameKeys
+    from penstock.normalize.refusals import RefusedRows
+    from penstock.normalize.stored import Dataset
 
 
-def fit_rows(files: DataFrame, tree: Node, name_keys: NameKeys, columns: Mapping[str, Any]) -> DataFrame:
+def fit_rows(
+    files: DataFrame, dataset: Dataset, columns: Mapping[str, Any], refused: Sequence[RefusedRows] = ()
+) -> DataFrame:
     """Put the columns of typed files into the column `row`, with `file` and `position` beside it.
 
-    By position, like parsed texts: the fields of the tree are the columns, in their order. Names in the files
-    are plain, so no path can be read out of them.
+    By position, like parsed texts: the fields of the dataset are the columns, in their order. Names in the
+    files are plain, so no path can be read out of them. Rows that are `refused` have their JSON in `raw`.
     """
-    if tree == Object(()):
-        row = F.lit(None).cast("boolean")
+    if dataset.root.fields:
+        row = F.struct(*(F.col(one["name"]) for one in columns["fields"])).cast(sql_type(dataset.root))
     else:
-        row = F.struct(*(F.col(one["name"]) for one in columns["fields"])).cast(sql_type(tree, name_keys))
-    return files.select(
+        row = F.lit(None).cast("boolean")
+    rows = files.select(
         row.alias("row"),
         F.col("_metadata.file_path").alias("file"),
         F.col("_metadata.row_index").alias("position"),
     )
+    if not refused:
+        return rows.withColumn("raw", F.lit(None).cast(RAW))
+    json = f"to_json(CAST(row AS {keyed_type(dataset.root)}))" if dataset.root.fields else "'{}'"
+    cases = (f"WHEN {one.condition} THEN {raw_of(one, text=json)}" for one in refused)
+    return rows.withColumn("raw", F.expr(f"CASE {' '.join(cases)} END"))

@@ -1,33 +1,75 @@
-"""JSON text becomes a typed struct, with the names of the nested dataset."""
+"""JSON texts become typed rows; what the dataset does not stand for keeps its text."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
-from penstock.normalize.shape import sql_type
-from penstock.normalize.tree import Node, Object
+from penstock.normalize.stored import RAW, is_renamed, sql_type, type_document
+from penstock.normalize.verify import Check
+from penstock.package.sql import literal, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import DataFrame
 
-    from penstock.normalize.shape import NameKeys
+    from penstock.normalize.refusals import RefusedRows
+    from penstock.normalize.stored import Dataset
 
 # Spark stops at 20 million characters in one text unless told otherwise.
-_OPTIONS = {"maxStringLen": str(2**31 - 1), "maxNestingDepth": "1000"}
+_OPTIONS: Final = {
+    "maxStringLen": str(2**31 - 1),
+    "maxNestingDepth": "1000",
+    "mode": "PERMISSIVE",
+    "allowSingleQuotes": "false",
+    "allowNonNumericNumbers": "false",
+}
+_CORRUPT: Final = "_corrupt"
 
 
-def parse_rows(raw: DataFrame, tree: Node, name_keys: NameKeys) -> DataFrame:
-    """Replace the text column `row` by a struct; every other column stays."""
-    if tree == Object(()):
-        return raw.withColumn("row", F.lit(None).cast("boolean"))
-    # Read under the raw keys, then rename by position: a cast between structs does not look at names.
-    parsed = F.from_json(F.col("row"), sql_type(tree, _raw), _OPTIONS)
-    return raw.withColumn("row", parsed.cast(sql_type(tree, name_keys)))
+def parse_rows(
+    texts: DataFrame,
+    dataset: Dataset,
+    check: Callable[[str], Check] | None = None,
+    refused: Sequence[RefusedRows] = (),
+) -> DataFrame:
+    """Turn the column `text` into `row` and `raw`; `file`, `position` and others stay.
+
+    `check` makes the SQL that tells which rows keep their text in `raw`, out of the name of the column that
+    the parser has filled where it failed. Rows that are `refused` keep it too.
+    """
+    corrupt = _CORRUPT
+    while corrupt in dataset.root.fields or corrupt in {name for name, _ in dataset.root.fields.values()}:
+        corrupt += "_"
+    document = type_document(dataset.root)
+    document["fields"].append({"name": corrupt, "type": "string", "nullable": True, "metadata": {}})
+    parsed = F.from_json(
+        "text", StructType.fromJson(document), {**_OPTIONS, "columnNameOfCorruptRecord": corrupt}
+    )
+    if is_renamed(dataset.root):
+        # By position: a cast between structs does not look at names.
+        parsed = parsed.cast(f"{sql_type(dataset.root)[:-1]}, {quoted(corrupt)}: STRING>")
+    others = [name for name in texts.columns if name != "text"]
+    # The parsed struct itself goes from step to step; only the last one makes a row of it.
+    parsed_rows = texts.withColumn("row", parsed)
+    checked = check(quoted("row", corrupt)) if check else Check(odd=f"{quoted('row', corrupt)} IS NOT NULL")
+    if checked.measures:
+        parsed_rows = parsed_rows.selectExpr("*", *checked.measures)
+    cases = [f"WHEN {checked.odd} THEN {_raw('NULL', 'NULL', 'NULL')}"]
+    cases += [f"WHEN {one.condition} THEN {raw_of(one)}" for one in refused]
+    fields = ", ".join(quoted("row", name) for name, _ in dataset.root.fields.values())
+    row = f"struct({fields})" if fields else "CAST(NULL AS BOOLEAN)"
+    return parsed_rows.selectExpr(*others, f"CASE {' '.join(cases)} END AS raw", f"{row} AS row")
 
 
-def _raw(keys: Sequence[str]) -> dict[str, str]:
-    return {key: key for key in keys}
+def raw_of(refused: RefusedRows, *, text: str = "text") -> str:
+    """SQL for what is kept of a refused row."""
+    said = (literal(refused.reason), literal(refused.path), literal(refused.rule))
+    return _raw(*said, text=text)
+
+
+def _raw(reason: str, path: str, rule: str, *, text: str = "text") -> str:
+    return f"CAST(struct({text}, file, position, {reason}, {path}, {rule}) AS {RAW})"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F
-
 from penstock.package.projection import digest
 from penstock.package.sql import literal
 
@@ -14,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def stamp_rows(positioned: DataFrame, *, load_id: str) -> DataFrame:
-    """Turn the columns `file` and `position` into `id`.
+    """Add `id`, made of the columns `file` and `position`.
 
     No clock, no random number: a retried task, a speculative copy and a second run of the package give the
     same ids. A file's name alone is not unique; its path inside the package is.
     """
     inside = f"substring_index(`file`, {literal(f'/packages/{load_id}/')}, -1)"
     text = f"concat({literal(load_id)}, '/', {inside}, '/', CAST(`position` AS STRING))"
-    return positioned.select(F.expr(digest(text)).alias("id"), F.col("row"))
+    return positioned.selectExpr("*", f"{digest(text)} AS id")

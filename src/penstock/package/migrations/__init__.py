@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from penstock.errors import InternalError
-from penstock.package.migrations import v0002_sealed_folders, v0003_several_parts
+from penstock.package.migrations import v0002_sealed_folders, v0003_several_parts, v0004_values_as_seen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ class Migration(Protocol):
         """A document of the version before, as this version writes it."""
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (v0002_sealed_folders, v0003_several_parts)
+MIGRATIONS: Final[tuple[Migration, ...]] = (v0002_sealed_folders, v0003_several_parts, v0004_values_as_seen)
 """In order, without gaps: the first brings version 1 to version 2."""
 
 

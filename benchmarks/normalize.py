@@ -1,0 +1,235 @@
+"""Normalize and the writing of its tables, beside a job written by hand that is given its schema.
+
+    python benchmarks/normalize.py [--rows 1000000] [--turns 3] [--check] [--dlt PYTHON --dlt-rows 100000]
+
+All sides read the same extracted part files of events in one session, `local[2]`, and write the same four
+tables as Parquet from a pool of threads; they take turns after a round that is not counted:
+
+- `by hand`: one nested dataset with the schema given, then the four tables out of it
+- `known`: penstock with the schema of an earlier load
+- `learning`: penstock with no schema at all
+
+`--dlt` names a Python that has dlt; it normalizes and loads `--dlt-rows` rows to Parquet, told per row.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from events import events
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from penstock.extract.encode import encode
+from penstock.extract.parts import PartWriter
+from penstock.extract.plan import Rotation
+from penstock.normalize.run import Normalized, normalize
+from penstock.package import Package, Packages, create_load_id
+from penstock.package.extracted import Extracted, ExtractedTable
+from penstock.schema import Schema, naming
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from pyspark.sql import DataFrame
+
+KNOWN, LEARNING, FASTER = 1.3, 1.6, 5
+SCHEMA = """
+id BIGINT, type STRING, created_at TIMESTAMP, public BOOLEAN, score DOUBLE,
+actor STRUCT<id: BIGINT, login: STRING, url: STRING, plan: STRUCT<name: STRING, seats: BIGINT>>,
+repo STRUCT<id: BIGINT, name: STRING>,
+payload STRUCT<push_id: BIGINT, size: STRING, ref: STRING, commits: ARRAY<STRUCT<sha: STRING,
+message: STRING, distinct: BOOLEAN, files: ARRAY<STRING>>>>, labels ARRAY<STRING>
+"""
+DLT = """
+import json, runpy, sys, tempfile, time
+import dlt
+events = runpy.run_path(sys.argv[1])["events"]
+with tempfile.TemporaryDirectory() as folder:
+    pipeline = dlt.pipeline("bench", pipelines_dir=folder, dataset_name="d",
+        destination=dlt.destinations.filesystem(f"file://{folder}/lake"))
+    pipeline.extract(events(int(sys.argv[2])), table_name="events", loader_file_format="parquet")
+    started = time.monotonic()
+    pipeline.normalize()
+    pipeline.load()
+    print(json.dumps({"seconds": time.monotonic() - started}))
+"""
+
+
+def main() -> int:
+    """Print the table; with --check fail when a budget is missed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--only", choices=["by hand", "known", "learning"])
+    parser.add_argument("--dlt", help="a Python that has dlt installed")
+    parser.add_argument("--dlt-rows", type=int, default=100_000)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="penstock-normalize-") as folder:
+        medians = measure(Path(folder), options.rows, options.turns, options.only)
+    return report(medians, options)
+
+
+def report(medians: dict[str, float], options: argparse.Namespace) -> int:
+    """Print medians and ratios; gives how many budgets were missed, where that is asked for."""
+    missed = 0
+    for name, seconds in medians.items():
+        ratio = seconds / medians.get("by hand", seconds)
+        allowed = {"known": KNOWN, "learning": LEARNING}.get(name)
+        print(f"{name:10} {seconds:7.1f} s {options.rows / seconds:9,.0f} rows/s {ratio:5.2f}", end="")
+        print(f" (allowed {allowed})" if allowed else "")
+        missed += bool(allowed and ratio > allowed)
+    if options.dlt:
+        script = str(Path(__file__).with_name("events.py"))
+        command = [options.dlt, "-c", DLT, script, str(options.dlt_rows)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        speed = options.dlt_rows / json.loads(done.stdout.splitlines()[-1])["seconds"]
+        faster = options.rows / medians["learning"] / speed
+        print(f"dlt {speed:24,.0f} rows/s; learning is {faster:.1f} times as fast (wanted {FASTER})")
+        missed += faster < FASTER
+    return missed if options.check else 0
+
+
+def measure(folder: Path, rows: int, turns: int, only: str | None) -> dict[str, float]:
+    """Let all sides take turns; gives the medians."""
+    package = extracted(folder, rows)
+    warm = extracted(folder, min(rows, 20_000))
+    spark = session()
+    known = tables_of(warm, Schema("bench"), spark, folder / "known")[0].schema
+    sides: dict[str, Callable[[Package], Any]] = {
+        "by hand": lambda given: by_hand(given, spark, folder / "hand"),
+        "known": lambda given: tables_of(given, known, spark, folder / "out"),
+        "learning": lambda given: tables_of(given, Schema("bench"), spark, folder / "out"),
+    }
+    chosen = {name: side for name, side in sides.items() if only in (None, name)}
+    seconds: dict[str, list[float]] = {name: [] for name in chosen}
+    for side in chosen.values():
+        side(warm)
+    for _ in range(turns):
+        for name, side in chosen.items():
+            started = time.monotonic()
+            side(package)
+            seconds[name].append(time.monotonic() - started)
+            print(f"# {name} {seconds[name][-1]:.1f}", flush=True)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"# {rows:,} rows, the driver's Python had {peak:.0f} MiB")
+    return {name: statistics.median(found) for name, found in seconds.items()}
+
+
+def session() -> SparkSession:
+    """A session as penstock's own are, so that both sides have the same."""
+    return (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.log.level", "ERROR")
+        .config("spark.driver.memory", "3g")
+        .config("spark.sql.caseSensitive", "true")
+        .config("spark.sql.session.timeZone", "UTC")
+        .getOrCreate()
+    )
+
+
+def extracted(folder: Path, rows: int) -> Package:
+    """A package with so many events."""
+    return filled(folder, events(rows))
+
+
+def filled(
+    folder: Path, rows: Iterable[dict[str, Any] | bytes], *, rows_in_file: int | None = None
+) -> Package:
+    """A package with rows in part files, as extraction leaves it; a row may be JSON already."""
+    packages = Packages.at(str(folder / "packages"))
+    package = packages.package(create_load_id())
+    package.create()
+    where = "data/extracted/events"
+    with PartWriter(package.store, where, Rotation()) as writer:
+        for number, row in enumerate(rows, 1):
+            writer.write(row if isinstance(row, bytes) else encode(row))
+            if rows_in_file and not number % rows_in_file:
+                writer.close()
+    table = ExtractedTable(
+        table="events",
+        resource="events",
+        write_disposition="append",
+        folder=where,
+        rows=writer.rows,
+        bytes=writer.bytes,
+        files=writer.files,
+    )
+    package.mark_extracted(Extracted(schema_name="bench", tables=(table,)).to_dict())
+    return package
+
+
+def by_hand(package: Package, spark: SparkSession, out: Path) -> None:
+    """What somebody who knows the data and Spark would write."""
+    raw = spark.read.schema("row STRING").parquet(f"{package.path}/data/extracted/events")
+    parsed = raw.select(
+        F.expr(
+            "substr(base64(unhex(sha2(concat(_metadata.file_path, _metadata.row_index), 256))), 1, 14)"
+        ).alias("id"),
+        F.from_json("row", SCHEMA).alias("row"),
+    )
+    parsed.write.mode("overwrite").parquet(f"{out}/nested")
+    nested = spark.read.schema(parsed.schema).parquet(f"{out}/nested")
+    child = "substr(base64(unhex(sha2(concat(parent, '_{}_', idx), 256))), 1, 14)"
+    root = nested.selectExpr(
+        "row.id", "row.type", "row.created_at", "row.public", "row.score", "row.payload.push_id",
+        "try_cast(row.payload.size AS BIGINT) AS size",
+        "CASE WHEN try_cast(row.payload.size AS BIGINT) IS NULL THEN row.payload.size END AS size_text",
+        "row.payload.ref", "row.repo.id AS repo_id", "row.repo.name AS repo_name", "row.actor.id AS actor_id",
+        "row.actor.login", "row.actor.url", "row.actor.plan.name AS plan", "row.actor.plan.seats",
+        "'1' AS load_id", "id AS row_id",
+    )  # fmt: skip
+    labels = nested.selectExpr("id AS parent", "posexplode(row.labels) AS (idx, value)")
+    commits = nested.selectExpr("id AS parent", "posexplode(row.payload.commits) AS (idx, c)")
+    commits = commits.selectExpr("parent", "idx", f"{child.format('commits')} AS id", "c")
+    files = commits.selectExpr("id AS parent", "posexplode(c.files) AS (idx, value)")
+    write_all(
+        {
+            "events": root,
+            "labels": labels.selectExpr("value", "parent", "idx", f"{child.format('labels')} AS id"),
+            "commits": commits.selectExpr("c.sha", "c.message", "c.distinct", "parent", "idx", "id"),
+            "files": files.selectExpr("value", "parent", "idx", f"{child.format('files')} AS id"),
+        },
+        out,
+    )
+
+
+def tables_of(
+    package: Package, schema: Schema, spark: SparkSession, out: Path
+) -> tuple[Normalized, list[str]]:
+    """Normalize a package and write its tables; gives what came of it, and the tables that were written."""
+    normalized = normalize(package, schema, spark=spark, naming=naming(), table_extras={})
+    jobs = {entry.table: package.job(entry.job).frame(spark) for entry in normalized.tables}
+    write_all(jobs, out)
+    for number in package.store.names("data/normalized"):
+        package.store.delete(f"data/normalized/{number}")
+    return normalized, list(jobs)
+
+
+def write_all(tables: dict[str, DataFrame], out: Path) -> None:
+    """Write all tables at once, as a load does."""
+    with ThreadPoolExecutor(4) as pool:
+        for done in [
+            pool.submit(frame.write.mode("overwrite").parquet, f"{out}/{name}")
+            for name, frame in tables.items()
+        ]:
+            done.result()
+    shutil.rmtree(out / "nested", ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

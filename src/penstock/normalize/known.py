@@ -1,0 +1,49 @@
+"""What the schema knows of a package's tables before their rows are looked at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from penstock.schema import Table
+from penstock.schema.frozen import thaw
+from penstock.schema.terms import Terms
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.package.extracted import Extracted, ExtractedTable
+    from penstock.schema import NamingConvention, StoredSchema
+    from penstock.schema.contract import ContractSettings
+
+MOST_NESTING: Final = 16
+"""Objects and lists in one another beyond this are kept as JSON.
+
+Spark looks for what expressions have in common in a time that doubles with each level: it runs out of memory.
+"""
+
+
+def terms_of(naming: NamingConvention, contract: Mapping[str, Any] | str | None = None) -> Terms:
+    """The terms on which rows are taken in; `contract` is that of the run."""
+    return Terms(naming=naming, contract=cast("ContractSettings | None", contract), max_nesting=MOST_NESTING)
+
+
+def with_declared(stored: StoredSchema, extracted: Extracted) -> StoredSchema:
+    """The schema with the tables that resources declare; what they say of a known table is merged into it."""
+    changed: dict[str, Table] = {}
+    for name, document in extracted.declared.items():
+        declared = Table.from_dict(cast("Mapping[str, Any]", thaw(document)), name=name)
+        known = stored.tables.get(name)
+        changed[name] = known.with_hints_of(declared) if known else declared
+    return stored.with_tables(changed.values()) if changed else stored
+
+
+def with_root(
+    stored: StoredSchema, name: str, table: ExtractedTable, extras: Mapping[str, Any]
+) -> StoredSchema:
+    """The schema with a root table of which at least its resource and its disposition are known."""
+    fresh = Table.from_dict(
+        {"name": name, "resource": table.resource, "write_disposition": table.write_disposition, **extras}
+    )
+    known = stored.tables.get(name)
+    after = known.merged(fresh) if known else fresh
+    return stored if after == known else stored.with_tables([after])

@@ -1,0 +1,29 @@
+"""The table of rows that were put aside: what it is called, and what it says of each row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.schema.types import DataType
+
+TABLE: Final = "_dlt_quarantine"
+COLUMNS: Final[Mapping[str, DataType]] = {
+    "resource_name": "text",
+    "table_name": "text",
+    "path": "text",
+    "rule": "text",
+    "item": "bigint",
+    "reason": "text",
+    "raw": "text",
+}
+"""Columns in order.
+
+`path` is where the refused value stands, as JSON, and `rule` who refused it: a part of the schema contract,
+or `json` for a row that cannot be read or written. `item` is the position of the row among those of its
+resource, its file or its list.
+"""
+ROOT_PATH: Final = "[]"
+UNREADABLE: Final = "json"

@@ -1,0 +1,186 @@
+"""What becomes of rows by a decision, in plain Python: the reference for what SQL has to do."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Context, Decimal
+from typing import TYPE_CHECKING, Any
+
+from penstock.schema.convert import converted
+from penstock.schema.evidence import walk
+from penstock.schema.layout import canonical
+from penstock.schema.look import look, typed
+from penstock.schema.path import split_row
+from penstock.schema.rootkeys import propagated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from penstock.schema import Decision
+    from penstock.schema.path import Path
+
+Key = tuple[Any, ...]
+"""Which row: the path of its list, and its position."""
+_WIDE = Context(prec=10_000)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass
+class Row:
+    """A row of a table under construction."""
+
+    table: str
+    key: Key
+    above: Key | None
+    index: int
+    values: dict[str, Any] = field(default_factory=dict)
+    is_refused: bool = False
+
+
+def carried_out(decision: Decision, rows: Iterable[Any]) -> dict[str, list[dict[str, Any]]]:
+    """The rows of each table, with ids as the engine makes them; the root rows are called `r0`, `r1`…"""
+    found: dict[Key, Row] = {}
+    for number, row in enumerate(rows):
+        top = row if isinstance(row, dict) else {"value": row}
+        for path, position, value in walk(top, number):
+            _take(decision, found, path, position, value)
+    return _tables(decision, found)
+
+
+def _take(
+    decision: Decision, found: dict[Key, Row], path: Path, position: tuple[int, ...], value: Any
+) -> None:
+    kind = look(value).type
+    raw_row, _ = split_row(path)
+    key = (raw_row, position[:-1])
+    if path == raw_row:
+        row_path, _ = canonical(path, is_list=kind == "list")
+        table = decision.tables.get(row_path)
+        above = (split_row(path[:-1])[0], position[:-2]) if path else None
+        if table is None or (above is not None and above not in found):
+            return
+        found[key] = Row(table=table, key=key, above=above, index=position[-2])
+    row = found.get(key)
+    rule = decision.rules.get((path, kind))
+    while row is not None and rule is not None:
+        if rule.action == "discard_row" and (kind != "null" or row.above is None):
+            row.is_refused = True
+        if rule.action in ("keep", "convert", "json"):
+            try:
+                found_value = _converted(value, kind, rule.data_type)
+            except ValueError:
+                rule = rule.otherwise
+                continue
+            if found_value is not None:  # the text `null` is JSON for nothing
+                row.values[rule.column or ""] = found_value
+        return
+
+
+def _converted(value: Any, kind: str, to: Any) -> Any:
+    if kind in ("object", "list"):
+        plain_json = json.loads(json.dumps(value, default=_plain))
+        return shown(converted(plain_json, "json", to), to)
+    plain = typed(value)
+    return shown(converted(plain[1], plain[0], to), to)
+
+
+def _tables(decision: Decision, found: dict[Key, Row]) -> dict[str, list[dict[str, Any]]]:
+    tables: dict[str, list[dict[str, Any]]] = {}
+    ids: dict[Key, str] = {}
+    passed: dict[Key, dict[str, Any]] = {}
+    for key, row in found.items():
+        if row.is_refused or (row.above is not None and row.above not in ids):
+            continue
+        table = decision.schema.tables[row.table]
+        made = f"r{row.index}" if row.above is None else digest(ids[row.above], row.table, row.index)
+        ids[key] = row.values.get("_dlt_id") or made
+        values = {**row.values, "_dlt_id": ids[key]}
+        inherited = {} if row.above is None else passed[row.above]
+        values |= {name: value for name, value in inherited.items() if name in table.columns}
+        if table.is_nested and row.above is not None:
+            values |= {"_dlt_parent_id": ids[row.above], "_dlt_list_idx": row.index}
+        down = propagated(decision.schema, row.table, is_root=not table.is_nested)
+        own_passed = {name: values[source] for source, name in down.items() if values.get(source) is not None}
+        passed[key] = {**inherited, **own_passed}
+        tables.setdefault(row.table, []).append(values)
+    return tables
+
+
+def digest(parent: str, table: str, index: int) -> str:
+    """The id of a nested row."""
+    hashed = hashlib.sha256(f"{parent}_{table}_{index}".encode()).digest()[:10]
+    return base64.b64encode(hashed).decode()[:14]
+
+
+def shown(value: Any, to: str) -> Any:
+    """A value so that it can be compared, whoever made it."""
+    match to:
+        case "timestamp":
+            moment = value.replace(tzinfo=UTC) if value.tzinfo is None else value
+            delta = moment - _EPOCH
+            return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
+        case "date" | "time":
+            return value.isoformat()
+        case "decimal" | "wei":
+            return _WIDE.add(_WIDE.normalize(Decimal(value)), 0)
+        case "double":
+            return "nan" if math.isnan(value) else float(value)
+        case "binary":
+            return bytes(value).hex()
+        case "json":
+            return json.loads(json.dumps(value, default=_plain))
+        case "text":
+            return _document(value)
+        case _:
+            return value
+
+
+def _document(text: str) -> Any:
+    """A text that is a document as what it says: engines differ in the order of keys."""
+    try:
+        return json.loads(text) if text[:1] in ("{", "[") else text
+    except ValueError:
+        return text
+
+
+def _plain(value: Any) -> Any:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else _iso(value)
+
+
+def _iso(value: Any) -> str:
+    return format(value, "f") if isinstance(value, Decimal) else value.isoformat()
+
+
+def shown_sql(column: str, to: str | None) -> str:
+    """SQL for a column as text that `from_sql` reads."""
+    match to:
+        case "timestamp":
+            return f"CAST(unix_micros({column}) AS STRING)"
+        case "binary":
+            return f"lower(hex({column}))"
+        case _:
+            return f"CAST({column} AS STRING)"
+
+
+def from_sql(text: str, to: str | None) -> Any:
+    """What `shown` would have made of it."""
+    match to:
+        case "timestamp" | "bigint":
+            return int(text)
+        case "decimal" | "wei":
+            return _WIDE.add(_WIDE.normalize(Decimal(text)), 0)
+        case "double":
+            return "nan" if text == "NaN" else float(text)
+        case "bool":
+            return text == "true"
+        case "json":
+            return json.loads(text)
+        case "text":
+            return _document(text)
+        case _:
+            return text

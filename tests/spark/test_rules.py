@@ -1,0 +1,267 @@
+"""Decisions are carried out in SQL as they are in Python: the same tables, rows and values."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import pytest
+from tests.corpus.hard import HARD
+from tests.corpus.nasty import ALL, Kept
+from tests.oracle.carrying import carried_out, from_sql, shown_sql
+from tests.oracle.rowsets import rowset
+
+from penstock.extract.encode import encode
+from penstock.normalize.known import MOST_NESTING
+from penstock.normalize.learn import learn, read
+from penstock.normalize.plan import doubts, keeps_whole, plan_tables, strict_fractions
+from penstock.normalize.refusals import refused_rows
+from penstock.normalize.steps import parse_rows
+from penstock.normalize.stored import dataset_of
+from penstock.normalize.verify import Check, is_odd
+from penstock.package.sql import literal, quoted
+from penstock.schema import Schema, StoredSchema, Terms, decide, gather
+from penstock.schema.convert import converted
+from penstock.schema.evidence import walk
+from penstock.schema.look import look, typed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.normalize.learn import Form, Learned
+    from penstock.normalize.stored import Dataset
+    from penstock.schema import Decision, Rule
+
+SETS, CHUNK, TOGETHER = int(os.environ.get("PENSTOCK_TEST_SETS", "60")), 10, 100
+CONF = {
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+LARGE = ("25 MB", "10,000 keys", "900 levels")
+CONTAINERS: tuple[Form, ...] = ("object", "list")
+
+
+@pytest.fixture(scope="module")
+def quick(spark: SparkSession) -> SparkSession:
+    """A session as rows are normalized in, without compiling: hundreds of plans meet a few rows each."""
+    session = spark.newSession()
+    for key, value in CONF.items():
+        session.conf.set(key, value)
+    return session
+
+
+def stored_by(decision: Decision, learned: Learned) -> Dataset:
+    return dataset_of(
+        learned.forms, lambda path, form: keeps_whole(decision, path, form), strict_fractions(decision)
+    )
+
+
+def finder(decision: Decision, dataset: Dataset, learned: Learned) -> Callable[[str], Check]:
+    in_doubt = doubts(decision, dataset)
+
+    def odd(corrupt: str) -> Check:
+        return is_odd(
+            dataset,
+            learned.forms,
+            in_doubt,
+            is_whole=lambda path, form: keeps_whole(decision, path, form),
+            text="text",
+            row="row",
+            corrupt=corrupt,
+        )
+
+    return odd
+
+
+def raw_rows(spark: SparkSession, texts: list[str]) -> DataFrame:
+    """As rows come out of part files. Literals: a frame out of Python's memory costs half a second."""
+    rows = ", ".join(f"('r{number}', {literal(text)}, 'f', {number}L)" for number, text in enumerate(texts))
+    return spark.sql(f"SELECT * FROM VALUES {rows} AS rows(id, text, file, position)")
+
+
+def frames(
+    spark: SparkSession, label: str, decision: Decision, texts: list[str], learned: Learned
+) -> list[DataFrame]:
+    """One frame for each table, all with the same columns; and the rows that were found odd."""
+    dataset = stored_by(decision, learned)
+    raw = raw_rows(spark, texts)
+    nested = parse_rows(raw, dataset, None, refused_rows(decision, dataset))
+    found = [
+        parse_rows(raw, dataset, finder(decision, dataset, learned))
+        .where("raw IS NOT NULL")
+        .selectExpr(f"{literal(label)} AS label", "'odd' AS name", "raw.text AS shown")
+    ]
+    for plan in plan_tables(decision, dataset, is_partial=True):
+        frame = nested
+        for step in plan.projection.selects(load_id="1"):
+            kept = frame.where(step.where) if step.where else frame
+            frame = kept.selectExpr(*step.columns)
+        columns = [
+            f"{shown_sql(quoted(name), plan.table.columns[name].data_type)} AS {quoted(name)}"
+            for name in frame.columns
+            if name != "_dlt_load_id"
+        ]
+        shown = frame.selectExpr(*columns).selectExpr("to_json(struct(*)) AS shown")
+        found.append(
+            shown.selectExpr(f"{literal(label)} AS label", f"{literal(plan.table.name)} AS name", "shown")
+        )
+    return found
+
+
+def plain(value: Any) -> Any:
+    """A value of JSON with what tags stand for."""
+    if isinstance(value, dict):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [plain(one) for one in value]
+    return read(value)[1]
+
+
+def read_back(text: str, table: Any) -> dict[str, Any]:
+    found = {name: from_sql(value, table.columns[name].data_type) for name, value in json.loads(text).items()}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda row: row["_dlt_id"])
+
+
+Batch = tuple[str, StoredSchema, Sequence[Any]]
+"""A label, the schema that rows meet, and the rows."""
+
+
+def compare(quick: SparkSession, batches: Iterable[Batch]) -> None:
+    """Carry decisions about rows out in SQL and in Python, in a few jobs, and compare what they come to."""
+    expected: dict[tuple[str, str], Any] = {}
+    tables: dict[tuple[str, str], Any] = {}
+    all_frames: list[DataFrame] = []
+    for label, stored, batch in batches:
+        texts = [encode(row).decode() for row in batch]
+        learned = learn(texts)
+        decision = decide(stored, "t", learned.evidence, Terms(max_nesting=MOST_NESTING))
+        for name, rows in carried_out(decision, [plain(orjson.loads(text)) for text in texts]).items():
+            expected[label, name] = ordered(rows)
+            tables[label, name] = decision.schema.tables[name]
+        all_frames += frames(quick, label, decision, texts, learned)
+    found: dict[tuple[str, str], list[Any]] = {}
+    for begin in range(0, len(all_frames), TOGETHER):
+        together = reduce(lambda one, other: one.unionAll(other), all_frames[begin : begin + TOGETHER])
+        for row in together.collect():
+            found.setdefault((row["label"], row["name"]), []).append(row["shown"])
+    odd = {key: rows for key, rows in found.items() if key[1] == "odd"}
+    compared = {
+        key: ordered([read_back(text, tables[key]) for text in rows]) if key in tables else rows
+        for key, rows in found.items()
+        if key[1] != "odd"
+    }
+    wrong = {key: (compared.get(key), rows) for key, rows in expected.items() if compared.get(key) != rows}
+    assert not odd, "\n".join(f"{key} odd: {rows}" for key, rows in odd.items())
+    assert not wrong, "\n".join(f"{key}\n  {one}\n  {other}" for key, (one, other) in wrong.items())
+    unexpected = {key: rows for key, rows in compared.items() if key not in expected}
+    assert not unexpected, "\n".join(f"{key} unexpected: {rows}" for key, rows in unexpected.items())
+
+
+def batches_of(number: int) -> Iterator[Batch]:
+    case = rowset(number)
+    stored = Schema.from_dict(case.document).stored
+    for index, batch in enumerate(case.batches):
+        yield f"{number}.{index}", stored, batch
+        stored = decide(stored, "t", gather(batch)).schema
+
+
+@pytest.mark.parametrize("start", range(0, SETS, CHUNK))
+def test_row_sets_become_what_the_reference_makes_of_them(quick: SparkSession, start: int) -> None:
+    compare(quick, (batch for number in range(start, start + CHUNK) for batch in batches_of(number)))
+
+
+def test_nasty_rows_become_what_the_reference_makes_of_them(quick: SparkSession) -> None:
+    stored = Schema("shop").stored
+    kept = [one for one in ALL if isinstance(one, Kept) and one.name not in LARGE]
+    plain = [one.row if isinstance(one.row, dict) else one.value for one in kept]
+    alone = [(one.name, stored, [row]) for one, row in zip(kept, plain, strict=True)]
+
+    compare(quick, [*alone, ("all together", stored, plain)])
+
+
+def test_hard_rows_become_what_the_reference_makes_of_them(quick: SparkSession) -> None:
+    stored = Schema("shop").stored
+
+    compare(quick, [(name, stored, rows) for name, rows in HARD.items()])
+
+
+def surprises(decision: Decision, learned: Learned, row: Any, number: int) -> bool:
+    """Whether a row holds what the rows before did not, or what none of the decided columns takes."""
+    for path, _, value in walk(row, number):
+        if any(keeps_whole(decision, path[:end], form) for end in range(len(path)) for form in CONTAINERS):
+            continue
+        form, found = read(value)
+        known = learned.forms.get(path, frozenset())
+        is_strict = path in strict_fractions(decision)
+        if form == "null" or (
+            form == "whole" and known == {"fraction"} and abs(value) <= 2**53 and not is_strict
+        ):
+            continue
+        if form == "large" and "fraction" in known and (len(known) > 1 or is_strict):
+            continue
+        if form not in known:
+            return True
+        rule = decision.rules.get((path, look(found).type))
+        chain = [] if rule is None else list(all_of(rule))
+        if chain and all(one.action in ("keep", "convert") for one in chain) and not takes(chain, found):
+            return True
+    return False
+
+
+def all_of(rule: Rule | None) -> Iterator[Rule]:
+    while rule is not None:
+        yield rule
+        rule = rule.otherwise
+
+
+def takes(chain: list[Rule], value: Any) -> bool:
+    kind, held = typed(value)
+    for rule in chain:
+        try:
+            converted(held, kind, rule.data_type or "text")
+        except ValueError:
+            continue
+        return True
+    return False
+
+
+@pytest.mark.parametrize("start", range(0, SETS, 30))
+def test_rows_unlike_those_before_are_found(quick: SparkSession, start: int) -> None:
+    expected: set[tuple[str, str]] = set()
+    found_frames: list[DataFrame] = []
+    rows_seen = 0
+    for number in range(start, start + 30):
+        case = rowset(number)
+        learned = learn(encode(row) for row in case.batches[0])
+        decision = decide(Schema.from_dict(case.document).stored, "t", learned.evidence)
+        dataset = stored_by(decision, learned)
+        later = [row for batch in case.batches for row in batch]
+        rows_seen += len(later)
+        texts = [encode(row).decode() for row in later]
+        expected |= {
+            (str(number), text)
+            for index, text in enumerate(texts)
+            if surprises(decision, learned, orjson.loads(text), index)
+        }
+        nested = parse_rows(raw_rows(quick, texts), dataset, finder(decision, dataset, learned))
+        found_frames.append(
+            nested.where("raw IS NOT NULL").selectExpr(f"'{number}' AS label", "raw.text AS text")
+        )
+    together = reduce(lambda one, other: one.unionAll(other), found_frames)
+    found = {(row["label"], row["text"]) for row in together.collect()}
+
+    assert expected - found == set(), "a surprise that is not found is a value that is lost"
+    assert found - expected == set()
+    assert 0 < len(found) < rows_seen

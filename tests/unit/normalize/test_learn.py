@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.extract.encode import encode
+from penstock.normalize.learn import Learned, learn
+from penstock.schema import gather
+from penstock.schema.path import EACH
+
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from(("2024-01-02T03:04:05Z", "5", " 7", "true", "\uf026x"))
+    | st.decimals(allow_nan=False, allow_infinity=False, places=3, min_value=-(10**12), max_value=10**12)
+    | st.datetimes(timezones=st.just(UTC))
+    | st.dates()
+    | st.times()
+    | st.binary(max_size=3)
+)
+rows = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def comparable(evidence: Any) -> list[Any]:
+    return [
+        (one.path, one.type, one.count, one.first, one.fits, one.detected, one.longest) for one in evidence
+    ]
+
+
+@given(st.lists(rows, max_size=4))
+def test_texts_tell_what_the_rows_themselves_tell(given_rows: list[Any]) -> None:
+    learned = learn(encode(row) for row in given_rows)
+
+    assert comparable(learned.evidence) == comparable(gather(given_rows))
+    assert (learned.rows, learned.unreadable) == (len(given_rows), 0)
+
+
+@given(st.lists(rows, max_size=6), st.integers(0, 6))
+def test_parts_add_up_to_the_whole(given_rows: list[Any], cut: int) -> None:
+    texts = [encode(row) for row in given_rows]
+    begin = min(cut, len(texts))
+
+    parts = Learned().joined(learn(texts[:begin]), learn(texts[begin:], start=begin))
+
+    whole = learn(texts)
+    assert comparable(parts.evidence) == comparable(whole.evidence)
+    assert parts.forms == whole.forms
+    assert parts.knows_no_more_than(whole)
+
+
+def test_forms_are_those_of_json() -> None:
+    row = {
+        "a": [1, 2.5, None, "x", b"b", True, {}, []],
+        "d": date(2024, 1, 2),
+        "n": None,
+        "w": 2**63,
+        "m": Decimal("1.5"),
+        "t": time(1),
+        "s": datetime(2024, 1, 2, tzinfo=UTC),
+        "q": "\uf026",
+    }
+
+    forms = learn([encode(row)]).forms
+
+    assert forms[("a", EACH)] == {"whole", "fraction", "text", "tagged binary", "bool", "object", "list"}
+    assert forms[("n",)] == frozenset()
+    assert forms[("w",)] == {"wide"}
+    kinds = {"d": "date", "m": "decimal", "t": "time", "s": "timestamp", "q": "text"}
+    assert {key: forms[(key,)] for key in kinds} == {key: {f"tagged {kind}"} for key, kind in kinds.items()}
+
+
+def test_what_is_no_json_is_counted_and_passed_over() -> None:
+    learned = learn([b'{"a":"a word"}', b"{", b"", b'{"a":"no word"}'])
+
+    assert (learned.rows, learned.unreadable) == (4, 2)
+    assert [(one.path, one.count) for one in learned.evidence] == [((), 2), (("a",), 2)]
+
+
+def test_more_is_known_after_another_type_another_key_or_another_fit() -> None:
+    known = learn([b'{"a":"2024-01-02T03:04:05Z"}'])
+
+    for text in (b'{"a":1}', b'{"b":"x"}', b'{"a":"no moment"}'):
+        assert not known.joined(learn([text])).knows_no_more_than(known)
+    assert known.joined(learn([b'{"a":"2024-01-02T03:04:06Z"}'])).knows_no_more_than(known)

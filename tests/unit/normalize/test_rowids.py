@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.interfaces.declared import declared_tables
+from penstock.interfaces.hints import make_hints
+from penstock.normalize.plan import plan_tables
+from penstock.normalize.rowids import Hashing, hashing_of, typed_content
+from penstock.normalize.typed import typed_files
+from penstock.schema import Decision, Schema, decide, gather, naming
+
+NAMING = naming()
+UPSERT = {"disposition": "merge", "strategy": "upsert"}
+COLUMNS = {
+    "type": "struct",
+    "fields": [
+        {"name": "id", "type": "long", "nullable": True, "metadata": {}},
+        {"name": "at", "type": "timestamp", "nullable": True, "metadata": {}},
+    ],
+}
+
+
+def decided(rows: list[Any] | None = None, evidence: Any = None, **hints: Any) -> Decision:
+    tables = declared_tables(make_hints(**hints), resource="t", naming=NAMING)
+    stored = Schema("shop").stored.with_tables(tables)
+    return decide(stored, "t", gather(rows or []) if evidence is None else evidence)
+
+
+def test_only_rows_that_are_merged_have_ids_of_what_they_hold() -> None:
+    rows = [{"id": 1}]
+
+    assert hashing_of(decided(rows, primary_key="id"), NAMING) is None
+    assert hashing_of(decided(rows, primary_key="id", write_disposition="merge"), NAMING) is None
+    assert hashing_of(decided(rows, write_disposition=UPSERT), NAMING) is None, "there is no key"
+    history = {"disposition": "merge", "strategy": "scd2"}
+    assert hashing_of(decided(rows, write_disposition=history), NAMING) == Hashing()
+    own = {**history, "row_version_column_name": "version"}
+    assert hashing_of(decided(rows, write_disposition=own), NAMING) is None, "the user brings a version"
+
+
+def test_parts_of_a_key_are_found_by_their_keys_in_the_data() -> None:
+    rows = [{"Part No": "x", "deep": {"Key": 1}, "other": 2}]
+
+    found = hashing_of(
+        decided(rows, primary_key=["part_no", "deep__key", "missing"], write_disposition=UPSERT), NAMING
+    )
+
+    assert found == Hashing(
+        keys={"part_no": (("Part No",),), "deep__key": (("deep", "Key"),), "missing": (("missing",),)}
+    )
+
+
+def test_a_value_that_goes_to_a_variant_is_still_part_of_the_key() -> None:
+    columns = {"id": {"data_type": "bigint"}}
+
+    found = hashing_of(
+        decided([{"ID": "x"}], primary_key="id", columns=columns, write_disposition=UPSERT), NAMING
+    )
+
+    assert found == Hashing(keys={"id": (("ID",),)})
+
+
+def test_typed_rows_are_hashed_by_the_json_that_rows_of_python_have() -> None:
+    files = typed_files(COLUMNS, rows=1)
+    decision = decided(evidence=files.evidence, primary_key=["id", "at"], write_disposition=UPSERT)
+
+    found = typed_content(decision, files.dataset, NAMING)
+
+    assert found is not None
+    assert found.startswith("to_json(named_struct('id', `row`.`id`, 'at', concat('\uf027', ")
+
+
+def test_tables_below_such_rows_leave_their_ids_to_be_worked_out() -> None:
+    rows = [{"id": 1, "l": [{"m": [1]}]}]
+    decision = decided(rows, primary_key="id", write_disposition=UPSERT)
+    files = typed_files({"type": "struct", "fields": []}, rows=1)
+
+    (root,) = plan_tables(decision, files.dataset)
+
+    assert root.projection.is_hashed
+    assert root.projection.unfinished == ()
