@@ -15,6 +15,8 @@ from typing import Any, Final
 
 from tests.corpus.nasty import Colour, Point, deep
 
+from penstock.normalize.known import MOST_NESTING
+
 NAN: Final = "no number"
 
 
@@ -164,7 +166,7 @@ SHAPES: Final = [
         __list=[{"value": 1}, {}],
         __list__list=[{"value": 2}],
     ),
-    one("900 levels", deep(900), {"__a*": deep(900 - 64)}),
+    one("900 levels", deep(900), {"__a*": deep(900 - MOST_NESTING)}),
 ]
 
 VALUES: Final = [

@@ -162,7 +162,7 @@ def test_python_types_keep_their_type(spark: SparkSession, location: str, tmp_pa
         "amount": "decimal(38,9)",
         "raw": "binary",
         "flag": "boolean",
-        "huge": "decimal(38,9)",
+        "huge": "decimal(38,0)",
         "nan": "double",
         "text": "string",
     }
