@@ -11,22 +11,17 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-import threading
 import time
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import psutil
 from normalize import filled, session, tables_of
+from watch import measured
 
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-
-_MIB = 2**20
 
 
 def main() -> int:
@@ -112,33 +107,6 @@ CASES: dict[str, Callable[[], Iterable[dict[str, Any] | bytes]]] = {
     "40 optional keys and six fractions": optional_keys,
 }
 _FILES = {"500 child tables over 64 files": 100}
-
-
-@dataclass(slots=True)
-class Peak:
-    """The most memory that was held, in MiB."""
-
-    python: float = 0
-    jvm: float = 0
-
-
-@contextmanager
-def measured() -> Iterator[Peak]:
-    """Look at this process and its JVM ten times a second."""
-    found, is_over = Peak(), threading.Event()
-    own = psutil.Process()
-    machines = [child for child in own.children(recursive=True) if child.name() == "java"]
-
-    def look() -> None:
-        while not is_over.wait(0.1):
-            found.python = max(found.python, own.memory_info().rss / _MIB)
-            found.jvm = max(found.jvm, *(one.memory_info().rss / _MIB for one in machines))
-
-    watch = threading.Thread(target=look, daemon=True)
-    watch.start()
-    yield found
-    is_over.set()
-    watch.join()
 
 
 if __name__ == "__main__":

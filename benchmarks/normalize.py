@@ -1,6 +1,7 @@
 """Normalize and the writing of its tables, beside a job written by hand that is given its schema.
 
     python benchmarks/normalize.py [--rows 1000000] [--turns 3] [--check] [--dlt PYTHON --dlt-rows 100000]
+                                   [--only SIDE] [--master URL --folder PATH]
 
 All sides read the same extracted part files of events in one session, `local[2]`, and write the same four
 tables as Parquet from a pool of threads; they take turns after a round that is not counted:
@@ -9,14 +10,16 @@ tables as Parquet from a pool of threads; they take turns after a round that is 
 - `known`: penstock with the schema of an earlier load
 - `learning`: penstock with no schema at all
 
-`--dlt` names a Python that has dlt; it normalizes and loads `--dlt-rows` rows to Parquet, told per row.
+Past a million rows the input is made by Spark, out of a million events with other ids. `--master` runs it on
+a cluster, whose executors must see `--folder`. `--dlt` names a Python that has dlt; it normalizes and loads
+`--dlt-rows` rows to Parquet, told per row.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import resource
+import os
 import shutil
 import statistics
 import subprocess
@@ -24,12 +27,14 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from events import events
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from watch import measured
 
 from penstock.extract.encode import encode
 from penstock.extract.parts import PartWriter
@@ -45,6 +50,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 KNOWN, LEARNING, FASTER = 1.3, 1.6, 5
+MOST_BY_PYTHON = 1_000_000
 SCHEMA = """
 id BIGINT, type STRING, created_at TIMESTAMP, public BOOLEAN, score DOUBLE,
 actor STRUCT<id: BIGINT, login: STRING, url: STRING, plan: STRUCT<name: STRING, seats: BIGINT>>,
@@ -76,9 +82,13 @@ def main() -> int:
     parser.add_argument("--only", choices=["by hand", "known", "learning"])
     parser.add_argument("--dlt", help="a Python that has dlt installed")
     parser.add_argument("--dlt-rows", type=int, default=100_000)
+    parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--folder", help="where part files and tables are written")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="penstock-normalize-") as folder:
-        medians = measure(Path(folder), options.rows, options.turns, options.only)
+    os.umask(0)
+    with tempfile.TemporaryDirectory(prefix="penstock-normalize-", dir=options.folder) as folder:
+        Path(folder).chmod(0o777)
+        medians = measure(Path(folder), options)
     return report(medians, options)
 
 
@@ -102,36 +112,41 @@ def report(medians: dict[str, float], options: argparse.Namespace) -> int:
     return missed if options.check else 0
 
 
-def measure(folder: Path, rows: int, turns: int, only: str | None) -> dict[str, float]:
+def measure(folder: Path, options: argparse.Namespace) -> dict[str, float]:
     """Let all sides take turns; gives the medians."""
-    package = extracted(folder, rows)
-    warm = extracted(folder, min(rows, 20_000))
-    spark = session()
+    spark = session(options.master)
+    package = extracted(folder, min(options.rows, MOST_BY_PYTHON))
+    if options.rows > MOST_BY_PYTHON:
+        package = multiplied(folder, package, options.rows, spark)
+    warm = extracted(folder, min(options.rows, 20_000))
     known = tables_of(warm, Schema("bench"), spark, folder / "known")[0].schema
     sides: dict[str, Callable[[Package], Any]] = {
         "by hand": lambda given: by_hand(given, spark, folder / "hand"),
         "known": lambda given: tables_of(given, known, spark, folder / "out"),
         "learning": lambda given: tables_of(given, Schema("bench"), spark, folder / "out"),
     }
-    chosen = {name: side for name, side in sides.items() if only in (None, name)}
+    chosen = {name: side for name, side in sides.items() if options.only in (None, name)}
     seconds: dict[str, list[float]] = {name: [] for name in chosen}
     for side in chosen.values():
         side(warm)
-    for _ in range(turns):
+    for _ in range(options.turns):
         for name, side in chosen.items():
             started = time.monotonic()
-            side(package)
+            with measured() as found:
+                side(package)
             seconds[name].append(time.monotonic() - started)
-            print(f"# {name} {seconds[name][-1]:.1f}", flush=True)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"# {rows:,} rows, the driver's Python had {peak:.0f} MiB")
+            print(
+                f"# {name} {seconds[name][-1]:.1f} s, {seconds[name][-1] / options.rows * 1e6:.1f} s for a"
+                f" million; driver: {found.python:.0f} MiB of Python, {found.jvm:.0f} MiB of JVM",
+                flush=True,
+            )
     return {name: statistics.median(found) for name, found in seconds.items()}
 
 
-def session() -> SparkSession:
+def session(master: str = "local[2]") -> SparkSession:
     """A session as penstock's own are, so that both sides have the same."""
     return (
-        SparkSession.builder.master("local[2]")
+        SparkSession.builder.master(master)
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")
@@ -171,6 +186,28 @@ def filled(
     )
     package.mark_extracted(Extracted(schema_name="bench", tables=(table,)).to_dict())
     return package
+
+
+def multiplied(folder: Path, package: Package, rows: int, spark: SparkSession) -> Package:
+    """A package with the events of another one as often as it takes, each with an id of its own."""
+    made = Packages.at(str(folder / "packages")).package(create_load_id())
+    made.create()
+    (table,) = Extracted.from_dict(package.extracted()).tables
+    texts = spark.read.schema("row STRING").parquet(f"{package.path}/{table.folder}")
+    often = texts.selectExpr("row", f"explode(sequence(0, {rows // table.rows - 1})) AS k")
+    number = f"CAST(regexp_extract(row, '^.\"id\":([0-9]+)', 1) AS BIGINT) + k * {table.rows}"
+    rest = "regexp_replace(row, '^.\"id\":[0-9]+', '')"
+    there = f"{made.path}/{table.folder}"
+    often.selectExpr(f"concat('{{\"id\":', {number}, {rest}) AS row").write.option(
+        "maxRecordsPerFile", 400_000
+    ).option("compression", "zstd").parquet(there)
+    for entry in Path(there).iterdir():
+        if not entry.name.endswith(".parquet"):
+            entry.unlink()
+    parts = [entry.stat().st_size for entry in Path(there).iterdir()]
+    grown = replace(table, rows=table.rows * (rows // table.rows), bytes=sum(parts), files=len(parts))
+    made.mark_extracted(Extracted(schema_name="bench", tables=(grown,)).to_dict())
+    return made
 
 
 def by_hand(package: Package, spark: SparkSession, out: Path) -> None:

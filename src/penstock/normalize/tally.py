@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 ONE_KEY: Final = 2**32
 FAR_OFF: Final = 2**24
-_AFTER_LAST: Final = chr(ord(tags.LAST) + 1)
+_FIRST_OF_NUMBERS: Final = "-0123456789"
+_FIRST_OF_DOCUMENTS: Final = "[{"
 _JSON_NUMBER: Final = literal(r"^-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][+-]?[0-9]+)?$")
 
 
@@ -56,24 +57,17 @@ def tally_of(node: Node, value: str, depth: int = 0) -> Iterator[str]:
 def _tally_of_text(value: str, *, may_be_tagged: bool = False) -> str:
     """A number, a boolean or a document is taken for a text; so is a text that has a tag.
 
-    By the first character, from the smallest on, so that few comparisons do.
+    Most texts are told from all of these by their first character: looking for it in a set is one step, and
+    steps count where a list is walked through.
     """
+    marks = _FIRST_OF_NUMBERS + _FIRST_OF_DOCUMENTS + ("" if may_be_tagged else "".join(sorted(tags.ALL)))
+    first = f"substring({value}, 1, 1)"
+    listed = ", ".join(literal(mark) for mark in marks)
     number = f"CASE WHEN {value} RLIKE {_JSON_NUMBER} THEN 1L ELSE 0L END"
-    word = f"CASE WHEN {value} IN ('true', 'false') THEN 1L ELSE 0L END"
-    steps = [
-        ("-", "0L"),
-        (":", number),
-        ("[", "0L"),
-        (chr(92), f"{FAR_OFF}L"),
-        ("f", "0L"),
-        ("u", word),
-        ("{", "0L"),
-        ("|", f"{FAR_OFF}L"),
-    ]
-    if not may_be_tagged:
-        steps += [(tags.FIRST, "0L"), (_AFTER_LAST, f"{FAR_OFF}L")]
-    cases = " ".join(f"WHEN {value} < {literal(mark)} THEN {tally}" for mark, tally in steps)
-    return f"CASE {cases} ELSE 0L END"
+    closer = f"CASE WHEN {first} >= '-' AND {first} < ':' THEN {number} ELSE {FAR_OFF}L END"
+    return (
+        f"CASE WHEN {first} IN ({listed}) THEN {closer} WHEN {value} IN ('true', 'false') THEN 1L ELSE 0L END"
+    )
 
 
 def _tally_of_document(value: str, leaf: Leaf) -> str:

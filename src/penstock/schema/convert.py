@@ -10,6 +10,7 @@ import base64
 import binascii
 import json
 import math
+import string
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Context, Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 SMALLEST_BIGINT: Final = -(2**63)
 LARGEST_BIGINT: Final = 2**63 - 1
+ORDINARY: Final = frozenset(string.ascii_letters) - set("tTfFyYnNiI")
+"""A text that begins like this is no number, no moment, no boolean and no document; most texts do."""
 _WHOLE_DIGITS: Final = MAX_DECIMAL_PRECISION - DEFAULT_DECIMAL_SCALE
 _TRUE: Final = frozenset(("yes", "true", "t", "y", "1"))
 _FALSE: Final = frozenset(("no", "false", "f", "n", "0"))
@@ -56,7 +59,8 @@ def always_converts(seen: DataType, to: DataType) -> bool:
 
 def fitting(value: Any, seen: DataType) -> frozenset[DataType]:
     """Name the other types that this value fits."""
-    return frozenset(to for to in _TARGETS[seen] if _fits(value, seen, to))
+    targets = _OF_ORDINARY_TEXT if seen == "text" and value[:1] in ORDINARY else _TARGETS[seen]
+    return frozenset(to for to in targets if _fits(value, seen, to))
 
 
 def fits_decimal(value: Decimal) -> bool:
@@ -256,3 +260,4 @@ _CONVERSIONS: Final[Mapping[tuple[DataType, DataType], Callable[[Any], Any]]] = 
 _TARGETS: Final[Mapping[DataType, tuple[DataType, ...]]] = {
     kind: tuple(to for to, seen in _CONVERSIONS if seen == kind) for kind in DATA_TYPES
 }
+_OF_ORDINARY_TEXT: Final[tuple[DataType, ...]] = ("binary",)

@@ -11,7 +11,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from uuid import UUID
 
-from penstock.schema.convert import LARGEST_BIGINT, SMALLEST_BIGINT, converted, fits_decimal, fitting
+from penstock.schema.convert import (
+    LARGEST_BIGINT,
+    ORDINARY,
+    SMALLEST_BIGINT,
+    converted,
+    fits_decimal,
+    fitting,
+)
 from penstock.schema.iso import parse_moment
 from penstock.schema.types import MAX_DECIMAL_PRECISION, DataType
 
@@ -148,7 +155,7 @@ def detected_type(
 # Texts repeat, and each costs a dozen trials.
 @lru_cache(maxsize=16_384)
 def _look_at_text(text: str) -> Look:
-    moment = parse_moment(text)
+    moment = None if text[:1] in ORDINARY else parse_moment(text)
     detected: frozenset[Detection] = NOTHING_DETECTED
     if isinstance(moment, datetime):
         detected = frozenset(("iso_timestamp",)) if _is_moment(text) else detected

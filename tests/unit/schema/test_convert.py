@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.schema.convert import always_converts, converted
+from penstock.schema.convert import ORDINARY, always_converts, converted, fitting
+from penstock.schema.iso import parse_moment
 from penstock.schema.look import detected_type, look, typed
 from penstock.schema.types import DATA_TYPES, DataType
 
@@ -189,3 +190,28 @@ def test_epochs_are_detected_around_the_given_moment_only() -> None:
     assert look(seconds, now=MOMENT).detected == {"timestamp"}
     assert look(5, now=MOMENT).detected == frozenset()
     assert detected_type(frozenset({"timestamp"}), "bigint", ("timestamp",)) == "timestamp"
+
+
+def fits(text: str, to: DataType) -> bool:
+    try:
+        converted(text, "text", to)
+    except ValueError:
+        return False
+    return True
+
+
+@given(
+    st.sampled_from(sorted(ORDINARY)),
+    st.one_of(
+        st.text(),
+        st.text("0123456789abcdefABCDEF+-/=:._ TZWxX"),
+        st.sampled_from(["ull", "rue", "nf", "an", "2024-01-02", "0x1F"]),
+    ),
+)
+def test_a_text_that_begins_like_a_word_is_a_text_and_at_most_bytes(first: str, rest: str) -> None:
+    text = first + rest
+
+    others = {to for to in DATA_TYPES if to != "text" and fits(text, to)}
+
+    assert fitting(text, "text") == others
+    assert parse_moment(text) is None
