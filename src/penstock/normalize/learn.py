@@ -163,18 +163,7 @@ class _Learner:
 
     def learned(self) -> Learned:
         evidence = merged(
-            Evidence(
-                path=place.path,
-                type=kind,
-                count=tally.count,
-                first=tally.first,
-                fits=fits,
-                detected=detected,
-                longest=tally.longest,
-                examples=tuple(tally.examples),
-            )
-            for place in self._places
-            for (kind, fits, detected), tally in place.tallies.items()
+            tally.evidence(place.path, *key) for place in self._places for key, tally in place.tallies.items()
         )
         forms = {place.path: frozenset(place.forms - {"null"}) for place in self._places if place.forms}
         return Learned(evidence=evidence, forms=forms, rows=self._rows, unreadable=self._unreadable)

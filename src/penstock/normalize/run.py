@@ -304,7 +304,7 @@ def _shape(work: _Work, texts: DataFrame, decision: Decision, learned: Learned, 
     return _written(work, rows, dataset)
 
 
-def _written(work: _Work, rows: DataFrame, dataset: Dataset) -> _Shaped:
+def _written(work: _Work, rows: DataFrame, dataset: Dataset, *, step: str = "shape") -> _Shaped:
     """Write a nested dataset, and count what is in it."""
     folder = next(work.folders)
     lists = dict(enumerate(list_sizes(dataset).items()))
@@ -317,7 +317,7 @@ def _written(work: _Work, rows: DataFrame, dataset: Dataset) -> _Shaped:
         f"list{n}": F.sum(F.expr(f"CASE WHEN raw IS NULL THEN {size} END")) for n, (_, size) in lists.items()
     }
     written, counts = observed(rows, sums)
-    with work.clock("shape"):
+    with work.clock(step):
         written.write.mode("overwrite").parquet(work.address(folder))
         found = counts.values()
         if found is None:
@@ -346,14 +346,9 @@ def _put_aside(
             continue
         aside = quarantined(after, reading.table, work.terms, work.table_extras)
         nested = work.spark.read.schema(one.dataset.columns).parquet(work.address(one.folder))
-        folder = next(work.folders)
         rows = rows_aside(nested, aside, decision, one.dataset, with_odd=with_odd)
-        with work.clock("put aside"):
-            rows.write.mode("overwrite").parquet(work.address(folder))
-            # A union has no one place to count at; there are few such rows.
-            written = work.spark.read.schema(aside.dataset.columns).parquet(work.address(folder)).count()
-        if written:
-            there = _Shaped(folder=folder, dataset=aside.dataset, rows=written, odd=0)
+        there = _written(work, rows, aside.dataset, step="put aside")
+        if there.rows:
             part = _part(aside.decision, there, after, aside.table)
             after = aside.decision.schema
             yield _Outcome(root=aside.table, part=part, schema=after)

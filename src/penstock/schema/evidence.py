@@ -100,19 +100,7 @@ def gather(
             if tally is None:
                 tally = tallies[key] = Tally(position)
             tally.add(seen, value)
-    return merged(
-        Evidence(
-            path=path,
-            type=kind,
-            count=tally.count,
-            first=tally.first,
-            fits=fits,
-            detected=detected,
-            longest=tally.longest,
-            examples=tuple(tally.examples),
-        )
-        for (path, kind, fits, detected), tally in tallies.items()
-    )
+    return merged(tally.evidence(*key) for key, tally in tallies.items())
 
 
 def walk(row: Any, number: int, *, whole: Container[Path] = ()) -> Iterator[tuple[Path, Position, Any]]:
@@ -179,6 +167,21 @@ class Tally:
             text = str(typed(value)[1])[:MAX_EXAMPLE_LENGTH]
             if text not in self.examples:
                 self.examples.append(text)
+
+    def evidence(
+        self, path: Path, kind: SeenType, fits: frozenset[DataType], detected: frozenset[Detection]
+    ) -> Evidence:
+        """What was counted, and what makes these values alike."""
+        return Evidence(
+            path=path,
+            type=kind,
+            count=self.count,
+            first=self.first,
+            fits=fits,
+            detected=detected,
+            longest=self.longest,
+            examples=tuple(self.examples),
+        )
 
 
 def _is_list(value: Any) -> bool:
