@@ -62,7 +62,7 @@ TAGS = Level(table="t__a__tags", lists=((Access(path=("a", "tags")), None),))
 
 
 def plain(name: str, *path: str, kind: str = "text", sql_type: str = "STRING") -> OutputColumn:
-    value = Value(at=Access(path=path), stored=kind, kind=kind, to=kind)  # type: ignore[arg-type]
+    value = Value(at=Access(path=path), stored=kind, kind=kind, to=kind)  # type: ignore[arg-type]  # a name of both
     return OutputColumn(name=name, sql_type=sql_type, values=(value,))
 
 
