@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -48,10 +47,12 @@ def test_calls_keep_to_the_rate_in_all_threads() -> None:
         for number in range(3):
             yield {"id": item, "number": number}
 
+    begun = time.monotonic()
     rows = list(calls)
 
+    # A busy machine makes any call late, so the distance of two neighbours says nothing; none may be early.
     assert len(rows) == 36
-    assert min(after - before for before, after in pairwise(sorted(moments))) >= 0.0195
+    assert all(moment - begun >= 0.02 * turn for turn, moment in enumerate(sorted(moments)))
 
 
 def test_a_transformer_may_take_its_items_from_such_a_resource() -> None:
