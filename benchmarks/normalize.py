@@ -1,7 +1,7 @@
 """Normalize and the writing of its tables, beside a job written by hand that is given its schema.
 
     python benchmarks/normalize.py [--rows 1000000] [--turns 3] [--check] [--dlt PYTHON --dlt-rows 100000]
-                                   [--only SIDE] [--master URL --folder PATH]
+                                   [--only SIDE] [--master URL --folder PATH --workers N]
 
 All sides read the same extracted part files of events in one session, `local[2]`, and write the same four
 tables as Parquet from a pool of threads; they take turns after a round that is not counted:
@@ -11,8 +11,8 @@ tables as Parquet from a pool of threads; they take turns after a round that is 
 - `learning`: penstock with no schema at all
 
 Past a million rows the input is made by Spark, out of a million events with other ids. `--master` runs it on
-a cluster, whose executors must see `--folder`. `--dlt` names a Python that has dlt; it normalizes and loads
-`--dlt-rows` rows to Parquet, told per row.
+a cluster, with `--workers` executors of one core each, which must see `--folder`. `--dlt` names a Python that
+has dlt; it normalizes and loads `--dlt-rows` rows to Parquet, told per row.
 """
 
 from __future__ import annotations
@@ -83,6 +83,7 @@ def main() -> int:
     parser.add_argument("--dlt", help="a Python that has dlt installed")
     parser.add_argument("--dlt-rows", type=int, default=100_000)
     parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--folder", help="where part files and tables are written")
     options = parser.parse_args()
     os.umask(0)
@@ -114,16 +115,18 @@ def report(medians: dict[str, float], options: argparse.Namespace) -> int:
 
 def measure(folder: Path, options: argparse.Namespace) -> dict[str, float]:
     """Let all sides take turns; gives the medians."""
-    spark = session(options.master)
+    events_of = folder / "event log"
+    events_of.mkdir()
+    spark = session(options.master, events_of, workers=options.workers)
     package = extracted(folder, min(options.rows, MOST_BY_PYTHON))
     if options.rows > MOST_BY_PYTHON:
         package = multiplied(folder, package, options.rows, spark)
     warm = extracted(folder, min(options.rows, 20_000))
     known = tables_of(warm, Schema("bench"), spark, folder / "known")[0].schema
-    sides: dict[str, Callable[[Package], Any]] = {
+    sides: dict[str, Callable[[Package], str]] = {
         "by hand": lambda given: by_hand(given, spark, folder / "hand"),
-        "known": lambda given: tables_of(given, known, spark, folder / "out"),
-        "learning": lambda given: tables_of(given, Schema("bench"), spark, folder / "out"),
+        "known": lambda given: steps_of(tables_of(given, known, spark, folder / "out")[0]),
+        "learning": lambda given: steps_of(tables_of(given, Schema("bench"), spark, folder / "out")[0]),
     }
     chosen = {name: side for name, side in sides.items() if options.only in (None, name)}
     seconds: dict[str, list[float]] = {name: [] for name in chosen}
@@ -133,20 +136,35 @@ def measure(folder: Path, options: argparse.Namespace) -> dict[str, float]:
         for name, side in chosen.items():
             started = time.monotonic()
             with measured() as found:
-                side(package)
-            seconds[name].append(time.monotonic() - started)
+                steps = side(package)
+            took = time.monotonic() - started
+            seconds[name].append(took)
             print(
-                f"# {name} {seconds[name][-1]:.1f} s, {seconds[name][-1] / options.rows * 1e6:.1f} s for a"
-                f" million; driver: {found.python:.0f} MiB of Python, {found.jvm:.0f} MiB of JVM",
+                f"# {name} {took:.1f} s ({steps}), {took / options.rows * 1e6:.1f} s for a million;"
+                f" driver: {found.python:.0f} MiB of Python, {found.jvm:.0f} MiB of JVM",
                 flush=True,
             )
+    spark.stop()
+    print(f"# spilled to disk by all tasks: {spilled(events_of) / 2**20:.0f} MiB")
     return {name: statistics.median(found) for name, found in seconds.items()}
 
 
-def session(master: str = "local[2]") -> SparkSession:
-    """A session as penstock's own are, so that both sides have the same."""
+def spilled(events_of: Path) -> int:
+    """Bytes that tasks had no room for in memory."""
+    lines = (line for log in events_of.rglob("*") if log.is_file() for line in log.open())
+    ends = (json.loads(line) for line in lines if '"SparkListenerTaskEnd"' in line)
+    return sum(end.get("Task Metrics", {}).get("Disk Bytes Spilled", 0) for end in ends)
+
+
+def session(master: str = "local[2]", events_of: Path | None = None, *, workers: int = 2) -> SparkSession:
+    """A session as penstock's own are, so that both sides have the same; its events go to a folder."""
     return (
         SparkSession.builder.master(master)
+        .config("spark.executor.cores", "1")
+        .config("spark.cores.max", str(workers))
+        .config("spark.eventLog.enabled", str(events_of is not None).lower())
+        .config("spark.eventLog.dir", str(events_of))
+        .config("spark.eventLog.compress", "false")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")
@@ -210,8 +228,9 @@ def multiplied(folder: Path, package: Package, rows: int, spark: SparkSession) -
     return made
 
 
-def by_hand(package: Package, spark: SparkSession, out: Path) -> None:
-    """What somebody who knows the data and Spark would write."""
+def by_hand(package: Package, spark: SparkSession, out: Path) -> str:
+    """What somebody who knows the data and Spark would write; gives the seconds before the tables."""
+    started = time.monotonic()
     raw = spark.read.schema("row STRING").parquet(f"{package.path}/data/extracted/events")
     parsed = raw.select(
         F.expr(
@@ -220,6 +239,7 @@ def by_hand(package: Package, spark: SparkSession, out: Path) -> None:
         F.from_json("row", SCHEMA).alias("row"),
     )
     parsed.write.mode("overwrite").parquet(f"{out}/nested")
+    shaped = time.monotonic() - started
     nested = spark.read.schema(parsed.schema).parquet(f"{out}/nested")
     child = "substr(base64(unhex(sha2(concat(parent, '_{}_', idx), 256))), 1, 14)"
     root = nested.selectExpr(
@@ -243,6 +263,12 @@ def by_hand(package: Package, spark: SparkSession, out: Path) -> None:
         },
         out,
     )
+    return f"shape {shaped:.1f} s"
+
+
+def steps_of(normalized: Normalized) -> str:
+    """The seconds of what comes before the tables."""
+    return ", ".join(f"{step.name} {step.seconds:.1f} s" for step in normalized.info.steps)
 
 
 def tables_of(
