@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from penstock.normalize.pruned import columns_for
 from penstock.normalize.report import joined_reports
 from penstock.package import JobFile, JobPart, ParsedLoadJobFileName, TableEntry
 from penstock.package.ids import file_id
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from penstock.normalize.plan import TablePlan
     from penstock.normalize.report import RootReport
+    from penstock.normalize.stored import Dataset
     from penstock.package import DataFolder, Package
 
 
@@ -24,7 +26,7 @@ class Part:
 
     folder: str
     plans: list[TablePlan]
-    columns: str
+    dataset: Dataset
     report: RootReport
 
 
@@ -83,7 +85,11 @@ def _add_job(
 ) -> TableEntry:
     name = ParsedLoadJobFileName(table, file_id(package.load_id, attempt, table), 0, "reference")
     first, *more = (
-        JobPart(data=folders[part.folder], columns=part.columns, projection=plan.projection)
+        JobPart(
+            data=folders[part.folder],
+            columns=columns_for(part.dataset, plan.projection),
+            projection=plan.projection,
+        )
         for plan, part in found
     )
     package.add_job(

@@ -241,7 +241,7 @@ def _part(decision: Decision, shaped: _Shaped, stored: StoredSchema, table: str)
     report = root_report(table, plans, stored, rows_in=shaped.rows, rows_out=rows, nested=nested)
     if shaped.keyless:
         report = replace(report, rejects=(keyless_reject(table, shaped.keyless),))
-    return Part(folder=shaped.folder, plans=plans, columns=shaped.dataset.columns, report=report)
+    return Part(folder=shaped.folder, plans=plans, dataset=shaped.dataset, report=report)
 
 
 def _read_typed(work: _Work, reading: Reading, table: str, stored: StoredSchema) -> Iterator[_Outcome]:

@@ -32,7 +32,7 @@ class JobPart:
 
     data: DataFolder
     columns: str
-    """The columns of the data files as Spark SQL writes them, so that no job runs to find them."""
+    """The columns that are read, as Spark SQL writes them, so that no job runs to find them in the files."""
     projection: Projection
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class JobFile:
     package_path: str
     data: DataFolder
     columns: str
-    """The columns of the data files as Spark SQL writes them, so that no job runs to find them."""
+    """The columns that are read, as Spark SQL writes them, so that no job runs to find them in the files."""
     projection: Projection
     more: tuple[JobPart, ...] = ()
     """Folders with rows that came in another form, such as frames beside rows of Python."""
