@@ -162,6 +162,8 @@ def session(master: str = "local[2]", events_of: Path | None = None, *, workers:
         SparkSession.builder.master(master)
         .config("spark.executor.cores", "1")
         .config("spark.cores.max", str(workers))
+        # Executors may run as somebody else, who writes next to the driver.
+        .config("spark.hadoop.fs.permissions.umask-mode", "000")
         .config("spark.eventLog.enabled", str(events_of is not None).lower())
         .config("spark.eventLog.dir", str(events_of))
         .config("spark.eventLog.compress", "false")
