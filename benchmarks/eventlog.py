@@ -1,0 +1,124 @@
+"""What Spark's event log tells: the jobs that ran in a stretch of time, and what they read."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+CONF = {
+    "spark.eventLog.enabled": "true",
+    "spark.eventLog.rolling.enabled": "false",
+    "spark.eventLog.compress": "false",
+}
+"""Settings of a session whose log is read; `spark.eventLog.dir` comes with them."""
+
+
+@dataclass(slots=True)
+class Stretch:
+    """A stretch of time, in milliseconds as Spark counts them."""
+
+    begun: float = 0
+    ended: float = 0
+
+    @property
+    def seconds(self) -> float:
+        """Its length."""
+        return (self.ended - self.begun) / 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One Spark job."""
+
+    what: str
+    begun: int
+    ended: int
+    bytes_read: int
+
+    @property
+    def is_checkpoint(self) -> bool:
+        """Whether Delta sums up its log, which it does in every tenth commit."""
+        return "checkpoint" in self.what.lower()
+
+
+@contextmanager
+def stretch() -> Iterator[Stretch]:
+    """The time that a block takes."""
+    found = Stretch(begun=time.time() * 1000)
+    yield found
+    found.ended = time.time() * 1000
+
+
+class EventLog:
+    """The jobs of a session that is over."""
+
+    def __init__(self, folder: Path) -> None:
+        self._starts: list[dict[str, Any]] = []
+        self._ends: dict[int, int] = {}
+        self._reads: Counter[int] = Counter()
+        self._times: dict[int, int] = {}
+        self._scans: set[int] = set()
+        self._sizes: list[tuple[int, int, int]] = []
+        for file in folder.glob("[!.]*"):
+            with file.open() as lines:
+                for line in lines:
+                    self._hear(json.loads(line))
+
+    def jobs(self, during: Stretch) -> list[Job]:
+        """The jobs that were begun in a stretch of time."""
+        return [
+            Job(
+                what=_what(start),
+                begun=start["Submission Time"],
+                ended=self._ends.get(start["Job ID"], start["Submission Time"]),
+                bytes_read=sum(self._reads[stage] for stage in start["Stage IDs"]),
+            )
+            for start in self._starts
+            if during.begun <= start["Submission Time"] <= during.ended
+        ]
+
+    def files_read(self, during: Stretch) -> int:
+        """The bytes of all files that scans did not skip, whatever they read of them."""
+        return sum(
+            size
+            for execution, metric, size in self._sizes
+            if metric in self._scans and during.begun <= self._times.get(execution, 0) <= during.ended
+        )
+
+    def _hear(self, event: dict[str, Any]) -> None:
+        match event["Event"].rpartition(".")[2]:
+            case "SparkListenerJobStart":
+                self._starts.append(event)
+            case "SparkListenerJobEnd":
+                self._ends[event["Job ID"]] = event["Completion Time"]
+            case "SparkListenerTaskEnd":
+                metrics = event.get("Task Metrics") or {}
+                self._reads[event["Stage ID"]] += metrics.get("Input Metrics", {}).get("Bytes Read", 0)
+            case "SparkListenerSQLExecutionStart":
+                self._times[event["executionId"]] = event["time"]
+                self._scans |= _sizes_in(event["sparkPlanInfo"])
+            case "SparkListenerSQLAdaptiveExecutionUpdate":
+                self._scans |= _sizes_in(event["sparkPlanInfo"])
+            case "SparkListenerDriverAccumUpdates":
+                self._sizes += [(event["executionId"], *update) for update in event["accumUpdates"]]
+            case _:
+                pass
+
+
+def _sizes_in(plan: dict[str, Any]) -> set[int]:
+    """The metrics of a plan that tell the size of files."""
+    own = {one["accumulatorId"] for one in plan["metrics"] if one["name"] == "size of files read"}
+    return own.union(*(_sizes_in(child) for child in plan["children"]))
+
+
+def _what(start: dict[str, Any]) -> str:
+    said = start.get("Properties") or {}
+    return str(said.get("spark.job.description") or said.get("callSite.short") or "?").split("\n")[0]
