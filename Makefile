@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 RUN := uv run --no-sync
 
-.PHONY: help setup check lint types walls unit test test-spark oracle packages test-all up down status docs map
+.PHONY: help setup check lint types walls unit test test-spark oracle packages crashes test-all up down status docs map
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,16 +29,20 @@ test: check test-spark ## check, then the tests on a local Spark
 test-spark: ## the tests on a local Spark session
 	$(RUN) dev/with-jars pytest -q tests/spark tests/flow tests/contract
 
-oracle: ## compare with dlt itself, at full size: ten minutes
+oracle: ## compare with dlt itself, at full size: half an hour
 	$(RUN) dev/with-jars pytest -q -s tests/oracle
+	PENSTOCK_TEST_HISTORIES=150 $(RUN) dev/with-jars pytest -q -s tests/flow/test_merges.py
 
 packages: ## load packages at full size: 2,000 orders of calls, 200 rounds of contention; ten minutes
 	PENSTOCK_TEST_SEQUENCES=2000 PENSTOCK_TEST_ROUNDS=200 PENSTOCK_TEST_KILLS=all $(RUN) pytest -q --hypothesis-seed=$(or $(SEED),1) \
 		tests/unit/package/test_model.py tests/unit/package/test_contention.py tests/unit/package/test_kills.py
 
-test-all: test oracle ## everything; needs the parts of `make up`
-	PENSTOCK_TEST_MODE=connect $(RUN) dev/with-parts pytest -q tests/flow
-	PENSTOCK_TEST_MODE=standalone $(RUN) dev/with-parts pytest -q tests/flow
+crashes: ## a load that dies at every step, with every safeguard switched off in turn; an hour
+	PENSTOCK_TEST_CRASHES=$(or $(PART),all) $(RUN) dev/with-jars pytest -q -s tests/flow/crashes
+
+test-all: test oracle crashes ## everything; needs the parts of `make up`
+	PENSTOCK_TEST_MODE=connect PENSTOCK_TEST_CLIENTS=4x20 $(RUN) dev/with-parts pytest -q tests/flow tests/contract
+	PENSTOCK_TEST_MODE=standalone $(RUN) dev/with-parts pytest -q tests/flow tests/contract
 	$(RUN) dev/with-parts pytest -q tests/service
 
 up: ## start Postgres, the S3 gateway, Spark standalone and Spark Connect

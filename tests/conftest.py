@@ -51,17 +51,19 @@ def session_builder(*jar_groups: str) -> SparkSession.Builder:
         .config("spark.sql.extensions", EXTENSIONS)
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.memory", "2g")
+        # One session sees hundreds of tables in a run, and Delta keeps the state of each.
+        .config("spark.driver.memory", "4g")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")
         .config("spark.sql.session.timeZone", "America/New_York")
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.databricks.delta.snapshotPartitions", "2")
     )
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def session_of_mode() -> Iterator[SparkSession]:
     """The user's session: local, on the standalone cluster, or a client of the Connect server."""
     match MODE:
         case "local":
@@ -86,6 +88,19 @@ def spark() -> Iterator[SparkSession]:
             raise ValueError(f"PENSTOCK_TEST_MODE={MODE}")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def spark(session_of_mode: SparkSession) -> SparkSession:
+    """The session that tests work with; folders in which rows are few have one that compiles nothing."""
+    return session_of_mode
+
+
+@pytest.fixture
+def compiled(session_of_mode: SparkSession) -> SparkSession:
+    """The session that compiles, as the active one of the thread: Spark takes some settings from that."""
+    session_of_mode.createDataFrame([], "nothing INT")
+    return session_of_mode
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Final
 from dev.parts.places import Places
 from dev.parts.tools import find_tool, run_tool
 
-DLT: Final = ("dlt[filesystem,deltalake]==1.31.0",)
+DLT: Final = ("dlt[filesystem,deltalake,duckdb]==1.31.0",)
 """The judge: run beside penstock where both must come to the same result."""
 
 

@@ -28,6 +28,7 @@ PenstockError
 │   ├── ResourceNameTaken
 │   ├── ResourceUnbound
 │   ├── ResourcesNotFound
+│   ├── SchemaCorruptedException
 │   ├── SchemaEngineNoUpgradePath
 │   ├── SessionLacksConf
 │   ├── SourceExhausted
@@ -35,6 +36,8 @@ PenstockError
 │   ├── StorageNotShared
 │   ├── StorageNotTrusted
 │   ├── TableNotFound
+│   ├── TableVersionGone
+│   ├── TablesMovedOn
 │   ├── UnknownDestination
 │   ├── UnsafePath
 │   ├── UnsupportedData
@@ -82,7 +85,7 @@ from traceback import format_exception
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 
 class PenstockError(Exception):
@@ -475,6 +478,20 @@ class ResourcesNotFound(UsageError):
         )
 
 
+class SchemaCorruptedException(UsageError):
+    """What a table says about how it is written cannot be done."""
+
+    code = "schema-corrupted"
+
+    def __init__(self, *, table: str, reason: str) -> None:
+        super().__init__(
+            f"table {table} cannot be written: {reason}",
+            hint="change the hints of the resource, then run again",
+            table=table,
+            reason=reason,
+        )
+
+
 class SchemaEngineNoUpgradePath(UsageError):
     """A stored schema has a version this release cannot read."""
 
@@ -568,6 +585,38 @@ class TableNotFound(UsageError):
             hint="look at the names in `.tables`; names are normalized (CamelCase is camel_case)",
             table=table,
             schema=schema,
+        )
+
+
+class TableVersionGone(UsageError):
+    """The state of a table before a load that is not complete was asked for, and its files were deleted."""
+
+    code = "table-version-gone"
+
+    def __init__(self, *, tables: Mapping[str, int], dataset: str) -> None:
+        told = ", ".join(f"version {version} of {table}" for table, version in tables.items())
+        super().__init__(
+            f"{told} in {dataset!r} is what complete loads had left, and its files are gone; newer versions "
+            "hold a load that was not complete when the dataset was first looked at",
+            hint="open the dataset again; where a load is unfinished still, run the pipeline to finish it, or"
+            " read the tables as they are with dataset(consistent=False)",
+            tables=dict(tables),
+            dataset=dataset,
+        )
+
+
+class TablesMovedOn(UsageError):
+    """A load was to be taken back, and others have written to its tables since."""
+
+    code = "tables-moved-on"
+
+    def __init__(self, *, load_id: str, tables: Mapping[str, str]) -> None:
+        super().__init__(
+            f"load {load_id} cannot be taken back: {'; '.join(tables.values())}",
+            hint="run again to complete the load, or bring these tables back by hand and call "
+            "drop_pending_packages() again",
+            load_id=load_id,
+            tables=dict(tables),
         )
 
 

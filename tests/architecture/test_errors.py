@@ -54,6 +54,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "ResourceNameTaken": {"resource": "orders", "source": "shop"},
     "ResourceUnbound": {"resource": "orders", "missing": "customer_id"},
     "ResourcesNotFound": {"source": "shop", "unknown": "order", "known": "orders, customers"},
+    "SchemaCorruptedException": {
+        "table": "items",
+        "reason": "the merge strategy 'upsert' needs a primary key, and there is none",
+    },
     "SchemaEngineNoUpgradePath": {"schema": "shop", "has": 12, "supports": 11},
     "SessionLacksConf": {
         "destination": "delta",
@@ -64,6 +68,11 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "StorageNotShared": {"path": "s3://lake", "seen_by": "the driver", "missing_for": "the executors"},
     "StorageNotTrusted": {"path": "ftp://files/lake", "reason": "nothing is known about 'ftp'"},
     "TableNotFound": {"table": "Orders", "schema": "shop"},
+    "TableVersionGone": {"tables": {"orders": 7}, "dataset": "shop"},
+    "TablesMovedOn": {
+        "load_id": "1794700870.5",
+        "tables": {"orders": "orders was changed after version 7 and cannot be taken back"},
+    },
     "UnknownDestination": {"name": "detla", "known": ("delta",)},
     "UnsafePath": {"name": "../secrets.toml", "reason": "it leads out of its folder or has an empty part"},
     "UnsupportedData": {"data_type": "str", "reason": "it is one value, not rows"},

@@ -27,7 +27,6 @@ WRITES = {
 ACTING = frozenset(("run.py", "adapter.py"))
 ALSO_ACTING = {
     "cli/sparkcheck.py": "the doctor tries a whole write and read",
-    "dataset/relation.py": "reading is what the room is for",
     "spark/cursor.py": "a cursor looks at its boundary in what was landed",
     "spark/landing.py": "a frame is written by the session that it belongs to",
     "spark/probe.py": "the doctor asks the executors",

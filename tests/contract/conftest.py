@@ -5,17 +5,27 @@ from __future__ import annotations
 import importlib
 import shutil
 import sys
+import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.flow.making import few_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pyspark.sql import SparkSession
+
 EXAMPLE = Path(__file__).parent / "example" / "penstock_sqlite"
 METADATA = "Metadata-Version: 2.1\nName: penstock-sqlite\nVersion: 1.0\n"
 ENTRY_POINTS = "[penstock.destinations]\nexample = penstock_sqlite:REFERENCE\n"
+
+
+@pytest.fixture(scope="session")
+def spark(session_of_mode: SparkSession) -> SparkSession:
+    """The session of the mode, for few rows."""
+    return few_rows(session_of_mode)
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +41,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     importlib.invalidate_caches()
     yield folder
     sys.path.remove(str(folder))
+
+
+@pytest.fixture
+def dataset() -> str:
+    """The name of a dataset that nobody else has: catalogs are shared by all tests of a session."""
+    return f"c{uuid.uuid4().hex[:8]}"

@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from tests.conftest import MODE
 
 import penstock
 from penstock.package import Packages
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from pyspark.sql import SparkSession
+
+# Where rows are few and statements many, to compile them takes longer than to run them.
+UNCOMPILED: Final = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+QUICK: Final = {
+    **UNCOMPILED,
+    "spark.databricks.delta.stats.collect": "false",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+CATALOG: Final = {"spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog"}
+
+
+def session_with(spark: SparkSession, conf: Mapping[str, str]) -> SparkSession:
+    """Another session beside this one."""
+    session = spark.newSession()
+    for key, value in conf.items():
+        session.conf.set(key, value)
+    return session
+
+
+def few_rows(spark: SparkSession) -> SparkSession:
+    """On this machine a session that compiles nothing; the tests of steps and those on a cluster do.
+
+    Spark cannot list tables in it, nor read values of the type VARIANT: what needs that takes `compiled`.
+    """
+    return session_with(spark, UNCOMPILED) if MODE == "local" else spark
 
 
 def make(location: str, tmp_path: Path, spark: SparkSession | None, name: str = "quick") -> penstock.Pipeline:

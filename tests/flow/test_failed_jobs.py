@@ -21,15 +21,6 @@ if TYPE_CHECKING:
 ROWS = [{"id": 1, "tags": ["x", "y"]}]
 
 
-@pytest.fixture
-def other(spark: SparkSession) -> SparkSession:
-    """The session of somebody else who writes to the same lake."""
-    session = spark.newSession()
-    session.conf.set("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
-    session.conf.set("spark.databricks.delta.snapshotPartitions", "2")
-    return session
-
-
 def stand_in_the_way(location: str, other: SparkSession, column: str) -> None:
     """Put a table where `items` should go."""
     rows = other.sql(f"SELECT {column} AS id")

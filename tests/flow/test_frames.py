@@ -59,7 +59,6 @@ def test_rows_arrow_and_a_dataframe_come_to_the_same_tables(
             assert content(other) == content(by_rows)
 
 
-@pytest.mark.every_mode
 def test_children_of_a_dataframe_point_to_their_parents(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
@@ -80,24 +79,24 @@ def test_children_of_a_dataframe_point_to_their_parents(
 
 @pytest.mark.every_mode
 def test_the_session_of_a_dataframe_is_left_as_it_was(
-    spark: SparkSession, location: str, tmp_path: Path
+    compiled: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    spark.range(3).createOrReplaceTempView("mine")
+    compiled.range(3).createOrReplaceTempView("mine")
 
     def state() -> tuple[Any, ...]:
         return (
-            dict(spark.conf.getAll),
-            {table.name for table in spark.catalog.listTables()},
-            spark.catalog.currentCatalog(),
-            spark.catalog.currentDatabase(),
+            dict(compiled.conf.getAll),
+            {table.name for table in compiled.catalog.listTables()},
+            compiled.catalog.currentCatalog(),
+            compiled.catalog.currentDatabase(),
         )
 
     before = state()
 
-    make(location, tmp_path, spark).run(spark.table("mine"), table_name="theirs")
+    make(location, tmp_path, compiled).run(compiled.table("mine"), table_name="theirs")
 
     assert state() == before
-    spark.catalog.dropTempView("mine")
+    compiled.catalog.dropTempView("mine")
 
 
 @pytest.mark.every_mode

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
+
+import pytest
+from pyspark.sql.connect.client.reattach import ExecutePlanResponseReattachableIterator
+from tests.conftest import MODE
 
 import penstock
 from penstock.testing import nested_rows
@@ -57,6 +62,20 @@ def test_a_session_without_deltas_catalog_works(spark: SparkSession, location: s
 
     assert counts == {"items": 4, "items__parts": 4, "items__tags": 8}
     assert session.conf.get("spark.sql.catalog.spark_catalog", None) is None
+
+
+@pytest.mark.every_mode
+@pytest.mark.skipif(MODE != "connect", reason="clients of a server share a thread pool, others do not")
+def test_sessions_that_are_let_go_close_nothing_that_others_use(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    run_on(spark, location, tmp_path)
+    before = ExecutePlanResponseReattachableIterator._release_thread_pool_instance
+
+    gc.collect()
+
+    assert before is not None
+    assert ExecutePlanResponseReattachableIterator._release_thread_pool_instance is before
 
 
 def test_a_session_with_icebergs_session_catalog_works(

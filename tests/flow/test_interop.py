@@ -11,24 +11,67 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.flow.making import make
 
-from penstock.testing import nested_rows
+import penstock
+from penstock.testing import documents, nested_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import SparkSession
 
 SCRIPT = Path(__file__).parent / "dlt_side" / "continue_dataset.py"
+APPEND: dict[str, Any] = {"write_disposition": "append"}
+UPSERT: dict[str, Any] = {
+    "write_disposition": {"disposition": "merge", "strategy": "upsert"},
+    "primary_key": "id",
+}
+INSERT_ONLY: dict[str, Any] = {
+    "write_disposition": {"disposition": "merge", "strategy": "insert-only"},
+    "primary_key": "id",
+}
+TWO = [
+    {"id": number, "name": f"dlt {number}", "tags": ["from dlt"], "seller": {"city": "x"}}
+    for number in (100, 101)
+]
+Rows = list[dict[str, Any]]
 
 
-def dlt_continues(location: str, folder: Path, name: str) -> dict[str, Any]:
+def row(number: int, name: str, *tags: str, **more: Any) -> dict[str, Any]:
+    return {"id": number, "name": name, "tags": list(tags), **more}
+
+
+def dlt_continues(
+    location: str, folder: Path, name: str = "quick", *, rows: Rows = TWO, **hints: Any
+) -> dict[str, Any]:
+    """Let dlt load rows in a process of its own; gives what it saw before and after."""
     python = os.environ.get("PENSTOCK_TEST_DLT_PYTHON")
     if python is None:
-        pytest.skip("PENSTOCK_TEST_DLT_PYTHON is not set: `python3 -m dev.dlt` makes one and prints it")
-    command = [python, str(SCRIPT), location, str(folder), name]
+        pytest.skip("PENSTOCK_TEST_DLT_PYTHON is not set: `python3 -m dev.parts dlt` makes one and prints it")
+    said = json.dumps({"rows": rows, "hints": hints or APPEND, "told": "by dlt"})
+    command = [python, str(SCRIPT), location, str(folder), name, said]
     quiet = {**os.environ, "RUNTIME__DLTHUB_TELEMETRY": "false", "RUNTIME__LOG_LEVEL": "CRITICAL"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=quiet, cwd=folder.parent)
     assert done.returncode == 0, done.stderr
     told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return told
+
+
+def content(pipeline: penstock.Pipeline) -> dict[str, list[dict[str, Any]]]:
+    dataset = pipeline.dataset()
+    names = [name for name in dataset.tables if name.startswith("items")]
+    return {name: dataset[name].arrow().to_pylist() for name in names}
+
+
+def ids(tables: dict[str, Any]) -> dict[int, str]:
+    return {row["id"]: row["_dlt_id"] for row in tables["items"]}
+
+
+def names_and_tags(tables: dict[str, Any]) -> dict[int, tuple[str, Sequence[str]]]:
+    """Each document in short, and no nested row without a parent."""
+    found = documents(tables, "items")
+    assert found["orphans"] == {}
+    assert len(found["rows"]) == len({row["id"] for row in found["rows"]}), "a key is there once"
+    return {row["id"]: (row["name"], [tag["value"] for tag in row.get("tags", ())]) for row in found["rows"]}
 
 
 def test_dlt_goes_on_with_a_dataset_of_ours_and_we_go_on_after_it(
@@ -38,16 +81,13 @@ def test_dlt_goes_on_with_a_dataset_of_ours_and_we_go_on_after_it(
     ours.run(nested_rows(5), table_name="items")
     stored = ours.dataset()["_dlt_version"].spark().collect()[0]["version_hash"]
 
-    told = dlt_continues(location, tmp_path / "dlt", "quick")
+    told = dlt_continues(location, tmp_path / "dlt")
     ours.run(nested_rows(2), table_name="items")
 
-    assert told["before"] == {
-        "schema": ["items", "items__parts", "items__tags"],
-        "hash": stored,
-        "state_version": 1,
-        "first_run": False,
-        "rows": {"items": 5, "items__parts": 5, "items__tags": 10},
-    }
+    before = told["before"]
+    assert before["schema"] == ["items", "items__parts", "items__tags"]
+    assert (before["hash"], before["state_version"], before["first_run"]) == (stored, 1, False)
+    assert before["rows"] == {"items": 5, "items__parts": 5, "items__tags": 10}
     assert told["after"]["rows"] == {"items": 7, "items__parts": 5, "items__tags": 12}
     assert ours.dataset().row_counts() == {"items": 9, "items__parts": 7, "items__tags": 16}
     versions = ours.dataset()["_dlt_version"].spark().orderBy("inserted_at").collect()
@@ -57,11 +97,11 @@ def test_dlt_goes_on_with_a_dataset_of_ours_and_we_go_on_after_it(
 def test_we_go_on_with_a_dataset_of_dlts_and_dlt_goes_on_after_us(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    begun = dlt_continues(location, tmp_path / "dlt", "quick")
+    begun = dlt_continues(location, tmp_path / "dlt")
     ours = make(location, tmp_path, spark)
 
     info = ours.run(nested_rows(3), table_name="items")
-    told = dlt_continues(location, tmp_path / "dlt elsewhere", "quick")
+    told = dlt_continues(location, tmp_path / "dlt elsewhere")
 
     assert begun["before"] is None
     assert info.packages[0].sequence == 1
@@ -70,3 +110,85 @@ def test_we_go_on_with_a_dataset_of_dlts_and_dlt_goes_on_after_us(
     assert told["after"]["rows"] == {"items": 7, "items__parts": 3, "items__tags": 10}
     loads = ours.dataset()["_dlt_loads"].spark().orderBy("load_id").collect()
     assert [row["pipeline_name"] for row in loads] == [None, "quick", None]
+
+
+def test_dlt_upserts_into_tables_of_ours_and_we_upsert_after_it(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    ours = make(location, tmp_path, spark)
+    first = [row(1, "a", "x", "y"), row(2, "b", "z"), row(3, "c")]
+    ours.run(penstock.resource(first, name="items", **UPSERT))
+    begun = ids(content(ours))
+
+    # dlt, on Delta, never shortens a list: it leaves what is past its end behind.
+    told = dlt_continues(
+        location, tmp_path / "dlt", rows=[row(2, "dlt", "w", "v"), row(4, "dlt", "u")], **UPSERT
+    )
+    ours.run(penstock.resource([row(2, "ours"), row(4, "ours", "t"), row(5, "e")], name="items", **UPSERT))
+
+    assert names_and_tags(told["after"]["tables"]) == {
+        1: ("a", ["x", "y"]),
+        2: ("dlt", ["w", "v"]),
+        3: ("c", []),
+        4: ("dlt", ["u"]),
+    }
+    assert names_and_tags(content(ours)) == {
+        1: ("a", ["x", "y"]),
+        2: ("ours", []),
+        3: ("c", []),
+        4: ("ours", ["t"]),
+        5: ("e", []),
+    }
+    assert begun.items() <= ids(told["after"]["tables"]).items(), "dlt gives a key the id that we gave it"
+    assert ids(told["after"]["tables"]).items() <= ids(content(ours)).items()
+
+
+def test_we_upsert_into_tables_of_dlts_and_dlt_upserts_after_us(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    begun = dlt_continues(
+        location, tmp_path / "dlt", rows=[row(1, "a", "x", "y"), row(2, "b", "z")], **UPSERT
+    )
+    ours = make(location, tmp_path, spark)
+
+    ours.run(penstock.resource([row(1, "ours", "w"), row(3, "ours", "v")], name="items", **UPSERT))
+    between = content(ours)
+    told = dlt_continues(
+        location, tmp_path / "dlt elsewhere", rows=[row(3, "dlt", "u", "t"), row(4, "dlt")], **UPSERT
+    )
+
+    assert names_and_tags(between) == {1: ("ours", ["w"]), 2: ("b", ["z"]), 3: ("ours", ["v"])}
+    assert names_and_tags(told["after"]["tables"]) == {
+        1: ("ours", ["w"]),
+        2: ("b", ["z"]),
+        3: ("dlt", ["u", "t"]),
+        4: ("dlt", []),
+    }
+    assert ids(begun["after"]["tables"]).items() <= ids(between).items()
+    assert ids(between).items() <= ids(told["after"]["tables"]).items()
+
+
+def test_columns_and_state_of_one_tool_are_known_to_the_other(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    @penstock.resource(name="items", **INSERT_ONLY)
+    def items(*rows: dict[str, Any]) -> Any:
+        state = penstock.current.resource_state()
+        seen.append(state.get("told"))
+        state["told"] = "by penstock"
+        yield from rows
+
+    seen: list[Any] = []
+    ours = make(location, tmp_path, spark)
+    ours.run(items(row(1, "a", colour="red")))
+
+    told = dlt_continues(
+        location, tmp_path / "dlt", rows=[row(1, "not taken"), row(2, "b", weight=5)], **INSERT_ONLY
+    )
+    elsewhere = make(location, tmp_path / "another machine", spark)
+    elsewhere.run(items(row(2, "not taken"), row(3, "c", weight=6, colour="blue")))
+
+    found = {row["id"]: (row["name"], row["colour"], row["weight"]) for row in content(elsewhere)["items"]}
+    assert found == {1: ("a", "red", None), 2: ("b", None, 5), 3: ("c", "blue", 6)}
+    assert told["before"]["told"] == ["by penstock"]
+    assert seen == [None, "by dlt"]

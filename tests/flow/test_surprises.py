@@ -162,7 +162,6 @@ def test_declared_columns_keep_their_types(spark: SparkSession, location: str, t
     assert (row["id"], row["meta"], row["deep"], row["list"]) == ("7", '{"b":1,"a":[1.5]}', '{"x":1}', "[1]")
 
 
-@pytest.mark.every_mode
 def test_refused_nested_rows_are_kept_aside_with_their_own_json(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:

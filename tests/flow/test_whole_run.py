@@ -55,7 +55,6 @@ def test_nested_rows_become_tables_that_can_be_read_back(
     assert [tuple(row) for row in values] == expected
 
 
-@pytest.mark.every_mode
 def test_children_point_to_their_parents_and_keep_their_order(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
@@ -97,31 +96,30 @@ def test_a_second_run_appends_and_the_ledger_has_both(
 
 
 @pytest.mark.every_mode
-def test_the_given_session_is_left_as_it_was(spark: SparkSession, location: str, tmp_path: Path) -> None:
-    spark.range(3).createOrReplaceTempView("mine")
-    spark.conf.set("spark.databricks.delta.write.txnAppId", "the user's own")
+def test_the_given_session_is_left_as_it_was(compiled: SparkSession, location: str, tmp_path: Path) -> None:
+    compiled.range(3).createOrReplaceTempView("mine")
+    compiled.conf.set("spark.databricks.delta.write.txnAppId", "the user's own")
     before = (
-        dict(spark.conf.getAll),
-        {table.name for table in spark.catalog.listTables()},
-        spark.catalog.currentCatalog(),
-        spark.catalog.currentDatabase(),
+        dict(compiled.conf.getAll),
+        {table.name for table in compiled.catalog.listTables()},
+        compiled.catalog.currentCatalog(),
+        compiled.catalog.currentDatabase(),
     )
 
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make(location, tmp_path, compiled)
     pipeline.run(nested_rows(10), table_name="items")
     pipeline.dataset()["items"].df()
 
     after = (
-        dict(spark.conf.getAll),
-        {table.name for table in spark.catalog.listTables()},
-        spark.catalog.currentCatalog(),
-        spark.catalog.currentDatabase(),
+        dict(compiled.conf.getAll),
+        {table.name for table in compiled.catalog.listTables()},
+        compiled.catalog.currentCatalog(),
+        compiled.catalog.currentDatabase(),
     )
-    spark.conf.unset("spark.databricks.delta.write.txnAppId")
+    compiled.conf.unset("spark.databricks.delta.write.txnAppId")
     assert after == before
 
 
-@pytest.mark.every_mode
 def test_every_form_of_reading_gives_the_same_rows(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
@@ -183,8 +181,8 @@ def test_python_types_keep_their_type(spark: SparkSession, location: str, tmp_pa
     assert found["nan"] != found["nan"]
 
 
-def test_values_of_several_types_are_all_kept(spark: SparkSession, location: str, tmp_path: Path) -> None:
-    pipeline = make(location, tmp_path, spark)
+def test_values_of_several_types_are_all_kept(compiled: SparkSession, location: str, tmp_path: Path) -> None:
+    pipeline = make(location, tmp_path, compiled)
 
     pipeline.run([{"x": 1}, {"x": 2.0}], table_name="whole")
     pipeline.run([{"a": 1}, {"a": "s"}, {"a": {"b": [1]}}], table_name="mixed")
@@ -276,8 +274,9 @@ def test_an_unknown_destination_is_told_what_there_is(tmp_path: Path) -> None:
     assert "delta" in str(caught.value)
 
 
-def test_a_disposition_that_is_not_built_yet_is_refused_before_anything_runs(
+def test_a_strategy_that_is_not_built_yet_is_refused_before_anything_runs(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(UsageError, match="merge"):
-        make(location, tmp_path, spark).run([{"id": 1}], table_name="t", write_disposition="merge")
+    said = {"disposition": "merge", "strategy": "cdc"}
+    with pytest.raises(UsageError, match="cannot write with 'cdc' yet"):
+        make(location, tmp_path, spark).run([{"id": 1}], table_name="t", write_disposition=said)

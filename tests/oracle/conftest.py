@@ -1,3 +1,3 @@
 """The bridges and the snippets want dlt; here they cannot even be imported."""
 
-collect_ignore = ["bridge.py", "configbridge.py", "framebridge.py", "snippets"]
+collect_ignore = ["bridge.py", "configbridge.py", "framebridge.py", "mergebridge.py", "snippets"]

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tests.oracle import test_config, test_contracts, test_values
+from tests.oracle import merging, test_config, test_contracts, test_values
 from tests.oracle.asking import VECTORS, ask
 from tests.oracle.extracting import SNIPPETS
 from tests.oracle.files import document, import_steps
@@ -61,6 +61,10 @@ def states() -> list[Any]:
     return answer
 
 
+def merges() -> dict[str, Any]:
+    return merging.asked(merging.RECORDED)
+
+
 RECORDERS: dict[str, Callable[[], Any]] = {
     "names.json": names,
     "files.json": files,
@@ -72,6 +76,7 @@ RECORDERS: dict[str, Callable[[], Any]] = {
     "states.json": states,
     "config.json": config,
     "frames.json": frames,
+    "merges.json": merges,
 }
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from penstock.normalize.steps import parse_rows
 from penstock.normalize.stored import dataset_of
 from penstock.normalize.verify import Check, is_odd
 from penstock.package.sql import literal, quoted
+from penstock.package.unfold import selects
 from penstock.schema import Schema, StoredSchema, Terms, decide, gather
 from penstock.schema.convert import converted
 from penstock.schema.evidence import walk
@@ -101,7 +102,7 @@ def frames(
     ]
     for plan in plan_tables(decision, dataset, is_partial=True):
         frame = nested
-        for step in plan.projection.selects(load_id="1"):
+        for step in selects(plan.projection, load_id="1"):
             kept = frame.where(step.where) if step.where else frame
             frame = kept.selectExpr(*step.columns)
         columns = [

@@ -15,7 +15,7 @@ from penstock.destinations.delta.reference import DELTA
 from penstock.destinations.delta.settings import DeltaConfiguration
 from penstock.errors import PenstockError, SparkNotAvailable
 from penstock.interfaces import LoadMark
-from penstock.schema import Schema
+from penstock.schema import Schema, Table
 from penstock.spark.own import SessionPool
 from penstock.spark.probe import probe_executors, probe_sessions, probe_storage
 from penstock.spark.session import check_session, find_session
@@ -93,9 +93,10 @@ def _delta_table(root: str, spark: SparkSession) -> Finding:
     client = DELTA.client(Schema("doctor"), config, spark=spark)
     mark = LoadMark(pipeline_name="doctor", sequence=1, load_id="1", manifest_hash="doctor")
     three = spark.range(_ROWS).toDF("id")
-    client.append("probe", three, mark, spark=spark)
-    again = client.append("probe", three, mark, spark=spark)
-    rows = client.read("probe", spark=spark).count()
+    tables, probe = client.tables, Table(name="probe")
+    tables.append(probe, three, mark, spark=spark)
+    again = tables.append(probe, three, mark, spark=spark)
+    rows = tables.read("probe", spark=spark).count()
     client.drop_storage()
     if rows != _ROWS or not again.skipped:
         fact = f"{_ROWS} rows were written twice under one transaction, and {rows} are there"

@@ -1,54 +1,168 @@
-"""A dataset: the tables of one pipeline or of several, by name."""
+"""A dataset: the tables of one pipeline or of several, by name, as complete loads left them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Any, Final
 
-from penstock.dataset.relation import Relation, SystemRelation, TableRelation
+from pyspark.sql import functions as F
+
+from penstock.dataset.markers import (
+    VALUES,
+    bound,
+    escaped,
+    in_frame,
+    is_query,
+    mentioned,
+    over_tables,
+    unqualified,
+)
+from penstock.dataset.relation import Relation
+from penstock.dataset.view import View
 from penstock.errors import TableNotFound, UsageError
-from penstock.interfaces import WithTableVersions
-from penstock.package.ledger import SYSTEM_TABLES
+from penstock.package.ledger import LOADS
 
 if TYPE_CHECKING:
-    from penstock.interfaces import JobClientBase, Ledger
-    from penstock.spark.own import SessionPool
-    from penstock.spark.session import UserSession
+    from collections.abc import Collection, Sequence
+    from types import TracebackType
+
+    from pyspark.sql import DataFrame
+
+    from penstock.dataset.markers import Bound
+    from penstock.dataset.place import Place
+    from penstock.schema import Schema
+
+_AT_ONCE: Final = 4
 
 
 class Dataset:
-    """Tables by name: `dataset["items"].df()`. Nothing is read before a frame is asked for."""
+    """Tables by name: `dataset["items"].df()`, `dataset.items.spark()`, `dataset("SELECT …").fetchall()`.
 
-    def __init__(
-        self, client: JobClientBase, ledger: Ledger, *, name: str, user: UserSession, pool: SessionPool
-    ) -> None:
-        self._client, self._ledger, self._user, self._pool = client, ledger, user, pool
-        self.name = name
+    A dataset shows one moment, that of the first look: all tables of every load that was complete then, and
+    nothing of a load that was not. Open another one to see what was loaded since.
+    """
+
+    def __init__(self, place: Place, *, name: str, consistent: bool = True) -> None:
+        self._place, self.dataset_name = place, name
+        self._view = View(place, name=name, consistent=consistent)
+
+    @property
+    def name(self) -> str:
+        """How the dataset is called."""
+        return self.dataset_name
 
     @property
     def tables(self) -> list[str]:
         """The names of all tables: data first, then those with which the loads are kept track of."""
-        system = [table for table in SYSTEM_TABLES if self._ledger.is_initialized()]
-        return [*self._readable().table_names(), *system]
+        return [*self._view.data_tables(), *self._view.system_tables()]
+
+    @property
+    def schemas(self) -> dict[str, Schema]:
+        """The schemas as the last complete loads left them, by name."""
+        return self._view.schemas()
+
+    @property
+    def schema(self) -> Schema | None:
+        """The schema that was loaded first; None before the first load."""
+        return next(iter(self.schemas.values()), None)
+
+    def table(self, table_name: str, *, load_ids: Collection[str] | None = None) -> Relation:
+        """One table; with `load_ids` only the rows of these loads, where rows name their load."""
+        if table_name not in self.tables:
+            raise TableNotFound(table=table_name, schema=self.name)
+        found = Relation(table_name, self._view, (table_name,), lambda: self._view.read(table_name))
+        return found if load_ids is None else found.from_loads(load_ids)
 
     def __getitem__(self, name: str) -> Relation:
-        if name not in self.tables:
-            raise TableNotFound(table=name, schema=self.name)
-        if name in SYSTEM_TABLES:
-            return SystemRelation(name, self._user, self._pool, self._ledger)
-        return TableRelation(name, self._user, self._pool, self._readable())
+        return self.table(name)
 
-    def row_counts(self) -> dict[str, int]:
-        """Rows of every data table."""
-        return {name: self[name].count() for name in self._readable().table_names()}
+    def __getattr__(self, name: str) -> Relation:
+        # Python itself asks for many names with underscores around them; none of them is a table.
+        if name.startswith("__") or "_view" not in self.__dict__:
+            raise AttributeError(name)
+        try:
+            return self.table(name)
+        except TableNotFound as error:
+            raise AttributeError(f"{error.message}, and datasets have no such attribute") from error
 
-    def _readable(self) -> WithTableVersions:
-        if not isinstance(self._client, WithTableVersions):
+    def query(self, query: str, *args: Any, **named: Any) -> Relation:
+        """Rows that Spark SQL makes of the tables, by their bare names.
+
+        Values go where `%s` or `%(name)s` stands; the engine puts them there. Names that are no tables of the
+        dataset mean what they mean in the session: own tables and views can be joined.
+        """
+        if not is_query(query):
             raise UsageError(
-                f"{self._client.config.destination_name or 'this destination'} cannot be read by penstock",
-                hint="read its tables with the tools of the destination",
+                "a dataset is only read", hint="change tables with pipeline.sql_client(), or by loading them"
             )
-        return self._client
+        tables = self.tables
+        used = mentioned(query, tables)
+        text = escaped(unqualified(query, self.name, tables))
+        asked = bound(text, args, named, place=in_frame)
+        return Relation("query", self._view, tuple(used), lambda: self._run(asked, used))
+
+    __call__ = query
+
+    def row_counts(
+        self,
+        *,
+        data_tables: bool = True,
+        dlt_tables: bool = False,
+        table_names: Collection[str] | None = None,
+        load_id: str | None = None,
+    ) -> dict[str, int]:
+        """Rows of every table, by name; with `load_id` rows of that load, in tables whose rows name it."""
+        names = list(table_names) if table_names is not None else []
+        if table_names is None and data_tables:
+            names += self._view.data_tables()
+        if table_names is None and dlt_tables:
+            names += self._view.system_tables()
+        relations = [self.table(name) for name in names]
+        if load_id is not None:
+            relations = [one.from_loads([load_id]) for one in relations if "_dlt_load_id" in one.columns]
+        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="penstock-read") as threads:
+            counts = [threads.submit(copy_context().run, one.count) for one in relations]
+            return {one.name: count.result() for one, count in zip(relations, counts, strict=True)}
+
+    def loads_table(self) -> Relation:
+        """The complete loads."""
+        return self.table(LOADS)
+
+    def load_ids(self, schema_name: str | None = None) -> list[str]:
+        """The ids of the complete loads, oldest first: of all, or of one schema."""
+        loads = self._view.loads
+        return [load.load_id for load in loads if schema_name in {None, load.schema_name}]
+
+    def latest_load_id(self, schema_name: str | None = None) -> str | None:
+        """The id of the last complete load; None before the first."""
+        return next(reversed(self.load_ids(schema_name)), None)
+
+    def is_same_dataset(self, other: Dataset) -> bool:
+        """Whether both read the tables of one place."""
+        return self._place.location == other._place.location
+
+    def close(self) -> None:
+        """Let go of sessions that were made to look at the tables; a server holds them until then."""
+        self._view.close()
+
+    def __enter__(self) -> Dataset:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(self, asked: Bound, tables: Sequence[str]) -> DataFrame:
+        text, places = over_tables(asked.text, tables)
+        frames: dict[str, Any] = {place: self._view.read(table) for place, table in places.items()}
+        spark = self._view.spark
+        # Not by markers of the engine: parsers of extensions, Delta's among them, may leave them unbound. The
+        # row has no source, so what Spark runs has plain values in its place.
+        values = [F.lit(value).alias(name) for name, value in asked.values.items()]
+        frames[VALUES] = spark.sql("SELECT 1").select(*values)
+        return spark.sql(text, **frames)
 
     def __repr__(self) -> str:
-        where = self._client.displayable_location()
-        return f"<penstock.Dataset {self.name!r} at {where}: {', '.join(self.tables)}>"
+        return f"<penstock.Dataset {self.name!r} at {self._place.location}>"

@@ -1,79 +1,202 @@
-"""One table of a dataset, in whichever form it is wanted."""
+"""Rows of a dataset, in whichever form they are wanted."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, assert_never
 
-from penstock.dataset.system import SYSTEM_SCHEMAS, system_row
-from penstock.errors import MissingExtra
+from pyspark.sql import functions as F
+
+from penstock.dataset.run import all_rows, arrow_table, each_row, first_rows, is_gone, number_of_rows
+from penstock.errors import MissingExtra, TableVersionGone, UsageError
+from penstock.package.sql import quoted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
     import pandas as pd
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame
 
-    from penstock.interfaces import Ledger, WithTableVersions
-    from penstock.spark.own import SessionPool
-    from penstock.spark.session import UserSession
+    from penstock.dataset.view import View
+
+    Row = tuple[Any, ...]
+
+Comparison = Literal["eq", "ne", "gt", "lt", "gte", "lte", "in", "not_in"]
+Order = Literal["asc", "desc"]
 
 
-@dataclass(frozen=True, slots=True)
-class Relation(ABC):
-    """A table that is read when one of its methods is called."""
+class Relation:
+    """A table of a dataset, or what a query makes of some. It is read when one of its methods is called.
 
-    name: str
-    user: UserSession
-    pool: SessionPool
+    Everything is read in the session of the user. Moments come in UTC.
+    """
+
+    def __init__(self, name: str, view: View, tables: tuple[str, ...], make: Callable[[], DataFrame]) -> None:
+        self.name, self._view, self._tables, self._make = name, view, tables, make
 
     def spark(self) -> DataFrame:
         """A Spark frame in the user's session, to go on with."""
-        return self._frame(self.user.spark)
+        with self._reading():
+            return self._make()
 
-    @abstractmethod
-    def _frame(self, spark: SparkSession) -> DataFrame: ...
+    def df(self, chunk_size: int | None = None) -> pd.DataFrame:
+        """A pandas frame; all rows come to this machine, or the first `chunk_size` of them."""
+        return _pandas(self.arrow(chunk_size))
 
-    def df(self) -> pd.DataFrame:
-        """A pandas frame; the whole table comes to this machine."""
-        try:
-            frame: pd.DataFrame = self.arrow().to_pandas()
-        except ImportError as error:
-            raise MissingExtra(extra="spark", needed_for="a pandas frame") from error
-        return frame
+    def arrow(self, chunk_size: int | None = None) -> pa.Table:
+        """An Arrow table; all rows come to this machine, or the first `chunk_size` of them."""
+        with self._reading():
+            frame = self._make()
+            return arrow_table(frame if chunk_size is None else frame.limit(chunk_size))
 
-    def arrow(self) -> pa.Table:
-        """An Arrow table; the whole table comes to this machine."""
-        with self.pool.session() as spark:
-            return self._frame(spark).toArrow()
-
-    def fetchall(self) -> list[tuple[Any, ...]]:
+    def fetchall(self) -> list[Row]:
         """All rows as tuples."""
-        with self.pool.session() as spark:
-            return [tuple(row) for row in self._frame(spark).collect()]
+        with self._reading():
+            return all_rows(self._make())
+
+    def fetchmany(self, chunk_size: int = 1) -> list[Row]:
+        """The first rows as tuples."""
+        with self._reading():
+            return first_rows(self._make(), chunk_size)
+
+    def fetchone(self) -> Row | None:
+        """The first row; None where there is none."""
+        return next(iter(self.fetchmany(1)), None)
+
+    def fetchscalar(self) -> Any:
+        """The first value of the first row; None where there is none."""
+        return next(iter(self.fetchone() or ()), None)
 
     def count(self) -> int:
         """The number of rows."""
-        with self.pool.session() as spark:
-            return self._frame(spark).count()
+        with self._reading():
+            return number_of_rows(self._make())
+
+    def __iter__(self) -> Iterator[Row]:
+        with self._reading():
+            yield from each_row(self._make())
+
+    def iter_fetch(self, chunk_size: int) -> Iterator[list[Row]]:
+        """Rows in chunks; never the whole of them is on this machine."""
+        rows = iter(self)
+        while chunk := list(islice(rows, chunk_size)):
+            yield chunk
+
+    def iter_arrow(self, chunk_size: int) -> Iterator[pa.Table]:
+        """Arrow tables of at most so many rows; all of them come to this machine first."""
+        table = self.arrow()
+        for start in range(0, table.num_rows, chunk_size):
+            yield table.slice(start, chunk_size)
+
+    def iter_df(self, chunk_size: int) -> Iterator[pd.DataFrame]:
+        """Pandas frames of at most so many rows; all of them come to this machine first."""
+        yield from map(_pandas, self.iter_arrow(chunk_size))
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.spark().columns)
+
+    def select(self, *columns: str) -> Relation:
+        """Some of the columns."""
+        return self._then(lambda frame: frame.select(*map(_column, columns)))
+
+    def __getitem__(self, columns: str | Collection[str]) -> Relation:
+        return self.select(*([columns] if isinstance(columns, str) else columns))
+
+    def limit(self, limit: int) -> Relation:
+        """At most so many rows."""
+        return self._then(lambda frame: frame.limit(limit))
+
+    def head(self, limit: int = 5) -> Relation:
+        """A few rows."""
+        return self.limit(limit)
+
+    def order_by(self, column_name: str, direction: Order = "asc") -> Relation:
+        """Rows in the order of a column."""
+        return self._then(
+            lambda frame: frame.orderBy(
+                _column(column_name).desc() if direction == "desc" else _column(column_name).asc()
+            )
+        )
+
+    def where(self, column_or_expr: str, operator: Comparison | None = None, value: Any = None) -> Relation:
+        """Rows whose column compares so with a value, or that a condition in SQL holds for."""
+        if operator is None:
+            return self._then(lambda frame: frame.where(column_or_expr))
+        return self._then(lambda frame: frame.where(_compared(_column(column_or_expr), operator, value)))
+
+    filter = where
+
+    def max(self) -> Relation:
+        """The greatest value of the only column."""
+        return self._then(lambda frame: frame.select(F.max(_only(frame))))
+
+    def min(self) -> Relation:
+        """The least value of the only column."""
+        return self._then(lambda frame: frame.select(F.min(_only(frame))))
+
+    def from_loads(self, load_ids: Collection[str]) -> Relation:
+        """Rows of a root table that came with these loads."""
+        return self.where("_dlt_load_id", "in", list(load_ids))
+
+    def _then(self, step: Callable[[DataFrame], DataFrame]) -> Relation:
+        return Relation(self.name, self._view, self._tables, lambda: step(self._make()))
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Say what is gone where Spark only says that a file is."""
+        try:
+            yield
+        except Exception as error:  # a job that fails comes as an error of Java, over Connect as one of Spark
+            held_back = self._view.held_back(self._tables)
+            if held_back and is_gone(error):
+                raise TableVersionGone(tables=held_back, dataset=self._view.name) from error
+            raise
+
+    def __repr__(self) -> str:
+        return f"<penstock.Relation {self.name!r} of dataset {self._view.name!r}>"
 
 
-@dataclass(frozen=True, slots=True)
-class TableRelation(Relation):
-    """A data table."""
-
-    tables: WithTableVersions
-
-    def _frame(self, spark: SparkSession) -> DataFrame:
-        return self.tables.read(self.name, spark=spark)
+def _column(name: str) -> Column:
+    return F.col(quoted(name))
 
 
-@dataclass(frozen=True, slots=True)
-class SystemRelation(Relation):
-    """A system table: small files that the driver reads."""
+def _only(frame: DataFrame) -> Column:
+    if len(frame.columns) != 1:
+        raise UsageError(
+            f"there are {len(frame.columns)} columns to choose from", hint="select one column first"
+        )
+    return _column(frame.columns[0])
 
-    ledger: Ledger
 
-    def _frame(self, spark: SparkSession) -> DataFrame:
-        rows = [system_row(self.name, row) for row in self.ledger.rows(self.name)]
-        return spark.createDataFrame(rows, SYSTEM_SCHEMAS[self.name])
+def _compared(column: Column, operator: Comparison, value: Any) -> Column:
+    match operator:
+        case "eq":
+            return column == F.lit(value)
+        case "ne":
+            return column != F.lit(value)
+        case "gt":
+            return column > F.lit(value)
+        case "lt":
+            return column < F.lit(value)
+        case "gte":
+            return column >= F.lit(value)
+        case "lte":
+            return column <= F.lit(value)
+        case "in":
+            return column.isin(list(value))
+        case "not_in":
+            return ~column.isin(list(value))
+        case _:
+            assert_never(operator)
+
+
+def _pandas(table: pa.Table) -> pd.DataFrame:
+    try:
+        frame: pd.DataFrame = table.to_pandas()
+    except ImportError as error:
+        raise MissingExtra(extra="spark", needed_for="a pandas frame") from error
+    return frame

@@ -1,4 +1,4 @@
-"""The columns of the system tables, as a reader sees them."""
+"""The system tables as a reader sees them: their columns, and which of their rows count."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from penstock.package.ledger import LOADS, STATES, VERSIONS
 from penstock.package.storage import as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 _COLUMNS: dict[str, dict[str, str]] = {
     LOADS: {
@@ -51,6 +51,20 @@ SYSTEM_SCHEMAS = {
 def system_row(table: str, document: Mapping[str, Any]) -> tuple[Any, ...]:
     """A row in the order of the columns; what the writer did not know is null."""
     return tuple(_value(document.get(name), kind) for name, kind in _COLUMNS[table].items())
+
+
+def visible(
+    table: str,
+    rows: Iterable[Mapping[str, Any]],
+    loads: Iterable[Mapping[str, Any]],
+    load_ids: Collection[str],
+) -> list[Mapping[str, Any]]:
+    """The rows that belong to these loads; states and schemas are stored before their load is complete."""
+    if table == VERSIONS:
+        counted = {load.get("schema_version_hash") for load in loads if load.get("load_id") in load_ids}
+        return [row for row in rows if row.get("version_hash") in counted]
+    column = "load_id" if table == LOADS else "_dlt_load_id"
+    return [row for row in rows if row.get(column) in load_ids]
 
 
 def _value(value: Any, kind: str) -> Any:

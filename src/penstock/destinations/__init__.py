@@ -7,14 +7,16 @@ Touches: package, spark, interfaces, schema, errors.
 
 from typing import Any
 
-import penstock.destinations.delta  # noqa: F401 - the folder first, so that the function below keeps its name
+# The folders first, so that the functions below keep their names.
+import penstock.destinations.delta
+import penstock.destinations.filesystem  # noqa: F401 - see above
 from penstock.interfaces import Destination, find_destination
 
-__all__ = ["delta"]
+__all__ = ["delta", "filesystem"]
 
 
 def delta(bucket_url: str | None = None, **settings: Any) -> Destination:
-    """Delta tables by path, below `bucket_url`.
+    """Delta tables by path, below `bucket_url`, or by name with `catalog=`.
 
     Without a location the one from the configuration holds, and on a local Spark `./<pipeline_name>_lake`.
 
@@ -22,3 +24,14 @@ def delta(bucket_url: str | None = None, **settings: Any) -> Destination:
     'delta'
     """
     return Destination("delta", find_destination("delta"), {"bucket_url": bucket_url, **settings})
+
+
+def filesystem(bucket_url: str | None = None, **settings: Any) -> Destination:
+    """Tables in folders below `bucket_url`, each in the format that it names: `table_format="delta"`.
+
+    This is dlt's way to say it; what is written is the same as with `delta`.
+
+    >>> filesystem(bucket_url="s3://lake").destination_name
+    'filesystem'
+    """
+    return Destination("filesystem", find_destination("filesystem"), {"bucket_url": bucket_url, **settings})

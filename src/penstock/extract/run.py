@@ -12,6 +12,7 @@ from penstock.config import in_scope
 from penstock.errors import PenstockError
 from penstock.extract.cursor.cursors import Cursors
 from penstock.extract.cursor.files import BoundaryFiles
+from penstock.extract.emptied import emptied_tables
 from penstock.extract.engine import Engine
 from penstock.extract.filling import Filling
 from penstock.extract.memory import copy_of_resources, forget_replaced, kept, restore_resources
@@ -24,6 +25,7 @@ from penstock.interfaces.current import current, during
 from penstock.interfaces.progress import Collector, Telling
 from penstock.package.extracted import Extracted
 from penstock.schema import Schema
+from penstock.schema.frozen import FrozenMap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from penstock.interfaces.landing import Sender
     from penstock.interfaces.source import Flow
     from penstock.package import FileStorage, Package
-    from penstock.schema import NamingConvention
+    from penstock.schema import NamingConvention, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +46,13 @@ class Extraction:
     info: ExtractReport
     extracted: Extracted
     state_changed: bool
+    empties: bool
+    """Whether a table that is there is left without a row."""
 
     @property
     def brings_something(self) -> bool:
-        """Whether there is anything to load: rows, or a state that is not what it was."""
-        return bool(self.info.rows) or self.state_changed
+        """Whether there is anything to load: rows, tables to empty, or a state that is not what it was."""
+        return bool(self.info.rows) or self.empties or self.state_changed
 
 
 def extract(flow: Flow, package: Package, **how: Any) -> Extraction:
@@ -61,11 +65,12 @@ class Extractor:
     """One reading of a flow, into one package or into several, one after the other.
 
     `state` is that of the pipeline, a copy that user code may change. `dispositions` are those that the
-    destination has; other ones are refused when their first row comes. With `commit_interval` a package takes
-    what comes in so many seconds. What cursors remember and the state has no room for goes to `boundaries`,
-    which stays when packages go. `elsewhere` runs resources with work items on executors, all of them into
-    the first package; without it they run here. With `send` a Spark session writes the files. Use as a
-    context manager: generators are closed at the end.
+    destination has, and `formats` those that a table must name one of; others are refused when their first
+    row comes. `known` are the tables of the schema before. With `commit_interval` a package takes what comes
+    in so many seconds. What cursors remember and the state has no room for goes to `boundaries`, which stays
+    when packages go. `elsewhere` runs resources with work items on executors, all of them into the first
+    package; without it they run here. With `send` a Spark session writes the files. Use as a context manager:
+    generators are closed at the end.
     """
 
     def __init__(  # noqa: PLR0913 - everything that a run decides about extraction
@@ -76,6 +81,8 @@ class Extractor:
         naming: NamingConvention,
         state: dict[str, Any],
         dispositions: frozenset[str] | None = None,
+        formats: frozenset[str] = frozenset(),
+        known: Mapping[str, Table] = FrozenMap[Any](),
         boundaries: FileStorage | None = None,
         elsewhere: Elsewhere | None = None,
         rotation: Rotation | None = None,
@@ -88,9 +95,15 @@ class Extractor:
         self._schema: Schema = flow.source.schema if flow.source is not None else Schema(schema_name)
         self._rotation, self._workload = rotation or Rotation(), workload or Workload()
         self._interval, self._collector = commit_interval, collector or Collector()
-        self._book = TableBook(naming, dispositions=dispositions, in_slices=commit_interval is not None)
+        self._book = TableBook(
+            naming,
+            dispositions=dispositions,
+            formats=formats,
+            known=known,
+            in_slices=commit_interval is not None,
+        )
         self._cursors = Cursors(state, source=schema_name)
-        self._boundaries, self._elsewhere = boundaries, elsewhere
+        self._known, self._boundaries, self._elsewhere = known, boundaries, elsewhere
         self._work = Split(here=flow)
         self._send = send
         self._engine: Engine | None = None
@@ -127,6 +140,9 @@ class Extractor:
             self._failed |= failures.keys()
             restore_resources(self._state, self._schema_name, failures, remembered)
         tables = (*filling.tables(), *landed.tables)
+        if not engine.is_paused:
+            brought = {name for name, rows in {**filling.rows, **landed.rows}.items() if rows}
+            tables += emptied_tables(self._flow.streams, self._known, with_rows=brought | self._failed)
         declared = self._book.without(self._failed, written={table.table for table in tables})
         extracted = Extracted(
             schema_name=self._schema_name,
@@ -146,7 +162,12 @@ class Extractor:
             failures=failures,
             metrics={node.name: node.metrics for node in nodes if node.metrics},
         )
-        return Extraction(info=info, extracted=extracted, state_changed=extracted.state != before)
+        return Extraction(
+            info=info,
+            extracted=extracted,
+            state_changed=extracted.state != before,
+            empties=any(table.empties and table.table in self._known for table in tables),
+        )
 
     @contextmanager
     def _moment(self) -> Iterator[None]:

@@ -9,9 +9,10 @@ from penstock.errors import UsageError
 from penstock.interfaces.declared import declared_tables
 from penstock.interfaces.items import TableNameMark
 from penstock.schema import COMPOUND_HINTS
+from penstock.schema.frozen import FrozenMap
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from penstock.interfaces.hints import TableHints
     from penstock.interfaces.items import Mark
@@ -31,18 +32,25 @@ class Route:
 
 
 class TableBook:
-    """The tables that the resources of one flow declare while they are read."""
+    """The tables that the resources of one flow declare while they are read.
+
+    `dispositions` are those that the destination has. Where it has `formats`, a table must name one of them,
+    unless it did so in a load before: `known` are the tables of the schema.
+    """
 
     def __init__(
         self,
         naming: NamingConvention,
         *,
         dispositions: frozenset[str] | None = None,
+        formats: frozenset[str] = frozenset(),
+        known: Mapping[str, Table] = FrozenMap[Any](),
         in_slices: bool = False,
     ) -> None:
         self.naming = naming
         self.tables: dict[str, Table] = {}
         self._dispositions, self._in_slices = dispositions, in_slices
+        self._formats, self._known = formats, known
         self._owners: dict[str, str] = {}
         self._speakers: dict[Stream, _Speaker] = {}
 
@@ -98,6 +106,7 @@ class TableBook:
                 hint="leave commit_interval out, or use append, or merge with delete-insert or upsert",
                 write_disposition=said,
             )
+        self._check_format(table)
         if self._dispositions is None or said is None or said in self._dispositions | {"skip"}:
             return
         raise UsageError(
@@ -105,6 +114,19 @@ class TableBook:
             hint=f"use one of: {', '.join(sorted(self._dispositions))}",
             write_disposition=said,
         )
+
+    def _check_format(self, table: Table) -> None:
+        if not self._formats or table.is_nested or table.write_disposition == "skip":
+            return
+        before = self._known.get(table.name)
+        said = table.extras.get("table_format") or (before and before.extras.get("table_format"))
+        if said not in self._formats:
+            what = f"in the format {said!r}" if said else "as plain files, without a table format"
+            raise UsageError(
+                f"table {table.name} is to be written {what}, which the destination cannot yet",
+                hint=f"say table_format= of the resource, or of run(): {' or '.join(sorted(self._formats))}",
+                table_format=said,
+            )
 
 
 def _completed(known: Table, other: Table) -> Table:

@@ -22,12 +22,13 @@ from penstock.interfaces.configuration import (
 )
 from penstock.interfaces.destination import Destination
 from penstock.interfaces.jobs import ParsedLoadJobFileName
-from penstock.interfaces.ledger import CommitRecord, Ledger, StateInfo, StorageSchemaInfo
+from penstock.interfaces.ledger import CommitRecord, CompleteLoad, Ledger, StateInfo, StorageSchemaInfo
 from penstock.interfaces.loadjob import AppliedJob, FollowupJob, LoadJob, LoadMark, NewLoadJob, TLoadJobState
 from penstock.interfaces.reference import DestinationReference, configured
 from penstock.interfaces.registry import destination_names, find_destination
 from penstock.interfaces.source import Flow, Limit, Step, Stream
 from penstock.interfaces.traits import (
+    TableCommit,
     WithLedger,
     WithPackageStorage,
     WithStagingDataset,
@@ -39,6 +40,7 @@ from penstock.interfaces.traits import (
 __all__ = [
     "AppliedJob",
     "CommitRecord",
+    "CompleteLoad",
     "Destination",
     "DestinationCapabilitiesContext",
     "DestinationClientConfiguration",
@@ -65,6 +67,7 @@ __all__ = [
     "TLoaderParallelismStrategy",
     "TLoaderReplaceStrategy",
     "TTableFormat",
+    "TableCommit",
     "WithLedger",
     "WithPackageStorage",
     "WithStagingDataset",

@@ -9,6 +9,7 @@ from penstock.errors import UsageError
 
 if TYPE_CHECKING:
     from penstock.schema import Schema
+    from penstock.schema.types import DataType
 
 
 @configspec
@@ -24,6 +25,15 @@ class DestinationClientConfiguration(BaseConfiguration):
 
     destination_name: Annotated[str | None, NotResolved()] = None
     """Which destination to load data to."""
+
+    @property
+    def alterable_types(self) -> frozenset[tuple[DataType, DataType]]:
+        """Pairs (from, to) of types that columns can be changed from and to, rows and all.
+
+        Where there are some, values that do not fit a column make it wider, instead of getting a column of
+        their own.
+        """
+        return frozenset()
 
     def fingerprint(self) -> str:
         """A short hash of what tells two places apart, such as the host; never of secrets."""

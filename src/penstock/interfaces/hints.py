@@ -61,6 +61,12 @@ class TableHints:
         return str(said["disposition"] if isinstance(said, Mapping) else said)
 
     @property
+    def merge_strategy(self) -> str | None:
+        """How rows are merged; None where nothing is said, or where each item says it."""
+        said = self.write_disposition
+        return said.get("strategy") if isinstance(said, Mapping) else None
+
+    @property
     def dynamic(self) -> tuple[str, ...]:
         """The hints that are functions of an item."""
         return tuple(

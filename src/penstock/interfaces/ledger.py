@@ -25,6 +25,13 @@ class CommitRecord:
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
+class CompleteLoad(NamedTuple):
+    """How a complete load is called."""
+
+    schema_name: str
+    load_id: str
+
+
 class StorageSchemaInfo(NamedTuple):
     """A row of `_dlt_version`; `schema` is the JSON text of the stored document."""
 
@@ -62,6 +69,12 @@ class Ledger(Protocol):
 
     def last_commit(self, pipeline_name: str) -> CommitRecord | None:
         """The newest complete load of a pipeline."""
+
+    def complete_loads(self) -> Sequence[CompleteLoad]:
+        """The names of all complete loads, oldest first. Asked for by every reader, so it must be quick."""
+
+    def find_schema(self, *, schema_name: str, version_hash: str) -> StorageSchemaInfo | None:
+        """One stored version of a schema."""
 
     def store_schema(self, row: StorageSchemaInfo) -> None:
         """Keep a schema version; keeping the same one twice changes nothing."""

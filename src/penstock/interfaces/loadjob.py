@@ -72,7 +72,11 @@ class LoadJob(ABC):
         """Why the job is `failed` or to be tried again, as text."""
 
     def applied(self) -> Sequence[AppliedJob]:
-        """What a completed job came to, for each table it changed; kept with the load."""
+        """What a completed job came to, for each table it changed; kept with the load.
+
+        A job that failed after it had changed a table says so with the version after: then the table is
+        brought back, if the destination can do that.
+        """
         return ()
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.interfaces.client import JobClientBase
     from penstock.interfaces.ledger import Ledger, StateInfo, StorageSchemaInfo
-    from penstock.interfaces.loadjob import AppliedJob
+    from penstock.interfaces.loadjob import AppliedJob, LoadMark
     from penstock.schema import TWriteDisposition
 
 
@@ -56,6 +58,17 @@ class WithPackageStorage(ABC):
         """Where the packages of a pipeline live."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableCommit:
+    """One commit to a table, and the load that made it; None where no load of penstock did."""
+
+    version: int
+    load_id: str | None = None
+    pipeline_name: str | None = None
+    undoes: str | None = None
+    """The load that this commit takes back."""
+
+
 class WithTableVersions(ABC):
     """Can be read back, and tells the versions of its tables apart.
 
@@ -74,9 +87,29 @@ class WithTableVersions(ABC):
     def read(self, table: str, version: int | None = None, *, spark: SparkSession) -> DataFrame:
         """A frame over a table in the given session: as it was at `version`, or as it is."""
 
+    def commits(self, table: str, *, most: int | None = None, spark: SparkSession) -> Sequence[TableCommit]:
+        """The commits to a table, newest first, at most so many; empty where nobody can tell.
+
+        Readers find the newest version in it that holds nothing of a load which is not complete. Without it
+        they read a table as it is.
+        """
+        return ()
+
+    def sql_name(self, table: str) -> str | None:
+        """How Spark SQL calls a table, quoted, in statements that change it; None where none can."""
+        return None
+
 
 class WithUndo(ABC):
     """Can take back what a job did to a table."""
+
+    @abstractmethod
+    def to_undo(self, table: str, mark: LoadMark) -> AppliedJob | None:
+        """What a load did to a table, as the table itself tells; None where there is nothing to take back.
+
+        It is asked where nobody else knows: a process may have died right after its commit. A table that
+        somebody has changed since is an error, as it is for `undo`.
+        """
 
     @abstractmethod
     def undo(self, applied: AppliedJob, load_id: str) -> None:

@@ -19,9 +19,10 @@ from penstock.load.plan import is_last_try, pause_before
 from penstock.load.worker import run_job
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable
 
     from penstock.errors import PenstockError
+    from penstock.interfaces import AppliedJob
     from penstock.load.plan import Chain
     from penstock.load.settings import LoaderConfiguration
     from penstock.load.work import Work
@@ -134,7 +135,11 @@ class Engine:
 
     def _fail(self, job: str, outcome: Outcome) -> None:
         if not self._rules.raise_on_failed_jobs:
-            self._work.fail(job, outcome.message)
+            what = self._tried_undo(job, outcome.applied) if outcome.applied else ""
+            if what is None:
+                self._work.leave(job)
+            else:
+                self._work.fail(job, f"{outcome.message} ({what})" if what else outcome.message)
             return
         self._work.retry(job, outcome.message, terminal=True)
         error = LoadClientJobFailed(load_id=self._work.load_id, job_id=job, failed_message=outcome.message)
@@ -175,24 +180,29 @@ class Engine:
 
     def _take_back(self, chain: Chain, job: str) -> None:
         """What cannot be taken back stays: it must not keep the pipeline from going on."""
-        try:
-            what = self._undone(job)
-        except Exception as error:
-            if not is_terminal(error):
-                failed = LoadClientJobRetry(
-                    load_id=self._work.load_id, job_id=job, retry_count=1, retry_message=told(error)
-                )
-                failed.__cause__ = error
-                self._halt_by(failed)
-                return
-            what = f"but its rows are in their table: {told(error)}"
-        self._work.take_back(job, _left_out(chain, what))
+        what = self._tried_undo(job, self._work.applied(job))
+        if what is not None:
+            self._work.take_back(job, _left_out(chain, what))
 
-    def _undone(self, job: str) -> str:
+    def _tried_undo(self, job: str, done: Iterable[AppliedJob]) -> str | None:
+        """Take back what a job has done; gives what came of it, or None where that stops the run for now."""
+        try:
+            return self._undone(done)
+        except Exception as error:
+            if is_terminal(error):
+                return f"but its rows are in their table: {told(error)}"
+            failed = LoadClientJobRetry(
+                load_id=self._work.load_id, job_id=job, retry_count=1, retry_message=told(error)
+            )
+            failed.__cause__ = error
+            self._halt_by(failed)
+            return None
+
+    def _undone(self, done: Iterable[AppliedJob]) -> str:
         with self._opener.client() as client:
             if not isinstance(client, WithUndo):
                 return "but its rows are in their table: the destination cannot undo"
-            for applied in self._work.applied(job):
+            for applied in done:
                 client.undo(applied, self._work.load_id)
         return "and its rows were taken back"
 

@@ -101,7 +101,12 @@ def _outcome(job: LoadJob, stop: threading.Event, poll_pause: float) -> Outcome:
     state = _ended(job, stop, poll_pause)
     if state == "completed":
         return _afterwards(job)
-    return Outcome(state=state, message=redact(job.exception()) if state != "running" else "")
+    if state == "running":
+        return Outcome(state=state)
+    # A job that failed may have changed some tables: those of which it knows the version after.
+    done = job.applied() if state == "failed" else ()
+    applied = tuple(table for table in done if table.version_after is not None)
+    return Outcome(state=state, message=redact(job.exception()), applied=applied)
 
 
 def _afterwards(job: LoadJob) -> Outcome:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 from penstock.normalize.known import with_root
 from penstock.normalize.refusals import refused_nested
 from penstock.normalize.stored import RAW, Dataset, Leaf, Object
-from penstock.package.projection import digest, elements_of, is_refused
 from penstock.package.quarantine import COLUMNS, TABLE, UNREADABLE
 from penstock.package.sql import literal
+from penstock.package.unfold import digest, elements_of, is_refused
 from penstock.schema import decide
 from penstock.schema.evidence import Evidence
 

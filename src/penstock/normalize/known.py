@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from penstock.package.extracted import Extracted, ExtractedTable
     from penstock.schema import NamingConvention, StoredSchema
     from penstock.schema.contract import ContractSettings
+    from penstock.schema.types import DataType
 
 MOST_NESTING: Final = 16
 """Objects and lists in one another beyond this are kept as JSON.
@@ -22,9 +23,25 @@ Spark looks for what expressions have in common in a time that doubles with each
 """
 
 
-def terms_of(naming: NamingConvention, contract: Mapping[str, Any] | str | None = None) -> Terms:
-    """The terms on which rows are taken in; `contract` is that of the run."""
-    return Terms(naming=naming, contract=cast("ContractSettings | None", contract), max_nesting=MOST_NESTING)
+def terms_of(
+    naming: NamingConvention,
+    contract: Mapping[str, Any] | str | None = None,
+    *,
+    merge_strategy: str | None = None,
+    can_alter: frozenset[tuple[DataType, DataType]] = frozenset(),
+) -> Terms:
+    """The terms on which rows are taken in; `contract` is that of the run.
+
+    Where the destination `can_alter` types, columns become wider.
+    """
+    return Terms(
+        naming=naming,
+        contract=cast("ContractSettings | None", contract),
+        max_nesting=MOST_NESTING,
+        merge_strategy=merge_strategy,
+        type_evolution="widen" if can_alter else "variant",
+        can_alter=can_alter,
+    )
 
 
 def with_declared(stored: StoredSchema, extracted: Extracted) -> StoredSchema:
@@ -35,6 +52,12 @@ def with_declared(stored: StoredSchema, extracted: Extracted) -> StoredSchema:
         known = stored.tables.get(name)
         changed[name] = known.with_hints_of(declared) if known else declared
     return stored.with_tables(changed.values()) if changed else stored
+
+
+def is_seen(stored: StoredSchema, name: str) -> bool:
+    """Whether there is such a table, with rows or without."""
+    known = stored.tables.get(name)
+    return known is not None and known.has_seen_data
 
 
 def with_root(

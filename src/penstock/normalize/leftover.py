@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from penstock.package.conversions import converted
 from penstock.package.picking import picked
-from penstock.package.projection import elements_at
+from penstock.package.unfold import elements_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -26,7 +26,6 @@ from penstock.schema.defaults import (
 from penstock.schema.layout import canonical
 from penstock.schema.path import EACH, split_row
 from penstock.schema.rootkeys import propagated
-from penstock.schema.rowids import row_id_of
 from penstock.schema.sparktypes import NESTED_TYPE
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ def plan_tables(decision: Decision, dataset: Dataset, *, is_partial: bool = Fals
     """A plan for each table that gets rows, parents before children."""
     planner = Planner(decision, dataset)
     tables = decision.schema.tables
-    is_hashed = () in decision.tables and row_id_of(tables[decision.tables[()]]) != "place"
+    is_hashed = decision.row_id != "place"
     return [
         TablePlan(
             table=tables[name],

@@ -39,12 +39,18 @@ class Reading:
 
 
 def readings_of(tables: Iterable[ExtractedTable]) -> dict[str, list[Reading]]:
-    """What is to be read for each table, in the order in which it came, without folders that have no rows."""
+    """What is to be read for each table, in the order in which it came, without folders that have no rows.
+
+    A table that is to be left without a row has a reading without a folder.
+    """
     found: dict[str, list[Reading]] = {}
+    emptied: dict[str, Reading] = {}
     for table in tables:
         if table.rows:
             _place(found.setdefault(table.table, []), table)
-    return found
+        elif table.empties:
+            emptied[table.table] = Reading(table=table, folders=(), columns=None, rows=0)
+    return found | {name: [one] for name, one in emptied.items() if name not in found}
 
 
 def _place(readings: list[Reading], table: ExtractedTable) -> None:

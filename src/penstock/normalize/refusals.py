@@ -11,8 +11,8 @@ from penstock.normalize.leftover import count_unfit
 from penstock.normalize.plan import Planner
 from penstock.normalize.stored import Leaf, keyed_type
 from penstock.package.picking import is_present, picked
-from penstock.package.projection import is_refused
 from penstock.package.sql import literal
+from penstock.package.unfold import is_refused
 from penstock.schema.layout import canonical
 from penstock.schema.path import path_text, split_row
 

@@ -11,7 +11,6 @@ from penstock.package.sql import literal
 from penstock.schema import plain_name
 from penstock.schema.defaults import SYSTEM_PREFIX
 from penstock.schema.path import EACH
-from penstock.schema.rowids import row_id_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -45,15 +44,13 @@ class Hashing:
 
 def hashing_of(decision: Decision, naming: NamingConvention) -> Hashing | None:
     """How the root rows of a decision get their ids; None where it is by their place."""
-    if () not in decision.tables:
-        return None
-    table = decision.schema.tables[decision.tables[()]]
-    match row_id_of(table):
+    match decision.row_id:
         case "place":
             return None
         case "row_hash":
             return Hashing()
         case "key_hash":
+            table = decision.schema.tables[decision.tables[()]]
             named: dict[str, list[tuple[str, ...]]] = {one: [] for one in table.columns_with("primary_key")}
             for path, column in _named(decision, naming):
                 if column in named:

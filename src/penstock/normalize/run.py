@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,45 +16,44 @@ from penstock.interfaces.columns import NO_COLUMN
 from penstock.normalize.aside import quarantined, rows_aside
 from penstock.normalize.heads import number_of, read_head
 from penstock.normalize.jobs import Part, add_jobs, normalized_document, written_bytes
-from penstock.normalize.known import terms_of, with_declared, with_root
+from penstock.normalize.known import is_seen, terms_of, with_declared, with_root
 from penstock.normalize.learn import learn
 from penstock.normalize.leftover import has_unfit
-from penstock.normalize.plan import doubts, keeps_whole, plan_tables, strict_fractions
+from penstock.normalize.plan import doubts, keeps_whole, strict_fractions
 from penstock.normalize.readings import Reading, readings_of
 from penstock.normalize.refusals import KEYLESS, counts_of, left_out, refused_nested
 from penstock.normalize.report import (
     NormalizeInfo,
     Reject,
     joined_reports,
-    keyless_reject,
     rejects_of,
-    root_report,
 )
 from penstock.normalize.rowids import Hashing, hashing_of, typed_content
 from penstock.normalize.settings import NormalizeConfiguration
-from penstock.normalize.sizes import list_sizes, nested_counts
+from penstock.normalize.shaped import Outcome, Shaped, part_of
+from penstock.normalize.sizes import list_sizes
 from penstock.normalize.steps import fit_rows, identify_rows, parse_rows, stamp_rows
 from penstock.normalize.stopwatch import Stopwatch
-from penstock.normalize.stored import dataset_of
+from penstock.normalize.stored import Dataset, Object, dataset_of
 from penstock.normalize.typed import typed_files, with_digits, with_kept
 from penstock.normalize.verify import Check, is_odd
 from penstock.package import DataFolder, Package, TableEntry
 from penstock.package.extracted import Extracted
-from penstock.schema import decide
+from penstock.schema import Evidence, decide
 from penstock.schema.frozen import thaw
 from penstock.spark.folders import folder_facts, folder_of
 from penstock.spark.observe import observed
 from penstock.spark.paths import spark_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.normalize.learn import Form, Learned
-    from penstock.normalize.stored import Dataset
     from penstock.schema import Decision, NamingConvention, Path, Schema, StoredSchema
     from penstock.schema.terms import Terms
+    from penstock.schema.types import DataType
 
 _MOST_ROUNDS: Final = 8
 # Rows that surprised are looked at by the driver; there may be any number of them.
@@ -91,30 +90,6 @@ class _Work:
         return spark_path(f"{self.package.path}/{folder}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Shaped:
-    """Rows in their final place: a folder with a nested dataset, and how many it does not stand for."""
-
-    folder: str
-    dataset: Dataset
-    rows: int
-    odd: int
-    refused: int = 0
-    """Root rows that are left out, because the contract refuses them or because they have no key."""
-    keyless: int = 0
-    sizes: Mapping[Path, int] = field(default_factory=dict)
-    """How many elements the lists have that stand in no other list."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Outcome:
-    """What rows came to: a part of the root table, and the schema after it."""
-
-    root: str
-    part: Part
-    schema: StoredSchema
-
-
 def normalize(
     package: Package,
     schema: Schema,
@@ -123,8 +98,13 @@ def normalize(
     naming: NamingConvention,
     table_extras: Mapping[str, Any],
     settings: NormalizeConfiguration | None = None,
+    merge_strategy: str | None = None,
+    can_alter: frozenset[tuple[DataType, DataType]] = frozenset(),
 ) -> Normalized:
     """Give every extracted table its final shape, and its nested tables.
+
+    `merge_strategy` is what the destination does where a table is merged and does not say how; `can_alter`
+    has the types that it changes into one another.
 
     Safe to run again: each attempt writes to a folder of its own.
     """
@@ -135,7 +115,7 @@ def normalize(
     work = _Work(
         package=package,
         spark=spark,
-        terms=terms_of(naming, extracted.contract),
+        terms=terms_of(naming, extracted.contract, merge_strategy=merge_strategy, can_alter=can_alter),
         naming=naming,
         table_extras=table_extras,
         folders=folders,
@@ -148,8 +128,10 @@ def normalize(
         # Each reading sees what the ones before it made of the table, as if they were loads.
         for reading in readings:
             name = naming.normalize_tables_path(reading.table.table)
+            if not reading.folders and not is_seen(stored, name):
+                continue
             stored = with_root(stored, name, reading.table, table_extras)
-            read = _read_typed if reading.columns is not None else _read_rows
+            read = _reader(reading)
             for outcome in list(read(work, reading, name, stored)):
                 roots.setdefault(outcome.root, []).append(outcome.part)
                 stored = outcome.schema
@@ -173,13 +155,28 @@ def normalize(
     return Normalized(tables=tuple(entries), folders=tuple(described.values()), schema=after, info=info)
 
 
-def _read_rows(work: _Work, reading: Reading, table: str, stored: StoredSchema) -> Iterator[_Outcome]:
+def _reader(reading: Reading) -> Callable[[_Work, Reading, str, StoredSchema], Iterator[Outcome]]:
+    if not reading.folders:
+        return _read_nothing
+    return _read_rows if reading.columns is None else _read_typed
+
+
+def _read_nothing(work: _Work, reading: Reading, table: str, stored: StoredSchema) -> Iterator[Outcome]:
+    """A table that is left without a row has a dataset like any other: whoever loads it need not know."""
+    del reading
+    decision = decide(stored, table, [Evidence(path=(), type="object")], work.terms).check()
+    dataset = Dataset(Object(fields={}))
+    shaped = _written(work, work.spark.createDataFrame([], dataset.columns), dataset)
+    yield Outcome(root=table, part=part_of(decision, shaped, stored, table), schema=decision.schema)
+
+
+def _read_rows(work: _Work, reading: Reading, table: str, stored: StoredSchema) -> Iterator[Outcome]:
     """Shape rows of JSON by what their first ones are like; rows that are not like that in another round."""
     with work.clock("learn"):
         head = read_head(work.package.store, reading.folders, rows=reading.rows)
     learned, is_all = head.learned, head.is_all
     texts = stamp_rows(_texts(work, reading), load_id=work.package.load_id)
-    shaped: list[_Shaped] = []
+    shaped: list[Shaped] = []
     decision = decide(stored, table, learned.evidence, work.terms).check()
     for number in range(_MOST_ROUNDS):
         rows = identify_rows(texts, hashing_of(decision, work.naming))
@@ -203,10 +200,10 @@ def _read_rows(work: _Work, reading: Reading, table: str, stored: StoredSchema) 
         if decision.refusals and not is_exact:
             rejects = _counted_rejects(work, one, decision)
         left = one.odd if one is shaped[-1] else 0
-        part = _part(decision, one, stored, table)
+        part = part_of(decision, one, stored, table)
         rejects = (*part.report.rejects, *rejects)
         report = replace(part.report, rows_in=one.rows - one.odd + left, rejects=rejects, put_aside=left)
-        yield _Outcome(root=table, part=replace(part, report=report), schema=decision.schema)
+        yield Outcome(root=table, part=replace(part, report=report), schema=decision.schema)
     yield from _put_aside(work, shaped, reading, decision)
 
 
@@ -220,7 +217,7 @@ def _look_at(rest: DataFrame, reading: Reading, *, most: int) -> list[Learned]:
     ]
 
 
-def _counted_rejects(work: _Work, shaped: _Shaped, decision: Decision) -> tuple[Reject, ...]:
+def _counted_rejects(work: _Work, shaped: Shaped, decision: Decision) -> tuple[Reject, ...]:
     """What was refused, counted by Spark: there is a job for it only where a contract refuses anything."""
     found = counts_of(decision, shaped.dataset)
     if not found:
@@ -233,18 +230,7 @@ def _counted_rejects(work: _Work, shaped: _Shaped, decision: Decision) -> tuple[
     return rejects_of(replace(decision, refusals=tuple(one for one in counted if one.count)))
 
 
-def _part(decision: Decision, shaped: _Shaped, stored: StoredSchema, table: str) -> Part:
-    plans = plan_tables(decision, shaped.dataset, is_partial=shaped.odd + shaped.refused > 0)
-    is_counted = all(one.mode == "discard_value" for one in decision.refusals)
-    rows = shaped.rows - shaped.odd - shaped.refused if is_counted else None
-    nested = nested_counts(plans, decision.tables, shaped.sizes)
-    report = root_report(table, plans, stored, rows_in=shaped.rows, rows_out=rows, nested=nested)
-    if shaped.keyless:
-        report = replace(report, rejects=(keyless_reject(table, shaped.keyless),))
-    return Part(folder=shaped.folder, plans=plans, dataset=shaped.dataset, report=report)
-
-
-def _read_typed(work: _Work, reading: Reading, table: str, stored: StoredSchema) -> Iterator[_Outcome]:
+def _read_typed(work: _Work, reading: Reading, table: str, stored: StoredSchema) -> Iterator[Outcome]:
     """Shape rows whose types are known before anybody looks at them."""
     columns = reading.columns or {}
     keep = stored.tables[table].extras.get("x-nested") == "keep"
@@ -269,14 +255,14 @@ def _read_typed(work: _Work, reading: Reading, table: str, stored: StoredSchema)
         stamped = identify_rows(stamped.withColumn("text", F.expr(content)), Hashing())
     shaped = _written(work, stamped.select("id", "raw", "row"), whole.dataset)
     _check_count(reading, shaped)
-    part = _part(decision, shaped, stored, table)
+    part = part_of(decision, shaped, stored, table)
     rejects = _counted_rejects(work, shaped, decision) if decision.refusals else ()
     report = replace(part.report, rejects=(*part.report.rejects, *rejects))
-    yield _Outcome(root=table, part=replace(part, report=report), schema=decision.schema)
+    yield Outcome(root=table, part=replace(part, report=report), schema=decision.schema)
     yield from _put_aside(work, [shaped], reading, decision)
 
 
-def _shape(work: _Work, texts: DataFrame, decision: Decision, learned: Learned, *, is_all: bool) -> _Shaped:
+def _shape(work: _Work, texts: DataFrame, decision: Decision, learned: Learned, *, is_all: bool) -> Shaped:
     """Write a nested dataset in one job, and find in it the rows that it does not stand for."""
 
     def is_whole(path: Path, form: Form) -> bool:
@@ -304,7 +290,7 @@ def _shape(work: _Work, texts: DataFrame, decision: Decision, learned: Learned, 
     return _written(work, rows, dataset)
 
 
-def _written(work: _Work, rows: DataFrame, dataset: Dataset, *, step: str = "shape") -> _Shaped:
+def _written(work: _Work, rows: DataFrame, dataset: Dataset, *, step: str = "shape") -> Shaped:
     """Write a nested dataset, and count what is in it."""
     folder = next(work.folders)
     lists = dict(enumerate(list_sizes(dataset).items()))
@@ -324,7 +310,7 @@ def _written(work: _Work, rows: DataFrame, dataset: Dataset, *, step: str = "sha
             again = work.spark.read.schema(dataset.columns).parquet(work.address(folder))
             every = {"rows": F.count(F.lit(1)), **sums}
             found = again.agg(*(column.alias(name) for name, column in every.items())).collect()[0].asDict()
-    return _Shaped(
+    return Shaped(
         folder=folder,
         dataset=dataset,
         rows=found["rows"],
@@ -335,9 +321,7 @@ def _written(work: _Work, rows: DataFrame, dataset: Dataset, *, step: str = "sha
     )
 
 
-def _put_aside(
-    work: _Work, shaped: list[_Shaped], reading: Reading, decision: Decision
-) -> Iterator[_Outcome]:
+def _put_aside(work: _Work, shaped: list[Shaped], reading: Reading, decision: Decision) -> Iterator[Outcome]:
     """Write rows that are refused, or that nothing could be made of, to the table of rows put aside."""
     after = decision.schema
     for one in shaped if work.quarantine else ():
@@ -349,12 +333,12 @@ def _put_aside(
         rows = rows_aside(nested, aside, decision, one.dataset, with_odd=with_odd)
         there = _written(work, rows, aside.dataset, step="put aside")
         if there.rows:
-            part = _part(aside.decision, there, after, aside.table)
+            part = part_of(aside.decision, there, after, aside.table)
             after = aside.decision.schema
-            yield _Outcome(root=aside.table, part=part, schema=after)
+            yield Outcome(root=aside.table, part=part, schema=after)
 
 
-def _check_count(reading: Reading, shaped: _Shaped) -> None:
+def _check_count(reading: Reading, shaped: Shaped) -> None:
     if shaped.rows != reading.rows:
         raise InternalError(
             f"{reading.rows} rows of {reading.table.table} went in and {shaped.rows} came out",

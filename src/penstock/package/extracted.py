@@ -40,6 +40,11 @@ class ExtractedTable:
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", freeze(self.columns))
 
+    @property
+    def empties(self) -> bool:
+        """Whether it takes the place of all rows of its table and brings none."""
+        return not self.rows and self.write_disposition == "replace"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data; what is not known is left out."""
         said = {each.name: thaw(getattr(self, each.name)) for each in fields(self)}

@@ -15,7 +15,9 @@ from penstock.package.layout import SEALED
 from penstock.package.projection import Projection
 from penstock.package.record import fitting, record
 from penstock.package.shake import nested_hashes
+from penstock.package.sql import quoted
 from penstock.package.storage import FileStorage
+from penstock.package.unfold import selects
 from penstock.spark.paths import spark_path
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _PARTS = 2
+_POSITION = "named_struct('part', {}, 'file', `_metadata`.`file_name`, 'row', `_metadata`.`row_index`)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,17 +89,25 @@ class JobFile:
         """All folders with rows of the table."""
         return (JobPart(data=self.data, columns=self.columns, projection=self.projection), *self.more)
 
-    def frame(self, spark: SparkSession) -> DataFrame:
-        """The table as a lazy frame in the given session; columns that a folder lacks are null there."""
-        frames = [self._frame(part, spark) for part in self.parts]
+    def frame(self, spark: SparkSession, *, position: str | None = None) -> DataFrame:
+        """The table as a lazy frame in the given session; columns that a folder lacks are null there.
+
+        With `position` there is a column of that name more: where the root row stands that a row comes from.
+        It orders rows as they stand in the package, it is the same each time, and it tells rows apart that
+        have the same id.
+        """
+        frames = [self._frame(number, part, spark, position) for number, part in enumerate(self.parts)]
         return reduce(lambda all_, one: all_.unionByName(one, allowMissingColumns=True), frames)
 
-    def _frame(self, part: JobPart, spark: SparkSession) -> DataFrame:
+    def _frame(self, number: int, part: JobPart, spark: SparkSession, position: str | None) -> DataFrame:
         address = spark_path(f"{self.package_path}/{part.data.path}")
         frame = spark.read.schema(part.columns).format(self.data_format).load(address)
-        for step in part.projection.selects(load_id=self.load_id):
+        carried = [quoted(position)] if position else []
+        if position:
+            frame = frame.selectExpr("*", f"{_POSITION.format(number)} AS {quoted(position)}")
+        for step in selects(part.projection, load_id=self.load_id):
             rows = frame.where(step.where) if step.where else frame
-            frame = rows.selectExpr(*step.columns)
+            frame = rows.selectExpr(*step.columns, *carried)
         unfinished = part.projection.unfinished
         if unfinished:
             tables = [level.table for level in part.projection.levels]

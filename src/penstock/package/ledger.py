@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from penstock.interfaces.ledger import CommitRecord, StateInfo, StorageSchemaInfo
+from penstock.interfaces.ledger import CommitRecord, CompleteLoad, StateInfo, StorageSchemaInfo
 from penstock.package.storage import FileStorage, as_json
 
 if TYPE_CHECKING:
@@ -50,6 +50,17 @@ class FileLedger:
                 return _commit_record(document)
         return None
 
+    def complete_loads(self) -> Sequence[CompleteLoad]:
+        """The names of all complete loads, oldest first: they are in the names of the files."""
+        found = (CompleteLoad(*name.removesuffix(".jsonl").rsplit("__", 1)) for name in self._names(LOADS))
+        return sorted(found, key=lambda load: load.load_id)
+
+    def find_schema(self, *, schema_name: str, version_hash: str) -> StorageSchemaInfo | None:
+        """One stored version of a schema."""
+        end = f"__{_hex(version_hash)}.jsonl"
+        names = [name for name in self._names(VERSIONS, schema_name) if name.endswith(end)]
+        return self._schema(names[0]) if names else None
+
     def store_schema(self, row: StorageSchemaInfo) -> None:
         """Keep a schema version; keeping the same one twice changes nothing."""
         digest = _hex(row.version_hash)
@@ -76,12 +87,7 @@ class FileLedger:
         names = self._names(VERSIONS, schema_name)
         if not names:
             return None
-        newest = max(names, key=lambda name: float(name.split("__")[-2]))
-        document = self._store.read_json(f"{VERSIONS}/{newest}") or {}
-        moment = datetime.fromisoformat(document["inserted_at"])
-        return StorageSchemaInfo(
-            **{**{key: document[key] for key in StorageSchemaInfo._fields}, "inserted_at": moment}
-        )
+        return self._schema(max(names, key=lambda name: float(name.split("__")[-2])))
 
     def last_state(self, pipeline_name: str) -> StateInfo | None:
         """The newest state of a pipeline that belongs to a complete load."""
@@ -99,6 +105,13 @@ class FileLedger:
         """All rows of a system table, oldest first."""
         contents = (self._store.read(f"{table}/{name}") for name in self._names(table))
         return [json.loads(line) for content in contents if content for line in content.splitlines()]
+
+    def _schema(self, name: str) -> StorageSchemaInfo:
+        document = self._store.read_json(f"{VERSIONS}/{name}") or {}
+        moment = datetime.fromisoformat(document["inserted_at"])
+        return StorageSchemaInfo(
+            **{**{key: document[key] for key in StorageSchemaInfo._fields}, "inserted_at": moment}
+        )
 
     def _names(self, table: str, owner: str | None = None) -> list[str]:
         names = [name for name in self._store.names(table) if name.endswith(".jsonl")]

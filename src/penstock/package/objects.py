@@ -61,11 +61,19 @@ class ObjectFiles:
         try:
             with answering(path):
                 self._create(path, content)
-        except OSError:
-            if not self.exists(path):
+        except OSError as error:
+            if not self._appears(path, is_taken=isinstance(error, FileExistsError)):
                 raise
             return self.read(path) == content
         return True
+
+    def _appears(self, path: str, *, is_taken: bool) -> bool:
+        """Whether an object is seen. Some stores say that a name is taken a moment before they show it."""
+        for pause in _PAUSES if is_taken else ():
+            if self.exists(path):
+                return True
+            time.sleep(pause)
+        return self.exists(path)
 
     def _create(self, path: str, content: bytes) -> None:
         """S3 answers 409 when two conditional puts meet in flight: neither is decided, so ask again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import uuid4
 
 from penstock.errors import InternalError, LoadIsDecided, LoadPackageAborted, PackageDamaged
@@ -14,8 +14,12 @@ from penstock.package.slots import MOST_SLOTS, Decision, Outcome, Slots
 from penstock.package.storage import FileStorage
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from penstock.package.manifest import Manifest
     from penstock.package.package import Package
+
+_UNSEALED: Final[tuple[TLoadPackageStatus, ...]] = ("new", "extracted", "normalized")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,17 +94,31 @@ class Packages:
         if standing.decision == "abort":
             raise LoadPackageAborted(load_id=manifest.load_id, sequence=manifest.sequence, by=standing.by)
 
-    def abort(self, manifest: Manifest) -> None:
-        """Decide that a sealed load will never count. Its slot stays used, its package is kept."""
-        standing = self._settle(manifest, "abort")
+    def abort(self, manifest: Manifest, facts: Mapping[str, Any] | None = None) -> Outcome:
+        """Decide that a sealed load will never count. Its slot stays used, its package is kept.
+
+        With `facts` there is something to be done before the package is finished, and they say what: then
+        `to_take_back` gives it until `finish` is called.
+        """
+        standing = self._settle(manifest, "abort", facts)
         if standing.decision == "commit":
             raise LoadIsDecided(load_id=manifest.load_id, sequence=manifest.sequence)
-        self.finish(manifest.load_id, "aborted")
+        if not standing.facts:
+            self.finish(manifest.load_id, "aborted")
+        return standing
 
     def to_roll_forward(self) -> Manifest | None:
         """The sealed load that is not finished, or None. What a crash left half done is done here first."""
         manifest = self.last_sealed()
-        return manifest if manifest is not None and self._is_open(manifest) else None
+        return manifest if manifest is not None and self._state(manifest) == "open" else None
+
+    def to_take_back(self) -> tuple[Manifest, Outcome] | None:
+        """The load that was aborted with facts and is not finished, or None."""
+        manifest = self.last_sealed()
+        if manifest is None or self._state(manifest) != "aborted":
+            return None
+        outcome = self.slots.outcome(manifest.sequence)
+        return None if outcome is None else (manifest, outcome)
 
     def finish(
         self, load_id: str, status: TLoadPackageStatus = "loaded", retention: Retention | None = None
@@ -138,6 +156,18 @@ class Packages:
         self.abort(manifest)
         return "aborted"
 
+    def unsealed(self) -> list[Package]:
+        """Packages that wait and have no slot, oldest first."""
+        last = self.last_sealed()
+        found = [package for status in _UNSEALED for package in self.with_status(status)]
+        others = [package for package in found if last is None or package.load_id != last.load_id]
+        return sorted(others, key=lambda package: package.load_id)
+
+    def drop_unsealed(self) -> None:
+        """Delete packages without a slot, the newest first: each goes on from the one before it."""
+        for package in reversed(self.unsealed()):
+            self.drop(package.load_id)
+
     def sealed(self, load_id: str) -> Manifest | None:
         """The manifest of a package, or None when it has no slot."""
         mark = self.package(load_id).mark()
@@ -162,32 +192,45 @@ class Packages:
         if last >= manifest.sequence:
             return last == manifest.sequence  # what stands there decides
         before = self.slots.read(last) if last else None
-        if before is not None and self._is_open(before):
+        if before is not None and self._state(before) != "ended":
             return False
         mark = self.package(manifest.load_id).mark()
         return mark is None or mark.sequence == manifest.sequence
 
-    def _is_open(self, manifest: Manifest) -> bool:
-        """Whether a sealed load is still to be rolled forward. Steps that a crash left out are done first."""
+    def _state(self, manifest: Manifest) -> Literal["open", "aborted", "ended"]:
+        """What a sealed load waits for: to be rolled forward, taken back, or nothing.
+
+        Steps that a crash left out are done first.
+        """
         package = self.package(manifest.load_id)
         outcome = self.slots.outcome(manifest.sequence)
         if not package.exists():
             # Its rows were given up by hand: nobody may find them counted later.
             self._settle(manifest, "abort")
-            return False
+            return "ended"
         if package.mark() is None:
             package.mark_sealed(manifest.mark)
         if package.completion() is not None:
-            return False
-        if outcome is not None and outcome.decision == "abort":
-            self.finish(manifest.load_id, "aborted")
-            return False
-        return True
+            return "ended"
+        if outcome is None or outcome.decision == "commit":
+            return "open"
+        if outcome.facts:
+            return "aborted"
+        self.finish(manifest.load_id, "aborted")
+        return "ended"
 
-    def _settle(self, manifest: Manifest, decision: Decision) -> Outcome:
+    def _settle(
+        self, manifest: Manifest, decision: Decision, facts: Mapping[str, Any] | None = None
+    ) -> Outcome:
         # Who decides is part of the record: two deciders never write the same bytes.
         return self.slots.settle(
-            Outcome(sequence=manifest.sequence, load_id=manifest.load_id, decision=decision, by=uuid4().hex)
+            Outcome(
+                sequence=manifest.sequence,
+                load_id=manifest.load_id,
+                decision=decision,
+                by=uuid4().hex,
+                facts=dict(facts or {}),
+            )
         )
 
     def _storage(self, status: TLoadPackageStatus) -> PackageStorage:

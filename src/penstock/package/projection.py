@@ -1,8 +1,9 @@
-"""A table as a projection of a nested dataset: plain data, compiled to SQL text.
+"""A table as a projection of a nested dataset: plain data.
 
 The nested dataset of a root table has the columns `id`, the row's id, `row`, the struct of its values as they
 were seen, and `raw`, the text of rows that this part of the dataset does not stand for. A table is reached by
-stepping into lists. Because the projection is data, it can be stored in a job file and read by anybody.
+stepping into lists. Because the projection is data, it can be stored in a job file and read by anybody;
+`unfold` makes SQL of it.
 """
 
 from __future__ import annotations
@@ -10,19 +11,15 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.package.conversions import converted
-from penstock.package.picking import Picked, Stored, picked
-from penstock.package.shake import BREAK
-from penstock.package.sql import inside_variant, literal, quoted
+from penstock.package.sql import inside_variant, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
+    from penstock.package.picking import Picked, Stored
     from penstock.schema import DataType
 
-_WITH_NULLS: Final = "map('ignoreNullFields', 'false')"
 _EMPTY: Final = ((), None, False)
-_ID, _PARENT, _INDEX, _ROW, _RAW = "`id`", "`parent`", "`idx`", "`row`", "`raw`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,10 +122,6 @@ class Projection:
         own = ("_dlt_id",) if self.is_root else ("_dlt_parent_id", "_dlt_id")
         return (*(name for name, _ in self.inherited if name in passed), *own)
 
-    def selects(self, *, load_id: str) -> list[Select]:
-        """The steps to apply one after another to the nested dataset."""
-        return list(_steps(self, load_id))
-
     def to_dict(self) -> dict[str, Any]:
         """Plain data for the job file."""
         return {key: _without_empty(one) for key, one in asdict(self).items() if one not in _EMPTY}
@@ -145,139 +138,6 @@ class Projection:
             is_hashed=bool(document.get("is_hashed", False)),
             order=tuple(document.get("order", ())),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Select:
-    """One step: a filter, then a select list."""
-
-    columns: tuple[str, ...]
-    where: str | None = None
-
-
-def digest(text: str) -> str:
-    """SQL for an id of 80 bits over a text expression, in the 14 characters of dlt's ids."""
-    return f"left(base64(substring(unhex(sha2({text}, 256)), 1, 10)), 14)"
-
-
-def _steps(projection: Projection, load_id: str) -> Iterable[Select]:
-    carried: list[str] = []
-    is_left_out = f"{_RAW} IS NULL" if projection.is_partial else None
-    for number, level in enumerate(projection.levels):
-        below = projection.levels[number + 1 :]
-        if number:
-            yield Select(
-                (f"{_ID} AS {_PARENT}", f"posexplode({elements_of(level)}) AS ({_INDEX}, {_ROW})", *carried)
-            )
-            made = _unfinished_id(number) if projection.is_hashed else _child_id(level.table)
-            row_id = _with_own_id(level, made)
-            yield Select((_PARENT, _INDEX, f"{row_id} AS {_ID}", _ROW, *carried))
-        elif level.own_id is not None:
-            yield Select((f"{_with_own_id(level, _ID)} AS {_ID}", _ROW), is_left_out)
-            is_left_out = None
-        where = _and([is_left_out, *(f"NOT {is_refused(one)}" for one in level.refused)])
-        is_left_out = None
-        if below:
-            passed = [f"{_column(one)} AS {quoted(one.name)}" for one in level.passed]
-            passed += [f"{_ID} AS {quoted(name)}" for name in level.passes_id]
-            if where or passed:
-                kept = [name for name in carried if name not in {quoted(n) for n in _names(level)}]
-                yield Select((_ID, _ROW, *kept, *passed), where)
-                carried = [*kept, *(quoted(name) for name in _names(level))]
-        else:
-            yield from _last(projection, where, load_id, carried)
-
-
-def _names(level: Level) -> tuple[str, ...]:
-    return (*(one.name for one in level.passed), *level.passes_id)
-
-
-def _last(
-    projection: Projection, where: str | None, load_id: str, carried: Sequence[str]
-) -> Iterable[Select]:
-    """Values that take work are picked in a step of their own, so that they are picked once."""
-    picks: dict[tuple[str, Stored, Picked], str] = {}
-    for column in projection.columns:
-        for value in column.values:
-            if not _is_simple(value):
-                picks.setdefault((value.source, value.stored, value.kind), f"`v{len(picks)}`")
-    if picks:
-        found = [f"{picked(*what)} AS {name}" for what, name in picks.items()]
-        above = [_PARENT, _INDEX] if len(projection.levels) > 1 else []
-        yield Select((_ID, *above, _ROW, *carried, *found), where)
-        where = None
-    columns = {one.name: _column(one, picks) for one in projection.columns}
-    columns |= {name: f"CAST({quoted(name)} AS {kind})" for name, kind in projection.inherited}
-    if projection.is_root:
-        columns["_dlt_load_id"] = literal(load_id)
-    else:
-        columns |= {"_dlt_parent_id": _PARENT, "_dlt_list_idx": f"CAST({_INDEX} AS BIGINT)"}
-    columns["_dlt_id"] = _ID
-    names = [*(name for name in projection.order if name in columns), *columns]
-    yield Select(tuple(f"{columns[name]} AS {quoted(name)}" for name in dict.fromkeys(names)), where)
-
-
-def elements_of(level: Level) -> str:
-    """SQL for the elements that are the rows of a level."""
-    lists = [elements_at(at, stored) for at, stored in level.lists]
-    return lists[0] if len(lists) == 1 else f"coalesce({', '.join(lists)})"
-
-
-def elements_at(at: Access, stored: Stored | None, *, row: str = "row") -> str:
-    """SQL for the elements of a list; `stored` is None where they stand in an array."""
-    if stored is None:
-        return at.sql(row)
-    return inside_variant(quoted(row, *at.path), at.inside, "array<variant>")
-
-
-def _child_id(table: str) -> str:
-    return digest(f"concat({_PARENT}, '_', {literal(table)}, '_', CAST({_INDEX} AS STRING))")
-
-
-def _unfinished_id(number: int) -> str:
-    return f"concat({_PARENT}, {literal(f'{BREAK}{number}{BREAK}')}, CAST({_INDEX} AS STRING))"
-
-
-def _with_own_id(level: Level, otherwise: str) -> str:
-    return f"coalesce({_column(level.own_id)}, {otherwise})" if level.own_id else otherwise
-
-
-def _is_simple(value: Value) -> bool:
-    """Whether the value needs no looking at: it is stored as what it is."""
-    stored = ("bool", "bigint", "double", "text", "typed")
-    return value.stored in stored and value.to == value.kind and not value.unless
-
-
-def _column(column: OutputColumn, picks: Mapping[tuple[str, Stored, Picked], str] | None = None) -> str:
-    known = picks or {}
-    found = [_value(value, known) for value in column.values]
-    value = "NULL" if not found else found[0] if len(found) == 1 else f"coalesce({', '.join(found)})"
-    return f"CAST({value} AS {column.sql_type})"
-
-
-def _value(value: Value, picks: Mapping[tuple[str, Stored, Picked], str]) -> str:
-    if _is_simple(value):
-        # A type that came with the value is only given with documents.
-        return f"to_json({value.source}, {_WITH_NULLS})" if value.shape else value.source
-    what = (value.source, value.stored, value.kind)
-    source = picks.get(what) or picked(*what)
-    found = converted(source, value.kind, value.to)
-    if not value.unless:
-        return found
-    refused = [f"{converted(source, value.kind, other)} IS NULL" for other in value.unless]
-    return f"CASE WHEN {' AND '.join(refused)} THEN {found} END"
-
-
-def is_refused(refusal: Refusal) -> str:
-    """SQL that tells whether a row is left out because of this value."""
-    value = picked(refusal.at.sql(), refusal.stored, refusal.kind)
-    fits = [f"{converted(value, refusal.kind, other)} IS NULL" for other in refusal.unless]
-    return f"({' AND '.join([f'{value} IS NOT NULL', *fits])})"
-
-
-def _and(conditions: Iterable[str | None]) -> str | None:
-    found = [condition for condition in conditions if condition]
-    return " AND ".join(found) or None
 
 
 def _without_empty(value: Any) -> Any:
@@ -322,18 +182,3 @@ def _level(document: Mapping[str, Any]) -> Level:
             for one in document.get("refused", ())
         ),
     )
-
-
-__all__ = [
-    "Access",
-    "Level",
-    "OutputColumn",
-    "Projection",
-    "Refusal",
-    "Select",
-    "Value",
-    "digest",
-    "elements_at",
-    "elements_of",
-    "is_refused",
-]

@@ -80,6 +80,7 @@ def _picker(keys: Keys) -> Callable[[dict[str, Any]], dict[str, Any]]:
 def _codec() -> tuple[Callable[[str], Any], Callable[[Any], str]]:
     """Read JSON, and write it as dlt does; Python writes small fractions in another way."""
     small = re.compile(r"[0-9][eE]-[0-9]|0\.0000")
+    marked = re.compile(r'"\\u001f([-0-9.e]+)\\u001f"')
     encoder = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
     def fraction(text: str) -> Any:
@@ -98,7 +99,7 @@ def _codec() -> tuple[Callable[[str], Any], Callable[[Any], str]]:
 
     def write(content: Any) -> str:
         plain = encoder.encode(content)
-        return plain.replace('"\\u001f', "").replace('\\u001f"', "") if "\\u001f" in plain else plain
+        return marked.sub(r"\1", plain) if "\\u001f" in plain else plain
 
     return read, write
 

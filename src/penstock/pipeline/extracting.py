@@ -41,6 +41,8 @@ class Extracting:
     check: Callable[[], None]
     """Raises when this run is not the one that may extract any more."""
     dispositions: frozenset[str] | None = None
+    formats: frozenset[str] = frozenset()
+    """Where there are some, a table must name the one that it is to be written in."""
     collector: Collector = field(default_factory=Collector)
     elsewhere: Elsewhere | None = None
     """The way to the executors, for resources with work items; without it they run on the driver."""
@@ -93,6 +95,8 @@ class Extracting:
             naming=self.naming(before.schema),
             state=state,
             dispositions=self.dispositions,
+            formats=self.formats,
+            known=before.schema.tables,
             boundaries=self.packages.store,
             elsewhere=self.elsewhere,
             workload=self.settings.workload,

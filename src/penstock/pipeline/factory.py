@@ -45,9 +45,13 @@ def pipeline(
 
 
 def dataset(
-    destination: str | Destination, dataset_name: str, *, spark: SparkSession | None = None
+    destination: str | Destination,
+    dataset_name: str,
+    *,
+    spark: SparkSession | None = None,
+    consistent: bool = True,
 ) -> Dataset:
-    """Read a dataset without a pipeline.
+    """Read a dataset without a pipeline; complete loads only, unless `consistent=False`.
 
     >>> from penstock.destinations import delta
     >>> lake = dataset(delta(bucket_url="/nowhere"), "demo")  # doctest: +SKIP
@@ -62,7 +66,7 @@ def dataset(
         workdir=WorkDir(pipelines_folder() / dataset_name),
         spark=spark,
     )
-    return stages.open_dataset(target, spark=spark)
+    return stages.open_dataset(target, spark=spark, consistent=consistent)
 
 
 def _default_name() -> str:

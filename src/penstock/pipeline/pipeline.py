@@ -16,13 +16,14 @@ from penstock.pipeline.workdir import WorkDir, check_name
 from penstock.sources import flows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from datetime import timedelta
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
     from penstock.dataset.dataset import Dataset
+    from penstock.dataset.sqlclient import SqlClient
     from penstock.extract.plan import OnError
     from penstock.extract.report import ExtractInfo
     from penstock.interfaces import Flow
@@ -179,9 +180,42 @@ class Pipeline:
                 collector=self.collector,
             )
 
-    def dataset(self) -> Dataset:
-        """Read what was loaded: `pipeline.dataset()["items"].df()`."""
-        return stages.open_dataset(self._target(), spark=self._spark)
+    def drop_pending_packages(self, with_partial_loads: bool = True) -> None:  # noqa: FBT001, FBT002 - the page's
+        """Delete the packages that wait: extracted, normalized, and those that are loaded in part.
+
+        Tables that have rows of such a load already go back to what they were, by one commit each. Nothing is
+        dropped if somebody has written to one of them since: the error says to which. With
+        `with_partial_loads=False` a load that was begun stays, and the next `run` goes on with it.
+
+        State and schema are those of the last complete load, so the next `run` asks the source again for what
+        was dropped.
+        """
+        with self._at_work():
+            extraction = extraction_of(self.pipeline_name)
+            stages.drop_pending(
+                self._target() if self.destination is not None else None,
+                pipeline_name=self.pipeline_name,
+                workdir=WorkDir(self.working_dir),
+                storage=extraction.package_storage,
+                spark=self._spark,
+                with_partial_loads=with_partial_loads,
+            )
+
+    def dataset(self, *, consistent: bool = True) -> Dataset:
+        """Read what was loaded: `pipeline.dataset()["items"].df()`.
+
+        A dataset shows complete loads only, all tables at one moment; `consistent=False` shows the tables as
+        they are, with what a load has written that is not complete.
+        """
+        return stages.open_dataset(self._target(), spark=self._spark, consistent=consistent)
+
+    def sql_client(self, schema_name: str | None = None) -> SqlClient:
+        """Query and change the tables with Spark SQL, by their bare names; use it in a `with` block.
+
+        Values for `%s` are bound by the engine. `schema_name` says whose dataset is meant where schemas have
+        datasets of their own.
+        """
+        return stages.open_sql_client(self._target(), spark=self._spark, schema_name=schema_name)
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
@@ -191,13 +225,21 @@ class Pipeline:
 
     def _check_dispositions(self, flows: tuple[Flow, ...]) -> None:
         """Refuse what is known to be refused, before anything is started."""
-        allowed = {*self._destination().capabilities.supported_write_dispositions, "skip"}
-        for said in (stream.hints.disposition for flow in flows for stream in flow.streams):
-            if said is not None and said not in allowed:
+        able = self._destination().capabilities
+        hints = [stream.hints for flow in flows for stream in flow.streams]
+        self._check_words((one.disposition for one in hints), (*able.supported_write_dispositions, "skip"))
+        self._check_words((one.merge_strategy for one in hints), able.supported_merge_strategies)
+        if able.supported_table_formats:
+            said = (one.table_format for one in hints if isinstance(one.table_format, str))
+            self._check_words(said, able.supported_table_formats)
+
+    def _check_words(self, said: Iterable[str | None], allowed: Collection[str]) -> None:
+        for word in said:
+            if word is not None and word not in allowed:
                 raise UsageError(
-                    f"{self._destination().destination_name} cannot write with {said!r} yet",
+                    f"{self._destination().destination_name} cannot write with {word!r} yet",
                     hint=f"use one of: {', '.join(sorted(allowed))}",
-                    write_disposition=said,
+                    write_disposition=word,
                 )
 
     def _destination(self) -> Destination:

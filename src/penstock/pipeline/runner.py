@@ -13,9 +13,9 @@ from penstock.extract.waves.elsewhere import Elsewhere
 from penstock.extract.waves.ledger import has_waves
 from penstock.interfaces import StateInfo
 from penstock.load.report import LoadInfo, PackageReport
-from penstock.load.run import Into, finish, load
+from penstock.load.run import finish, load
 from penstock.load.settings import LoaderConfiguration
-from penstock.load.worker import Opener
+from penstock.load.takeback import take_back
 from penstock.normalize.run import normalize
 from penstock.normalize.settings import NormalizeConfiguration
 from penstock.package import Manifest, Package
@@ -29,7 +29,6 @@ from penstock.pipeline.site import Site
 from penstock.pipeline.state import ENGINE_VERSION, encode_state, with_sources, with_version
 from penstock.pipeline.trace import PipelineTrace
 from penstock.pipeline.waiting import WaitingRoom
-from penstock.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -131,11 +130,15 @@ class Runner:
         reports: list[PackageReport] = []
         self._packages.tidy(self._site.habits.retention)
         self._waiting_room().carry_to(self._packages, times=self._site.habits.lease_times)
+        aborted = self._packages.to_take_back()
+        if aborted is not None:
+            manifest, outcome = aborted
+            take_back(manifest, outcome, self._site.into(manifest, lease))
         sealed = self._packages.to_roll_forward()
         if sealed is None and not self._packages.slots.last():
             require_trust(self._packages.store)
         elif sealed is not None and self._site.is_committed(sealed):
-            finish(sealed, self._into(sealed, lease), state=_state_row(sealed))
+            finish(sealed, self._site.into(sealed, lease), state=_state_row(sealed))
         elif sealed is not None:
             reports.append(self._load(sealed, lease))
         for package in self._packages.with_status("new"):
@@ -155,14 +158,15 @@ class Runner:
             yield from packages
 
     def _extracting(self, lease: Lease, *, pending: bool, elsewhere: Elsewhere | None = None) -> Extracting:
-        site = self._site
+        site, able = self._site, self._target.destination.capabilities
         return Extracting(
             packages=self._packages,
             known=site.known_later if pending else site.known,
             naming=site.naming,
             settings=self._extraction,
             check=lease.check,
-            dispositions=frozenset(self._target.destination.capabilities.supported_write_dispositions),
+            dispositions=frozenset(able.supported_write_dispositions),
+            formats=frozenset(() if able.preferred_table_format else able.supported_table_formats),
             collector=self._target.collector,
             elsewhere=elsewhere,
             send=sender(self._extraction, self._packages.store, site.session, is_remote=site.is_remote),
@@ -183,7 +187,8 @@ class Runner:
         extracted = Extracted.from_dict(package.extracted())
         known = self._site.known(extracted.schema_name)
         schema = with_source_schema(known.schema, extracted)
-        table_format = self._target.destination.capabilities.preferred_table_format
+        able = self._target.destination.capabilities
+        table_format = able.preferred_table_format
         with in_stage("normalize", load_id=package.load_id), self._site.session() as spark:
             normalized = normalize(
                 package,
@@ -192,6 +197,8 @@ class Runner:
                 naming=self._site.naming(schema),
                 table_extras={"table_format": table_format} if table_format else {},
                 settings=self._site.settings(NormalizeConfiguration, "normalize"),
+                merge_strategy=next(iter(able.supported_merge_strategies), None),
+                can_alter=self._target.config.alterable_types,
             )
         self._took("normalize", started)
         self._normalized.append(normalized.info)
@@ -215,27 +222,12 @@ class Runner:
 
     def _load(self, manifest: Manifest, lease: Lease) -> PackageReport:
         started = time.monotonic()
-        into = self._into(manifest, lease)
+        into = self._site.into(manifest, lease)
         with in_stage("load", load_id=manifest.load_id):
             report = load(manifest, into, state=_state_row(manifest), rules=self._rules)
         self._target.workdir.save(state=manifest.state, schema=manifest.schema)
         self._took("load", started)
         return report
-
-    def _into(self, manifest: Manifest, lease: Lease) -> Into:
-        opener = Opener(
-            destination=self._target.destination,
-            config=self._target.config,
-            schema=Schema.from_dict(dict(manifest.schema)),
-            pool=self._site.pool,
-        )
-        return Into(
-            opener=opener,
-            ledger=self._site.ledger,
-            packages=self._packages,
-            check=lease.check,
-            retention=self._site.habits.retention,
-        )
 
     def _waiting_room(self) -> WaitingRoom:
         return WaitingRoom(

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from penstock.config import BaseConfiguration, resolve_configuration
 from penstock.load.plan import next_sequence
+from penstock.load.run import Into
+from penstock.load.worker import Opener
 from penstock.package import Packages
 from penstock.package.lease import held
 from penstock.pipeline.places import ledger_of, package_root
 from penstock.pipeline.restore import after_pending, restore
 from penstock.pipeline.settings import RunConfiguration
+from penstock.schema import Schema
 from penstock.spark.own import SessionPool
 from penstock.spark.session import check_session, find_session, is_remote, target_master
 
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from penstock.package.lease import Lease
     from penstock.pipeline.restore import Known
     from penstock.pipeline.target import Target
-    from penstock.schema import NamingConvention, Schema
+    from penstock.schema import NamingConvention
 
 Spec = TypeVar("Spec", bound=BaseConfiguration)
 
@@ -92,6 +95,22 @@ class Site:
         """Whether the destination has the whole of a load."""
         found = self.ledger.find_commit(schema_name=manifest.schema_name, load_id=manifest.load_id)
         return found is not None
+
+    def into(self, manifest: Manifest, lease: Lease) -> Into:
+        """Where a sealed load goes, for as long as the lease is held."""
+        opener = Opener(
+            destination=self.target.destination,
+            config=self.target.config,
+            schema=Schema.from_dict(dict(manifest.schema)),
+            pool=self.pool,
+        )
+        return Into(
+            opener=opener,
+            ledger=self.ledger,
+            packages=self.packages,
+            check=lease.check,
+            retention=self.habits.retention,
+        )
 
     def naming(self, schema: Schema) -> NamingConvention:
         """The names of a schema, as long as the destination bears."""

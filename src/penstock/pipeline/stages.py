@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from penstock.config import Settings
     from penstock.dataset.dataset import Dataset
+    from penstock.dataset.place import Place
+    from penstock.dataset.sqlclient import SqlClient
     from penstock.extract.report import ExtractInfo
     from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Destination, Flow
@@ -78,6 +80,32 @@ def extract_to_wait(
     )
 
 
+def drop_pending(
+    target: Target | None,
+    *,
+    pipeline_name: str,
+    workdir: WorkDir,
+    storage: str | None,
+    spark: SparkSession | None,
+    with_partial_loads: bool,
+) -> None:
+    """What `Pipeline.drop_pending_packages` does; without a destination there is only what waits for one."""
+    from penstock.pipeline.settings import RunConfiguration
+    from penstock.pipeline.waiting import WaitingRoom
+
+    room = WaitingRoom(pipeline_name=pipeline_name, workdir=workdir, storage=storage)
+    if target is not None:
+        _require_spark()
+        from penstock.pipeline.dropping import drop_pending as drop
+
+        drop(target, room, spark=spark, with_partial_loads=with_partial_loads)
+        return
+    habits = resolve_configuration(
+        RunConfiguration, settings=read_settings(), sections=("run",), pipeline_name=pipeline_name
+    )
+    room.drop(times=habits.lease_times)
+
+
 def read_items(flow: Flow) -> Iterator[Any]:
     """The items of a source that a user iterates over."""
     from penstock.extract.reading import read_items as found
@@ -99,10 +127,24 @@ def frame_cursors() -> FrameCursors:
     return cursor
 
 
-def open_dataset(target: Target, *, spark: SparkSession | None) -> Dataset:
+def open_dataset(target: Target, *, spark: SparkSession | None, consistent: bool) -> Dataset:
     """A reader over what a destination holds."""
     _require_spark()
     from penstock.dataset.dataset import Dataset
+
+    return Dataset(_place_to_read(target, spark), name=target.dataset_name, consistent=consistent)
+
+
+def open_sql_client(target: Target, *, spark: SparkSession | None, schema_name: str | None) -> SqlClient:
+    """SQL over what a destination holds."""
+    _require_spark()
+    from penstock.dataset.sqlclient import SqlClient
+
+    return SqlClient(_place_to_read(target, spark, schema_name), dataset_name=target.dataset_name)
+
+
+def _place_to_read(target: Target, spark: SparkSession | None, schema_name: str | None = None) -> Place:
+    from penstock.dataset.place import Place
     from penstock.package import FileStorage
     from penstock.pipeline.places import ledger_of, package_root
     from penstock.spark.own import SessionPool
@@ -111,15 +153,9 @@ def open_dataset(target: Target, *, spark: SparkSession | None) -> Dataset:
     needs = target.destination.capabilities.spark_needs
     user = find_session(spark, target.settings, needs)
     check_session(user, needs)
-    client = target.client()
+    client = target.client(schema_name)
     packages = FileStorage(package_root(target, client, master=user.master))
-    return Dataset(
-        client,
-        ledger_of(client, packages),
-        name=target.dataset_name,
-        user=user,
-        pool=SessionPool(user, needs),
-    )
+    return Place(client=client, ledger=ledger_of(client, packages), user=user, pool=SessionPool(user, needs))
 
 
 def open_target(

@@ -90,6 +90,13 @@ class WaitingRoom:
             remove_unnamed(waiting.store, [])
         return [package.load_id for package in ready]
 
+    def drop(self, *, times: LeaseTimes) -> None:
+        """Delete what waits."""
+        packages = Packages.at(self.location)
+        if packages.unsealed():
+            with held(packages.store, pipeline=self.pipeline_name, times=times):
+                packages.drop_unsealed()
+
     def _known(self, schema_name: str | None, dataset_name: str) -> Known:
         """What this machine remembers of the last load."""
         state = self.workdir.state()

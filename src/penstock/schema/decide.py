@@ -13,6 +13,7 @@ from penstock.schema.names import naming as find_naming
 from penstock.schema.patterns import NamePatterns
 from penstock.schema.place import PlaceDecision, Surroundings, is_new
 from penstock.schema.rootkeys import propagated, with_root_key
+from penstock.schema.rowids import row_id_of
 from penstock.schema.systemcolumns import system_columns
 from penstock.schema.table import Table
 from penstock.schema.terms import Terms
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from penstock.schema.layout import Place
     from penstock.schema.look import SeenType
     from penstock.schema.path import Path
+    from penstock.schema.rowids import RowId
     from penstock.schema.stored import StoredSchema
     from penstock.schema.types import DataType
     from penstock.schema.unique import NameCollision
@@ -92,12 +94,17 @@ class _Decider:
             update=FrozenMap(self.update),
             rules=self.rules,
             tables=self.tables,
+            row_id=self._row_id(),
             refusals=tuple(
                 sorted(self.refusals, key=lambda refusal: (refusal.first[:-1], refusal.first[-1]))
             ),
             collisions=(*layout.collisions, *self.collisions),
             never_typed=FrozenMap(self.never_typed),
         )
+
+    def _row_id(self) -> RowId:
+        root = self.tables.get(())
+        return row_id_of(self.decided[root], self.terms.merge_strategy) if root else "place"
 
     def _decide_place(self, place: Place, owner: str | None, around: Surroundings) -> None:
         if place.parent is not None and place.parent.row not in self.tables:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from penstock.schema.evidence import Position
     from penstock.schema.look import SeenType
     from penstock.schema.path import Path
+    from penstock.schema.rowids import RowId
     from penstock.schema.stored import StoredSchema
     from penstock.schema.table import Table
     from penstock.schema.types import DataType
@@ -89,6 +90,8 @@ class Decision:
     rules: Mapping[tuple[Path, SeenType], Rule]
     tables: Mapping[Path, str]
     """The table of each kind of row: `()` for the root rows, else the path of the elements of a list."""
+    row_id: RowId = "place"
+    """What the ids of root rows are made of."""
     refusals: tuple[Refusal, ...] = ()
     """In the order in which the rows came."""
     collisions: tuple[NameCollision, ...] = ()

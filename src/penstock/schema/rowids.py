@@ -13,15 +13,17 @@ RowId = Literal["place", "key_hash", "row_hash"]
 _BY_KEY: Final = frozenset(("upsert", "insert-only", "cdc"))
 
 
-def row_id_of(table: Table) -> RowId:
+def row_id_of(table: Table, default_strategy: str | None = None) -> RowId:
     """Say it of a root table, by the hints that dlt goes by.
+
+    `default_strategy` is that of the destination, for tables that are merged and do not say how.
 
     Rows that are merged by their key have an id of that key, so that a row keeps its id from load to load.
     Rows with a history have one of all that they hold, so that a changed row has another.
     """
     if table.write_disposition != "merge" or table.is_nested:
         return "place"
-    strategy = table.extras.get("x-merge-strategy")
+    strategy = table.extras.get("x-merge-strategy") or default_strategy
     if strategy in _BY_KEY and table.columns_with("primary_key"):
         return "key_hash"
     versions = table.columns_with("x-row-version")

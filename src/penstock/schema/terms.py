@@ -53,6 +53,8 @@ class Terms:
     """An object with more keys than this is a map, and is kept as JSON."""
     max_nesting: int | None = None
     """The most that the engine can do, whatever the schema says."""
+    merge_strategy: str | None = None
+    """What `merge` means where a table says no more: the destination's own default."""
 
 
 def wider_type(

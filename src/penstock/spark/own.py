@@ -90,6 +90,7 @@ class SessionPool:
         # A session that has run nothing does not exist on the server yet, and cannot be cloned.
         user.conf.get("spark.sql.session.timeZone")
         spark: SparkSession = user.cloneSession()
+        _never_close(spark)
         for key in spark.conf.getAll:
             if key.startswith(_NOT_COPIED):
                 spark.conf.unset(key)
@@ -114,6 +115,17 @@ def _set(spark: SparkSession, key: str, value: str) -> bool:
     except PySparkException:
         return False
     return True
+
+
+def _never_close(spark: SparkSession) -> None:
+    """Keep Python from closing the client of a clone.
+
+    When a session is collected as garbage it shuts down a thread pool that all clients of the process share,
+    and waits for that. Garbage is collected anywhere, also in the middle of a call that the pool waits for:
+    then both wait for ever. The server is told by `_release`; the connection goes with the object.
+    """
+    connected: Any = spark
+    connected.client.close = lambda: None
 
 
 def _release(spark: SparkSession) -> None:

@@ -1,10 +1,13 @@
 """For people who test with penstock or write plug-ins for it.
 
-Takes:   nothing.
-Gives:   deterministic nested rows of any number.
-Touches: nothing.
+Takes:   a destination.
+Gives:   cases that every destination must pass, tables as documents, deterministic nested rows of any number.
+Touches: pipeline, sources, interfaces, errors.
 """
 
+from penstock.testing.bench import Bench
+from penstock.testing.documents import documents
 from penstock.testing.rows import nested_rows
+from penstock.testing.suite import Case, Gap, destination_suite, gap
 
-__all__ = ["nested_rows"]
+__all__ = ["Bench", "Case", "Gap", "destination_suite", "documents", "gap", "nested_rows"]

@@ -1,4 +1,4 @@
-"""Run by dlt's own Python: opens a dataset, tells what it sees, appends two rows, tells again."""
+"""Run by dlt's own Python: opens a dataset, tells what it sees, loads rows, tells again."""
 
 import json
 import os
@@ -7,25 +7,33 @@ import sys
 import dlt
 from dlt.common.libs.deltalake import get_delta_tables
 
-location, pipelines_dir, name = sys.argv[1:4]
+location, pipelines_dir, name, given = sys.argv[1:5]
+said = json.loads(given)
 
 
-@dlt.resource(name="items", table_format="delta", write_disposition="append")
+@dlt.resource(name="items", table_format="delta", **said["hints"])
 def items():
     """Rows of the shape that penstock wrote."""
-    for number in (100, 101):
-        yield {"id": number, "name": f"dlt {number}", "tags": ["from dlt"], "seller": {"city": "x"}}
+    yield from said["rows"]
+    dlt.current.resource_state()["told"] = said.get("told")
 
 
 def seen(pipeline):
     """Everything that dlt knows of the dataset, as plain data."""
     tables = get_delta_tables(pipeline)
+    rows = {table: tables[table].to_pyarrow_table().to_pylist() for table in sorted(tables)}
     return {
         "schema": sorted(pipeline.default_schema.data_table_names()),
         "hash": pipeline.default_schema.version_hash,
         "state_version": pipeline.state["_state_version"],
+        "told": [
+            resource.get("told")
+            for source in pipeline.state.get("sources", {}).values()
+            for resource in source.get("resources", {}).values()
+        ],
         "first_run": pipeline.first_run,
-        "rows": {table: tables[table].to_pyarrow_table().num_rows for table in sorted(tables)},
+        "rows": {table: len(found) for table, found in rows.items()},
+        "tables": rows,
     }
 
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from penstock.dataset.system import SYSTEM_SCHEMAS, system_row
-from penstock.package.ledger import LOADS, STATES, SYSTEM_TABLES
+from penstock.dataset.system import SYSTEM_SCHEMAS, system_row, visible
+from penstock.package.ledger import LOADS, STATES, SYSTEM_TABLES, VERSIONS
 
 DLT_ROW = {
     "load_id": "1794709965.5110981",
@@ -43,3 +43,14 @@ def test_columns_that_we_do_not_know_are_left_out() -> None:
 @pytest.mark.parametrize("table", SYSTEM_TABLES)
 def test_a_row_has_as_many_values_as_its_table_has_columns(table: str) -> None:
     assert len(system_row(table, {})) == len(SYSTEM_SCHEMAS[table].split(", "))
+
+
+def test_rows_of_loads_that_a_reader_does_not_see_are_hidden() -> None:
+    loads = [{"load_id": "1", "schema_version_hash": "a"}, {"load_id": "2", "schema_version_hash": "b"}]
+    states = [{"_dlt_load_id": "1"}, {"_dlt_load_id": "3"}]
+    versions = [{"version_hash": "a"}, {"version_hash": "b"}, {"version_hash": "c"}]
+
+    assert visible(LOADS, loads, loads, {"1"}) == loads[:1]
+    assert visible(STATES, states, loads, {"1", "2"}) == states[:1]
+    assert visible(VERSIONS, versions, loads, {"1"}) == versions[:1]
+    assert visible(VERSIONS, versions, loads, {"1", "2"}) == versions[:2]

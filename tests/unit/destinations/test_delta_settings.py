@@ -10,6 +10,7 @@ from penstock.destinations import delta
 from penstock.destinations.delta.reference import DELTA
 from penstock.destinations.delta.settings import DeltaConfiguration
 from penstock.errors import ConfigValueCannotBeCoerced, MissingLocation
+from penstock.interfaces import Destination
 from penstock.schema import Schema
 
 CONFIGURED = Settings(environment={"DESTINATION__DELTA__BUCKET_URL": "s3://configured"})
@@ -69,12 +70,15 @@ def test_two_lakes_have_two_fingerprints_whoever_opens_them() -> None:
 def test_tables_and_packages_of_a_dataset_stand_in_one_folder(tmp_path: Path) -> None:
     config = DeltaConfiguration(bucket_url=f"{tmp_path}/", dataset_name="MyLake")
     client = DELTA.client(Schema("shop"), config)
-    for name in ("items/_delta_log", "no_table", "_dlt_loads", "_dlt_pkg"):
+    folders = ("items/_delta_log", "old/_delta_log", "begun/_delta_log", "no_table", "_dlt_loads", "_dlt_pkg")
+    for name in folders:
         (tmp_path / "my_lake" / name).mkdir(parents=True)
+    (tmp_path / "my_lake" / "items" / "_delta_log" / "00000000000000000000.json").touch()
+    (tmp_path / "my_lake" / "old" / "_delta_log" / "_last_checkpoint").touch()
 
     assert client.displayable_location() == f"{tmp_path}/my_lake"
     assert client.package_root("shop") == f"{tmp_path}/my_lake/_dlt_pkg/shop"
-    assert client.table_names() == ("items",)
+    assert client.table_names() == ("items", "old")
     assert not client.is_storage_initialized()
     client.initialize_storage()
     assert client.is_storage_initialized()
@@ -88,3 +92,41 @@ def test_a_client_configures_itself_from_the_settings(monkeypatch: pytest.Monkey
 
     assert client.displayable_location() == "memory://x/demo"
     assert DELTA.spec() is DeltaConfiguration
+
+
+def test_a_catalog_is_part_of_the_place_and_its_tables_have_three_names() -> None:
+    config = DeltaConfiguration(bucket_url="s3://lake", catalog="main", dataset_name="Raw-Data")
+
+    client = DELTA.client(Schema("shop"), config)
+
+    assert (str(config), client.displayable_location()) == ("main", "main.raw_data")
+    assert client.tables.sql_name("items") == "`main`.`raw_data`.`items`"
+    assert client.package_root("shop") == "s3://lake/raw_data/_dlt_pkg/shop"
+    assert config.fingerprint() != DeltaConfiguration(bucket_url="s3://lake").fingerprint()
+
+
+def test_a_bucket_has_the_settings_of_a_lake_and_the_words_of_dlt() -> None:
+    environment = {
+        "DESTINATION__FILESYSTEM__BUCKET_URL": "s3://bucket",
+        "DESTINATION__FILESYSTEM__DELTALAKE_CONFIGURATION": '{"delta.appendOnly": "true"}',
+    }
+    destination = Destination.from_reference("filesystem")
+
+    config = destination.configuration(
+        Settings(environment=environment), pipeline_name="shop", dataset_name="lake", master="yarn"
+    )
+
+    assert isinstance(config, DeltaConfiguration)
+    assert (config.bucket_url, config.properties) == ("s3://bucket", {"delta.appendOnly": "true"})
+    assert config.destination_type == "dlt.destinations.filesystem"
+    assert destination.capabilities.supported_merge_strategies[0] == "upsert"
+    with pytest.raises(MissingLocation, match="DESTINATION__FILESYSTEM__BUCKET_URL"):
+        destination.configuration(Settings(), pipeline_name="shop", dataset_name="lake", master="yarn")
+
+
+@pytest.mark.parametrize("said", [{"vacuum_hours": -1}, {"target_file_size": 0}])
+def test_hours_and_sizes_that_cannot_be_are_refused(said: dict[str, Any]) -> None:
+    with pytest.raises(ConfigValueCannotBeCoerced, match=next(iter(said))):
+        configured(said, Settings(), "local")
+
+    assert configured({"vacuum_hours": 0}, Settings(), "local").vacuum_hours == 0

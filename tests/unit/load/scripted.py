@@ -9,7 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from penstock.errors import LoadClientTerminalException, LoadClientTransientException
+from penstock.errors import (
+    DestinationTerminalException,
+    LoadClientTerminalException,
+    LoadClientTransientException,
+)
 from penstock.interfaces import (
     AppliedJob,
     Destination,
@@ -18,6 +22,7 @@ from penstock.interfaces import (
     FollowupJob,
     JobClientBase,
     LoadJob,
+    LoadMark,
     NewLoadJob,
     ParsedLoadJobFileName,
     WithStagingDataset,
@@ -60,6 +65,7 @@ class World:
     staging: set[str] = field(default_factory=set)
     completed: list[str] = field(default_factory=list)
     undone: list[str] = field(default_factory=list)
+    moved_on: set[str] = field(default_factory=set)
     at_once: Counter[str] = field(default_factory=Counter)
     on_complete: Callable[[], None] = lambda: None
     states: list[Any] = field(default_factory=list)
@@ -196,6 +202,14 @@ class ScriptedClient(JobClientBase, WithStagingDataset):
 
 
 class UndoingClient(ScriptedClient, WithUndo):
+    def to_undo(self, table: str, mark: LoadMark) -> AppliedJob | None:
+        assert mark.load_id
+        if table in self._world.moved_on:
+            raise DestinationTerminalException(f"{table} was changed")
+        if table not in self._world.landed or table in self._world.undone:
+            return None
+        return AppliedJob(table=table, version_before=6, version_after=7)
+
     def undo(self, applied: AppliedJob, load_id: str) -> None:
         assert load_id
         if says := self._world.script["undo"]:
@@ -228,16 +242,18 @@ class ScriptedJob(LoadJob, FollowupJob):
                 return "running"
             self._world.at_once["now"] -= 1
         self._has_ended = True
-        if self._says in {"retry", "failed"}:
-            return cast("TLoadJobState", self._says)
+        if self._says in {"retry", "failed", "partly"}:
+            return "retry" if self._says == "retry" else "failed"
         self._world.land(self._name, staging=self._staging)
         return "completed"
 
     def exception(self) -> str:
-        assert self._says in {"retry", "failed"}, "only jobs that did not succeed are asked why"
+        assert self._says in {"retry", "failed", "partly"}, "only jobs that did not succeed are asked why"
         return f"{self._name.table_name} says {self._says}"
 
     def applied(self) -> Sequence[AppliedJob]:
+        if self._says == "partly":
+            return (AppliedJob(table=f"{self._name.table_name}__gone", version_before=1, version_after=2),)
         return (AppliedJob(table=self._name.table_name, rows=3),) if self._name.file_format != "sql" else ()
 
     def create_followup_jobs(self, final_state: TLoadJobState) -> Sequence[NewLoadJob]:

@@ -324,6 +324,28 @@ def test_a_chain_with_a_failed_job_can_be_left_out_whole(tmp_path: Path, undo: b
     assert ("were taken back" if undo else "cannot undo") in messages["items__tags"]
 
 
+def test_what_a_job_did_before_it_failed_is_taken_back_too(tmp_path: Path) -> None:
+    place = sealed(tmp_path, script={"items": ["partly"], "undo": []})
+
+    report = place.load(raise_on_failed_jobs=False)
+
+    assert set(place.world.undone) == {"items__gone", "items__parts", "items__tags"}
+    messages = {job.job_id.split(".")[0]: job.failed_message for job in report.failed_jobs}
+    assert messages["items"] == "items says partly (and its rows were taken back)"
+
+
+def test_a_job_that_did_a_part_is_not_given_up_before_that_is_taken_back(tmp_path: Path) -> None:
+    place = sealed(tmp_path, script={"items": ["partly", "partly"], "undo": ["unknown"]})
+
+    with pytest.raises(LoadClientJobRetry, match="cannot be undone"):
+        place.load(raise_on_failed_jobs=False)
+
+    assert place.folders()["items"] == "started_jobs"
+    place.load(raise_on_failed_jobs=False)
+    assert "items__gone" in place.world.undone
+    assert place.folders()["items"] == "failed_jobs"
+
+
 def test_what_cannot_be_taken_back_now_is_taken_back_by_the_next_run(tmp_path: Path) -> None:
     place = sealed(tmp_path, script={"items": ["terminal"], "undo": ["unknown"]})
 

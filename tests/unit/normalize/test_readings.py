@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from penstock.interfaces.columns import field, struct
@@ -54,3 +55,17 @@ def test_rows_that_stand_in_two_folders_are_read_together() -> None:
     (reading,) = readings_of([entry("a", 0, rows=2), entry("a", 1, rows=3)])["a"]
 
     assert (reading.folders, reading.rows) == (("data/extracted/00000", "data/extracted/00001"), 5)
+
+
+def test_a_table_that_is_replaced_by_nothing_has_a_reading_without_a_folder() -> None:
+    replaced = [
+        replace(one, write_disposition="replace")
+        for one in (entry("none", 0, rows=0), entry("some", 1, rows=0), entry("some", 2, rows=3))
+    ]
+
+    found = readings_of([entry("appended", 3, rows=0), *replaced])
+
+    assert {name: [(one.folders, one.rows) for one in readings] for name, readings in found.items()} == {
+        "some": [(("data/extracted/00002",), 3)],
+        "none": [((), 0)],
+    }

@@ -8,6 +8,7 @@ from penstock.normalize.plan import plan_tables
 from penstock.normalize.rowids import Hashing, hashing_of, typed_content
 from penstock.normalize.typed import typed_files
 from penstock.schema import Decision, Schema, decide, gather, naming
+from penstock.schema.terms import Terms
 
 NAMING = naming()
 UPSERT = {"disposition": "merge", "strategy": "upsert"}
@@ -20,10 +21,13 @@ COLUMNS = {
 }
 
 
-def decided(rows: list[Any] | None = None, evidence: Any = None, **hints: Any) -> Decision:
+def decided(
+    rows: list[Any] | None = None, evidence: Any = None, merge_strategy: str | None = None, **hints: Any
+) -> Decision:
     tables = declared_tables(make_hints(**hints), resource="t", naming=NAMING)
     stored = Schema("shop").stored.with_tables(tables)
-    return decide(stored, "t", gather(rows or []) if evidence is None else evidence)
+    terms = Terms(merge_strategy=merge_strategy)
+    return decide(stored, "t", gather(rows or []) if evidence is None else evidence, terms)
 
 
 def test_only_rows_that_are_merged_have_ids_of_what_they_hold() -> None:
@@ -36,6 +40,19 @@ def test_only_rows_that_are_merged_have_ids_of_what_they_hold() -> None:
     assert hashing_of(decided(rows, write_disposition=history), NAMING) == Hashing()
     own = {**history, "row_version_column_name": "version"}
     assert hashing_of(decided(rows, write_disposition=own), NAMING) is None, "the user brings a version"
+
+
+def test_where_a_table_does_not_say_how_it_is_merged_the_destination_does() -> None:
+    rows = [{"id": 1}]
+
+    def found(strategy: str, said: Any = "merge") -> Hashing | None:
+        decision = decided(rows, merge_strategy=strategy, primary_key="id", write_disposition=said)
+        return hashing_of(decision, NAMING)
+
+    assert found("upsert") == Hashing(keys={"id": (("id",),)})
+    assert found("delete-insert") is None
+    assert found("upsert", {"disposition": "merge", "strategy": "delete-insert"}) is None
+    assert found("upsert", "append") is None
 
 
 def test_parts_of_a_key_are_found_by_their_keys_in_the_data() -> None:

@@ -13,6 +13,7 @@ from penstock.normalize.leftover import count_unfit, has_unfit
 from penstock.normalize.plan import doubts, keeps_whole, plan_tables, strict_fractions
 from penstock.normalize.stored import Dataset, dataset_of, sql_type
 from penstock.normalize.verify import Check, is_odd
+from penstock.package.unfold import selects
 from penstock.schema import Decision, Schema, StoredSchema, Table, decide
 
 
@@ -45,7 +46,7 @@ def test_what_is_made_for_any_rows_is_sql(number: int) -> None:
     texts = [*check.measures, check.odd, has_unfit(doubts(decision, dataset), row="row", corrupt="corrupt")]
     texts += [count_unfit(doubt, "row") for doubt in doubts(decision, dataset)]
     for plan in plan_tables(decision, dataset):
-        texts += [one for step in plan.projection.selects(load_id="1") for one in step.columns]
+        texts += [one for step in selects(plan.projection, load_id="1") for one in step.columns]
     for text in texts:
         assert sqlglot.parse_one(f"SELECT {text}", dialect="spark") is not None
 

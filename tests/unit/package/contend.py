@@ -95,7 +95,7 @@ def main(kind: str, processes: str, rounds: str) -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as name:
         folder = Path(name)
         place: Place = Disk(folder) if kind == "disk" else s3()
-        root, barrier = place.new_root(), FORK.Barrier(count)
+        root, barrier = place.new_root(), FORK.Barrier(count, timeout=120)
         workers = [
             FORK.Process(target=work, args=(place, root, folder, me, int(rounds), barrier))
             for me in range(count)

@@ -144,6 +144,22 @@ def test_the_last_commit_is_the_newest_of_that_pipeline(ledger: FileLedger) -> N
     assert ledger.last_commit("nobody") is None
 
 
+def test_complete_loads_are_told_oldest_first_without_their_rows(ledger: FileLedger) -> None:
+    newer = replace(COMMIT, load_id="1794709999.000000", schema_name="my__crm")
+    for record in (newer, COMMIT):
+        ledger.commit(record)
+
+    assert ledger.complete_loads() == [("shop", COMMIT.load_id), ("my__crm", newer.load_id)]
+
+
+def test_a_stored_version_of_a_schema_is_found_by_its_hash(ledger: FileLedger) -> None:
+    ledger.store_schema(SCHEMA)
+
+    assert ledger.find_schema(schema_name="shop", version_hash=HASH) == SCHEMA
+    assert ledger.find_schema(schema_name="shop", version_hash="AAAA") is None
+    assert ledger.find_schema(schema_name="crm", version_hash=HASH) is None
+
+
 def test_names_of_files_are_those_that_dlt_looks_for(ledger: FileLedger, tmp_path: Path) -> None:
     ledger.commit(COMMIT)
     ledger.store_schema(SCHEMA)

@@ -16,11 +16,10 @@ from penstock.package.projection import (
     OutputColumn,
     Projection,
     Refusal,
-    Select,
     Value,
-    digest,
 )
 from penstock.package.sql import literal, quoted
+from penstock.package.unfold import Select, digest, selects
 from penstock.schema.types import DATA_TYPES
 
 names = st.text(min_size=1, max_size=8) | st.text("a`'.\\ \n\"", min_size=1, max_size=8)
@@ -75,7 +74,7 @@ def test_a_root_table_is_one_select_with_its_system_columns_last() -> None:
         ),
     )
 
-    assert projection.selects(load_id="17.5") == [
+    assert selects(projection, load_id="17.5") == [
         Select(
             (
                 "CAST(`row`.`id` AS BIGINT) AS `id`",
@@ -92,7 +91,7 @@ def test_columns_come_in_the_order_of_the_table() -> None:
         levels=(ROOT,), columns=(plain("a", "a"), plain("b", "b")), order=("b", "_dlt_id", "a")
     )
 
-    (last,) = projection.selects(load_id="17.5")
+    (last,) = selects(projection, load_id="17.5")
 
     assert [one.rsplit(" ", 1)[1] for one in last.columns] == ["`b`", "`_dlt_id`", "`a`", "`_dlt_load_id`"]
 
@@ -101,7 +100,7 @@ def test_a_child_table_steps_into_its_list_and_points_to_its_parent() -> None:
     child = "concat(`parent`, '_', 't__a__tags', '_', CAST(`idx` AS STRING))"
     projection = Projection(levels=(ROOT, TAGS), columns=(plain("value"),), is_root=False)
 
-    assert projection.selects(load_id="17.5") == [
+    assert selects(projection, load_id="17.5") == [
         Select(("`id` AS `parent`", "posexplode(`row`.`a`.`tags`) AS (`idx`, `row`)")),
         Select(("`parent`", "`idx`", f"{digest(child)} AS `id`", "`row`")),
         Select(
@@ -126,15 +125,15 @@ def test_a_list_of_lists_is_stepped_into_twice() -> None:
         is_root=False,
     )
 
-    selects = projection.selects(load_id="17.5")
+    steps = selects(projection, load_id="17.5")
 
-    assert [step.columns[1] for step in selects[0:4:2]] == [
+    assert [step.columns[1] for step in steps[0:4:2]] == [
         "posexplode(`row`.`m`) AS (`idx`, `row`)",
         "posexplode(`row`) AS (`idx`, `row`)",
     ]
-    assert len(selects) == 5
-    assert "'t__m'" in selects[1].columns[2]
-    assert "'t__m__list'" in selects[3].columns[2]
+    assert len(steps) == 5
+    assert "'t__m'" in steps[1].columns[2]
+    assert "'t__m__list'" in steps[3].columns[2]
 
 
 def test_rows_of_another_part_and_refused_rows_are_left_out_with_all_that_is_below_them() -> None:
@@ -147,7 +146,7 @@ def test_rows_of_another_part_and_refused_rows_are_left_out_with_all_that_is_bel
         is_root=False,
     )
 
-    first, *_, last = projection.selects(load_id="17.5")
+    first, *_, last = selects(projection, load_id="17.5")
 
     assert first == Select(
         ("`id`", "`row`", "`id` AS `_dlt_root_id`"), "`raw` IS NULL AND NOT (`row`.`x` IS NOT NULL)"
@@ -176,7 +175,7 @@ def test_values_that_take_work_are_picked_once() -> None:
         ),
     )
 
-    picks, last = projection.selects(load_id="17.5")
+    picks, last = selects(projection, load_id="17.5")
 
     assert picks.columns[2:] == (
         f"{picked('`row`.`x`', 'mixed', 'bigint')} AS `v0`",
@@ -192,7 +191,7 @@ def test_values_that_take_work_are_picked_once() -> None:
 def test_an_id_that_comes_with_the_data_counts() -> None:
     projection = Projection(levels=(Level(table="t", own_id=plain("_dlt_id", "_dlt_id")),))
 
-    first, last = projection.selects(load_id="17.5")
+    first, last = selects(projection, load_id="17.5")
 
     assert first.columns == ("coalesce(CAST(`row`.`_dlt_id` AS STRING), `id`) AS `id`", "`row`")
     assert last.columns[-1] == "`id` AS `_dlt_id`"
@@ -207,7 +206,7 @@ def test_a_projection_reads_back_from_a_job_file(projection: Projection) -> None
 
 @given(path=paths, name=names)
 def test_whatever_a_key_is_it_stays_inside_its_quotes(path: tuple[str, ...], name: str) -> None:
-    (select,) = Projection(levels=(ROOT,), columns=(plain(name, *path),)).selects(load_id="17.5")
+    (select,) = selects(Projection(levels=(ROOT,), columns=(plain(name, *path),)), load_id="17.5")
 
     parsed = sqlglot.parse_one(f"SELECT {select.columns[0]}", dialect="spark")
     assert isinstance(parsed, exp.Select)

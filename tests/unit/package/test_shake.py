@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pyspark import cloudpickle
 
@@ -35,6 +35,7 @@ def ids(text: str, keys: Any = None) -> list[str]:
 
 
 @given(st.dictionaries(texts.filter(lambda key: not key.startswith("_dlt")), values, max_size=5))
+@example({"\\u001f": None, "a": "\\u001f1e-5\\u001f", "b": 1e-5})
 def test_a_row_is_hashed_as_the_encoder_of_dlt_writes_it(row: dict[str, Any]) -> None:
     text = orjson.dumps(row).decode()
 

@@ -4,13 +4,19 @@ import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import fsspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import PackageDamaged
+from penstock.package.objects import ObjectFiles
 from penstock.package.storage import FileStorage, absolute, as_json
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
 
 documents = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(alphabet=st.characters(codec="utf-8")),
@@ -159,6 +165,29 @@ def test_a_store_without_a_disk_does_the_same(tmp_path: Path) -> None:
     assert not store.is_local
     store.delete("")
     assert store.names("folder") == []
+
+
+class Late:
+    """A store that knows a name is taken before it shows what stands there."""
+
+    def __init__(self, files: AbstractFileSystem) -> None:
+        self._files, self.looks = files, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._files, name)
+
+    def exists(self, path: str) -> bool:
+        self.looks += 1
+        return self.looks > 2 and bool(self._files.exists(path))
+
+
+@pytest.mark.parametrize(("sent", "is_ours"), [(b"1", True), (b"2", False)])
+def test_a_name_that_is_taken_is_waited_for(tmp_path: Path, sent: bytes, is_ours: bool) -> None:
+    store = Late(fsspec.filesystem("memory"))
+    store.pipe_file(f"/{tmp_path.name}/a", b"1")
+
+    assert ObjectFiles(store).put_if_absent(f"/{tmp_path.name}/a", sent) is is_ours
+    assert store.looks == 3
 
 
 @given(document=documents.filter(lambda document: document is not None))

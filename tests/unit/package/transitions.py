@@ -23,6 +23,7 @@ JOB = "items.5c1c2f0d11.0.reference"
 OTHER = "orders.a1b2c3d4e5.0.reference"
 SOON = LeaseTimes(beat=60.0, alive=120.0)
 NOTHING_KEPT = Retention(packages=0)
+FACTS = {"take_back": [{"table": "items"}]}
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,11 @@ def slot_without_mark(packages: Packages) -> None:
 def abort_without_end(packages: Packages) -> None:
     sealed(packages)
     packages._settle(manifest_of(ONE, 1), "abort")
+
+
+def aborted_with_facts(packages: Packages) -> None:
+    sealed(packages)
+    packages.abort(manifest_of(ONE, 1), FACTS)
 
 
 def next_to_abort_without_end(packages: Packages) -> None:
@@ -193,6 +199,8 @@ TRANSITIONS: dict[str, Transition] = {
     "seal after an abort": Transition(next_to_abort_without_end, lambda p: p.seal(manifest_of(TWO, 2))),
     "commit": Transition(sealed, lambda p: p.commit(manifest_of(ONE, 1))),
     "abort": Transition(sealed, lambda p: p.abort(manifest_of(ONE, 1))),
+    "abort, to be taken back": Transition(sealed, lambda p: p.abort(manifest_of(ONE, 1), FACTS)),
+    "finish, taken back": Transition(aborted_with_facts, lambda p: p.finish(ONE, "aborted")),
     "finish": Transition(committed, lambda p: p.finish(ONE)),
     "finish with failed jobs": Transition(failed, lambda p: p.finish(ONE)),
     "tidy, late": Transition(marker_without_note, lambda p: p.tidy()),

@@ -58,9 +58,10 @@ def test_an_unknown_destination_is_refused_when_the_pipeline_is_made() -> None:
         penstock.pipeline("shop", destination="detla")
 
 
-def test_a_write_disposition_that_the_destination_lacks_is_refused_before_spark_starts() -> None:
-    with pytest.raises(UsageError, match="delta cannot write with 'merge' yet"):
-        penstock.pipeline("shop", destination="delta").run([1], table_name="t", write_disposition="merge")
+def test_a_merge_strategy_that_the_destination_lacks_is_refused_before_spark_starts() -> None:
+    said = {"disposition": "merge", "strategy": "cdc"}
+    with pytest.raises(UsageError, match="delta cannot write with 'cdc' yet"):
+        penstock.pipeline("shop", destination="delta").run([1], table_name="t", write_disposition=said)
 
 
 def test_data_without_a_name_is_refused_before_spark_starts() -> None:

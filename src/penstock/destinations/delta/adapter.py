@@ -1,17 +1,21 @@
-"""Writes Delta tables: one atomic commit for each table, marked with the load's sequence number."""
+"""Delta tables of one dataset, opened for a load: one atomic commit for each table of a load."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, cast
 
-from penstock.errors import (
-    CommitLost,
-    DestinationAhead,
-    DestinationTerminalException,
-    InternalError,
-    UsageError,
-)
+from pyspark.errors import AnalysisException
+
+from penstock.destinations.delta.alter import bring_up_to_date
+from penstock.destinations.delta.place import Catalog, Folders
+from penstock.destinations.delta.run import DeltaTables
+from penstock.destinations.delta.upkeep import Upkeep
+from penstock.destinations.lake.plan import plan_chain
+from penstock.destinations.lake.run import ChainLoad
+from penstock.destinations.lake.sets import Turns
+from penstock.destinations.lake.staged import StagedPackage
+from penstock.errors import DataError, InternalError, UsageError
 from penstock.interfaces import (
     AppliedJob,
     JobClientBase,
@@ -28,24 +32,22 @@ from penstock.interfaces import (
 )
 from penstock.package import read_job
 from penstock.package.ledger import FileLedger
-from penstock.package.sql import quoted
 from penstock.package.storage import FileStorage
-from penstock.spark.paths import spark_path
+from penstock.schema import Schema, root_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from penstock.destinations.delta.settings import DeltaConfiguration
-    from penstock.interfaces import DestinationCapabilitiesContext, LoadMark
-    from penstock.schema import Schema, TTableSchema
+    from penstock.destinations.lake.hints import MergeStrategy
+    from penstock.interfaces import DestinationCapabilitiesContext, LoadMark, TableCommit
+    from penstock.schema import Table, TSchemaTables, TTableSchema
 
-_LAST_COMMIT = "spark.databricks.delta.lastCommitVersionInSession"
-_COMMIT_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
-_PACKAGES = "_dlt_pkg"
-# How far back a commit of the load that is being resumed may stand.
-_HISTORY = 50
+_PACKAGES: Final = "_dlt_pkg"
+# What would be refused again.
+_TERMINAL: Final = (UsageError, DataError, InternalError, AnalysisException)
 
 
 class DeltaClient(JobClientBase, WithStateSync, WithLedger, WithPackageStorage, WithTableVersions, WithUndo):
@@ -58,18 +60,28 @@ class DeltaClient(JobClientBase, WithStateSync, WithLedger, WithPackageStorage, 
         capabilities: DestinationCapabilitiesContext,
         *,
         spark: SparkSession | None = None,
+        turns: Turns | None = None,
     ) -> None:
         super().__init__(schema, config, capabilities)
-        self._dataset = config.normalize_dataset_name(schema)
+        self._settings, self._dataset = config, config.normalize_dataset_name(schema)
         self._root = f"{(config.bucket_url or '').rstrip('/')}/{self._dataset}"
         self._store, self._spark = FileStorage(self._root), spark
+        self._folders = Folders(self._store)
+        self.tables = DeltaTables(
+            place=Catalog(catalog=config.catalog, dataset=self._dataset) if config.catalog else self._folders,
+            properties=config.properties,
+            file_size=config.target_file_size,
+        )
+        self._turns = turns or Turns()
 
     def initialize_storage(self, truncate_tables: Iterable[str] | None = None) -> None:
-        """Make the dataset's folder; each listed table is emptied by one commit of its own."""
+        """Make room for the tables; each listed one is emptied by one commit of its own."""
         self.ledger().initialize()
+        if self._spark is not None:
+            self.tables.place.initialize(spark=self._spark)
         for table in truncate_tables or ():
-            if self._store.exists(f"{table}/_delta_log"):
-                self._session().sql(f"DELETE FROM {self._sql_name(table)}")
+            if self.tables.exists(table, spark=self._session()):
+                self.tables.empty(table, spark=self._session())
 
     def is_storage_initialized(self) -> bool:
         """Whether anything was ever loaded here, by dlt or by us."""
@@ -77,19 +89,53 @@ class DeltaClient(JobClientBase, WithStateSync, WithLedger, WithPackageStorage, 
 
     def drop_storage(self) -> None:
         """Delete the dataset with all its tables and packages."""
+        if self._settings.catalog:
+            self.tables.place.drop_all(spark=self._session())
         self._store.delete("")
+
+    def drop_tables(self, *tables: str) -> None:
+        """Take tables away with all their rows; what is not there is gone already."""
+        for table in tables:
+            self.tables.place.drop(table, spark=self._session())
+
+    def update_stored_schema(
+        self, only_tables: Iterable[str] | None = None, expected_update: TSchemaTables | None = None
+    ) -> TSchemaTables | None:
+        """Refuse what cannot be written, and bring tables up to what their hints say.
+
+        New columns come with the rows that bring them.
+        """
+        names = None if only_tables is None else list(only_tables)
+        applied = super().update_stored_schema(names, expected_update)
+        for root in {root_of(name, self.schema.tables).name for name in names or self.schema.tables}:
+            plan_chain(
+                root, self.schema.tables, with_rows=names or (), default_strategy=self._default_strategy
+            )
+        before = self._tables_before()
+        for name in names or self.schema.tables:
+            bring_up_to_date(
+                self.tables, self.schema.get_table(name), before.get(name), spark=self._session()
+            )
+        return applied
 
     def start_file_load(self, table: TTableSchema, file_path: str, load_id: str) -> LoadJob:
         """Commit one table, once, whatever happened before; the job is done when this returns."""
-        return DeltaLoadJob(self, table, file_path)
+        return DeltaLoadJob(file_path, self.load(table["name"], file_path))
 
     def restore_file_load(self, file_path: str) -> LoadJob:
         """Start again: what was committed under the same mark is not committed twice."""
-        table = ParsedLoadJobFileName.parse(file_path).table_name
-        return DeltaLoadJob(self, self.prepare_load_table(table), file_path)
+        return DeltaLoadJob(
+            file_path, self.load(ParsedLoadJobFileName.parse(file_path).table_name, file_path)
+        )
 
     def complete_load(self, load_id: str) -> None:
-        """Nothing to do: the row in the ledger is the mark, and it is there."""
+        """The row in the ledger is the mark, and it is there; what is left is to keep the tables in order."""
+        upkeep = Upkeep(
+            tables=self.tables, optimize=self._settings.optimize, vacuum_hours=self._settings.vacuum_hours
+        )
+        if upkeep.is_wanted:
+            done = self.ledger().find_commit(schema_name=self.schema.name, load_id=load_id)
+            upkeep.tidy(done.tables if done else (), load_id, spark=self._session())
 
     def ledger(self) -> FileLedger:
         """The ledger in dlt's file form, beside the tables."""
@@ -109,111 +155,67 @@ class DeltaClient(JobClientBase, WithStateSync, WithLedger, WithPackageStorage, 
 
     def displayable_location(self) -> str:
         """The folder of the dataset, without credentials."""
-        return f"{self.config}/{self._dataset}"
+        return f"{self.config}{'.' if self._settings.catalog else '/'}{self._dataset}"
 
     def table_names(self) -> tuple[str, ...]:
-        """The data tables that exist here."""
-        return tuple(name for name in self._store.names("") if self._store.exists(f"{name}/_delta_log"))
+        """The data tables that exist here; in a catalog those that the last schema has seen rows of."""
+        if not self._settings.catalog:
+            return self._folders.names()
+        return tuple(sorted(name for name, table in self._tables_before().items() if table.has_seen_data))
 
     def table_version(self, table: str, *, spark: SparkSession) -> int | None:
         """The number of the newest commit; None where there is no such table."""
-        if not self._store.exists(f"{table}/_delta_log"):
-            return None
-        newest = spark.sql(f"DESCRIBE HISTORY {self._sql_name(table)} LIMIT 1").select("version").collect()
-        return int(newest[0]["version"])
+        return self.tables.version(table, spark=spark) if self.tables.exists(table, spark=spark) else None
 
     def read(self, table: str, version: int | None = None, *, spark: SparkSession) -> DataFrame:
         """A frame over a table in the given session."""
-        reader = spark.read.format("delta")
-        if version is not None:
-            reader = reader.option("versionAsOf", version)
-        return reader.load(spark_path(self._path(table)))
+        return self.tables.read(table, version, spark=spark)
+
+    def commits(self, table: str, *, most: int | None = None, spark: SparkSession) -> Sequence[TableCommit]:
+        """The commits to a table, newest first."""
+        return self.tables.commits(table, most, spark=spark) if self.tables.exists(table, spark=spark) else ()
+
+    def sql_name(self, table: str) -> str:
+        """How Spark SQL calls a table."""
+        return self.tables.sql_name(table)
+
+    def to_undo(self, table: str, mark: LoadMark) -> AppliedJob | None:
+        """What a load did to a table, as its history tells."""
+        return self.tables.to_undo(table, mark, spark=self._session())
 
     def undo(self, applied: AppliedJob, load_id: str) -> None:
-        """Bring a table back to the version before a job by one commit, unless it has moved on since.
+        """Bring a table back to the version before a job by one commit, unless it has moved on since."""
+        if applied.version_after is not None:
+            self.tables.undo(applied, load_id, spark=self._session())
 
-        A table that the job had made is left without rows: Delta has no version before the first.
-        """
-        if applied.version_after is None:
+    def load(self, table: str, file_path: str) -> Iterator[AppliedJob]:
+        """Commit the rows of a job file to their table, and what else its chain needs with it."""
+        root, spark = root_of(table, self.schema.tables), self._session()
+        if (root.write_disposition or "append") == "append":
+            job = read_job(file_path)
+            if job.mark is None:
+                raise InternalError(f"{file_path} is not part of a sealed load", hint="report this")
+            yield self.tables.append(self.schema.get_table(table), job.frame(spark), job.mark, spark=spark)
             return
-        spark, table = self._session(), self._sql_name(applied.table)
-        newest = spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").select("version", "userMetadata").collect()[0]
-        mark = json.dumps({"undone": load_id, "version": applied.version_after})
-        if newest["userMetadata"] == mark:
-            return
-        if int(newest["version"]) != applied.version_after:
-            raise DestinationTerminalException(
-                f"{applied.table} was changed after version {applied.version_after} and cannot be taken back",
-                hint=f"bring the table back by hand to what it was before load {load_id}",
-            )
-        spark.conf.set(_COMMIT_METADATA, mark)
-        try:
-            if applied.version_before is None:
-                spark.sql(f"DELETE FROM {table}")
-            else:
-                spark.sql(f"RESTORE TABLE {table} TO VERSION AS OF {applied.version_before}")
-        finally:
-            spark.conf.unset(_COMMIT_METADATA)
-
-    def append(self, table: str, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
-        """Append once.
-
-        Delta skips a write whose transaction it has; whether it did is read from the session.
-        """
-        spark.conf.unset(_LAST_COMMIT)
-        (
-            rows.write.format("delta")
-            .mode("append")
-            .option("mergeSchema", "true")
-            .option("txnAppId", f"penstock/{mark.pipeline_name}")
-            .option("txnVersion", str(mark.sequence))
-            .option("userMetadata", _metadata(mark))
-            .save(spark_path(self._path(table)))
+        chain = ChainLoad(
+            root=root.name,
+            schema=self.schema.tables,
+            staged=StagedPackage(file_path),
+            into=self.tables,
+            turns=self._turns,
+            spark=spark,
+            default_strategy=self._default_strategy,
         )
-        version = spark.conf.get(_LAST_COMMIT, None)
-        commit = self._find_commit(table, mark, version=version, spark=spark)
-        counted = (commit["operationMetrics"] or {}).get("numOutputRows")
-        after = int(commit["version"])
-        return AppliedJob(
-            table=table,
-            rows=int(counted) if counted is not None else None,
-            version_before=after - 1 if after else None,
-            version_after=after,
-            skipped=version is None,
-        )
+        yield from chain.apply(table)
 
-    def load(self, table: TTableSchema, file_path: str) -> AppliedJob:
-        """Commit the rows of a job file to their table."""
-        if table.get("write_disposition", "append") != "append":
-            raise UsageError(
-                f"{table['name']} asks for {table['write_disposition']!r}, "
-                "which the delta destination cannot do yet",
-                hint="use write_disposition='append'",
-            )
-        job, spark = read_job(file_path), self._session()
-        if job.mark is None:
-            raise InternalError(f"{file_path} is not part of a sealed load", hint="report this")
-        return self.append(table["name"], job.frame(spark), job.mark, spark=spark)
+    def _tables_before(self) -> Mapping[str, Table]:
+        """The tables as the last load left them."""
+        stored = self.get_stored_schema()
+        return Schema.from_dict(json.loads(stored.schema)).tables if stored else {}
 
-    def _find_commit(self, table: str, mark: LoadMark, *, version: str | None, spark: SparkSession) -> Row:
-        """The commit of this load in the table's history.
-
-        Nothing counts as written until it is seen there.
-        """
-        limit = 1 if version is not None else _HISTORY
-        history = spark.sql(f"DESCRIBE HISTORY {self._sql_name(table)} LIMIT {limit}")
-        for commit in history.select("version", "operationMetrics", "userMetadata").collect():
-            if commit["userMetadata"] == _metadata(mark):
-                return commit
-        if version is None:
-            raise DestinationAhead(table=table, sequence=mark.sequence)
-        raise CommitLost(table=table, sequence=mark.sequence)
-
-    def _path(self, table: str) -> str:
-        return f"{self._root}/{table}"
-
-    def _sql_name(self, table: str) -> str:
-        return quoted("delta", spark_path(self._path(table)))
+    @property
+    def _default_strategy(self) -> MergeStrategy:
+        return cast("MergeStrategy", self.capabilities.supported_merge_strategies[0])
 
     def _session(self) -> SparkSession:
         if self._spark is None:
@@ -222,24 +224,28 @@ class DeltaClient(JobClientBase, WithStateSync, WithLedger, WithPackageStorage, 
 
 
 class DeltaLoadJob(LoadJob):
-    """The rows of one job file in their table; done as soon as it exists."""
+    """The commits of one job file; it has ended as soon as it exists."""
 
-    def __init__(self, client: DeltaClient, table: TTableSchema, file_path: str) -> None:
+    def __init__(self, file_path: str, commits: Iterator[AppliedJob]) -> None:
         super().__init__(ParsedLoadJobFileName.parse(file_path).file_name())
-        self._applied = client.load(table, file_path)
+        self._applied: list[AppliedJob] = []
+        self._error: Exception | None = None
+        try:
+            self._applied.extend(commits)
+        except _TERMINAL as error:
+            # What was done before can be taken back only by who knows of it.
+            if not self._applied:
+                raise
+            self._error = error
 
     def state(self) -> TLoadJobState:
-        """Always `completed`: an error would have been raised."""
-        return "completed"
+        """`completed`, or `failed` with something done; every other error was raised."""
+        return "completed" if self._error is None else "failed"
 
     def exception(self) -> str:
-        """Nothing went wrong."""
-        return ""
+        """Why the job is failed."""
+        return "" if self._error is None else str(self._error)
 
     def applied(self) -> Sequence[AppliedJob]:
-        """The commit: its rows, and the versions before and after it."""
-        return (self._applied,)
-
-
-def _metadata(mark: LoadMark) -> str:
-    return json.dumps({"load_id": mark.load_id, "sequence": mark.sequence, "manifest": mark.manifest_hash})
+        """The commits: their rows, and the versions before and after each."""
+        return tuple(self._applied)

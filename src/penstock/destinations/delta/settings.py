@@ -1,14 +1,21 @@
-"""Where a Delta lake is."""
+"""Where a Delta lake is, and what its tables are like."""
 
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+
+from pydantic import Field
 
 from penstock.config import NotResolved, configspec, redact
+from penstock.destinations.delta.define import WIDENING, is_true
+from penstock.destinations.delta.widen import ALTERABLE
 from penstock.errors import MissingLocation
 from penstock.interfaces import DestinationClientDwhConfiguration
 from penstock.package.storage import absolute
+
+if TYPE_CHECKING:
+    from penstock.schema.types import DataType
 
 
 @configspec
@@ -22,16 +29,40 @@ class DeltaConfiguration(DestinationClientDwhConfiguration):
     destination_name: Annotated[str | None, NotResolved()] = "delta"
 
     bucket_url: str | None = None
-    """The folder or bucket below which the datasets stand."""
+    """The folder or bucket below which the datasets stand; with a catalog, the ledgers and packages."""
+    catalog: str | None = None
+    """A catalog of Spark's: tables are `<catalog>.<dataset>.<table>` then, and it says where they are."""
+    table_properties: dict[str, Any] | None = None
+    """Properties that all tables have, such as `delta.logRetentionDuration`; kept so at every load."""
+    target_file_size: Annotated[int | None, Field(gt=0)] = None
+    """Bytes that a file should have; None leaves it to Spark."""
+    optimize: bool = False
+    """Whether small files are joined after each load, in the tables that it wrote to."""
+    vacuum_hours: Annotated[float | None, Field(ge=0)] = None
+    """Files that no version of the last so many hours needs are deleted after each load; None: never."""
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """The properties that all tables have."""
+        return self.table_properties or {}
+
+    @property
+    def alterable_types(self) -> frozenset[tuple[DataType, DataType]]:
+        """Columns may get a larger type where all tables have the property that allows it."""
+        return ALTERABLE if is_true(self.properties.get(WIDENING)) else frozenset()
 
     def fingerprint(self) -> str:
         """A hash of the location; empty where none is set."""
         shown = redact(self.bucket_url) if self.bucket_url else ""
-        return hashlib.shake_128(shown.encode()).hexdigest(8) if shown else ""
+        # A location alone keeps the hash that it had before there were catalogs.
+        told = f"{self.catalog} {shown}" if self.catalog else shown
+        return hashlib.shake_128(told.encode()).hexdigest(8) if told else ""
 
     def __str__(self) -> str:
-        """The location without credentials."""
-        return redact(self.bucket_url).rstrip("/") if self.bucket_url else "delta"
+        """The catalog, or the location without credentials."""
+        if self.catalog:
+            return self.catalog
+        return redact(self.bucket_url).rstrip("/") if self.bucket_url else self.destination_name or "delta"
 
     def bound(
         self, *, pipeline_name: str, dataset_name: str, default_schema_name: str | None, master: str
@@ -44,5 +75,5 @@ class DeltaConfiguration(DestinationClientDwhConfiguration):
             master=master,
         )
         if not self.bucket_url and not master.startswith("local"):
-            raise MissingLocation(destination="delta", master=master)
+            raise MissingLocation(destination=self.destination_name or "delta", master=master)
         return bound.model_copy(update={"bucket_url": absolute(self.bucket_url or f"{pipeline_name}_lake")})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.package.projection import digest
 from penstock.package.sql import literal
+from penstock.package.unfold import digest
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

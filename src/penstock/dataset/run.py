@@ -1,0 +1,57 @@
+"""Brings rows to this machine: the only file of the room that starts jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from penstock.dataset.values import row_reader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame
+
+# In the words of Spark and of Delta, by whichever way an error comes: a file, a version, or a rule about age.
+_GONE: Final = (
+    *("FILE_NOT_EXIST", "FILE_NOT_FOUND", "FileNotFoundException"),
+    *("VERSION_NOT_FOUND", "VERSIONS_NOT_CONTIGUOUS", "TRUNCATED_TRANSACTION_LOG"),
+    "TIME_TRAVEL_BEYOND",
+)
+
+
+def all_rows(frame: DataFrame) -> list[tuple[Any, ...]]:
+    """All rows."""
+    return list(map(row_reader(frame.schema), frame.collect()))
+
+
+def first_rows(frame: DataFrame, most: int) -> list[tuple[Any, ...]]:
+    """The first rows; no more than these are read where Spark can do with less."""
+    return list(map(row_reader(frame.schema), frame.take(most)))
+
+
+def each_row(frame: DataFrame) -> Iterator[tuple[Any, ...]]:
+    """Row by row; one partition of the frame is on this machine at a time."""
+    yield from map(row_reader(frame.schema), frame.toLocalIterator())
+
+
+def arrow_table(frame: DataFrame) -> pa.Table:
+    """All rows as Arrow, moments in UTC whatever the session's zone is."""
+    table = frame.toArrow()
+    for place, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type) and field.type.tz not in {None, "UTC"}:
+            moments = table.column(place).cast(pa.timestamp(field.type.unit, "UTC"))
+            table = table.set_column(place, field.with_type(moments.type), moments)
+    return table
+
+
+def number_of_rows(frame: DataFrame) -> int:
+    """How many rows there are."""
+    return frame.count()
+
+
+def is_gone(error: Exception) -> bool:
+    """Whether files or versions were asked for that are not there any more."""
+    told = str(error)
+    return any(word in told for word in _GONE)

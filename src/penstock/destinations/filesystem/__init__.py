@@ -1,0 +1,1 @@
+"""Folders of tables in a table format, as dlt names them: `filesystem` with `table_format="delta"`."""

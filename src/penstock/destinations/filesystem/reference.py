@@ -1,0 +1,59 @@
+"""What the registry finds under the name `filesystem`: the code of `delta`, and what dlt means by the name.
+
+There a table says its format itself, `merge` without a strategy is an upsert, and a table without a format
+is plain files. Those are not written yet: such a table is refused before its first row is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from penstock.config import config_value
+from penstock.destinations.delta.adapter import DeltaClient
+from penstock.destinations.delta.reference import DELTA
+from penstock.destinations.filesystem.settings import FilesystemConfiguration
+from penstock.destinations.lake.sets import Turns
+from penstock.interfaces import configured
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from penstock.interfaces import DestinationCapabilitiesContext, DestinationClientConfiguration
+    from penstock.schema import Schema
+
+_CAPABILITIES: Final = replace(
+    DELTA.capabilities(),
+    # The first one is what dlt does with a table format where nothing is said.
+    supported_merge_strategies=("upsert", "insert-only", "delete-insert", "scd2"),
+    preferred_table_format=None,
+)
+
+
+class FilesystemReference:
+    """Tables in folders, each in the format that it names."""
+
+    def __init__(self) -> None:
+        self._turns = Turns()
+
+    def capabilities(self) -> DestinationCapabilitiesContext:
+        """What the table formats can do; a table must name one of them."""
+        return _CAPABILITIES
+
+    def client(
+        self,
+        schema: Schema,
+        initial_config: DestinationClientConfiguration = config_value,
+        *,
+        spark: SparkSession | None = None,
+    ) -> DeltaClient:
+        """A client for one dataset."""
+        config = configured(FilesystemConfiguration, initial_config)
+        return DeltaClient(schema, config, _CAPABILITIES, spark=spark, turns=self._turns)
+
+    def spec(self) -> type[FilesystemConfiguration]:
+        """The class of its settings."""
+        return FilesystemConfiguration
+
+
+FILESYSTEM: Final = FilesystemReference()

@@ -1,0 +1,103 @@
+"""Takes back what a load that cannot be completed has done to its tables."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.config import logger
+from penstock.errors import DestinationTerminalException, TablesMovedOn
+from penstock.interfaces import AppliedJob, WithUndo
+from penstock.load.failures import is_terminal, told
+from penstock.load.plan import chains_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from penstock.load.run import Into
+    from penstock.package import Manifest, Package
+    from penstock.package.slots import Outcome
+
+_LOG = logger("penstock.load")
+_TAKE_BACK: Final = "take_back"
+
+
+def is_begun(package: Package) -> bool:
+    """Whether a job of the package was ever started; before that no table was touched."""
+    jobs = package.jobs.board().jobs.values()
+    return any(job.state != "new_jobs" or job.name.retry_count for job in jobs)
+
+
+def to_take_back(manifest: Manifest, into: Into) -> tuple[AppliedJob, ...]:
+    """What a sealed load has done so far, as its tables tell; roots come before those nested in them.
+
+    A process may have died between a commit and its note, so the package is not asked. Raises when a table
+    was changed since, with all tables of which that is true.
+    """
+    if not is_begun(into.packages.package(manifest.load_id)):
+        return ()
+    chains = chains_of(manifest.tables, into.opener.schema.tables)
+    found: list[AppliedJob] = []
+    moved_on: dict[str, str] = {}
+    with into.opener.client() as client:
+        if not isinstance(client, WithUndo):
+            _LOG.warning(
+                "load %s is dropped, and rows that it has brought stay: the destination cannot undo",
+                manifest.load_id,
+            )
+            return ()
+        for table in (table for chain in chains for table in chain.tables):
+            try:
+                applied = client.to_undo(table, manifest.mark)
+            except DestinationTerminalException as error:
+                moved_on[table] = error.message
+            else:
+                found += [applied] if applied is not None else []
+    if moved_on:
+        raise TablesMovedOn(load_id=manifest.load_id, tables=moved_on)
+    return tuple(found)
+
+
+def give_up(manifest: Manifest, into: Into) -> None:
+    """Decide that a sealed load will never count, and take it back.
+
+    The decision comes first and says what is to be taken back, so that whoever finds it can go on. A load
+    that is decided otherwise is left alone, with an error.
+    """
+    changed = to_take_back(manifest, into)
+    into.check()
+    facts = {_TAKE_BACK: [asdict(table) for table in changed]} if changed else None
+    outcome = into.packages.abort(manifest, facts)
+    if outcome.facts:
+        take_back(manifest, outcome, into)
+
+
+def take_back(manifest: Manifest, outcome: Outcome, into: Into) -> None:
+    """Do what was decided when the load was given up; safe to call again.
+
+    A table that cannot be taken back any more stays as it is, and is told: the decision stands, and it must
+    not keep the pipeline from going on.
+    """
+    changed = _changed(outcome.facts)
+    with into.opener.client() as client:
+        if isinstance(client, WithUndo):
+            for applied in changed:
+                into.check()
+                _undo(client, applied, manifest.load_id)
+    into.packages.finish(manifest.load_id, "aborted", into.retention)
+    names = ", ".join(applied.table for applied in changed)
+    _LOG.warning("load %s is dropped, and its rows were taken back from %s", manifest.load_id, names)
+
+
+def _undo(client: WithUndo, applied: AppliedJob, load_id: str) -> None:
+    try:
+        client.undo(applied, load_id)
+    except Exception as error:  # a stranger's code may raise anything
+        if not is_terminal(error):
+            raise
+        _LOG.error("rows of load %s stay in %s: %s", load_id, applied.table, told(error))
+
+
+def _changed(facts: Mapping[str, Any]) -> Sequence[AppliedJob]:
+    tables: Iterable[Mapping[str, Any]] = facts.get(_TAKE_BACK, ())
+    return [AppliedJob(**table) for table in tables]

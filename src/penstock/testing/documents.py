@@ -1,0 +1,55 @@
+"""Tables as documents again: every root row with the nested rows that belong to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Tables = Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+def documents(tables: Tables, root: str) -> dict[str, Any]:
+    """What there is to compare of a root table and those nested in it, whatever ids the rows have.
+
+    `rows` are the documents in an order of their own, without nulls and without the columns of the engine but
+    those of history. `orphans` counts nested rows whose parent is not there, by table.
+
+    >>> tables = {
+    ...     "items": [{"id": 1, "_dlt_id": "a"}],
+    ...     "items__tags": [{"value": "x", "_dlt_parent_id": "a", "_dlt_list_idx": 0, "_dlt_id": "b"}],
+    ... }
+    >>> documents(tables, "items")
+    {'rows': [{'id': 1, 'tags': [{'value': 'x'}]}], 'orphans': {}}
+    """
+    rows = [_document(row, root, tables) for row in tables.get(root, ())]
+    orphans = {table: _without_parent(table, tables) for table in tables if table != root}
+    return {
+        "rows": sorted(rows, key=repr),
+        "orphans": {table: count for table, count in orphans.items() if count},
+    }
+
+
+def _document(row: Mapping[str, Any], table: str, tables: Tables) -> dict[str, Any]:
+    found = {name: value for name, value in row.items() if value is not None and not _is_inner(name)}
+    for below in sorted(tables):
+        if _parent(below) == table:
+            rows = [one for one in tables[below] if one["_dlt_parent_id"] == row["_dlt_id"]]
+            ordered = sorted(rows, key=lambda one: (one["_dlt_list_idx"], repr(one)))
+            if ordered:
+                found[below.rpartition("__")[2]] = [_document(one, below, tables) for one in ordered]
+    return dict(sorted(found.items()))
+
+
+def _without_parent(table: str, tables: Tables) -> int:
+    above = {row["_dlt_id"] for row in tables.get(_parent(table), ())}
+    return sum(row["_dlt_parent_id"] not in above for row in tables[table])
+
+
+def _parent(table: str) -> str:
+    return table.rpartition("__")[0]
+
+
+def _is_inner(column: str) -> bool:
+    return column.startswith("_dlt") and not column.startswith("_dlt_valid")

@@ -1,0 +1,214 @@
+"""What holds of every load, whatever it writes: once, all of it or nothing, and no row lost in silence."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.config import config_value
+from penstock.interfaces import Destination
+from penstock.testing.bench import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+    from penstock.interfaces import (
+        DestinationCapabilitiesContext,
+        DestinationClientConfiguration,
+        DestinationReference,
+        JobClientBase,
+        LoadJob,
+    )
+    from penstock.schema import Schema, TTableSchema
+    from penstock.testing.bench import Bench
+
+_ROWS: Final = [{"id": 1, "name": "a", "tags": ["x", "y"]}, {"id": 2, "name": "b", "tags": ["z"]}]
+_AGAIN: Final = [{"id": 1, "name": "new", "tags": ["w"]}]
+
+
+class Crash(BaseException):
+    """The process is gone: nothing that it would have done is done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promise:
+    """Something that every destination keeps."""
+
+    name: str
+    promise: str
+    check: Callable[[Bench], None]
+    needs: tuple[str, ...] = ()
+
+
+class Mortal:
+    """A destination whose process dies at its n-th step, just before it or just after."""
+
+    def __init__(self, reference: DestinationReference, *, at: int, after: bool) -> None:
+        self._reference, self._at, self._after = reference, at, after
+        self._lock = threading.Lock()
+        self.steps = 0
+
+    def capabilities(self) -> DestinationCapabilitiesContext:
+        """Those of the destination."""
+        return self._reference.capabilities()
+
+    def spec(self) -> type[DestinationClientConfiguration]:
+        """That of the destination."""
+        return self._reference.spec()
+
+    def client(
+        self,
+        schema: Schema,
+        initial_config: DestinationClientConfiguration = config_value,
+        *,
+        spark: SparkSession | None = None,
+    ) -> JobClientBase:
+        """A client whose jobs and whose last word are steps."""
+        client: Any = self._reference.client(schema, initial_config, spark=spark)
+        start, restore, complete = client.start_file_load, client.restore_file_load, client.complete_load
+
+        def started(table: TTableSchema, file_path: str, load_id: str) -> LoadJob:
+            job: LoadJob = self._step(lambda: _ended(start(table, file_path, load_id)))
+            return job
+
+        def restored(file_path: str) -> LoadJob:
+            job: LoadJob = self._step(lambda: _ended(restore(file_path)))
+            return job
+
+        client.start_file_load, client.restore_file_load = started, restored
+        client.complete_load = lambda load_id: self._step(lambda: complete(load_id))
+        made: JobClientBase = client
+        return made
+
+    def _step(self, act: Callable[[], Any]) -> Any:
+        with self._lock:
+            self.steps += 1
+            dies = self.steps == self._at
+        if dies and not self._after:
+            raise Crash
+        done = act()
+        if dies:
+            raise Crash
+        return done
+
+
+def _ended(job: LoadJob) -> LoadJob:
+    """A job that another system works on has had its effect, or none, before the process dies."""
+    while job.state() == "running":
+        threading.Event().wait(0.01)
+    return job
+
+
+def _dies_and_goes_on(bench: Bench, expected: dict[str, Any], **hints: Any) -> None:
+    """Die at every step in turn; each time the next process ends as if nothing had been."""
+    at, steps = 1, 2
+    while at <= steps:
+        for after in (False, True):
+            place = bench.of_case(f"{at}-{'after' if after else 'before'}")
+            place.load(_ROWS, **hints)
+            mortal = Mortal(place.destination.reference, at=at, after=after)
+            dying = place.with_destination(
+                Destination(place.destination.destination_name, mortal, place.destination.arguments)
+            )
+            try:
+                dying.load(_AGAIN, **hints)
+            except Crash:
+                steps = max(steps, mortal.steps + 1)
+                place.after_a_crash().resume()
+            else:
+                return
+            found = place.documents("tags")
+            assert found == expected, f"step {at}, after={after}: {found}"
+        at += 1
+
+
+def _tags(*values: str) -> list[dict[str, Any]]:
+    return [{"value": value} for value in values]
+
+
+def _append_dies(bench: Bench) -> None:
+    rows = [
+        {"id": 1, "name": "a", "tags": _tags("x", "y")},
+        {"id": 1, "name": "new", "tags": _tags("w")},
+        {"id": 2, "name": "b", "tags": _tags("z")},
+    ]
+    _dies_and_goes_on(bench, {"rows": rows, "orphans": {}}, write_disposition="append")
+
+
+def _merge_dies(bench: Bench) -> None:
+    rows = [
+        {"id": 1, "name": "new", "tags": _tags("w")},
+        {"id": 2, "name": "b", "tags": _tags("z")},
+    ]
+    said = {"disposition": "merge", "strategy": "delete-insert"}
+    _dies_and_goes_on(bench, {"rows": rows, "orphans": {}}, write_disposition=said, primary_key="id")
+
+
+def _replace_dies(bench: Bench) -> None:
+    rows = [{"id": 1, "name": "new", "tags": _tags("w")}]
+    _dies_and_goes_on(bench, {"rows": rows, "orphans": {}}, write_disposition="replace")
+
+
+def _rows_are_counted(bench: Bench) -> None:
+    info = bench.load(_ROWS)
+
+    counts = {table.table: table.rows for package in info.packages for table in package.tables}
+    assert counts == {ROOT: 2, f"{ROOT}__tags": 3}, counts
+
+
+def _nothing_is_loaded_twice(bench: Bench) -> None:
+    bench.load(_ROWS)
+
+    assert bench.resume().loads_ids == []
+    assert len(bench.rows(ROOT)) == len(_ROWS)
+
+
+def _another_machine_goes_on(bench: Bench) -> None:
+    bench.load(_ROWS)
+    bench.elsewhere().load([{"id": 3, "late": 1}])
+
+    found = sorted((row["id"], row.get("late")) for row in bench.elsewhere().rows(ROOT))
+    assert found == [(1, None), (2, None), (3, 1)], found
+
+
+PROMISES: Final[tuple[Promise, ...]] = (
+    Promise(
+        name="rows-are-counted",
+        promise="a load says how many rows each table got",
+        check=_rows_are_counted,
+        needs=("append",),
+    ),
+    Promise(
+        name="nothing-is-loaded-twice",
+        promise="a load that is complete is not touched again",
+        check=_nothing_is_loaded_twice,
+        needs=("append",),
+    ),
+    Promise(
+        name="another-machine-goes-on",
+        promise="a machine with an empty disk goes on with the tables and the schema that are there",
+        check=_another_machine_goes_on,
+        needs=("append",),
+    ),
+    Promise(
+        name="an-append-lands-once-whatever-dies",
+        promise="a process that dies at any step is followed by one that doubles and loses nothing",
+        check=_append_dies,
+        needs=("append",),
+    ),
+    Promise(
+        name="a-replace-lands-once-whatever-dies",
+        promise="as an append, and no table is left empty",
+        check=_replace_dies,
+        needs=("replace",),
+    ),
+    Promise(
+        name="a-merge-lands-once-whatever-dies",
+        promise="as an append, and no nested row is left without its root",
+        check=_merge_dies,
+        needs=("merge", "delete-insert"),
+    ),
+)

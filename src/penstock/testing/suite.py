@@ -1,0 +1,108 @@
+"""The contract suite of destinations: what each must do, ours or a stranger's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from penstock.errors import UsageError
+from penstock.testing.histories import HISTORIES, History
+from penstock.testing.promises import PROMISES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from penstock.testing.bench import Bench
+
+GapKind = Literal["todo", "upstream", "never"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """A case that a destination does not pass, and why."""
+
+    kind: GapKind
+    why: str
+    raises: type[BaseException] = AssertionError
+
+
+def gap(kind: GapKind, why: str, *, raises: type[BaseException] = AssertionError) -> Gap:
+    """Say that a case is not passed: not yet (`todo`), because of others (`upstream`), or for good (`never`).
+
+    >>> gap("never", "files have no history").kind
+    'never'
+    """
+    return Gap(kind=kind, why=why, raises=raises)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One thing that a destination must do."""
+
+    name: str
+    promise: str
+    check: Callable[[Bench], None]
+    needs: tuple[str, ...] = ()
+    """The write disposition that it takes, and the merge strategy."""
+    gap: Gap | None = None
+
+    def run(self, bench: Bench) -> None:
+        """Check it; a gap that has closed is an error, and so is a disposition that is half refused."""
+        place = bench.of_case(self.name)
+        if self.gap is None:
+            self._check(place)
+            return
+        try:
+            self._check(place)
+        except self.gap.raises:
+            return
+        raise AssertionError(f"{self.name} is passed: take its gap away ({self.gap.why})")
+
+    def _check(self, bench: Bench) -> None:
+        missing = self._missing(bench)
+        if missing is None:
+            self.check(bench)
+            return
+        try:
+            self.check(bench)
+        except UsageError as error:
+            if getattr(error, "write_disposition", None) == missing:
+                return
+            raise
+        raise AssertionError(f"{missing!r} is not among the capabilities, and was not refused")
+
+    def _missing(self, bench: Bench) -> str | None:
+        able = bench.destination.capabilities
+        known = {*able.supported_write_dispositions, *able.supported_merge_strategies}
+        return next((word for word in self.needs if word not in known), None)
+
+
+def destination_suite(gaps: Mapping[str, Gap] | None = None, *, only: Iterable[str] = ()) -> tuple[Case, ...]:
+    """All cases, each to be run with a `Bench`.
+
+    A destination that lacks a disposition or a strategy passes those cases by refusing it before anything
+    runs. What it should do and does not is named in `gaps`. `only` chooses cases by name.
+
+    >>> names = [case.name for case in destination_suite()]
+    >>> names[0], len(names) == len(set(names))
+    ('append-adds-rows', True)
+    """
+    cases = [_of_history(one) for one in HISTORIES]
+    cases += [Case(name=one.name, promise=one.promise, check=one.check, needs=one.needs) for one in PROMISES]
+    known = {case.name for case in cases}
+    unknown = [name for name in (*(gaps or {}), *only) if name not in known]
+    if unknown:
+        raise UsageError(f"there is no case {unknown[0]!r}", hint=f"use one of: {', '.join(sorted(known))}")
+    chosen = [case for case in cases if not only or case.name in set(only)]
+    return tuple(replace(case, gap=(gaps or {}).get(case.name)) for case in chosen)
+
+
+def _of_history(one: History) -> Case:
+    def check(bench: Bench) -> None:
+        for rows, said in one.loads:
+            hints: dict[str, Any] = {**one.hints, **said}
+            bench.load(rows, **hints)
+        found = bench.documents(*one.nested)
+        assert found == one.expected(), f"{one.promise}: {found}"
+
+    return Case(name=one.name, promise=one.promise, check=check, needs=one.needs)

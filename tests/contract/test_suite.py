@@ -1,0 +1,102 @@
+"""The contract suite on every destination there is: ours, and the stranger's."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import penstock
+from penstock.interfaces import Destination
+from penstock.testing import Bench, Case, Gap, destination_suite, gap
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+BY_NAME = (
+    "append-adds-columns",
+    "replace-by-nothing-empties",
+    "replace-of-partitions",
+    "merge-clears-lists-that-shrink-to-nothing",
+    "upsert-takes-the-last-of-a-load",
+    "history-sees-nested-rows",
+    "another-machine-goes-on",
+)
+IN_FOLDERS = ("append-adds-nested-rows", "replace-exchanges-all-rows", "merge-without-a-strategy")
+
+EVERY_MODE = (
+    "append-adds-nested-rows",
+    "replace-by-nothing-empties",
+    "merge-clears-lists-that-shrink-to-nothing",
+    "upsert-updates-and-adds",
+)
+_ONE_KEY = gap("never", "the example merges by the one key of its settings, and by nothing else")
+STRANGERS_GAPS = {
+    "merge-by-merge-key-replaces-a-slice": _ONE_KEY,
+    "merge-by-both-keys": _ONE_KEY,
+    "merge-takes-the-newest-of-a-load": _ONE_KEY,
+    "merge-deletes-what-is-flagged": _ONE_KEY,
+    "merge-without-a-key-appends": _ONE_KEY,
+}
+
+
+def params(gaps: dict[str, Gap]) -> list[Any]:
+    return [
+        pytest.param(case, id=case.name, marks=pytest.mark.every_mode if case.name in EVERY_MODE else ())
+        for case in destination_suite(gaps)
+    ]
+
+
+@pytest.mark.parametrize("case", params({}))
+def test_delta(case: Case, spark: SparkSession, location: str, tmp_path: Path) -> None:
+    lake = penstock.destinations.delta(bucket_url=location)
+
+    case.run(Bench(destination=lake, folder=tmp_path, spark=spark))
+
+
+@pytest.mark.parametrize("case", destination_suite(only=BY_NAME), ids=lambda case: case.name)
+def test_delta_in_a_catalog(
+    case: Case, spark: SparkSession, location: str, tmp_path: Path, dataset: str
+) -> None:
+    lake = penstock.destinations.delta(bucket_url=location, catalog="spark_catalog")
+    bench = Bench(destination=lake, folder=tmp_path, spark=spark, dataset_name=dataset)
+    # As where a pipeline may write to a schema and not make one.
+    spark.sql(f"CREATE SCHEMA {bench.of_case(case.name).dataset_name} LOCATION '{location}/tables'")
+
+    case.run(bench)
+
+
+@pytest.mark.parametrize("case", destination_suite(only=IN_FOLDERS), ids=lambda case: case.name)
+def test_filesystem(case: Case, spark: SparkSession, location: str, tmp_path: Path) -> None:
+    lake = penstock.destinations.filesystem(bucket_url=location)
+
+    case.run(Bench(destination=lake, folder=tmp_path, spark=spark, hints={"table_format": "delta"}))
+
+
+@pytest.mark.parametrize("case", destination_suite(STRANGERS_GAPS), ids=lambda case: case.name)
+def test_a_strangers_destination(
+    case: Case, site: Path, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = tmp_path / "files"
+    monkeypatch.setenv("DESTINATION__EXAMPLE__FOLDER", str(files))
+
+    def read(dataset: str, table: str) -> list[dict[str, Any]]:
+        with closing(sqlite3.connect(files / f"{dataset}.sqlite")) as connection:
+            connection.row_factory = sqlite3.Row
+            known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchall()
+            return [dict(row) for row in connection.execute(f'SELECT * FROM "{table}"')] if known else []
+
+    found = Destination.from_reference("example")
+    case.run(
+        Bench(
+            destination=found,
+            folder=tmp_path / "pipelines",
+            spark=spark,
+            read=read,
+            packages_travel=False,
+        )
+    )

@@ -1,0 +1,45 @@
+"""Sessions for tests that work below the pipeline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.flow.making import CATALOG, QUICK, few_rows, session_with
+
+from penstock.spark.own import SessionPool
+from penstock.spark.session import UserSession
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark(session_of_mode: SparkSession) -> SparkSession:
+    """The session of the mode, for few rows."""
+    return few_rows(session_of_mode)
+
+
+@pytest.fixture(scope="session")
+def quick(spark: SparkSession) -> SparkSession:
+    """A session for many small statements."""
+    return session_with(spark, QUICK)
+
+
+@pytest.fixture
+def other(spark: SparkSession) -> SparkSession:
+    """The session of somebody else who works with the same tables."""
+    return session_with(spark, CATALOG)
+
+
+@pytest.fixture
+def own(spark: SparkSession) -> Iterator[SparkSession]:
+    """A session such as penstock works in."""
+    user = UserSession(spark=spark, is_connect=False, master="local[2]", origin="given")
+    pool = SessionPool(user, ("delta",))
+    with pool.session() as session:
+        session.conf.set("spark.sql.shuffle.partitions", "1")
+        yield session
+    pool.close()

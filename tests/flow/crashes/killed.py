@@ -1,0 +1,36 @@
+"""Loads the second batch of the shop and kills itself: `killed <folder> <step> [seconds after it]`."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from tests.flow.crashes.shop import lake_of, pipeline_at, shop
+from tests.flow.crashes.steps import Step, Steps, watched, watched_delta
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main(folder: str, pattern: str, seconds: str = "0") -> None:
+    root = Path(folder)
+
+    def look(step: Step) -> None:
+        if re.search(pattern, step.what):
+            if float(seconds):
+                threading.Timer(float(seconds), die).start()
+            else:
+                die()
+
+    steps = Steps(root, look)
+    with watched(steps):
+        pipeline_at(root, None, destination=watched_delta(steps, lake_of(root))).run(shop(2))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,189 @@
+"""One load of the shop, undisturbed, with an image of everything durable at each of its steps.
+
+What a process leaves that dies at a step is the image of that step: nothing that it had in memory counts. So
+every step is tried by letting a new process, on a disk of its own, go on from the image.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shutil
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.flow.crashes.reader import Reader
+from tests.flow.crashes.shop import (
+    NAME,
+    TABLES,
+    Content,
+    content,
+    done,
+    image,
+    lake_of,
+    loads,
+    packages_at,
+    pipeline_at,
+    shop,
+    told,
+)
+from tests.flow.crashes.steps import Step, Steps, watched, watched_delta
+
+from penstock.errors import PenstockError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from penstock.interfaces import Destination
+
+SEED = int(os.environ.get("PENSTOCK_TEST_SEED", "1"))
+ASKED = os.environ.get("PENSTOCK_TEST_CRASHES", "")
+"""Nothing for a few, `all`, or `2/5` for the second fifth."""
+at_length = pytest.mark.skipif(not ASKED, reason="PENSTOCK_TEST_CRASHES says how many steps to try")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the tables hold."""
+
+    loaded: list[str]
+    tables: Content
+
+    @staticmethod
+    def at(root: Path, spark: SparkSession) -> Expected:
+        return Expected(loads(root), content(root, spark))
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The steps of a load, an image of each, one of what was there before, and what the tables hold."""
+
+    folder: Path
+    base: Path
+    steps: tuple[Step, ...]
+    first: Expected
+    expected: Expected
+
+    def image(self, step: Step) -> Path:
+        """A copy to try: its tables are at an address that no session has seen."""
+        trial = self.folder / "trial" / f"{step.number}-{len(list((self.folder / 'trial').iterdir()))}"
+        return Path(shutil.copytree(self.folder / "images" / str(step.number), trial))
+
+    def from_base(self, name: str) -> Path:
+        return Path(shutil.copytree(self.base, self.folder / "trial" / name))
+
+    def reader(self, root: Path, spark: SparkSession) -> Reader:
+        """Somebody who reads while a trial is made."""
+        return Reader(
+            root, spark, [told(one.tables, one.loaded)["chains"] for one in (self.first, self.expected)]
+        )
+
+    def first_of_each_kind(self) -> list[Step]:
+        return list({step.kind: step for step in reversed(self.steps)}.values())[::-1]
+
+    def matching(self, pattern: str) -> list[Step]:
+        return [step for step in self.steps if re.search(pattern, step.what)]
+
+
+def record(folder: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Recorded:
+    """Load a batch, and the next with an image at each step; jobs one by one, so that steps have an order."""
+    root, base = folder / "root", folder / "base"
+    (folder / "images").mkdir(parents=True)
+    (folder / "trial").mkdir()
+    pipeline_at(root, spark).run(shop(1))
+    image(root, base)
+
+    def keep(step: Step) -> None:
+        image(root, folder / "images" / str(step.number))
+
+    steps = Steps(root, keep)
+    with monkeypatch.context() as patch, watched(steps):
+        patch.setenv("LOAD__WORKERS", "1")
+        pipeline_at(root, spark, destination=watched_delta(steps, lake_of(root))).run(shop(2))
+    first, last = Expected.at(base, spark), Expected.at(root, spark)
+    return Recorded(folder, base, tuple(steps.seen), first, last)
+
+
+def chosen(steps: Sequence[Step], few: int) -> list[Step]:
+    """The steps to try: as many as are asked for, the same ones for one seed."""
+    if ASKED == "all":
+        return list(steps)
+    if "/" in ASKED:
+        part, parts = (int(number) for number in ASKED.split("/"))
+        return list(steps[part - 1 :: parts])
+    picked = random.Random(SEED).sample(range(len(steps)), min(few, len(steps)))
+    return [steps[number] for number in sorted(picked)]
+
+
+def problems(
+    root: Path,
+    spark: SparkSession,
+    expected: Expected,
+    *,
+    disk: str = "disk",
+    destination: Callable[[str], Destination] | None = None,
+) -> list[str]:
+    """Let a new process go on, and say what is not as it would be without the crash."""
+    given = destination(lake_of(root)) if destination else None
+    try:
+        pipeline_at(root, spark, destination=given, disk=disk).run(shop(2))
+    except PenstockError as error:
+        return [f"the next run fails: {error.message}"]
+    return differences(root, spark, expected)
+
+
+def differences(root: Path, spark: SparkSession, expected: Expected) -> list[str]:
+    """What is not as it should be after both loads."""
+    found = Expected.at(root, spark)
+    packages = packages_at(root)
+    said = [
+        *_if(len(found.loaded) != 2, f"{len(found.loaded)} loads are complete"),
+        *_if(set(done(root).values()) != {2}, f"the state has {done(root)}"),
+        *_if(bool(packages.unsealed()), "packages wait"),
+        *_if(packages.to_roll_forward() is not None, "a load waits"),
+        *[f"{table} has more than one content of load {number}" for table, number in contents_of(root)],
+    ]
+    if found.loaded == expected.loaded:
+        tables = [name for name in TABLES if found.tables.get(name) != expected.tables[name]]
+        return said + [f"{name} has {found.tables.get(name)}" for name in tables]
+    if len(found.loaded) != len(expected.loaded):
+        return said
+    ours, theirs = told(found.tables, found.loaded), told(expected.tables, expected.loaded)
+    return said + [
+        f"{what} of {name}: {ours[what].get(name)}"
+        for what in theirs
+        for name in theirs[what]
+        if ours[what].get(name) != theirs[what][name]
+    ]
+
+
+def contents_of(root: Path) -> Iterable[tuple[str, int]]:
+    """Tables with a load whose commit is not of what stands in its slot, or is there twice."""
+    slots = packages_at(root).slots
+    for table in TABLES:
+        logs = sorted((Path(lake_of(root)) / NAME / table / "_delta_log").glob("*.json"))
+        marks = [mark for log in logs if (mark := _mark(log)) is not None]
+        counts = Counter(mark["sequence"] for mark in marks)
+        for mark in marks:
+            sealed = slots.read(mark["sequence"])
+            if counts[mark["sequence"]] > 1 or sealed is None or sealed.content_hash != mark["manifest"]:
+                yield table, mark["sequence"]
+
+
+def _mark(log: Path) -> dict[str, Any] | None:
+    for line in log.read_text(encoding="utf-8").splitlines():
+        said = json.loads(line).get("commitInfo", {}).get("userMetadata")
+        if said is not None and "sequence" in json.loads(said):
+            return dict(json.loads(said))
+    return None
+
+
+def _if(condition: bool, said: str) -> list[str]:
+    return [said] if condition else []

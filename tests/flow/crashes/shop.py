@@ -1,0 +1,183 @@
+"""A shop with four chains of tables, one for each way to write, and what its tables must hold."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from datetime import UTC, datetime
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import functions as F
+from tests.flow.making import CATALOG, QUICK, session_with
+
+import penstock
+from penstock.package import Packages
+from penstock.package.control import read_control, versioned
+from penstock.package.ledger import FileLedger
+from penstock.package.storage import FileStorage
+from penstock.pipeline.state import decode_state
+from penstock.testing import documents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.interfaces import Destination
+
+NAME: Final = "shop"
+_MOMENTS: Final = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
+_MERGE: Final[dict[str, dict[str, Any]]] = {
+    "events": {"write_disposition": "append"},
+    "orders": {"write_disposition": "merge", "primary_key": "id"},
+    "customers": {
+        "write_disposition": {"disposition": "merge", "strategy": "upsert"},
+        "primary_key": "id",
+    },
+    "prices": {"write_disposition": {"disposition": "merge", "strategy": "scd2"}},
+}
+BATCHES: Final[dict[str, list[list[dict[str, Any]]]]] = {
+    "events": [[{"id": 1}, {"id": 2}], [{"id": 3}], [{"id": 4}]],
+    "orders": [
+        [{"id": 1, "lines": [{"sku": "a"}, {"sku": "b"}]}, {"id": 2, "lines": [{"sku": "c"}]}],
+        [{"id": 1, "lines": [{"sku": "d"}]}, {"id": 3, "lines": [{"sku": "e"}, {"sku": "f"}]}],
+        [{"id": 4, "lines": [{"sku": "g"}]}],
+    ],
+    "customers": [
+        [{"id": 1, "name": "Ann", "phones": [1, 2]}, {"id": 2, "name": "Bob", "phones": [3]}],
+        [{"id": 2, "name": "Bill", "phones": [4, 5]}, {"id": 3, "name": "Cy", "phones": [6]}],
+        [{"id": 1, "name": "Anna", "phones": [7]}],
+    ],
+    "prices": [
+        [{"sku": "a", "price": 1, "tiers": [10, 20]}, {"sku": "b", "price": 2, "tiers": [30]}],
+        [{"sku": "a", "price": 9, "tiers": [10]}, {"sku": "b", "price": 2, "tiers": [30]}],
+        [{"sku": "a", "price": 1, "tiers": [10, 20]}],
+    ],
+}
+ROOTS: Final = tuple(BATCHES)
+TABLES: Final = (*ROOTS, "orders__lines", "customers__phones", "prices__tiers")
+
+Content = dict[str, list[dict[str, Any]]]
+
+
+def shop(upto: int, **mended: list[dict[str, Any]]) -> list[Any]:
+    """Resources that bring every batch once, as their state has it; `mended` is another last batch."""
+
+    def batches(name: str) -> Iterator[dict[str, Any]]:
+        state = penstock.current.resource_state()
+        known = BATCHES[name][:upto]
+        for batch in [*known[:-1], mended.get(name, known[-1])][state.get("done", 0) :]:
+            yield from batch
+        state["done"] = upto
+
+    return [penstock.resource(batches, name=name, **_MERGE[name])(name) for name in ROOTS]
+
+
+def lake_of(root: Path) -> str:
+    return f"{root}/lake"
+
+
+def pipeline_at(
+    root: Path, spark: SparkSession | None, *, destination: Destination | None = None, disk: str = "disk"
+) -> penstock.Pipeline:
+    """A new object. `disk` is the folder of this machine; under another name nothing is in it."""
+    return penstock.pipeline(
+        NAME,
+        pipelines_dir=root / disk,
+        destination=destination or penstock.destinations.delta(lake_of(root)),
+        dataset_name=NAME,
+        spark=spark,
+    )
+
+
+def packages_at(root: Path) -> Packages:
+    return Packages.at(f"{lake_of(root)}/{NAME}/_dlt_pkg/{NAME}")
+
+
+def ledger_at(root: Path) -> FileLedger:
+    return FileLedger(FileStorage(f"{lake_of(root)}/{NAME}"))
+
+
+def bury(root: Path) -> None:
+    """Whoever holds the lease is gone: its number is that of a process that has ended."""
+    store = packages_at(root).store
+    with subprocess.Popen(["true"]) as gone:
+        gone.wait()
+    for name in store.names("lease"):
+        if name.endswith(".json"):
+            holder = read_control(store, f"lease/{name}", "lease") or {}
+            store.put(f"lease/{name}", versioned({**holder, "process": gone.pid}))
+
+
+def image(root: Path, into: Path) -> Path:
+    """A copy of all that is durable, as the next process would find it."""
+    shutil.copytree(root, into, ignore=shutil.ignore_patterns(".tmp-*"))
+    bury(into)
+    return into
+
+
+def loads(root: Path) -> list[str]:
+    """The complete loads, in their order."""
+    rows = sorted(ledger_at(root).rows("_dlt_loads"), key=lambda row: row["sequence"])
+    return [row["load_id"] for row in rows if row["status"] == 0]
+
+
+def content(root: Path, spark: SparkSession) -> Content:
+    """Every row of every table, with all of its columns, in one order, as somebody else reads them."""
+    spark = session_with(spark, QUICK | CATALOG)
+    base = Path(lake_of(root)) / NAME
+    tables = [entry.name for entry in base.iterdir() if (entry / "_delta_log").is_dir()]
+    return rows_of({table: spark.read.format("delta").load(str(base / table)) for table in tables})
+
+
+def rows_of(frames: Mapping[str, DataFrame]) -> Content:
+    """All rows of several tables, read in one go."""
+    found: Content = {table: [] for table in sorted(frames)}
+    row = F.to_json(F.struct("*"), {"timestampFormat": _MOMENTS})
+    parts = [frame.select(F.lit(table).alias("table"), row.alias("row")) for table, frame in frames.items()]
+    for table, text in sorted(reduce(lambda one, other: one.union(other), parts).collect()):
+        found[table].append(json.loads(text))
+    return found
+
+
+def told(found: Content, loaded: list[str]) -> dict[str, Any]:
+    """The content whatever the ids of loads are: documents, and the ids that come from the rows alone."""
+    words = {load_id: f"load {number}" for number, load_id in enumerate(loaded, 1)}
+    moments = {
+        datetime.fromtimestamp(float(load_id), UTC): f"load {number}"
+        for number, load_id in enumerate(loaded, 1)
+    }
+    tables = {
+        table: [{name: _word(name, value, words, moments) for name, value in row.items()} for row in rows]
+        for table, rows in found.items()
+    }
+    ids = {
+        table: sorted(row["_dlt_id"] for row in rows)
+        for table, rows in tables.items()
+        if table.startswith(("customers", "prices"))
+    }
+    per_load = {table: sorted(row["_dlt_load_id"] for row in tables[table]) for table in ROOTS}
+    chains = {
+        root: documents({name: rows for name, rows in tables.items() if name.startswith(root)}, root)
+        for root in ROOTS
+    }
+    unique = {table: len({row["_dlt_id"] for row in rows}) for table, rows in tables.items()}
+    return {"chains": chains, "ids": ids, "loads": per_load, "unique": unique}
+
+
+def done(root: Path) -> dict[str, int]:
+    """How many batches each resource remembers to have brought."""
+    stored = ledger_at(root).last_state(NAME)
+    resources = decode_state(stored.state)["sources"][NAME]["resources"] if stored else {}
+    return {name: resources.get(name, {}).get("done", 0) for name in ROOTS}
+
+
+def _word(name: str, value: Any, words: dict[str, str], moments: dict[datetime, str]) -> Any:
+    if name == "_dlt_load_id":
+        return words.get(value, value)
+    if name.startswith("_dlt_valid") and value is not None:
+        return moments.get(datetime.fromisoformat(value), value)
+    return value

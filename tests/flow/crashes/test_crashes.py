@@ -1,0 +1,156 @@
+"""A load of four chains dies at any step, in any way, and ends as one that does not."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.flow.crashes.late import stand_still
+from tests.flow.crashes.recorded import ASKED, SEED, Recorded, at_length, chosen, differences, problems
+from tests.flow.crashes.shop import bury, lake_of, pipeline_at, shop
+from tests.flow.crashes.steps import Step, Steps, watched, watched_delta
+
+from penstock.testing.promises import Crash
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).parents[3]
+BETWEEN = r"(after|before) merge (orders|customers|prices)"
+"""Some tables of a chain have their rows, others do not."""
+KILLS = (
+    r"extracted\.json",
+    r"slots/",
+    r"started_jobs/events",
+    r"before merge orders__lines",
+    r"after merge orders__lines",
+    r"after merge customers",
+    r"after append events",
+    r"\.results/prices",
+    r"outcomes/",
+    r"_dlt_pipeline_state/",
+    r"_dlt_loads/",
+    r"package_completed",
+    r"in the middle of a delete",
+    # In the middle of a statement: Spark may well complete it, without anybody who hears of it.
+    r"before merge orders__lines 0.3",
+    r"before append events 0.1",
+    r"before merge prices 0.6",
+)
+
+
+def say(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    with capsys.disabled():
+        print(f"\n{text}", flush=True)  # noqa: T201 - the figures
+
+
+def test_a_load_that_dies_at_any_step_ends_as_one_that_does_not(
+    recorded: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tried = chosen(recorded.steps, few=3)
+    wrong: dict[str, list[str]] = {}
+    for step in tried:
+        trial = recorded.image(step)
+        reader = recorded.reader(trial, spark)
+        reader.look()
+        found = reader.mixed + problems(trial, spark, recorded.expected)
+        shutil.rmtree(trial)
+        if found:
+            wrong[f"{step.number} {step.what}"] = found
+
+    kinds = len(recorded.first_of_each_kind())
+    say(
+        capsys,
+        f"soft crashes: {len(tried)} of {len(recorded.steps)} points ({kinds} kinds), {len(wrong)} wrong",
+    )
+    assert not wrong
+
+
+def test_so_it_does_on_another_machine_with_an_empty_disk(
+    recorded: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    points = {*recorded.first_of_each_kind(), *recorded.matching(BETWEEN)}
+    tried = chosen(sorted(points, key=lambda step: step.number), few=1)
+    wrong: dict[str, list[str]] = {}
+    for step in tried:
+        trial = recorded.image(step)
+        shutil.rmtree(trial / "disk")
+        found = problems(trial, spark, recorded.expected, disk="another")
+        shutil.rmtree(trial)
+        if found:
+            wrong[f"{step.number} {step.what}"] = found
+
+    say(capsys, f"with the disk wiped: {len(tried)} of {len(points)} points, {len(wrong)} wrong")
+    assert not wrong
+
+
+def test_a_crash_among_jobs_that_run_side_by_side(
+    recorded: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Here the process goes on to the end of its blocks, and may change nothing any more; somebody reads."""
+    count = {"": 1}.get(ASKED, 12)
+    numbers = random.Random(SEED).sample(range(len(recorded.steps) - 5), count)
+    reads = 0
+    for number in numbers:
+        trial = recorded.from_base(f"side-by-side-{number}")
+
+        def die(step: Step, number: int = number) -> None:
+            if step.number >= number:
+                raise Crash
+
+        steps = Steps(trial, die)
+        with recorded.reader(trial, spark) as reader:
+            with watched(steps), pytest.raises(Crash):
+                pipeline_at(trial, spark, destination=watched_delta(steps, lake_of(trial))).run(shop(2))
+            bury(trial)
+            found = problems(trial, spark, recorded.expected)
+        reads += reader.reads
+
+        assert found + reader.mixed == [], steps.seen[number].what
+    say(capsys, f"four jobs at once: {count} crashes, a reader looked {reads} times")
+
+
+@at_length
+def test_a_run_that_stood_still_while_another_one_finished_changes_nothing(
+    recorded: Recorded,
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Until it asks for its lease again, nothing but marks and put-if-absent is in its way."""
+    tried = chosen(recorded.first_of_each_kind(), few=1)
+    wrong: dict[str, list[str]] = {}
+    for step in tried:
+        trial = recorded.from_base(f"standing-still-{step.number}")
+        other = partial(problems, trial, spark, recorded.expected)
+        found = stand_still(trial, step.kind, other, monkeypatch, spark)
+        found += differences(trial, spark, recorded.expected) + problems(trial, spark, recorded.expected)
+        if found:
+            wrong[f"{step.number} {step.what}"] = found
+
+    say(capsys, f"stood still: {len(tried)} points, {len(wrong)} wrong")
+    assert not wrong
+
+
+@pytest.mark.parametrize("at", random.Random(SEED).sample(KILLS, 1) if not ASKED else KILLS)
+def test_a_driver_that_is_really_killed(at: str, recorded: Recorded, spark: SparkSession) -> None:
+    trial = recorded.from_base(f"killed-{re.sub(r'[^a-z]+', '-', at)}")
+    environment = {
+        **os.environ,
+        "SPARK__JARS": os.environ["PENSTOCK_TEST_JARS_DELTA"],
+        "PYTHONPATH": str(ROOT),
+    }
+    command = [sys.executable, "-m", "tests.flow.crashes.killed", str(trial), *at.rsplit(" ", at.count("0."))]
+    killed = subprocess.run(command, check=False, capture_output=True, env=environment, cwd=trial)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
+
+    assert problems(trial, spark, recorded.expected) == []

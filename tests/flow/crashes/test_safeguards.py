@@ -1,0 +1,179 @@
+"""Each safeguard is switched off in turn: the tests of crashes notice.
+
+Without this nobody could say that they would.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pytest
+from tests.flow.crashes.late import stand_still
+from tests.flow.crashes.recorded import Recorded, at_length, problems
+from tests.flow.crashes.shop import bury, lake_of, pipeline_at, shop
+from tests.flow.crashes.steps import Step, Steps, WatchedTables, watched, watched_delta
+
+from penstock.destinations.delta.reference import DeltaReference
+from penstock.interfaces import AppliedJob, Destination, LoadMark
+from penstock.package.local import LocalFiles
+from penstock.testing.promises import Crash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+    from penstock.destinations.delta.adapter import DeltaClient
+
+WRITES = ("append", "overwrite", "merge")
+
+
+class Changed(DeltaReference):
+    """Delta whose tables are not as they should be."""
+
+    def __init__(self, change: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self._change = change
+
+    def client(self, *arguments: Any, **options: Any) -> DeltaClient:
+        client = super().client(*arguments, **options)
+        client.tables = self._change(client.tables)
+        return client
+
+
+class WithoutMarks:
+    """Every commit has a number of its own, so that none is ever skipped."""
+
+    def __init__(self, tables: Any) -> None:
+        self._tables = tables
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._tables, name)
+        if name not in WRITES:
+            return found
+
+        def write(*arguments: Any, **options: Any) -> Any:
+            return found(*(_unmarked(one) for one in arguments), **options)
+
+        return write
+
+
+class MarksLookedAtBefore:
+    """Whether a load is there is asked before a write, and by nobody while it is made."""
+
+    def __init__(self, tables: Any, steps: Steps) -> None:
+        self._tables, self._writing = tables, WatchedTables(WithoutMarks(tables), steps)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in WRITES:
+            return getattr(self._tables, name)
+        found = getattr(self._writing, name)
+
+        def write(table: Any, *arguments: Any, spark: SparkSession) -> Any:
+            (mark,) = (one for one in arguments if isinstance(one, LoadMark))
+            if self._tables.exists(table.name, spark=spark):
+                name_of = self._tables.sql_name(table.name)
+                for commit in spark.sql(f"DESCRIBE HISTORY {name_of}").collect():
+                    said = json.loads(commit["userMetadata"] or "{}")
+                    if said.get("load_id") == mark.load_id:
+                        return AppliedJob(table=table.name, version_after=commit["version"], skipped=True)
+            return found(table, *arguments, spark=spark)
+
+        return write
+
+
+def _unmarked(argument: Any) -> Any:
+    return replace(argument, pipeline_name=uuid4().hex) if isinstance(argument, LoadMark) else argument
+
+
+def delta(change: Callable[[Any], Any], location: str) -> Destination:
+    return Destination("delta", Changed(change), {"bucket_url": location})
+
+
+def put(files: LocalFiles, path: str, content: bytes) -> bool:
+    """Whoever comes last wins, and everybody thinks that they were first."""
+    files.put(path, content)
+    return True
+
+
+@pytest.mark.parametrize("table", ["events", pytest.param("orders__lines", marks=at_length)])
+def test_without_marks_a_table_gets_its_rows_twice(
+    table: str, recorded: Recorded, spark: SparkSession
+) -> None:
+    (step,) = recorded.matching(rf"^after (append|merge) {table}$")
+
+    found = problems(recorded.image(step), spark, recorded.expected, destination=partial(delta, WithoutMarks))
+
+    assert any(said.startswith(f"{table} has ") for said in found), found
+
+
+@at_length
+def test_marks_that_are_looked_at_before_only_let_a_late_run_write_again(
+    recorded: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = recorded.from_base("looked-at-before")
+
+    def unsafe(steps: Steps, location: str) -> Destination:
+        return delta(lambda tables: MarksLookedAtBefore(tables, steps), location)
+
+    def append_and_die() -> None:
+        """The rows of the package stay where they are, for whoever goes on."""
+
+        def die(step: Step) -> None:
+            if step.what == "after append events":
+                raise Crash
+
+        steps = Steps(root, die)
+        with watched(steps), pytest.raises(Crash):
+            pipeline_at(root, spark, destination=watched_delta(steps, lake_of(root))).run(shop(2))
+        bury(root)
+
+    stand_still(root, "before append events", append_and_die, monkeypatch, spark, destination=unsafe)
+    bury(root)
+
+    found = problems(root, spark, recorded.expected)
+    assert "events has more than one content of load 2" in found
+    assert any(one.startswith(("events has ", "chains of events")) for one in found)
+
+
+@at_length
+@pytest.mark.parametrize("safe", [True, False])
+def test_without_put_if_absent_a_load_is_committed_that_was_given_up(
+    recorded: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, safe: bool
+) -> None:
+    root = recorded.from_base(f"given-up-{safe}")
+    if not safe:
+        monkeypatch.setattr(LocalFiles, "put_if_absent", put)
+    kind = "link" if safe else "rename"
+
+    def give_up() -> None:
+        pipeline_at(root, spark, disk="other").drop_pending_packages()
+
+    stand_still(root, f"{kind} lake/shop/_dlt_pkg/shop/outcomes/<n>.json", give_up, monkeypatch, spark)
+    monkeypatch.undo()
+
+    found = problems(root, spark, recorded.expected)
+    assert (found == []) is safe, found
+
+
+@at_length
+def test_without_put_if_absent_one_number_has_two_contents(
+    recorded: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = recorded.from_base("two-contents")
+    monkeypatch.setattr(LocalFiles, "put_if_absent", put)
+
+    stand_still(
+        root,
+        "rename lake/shop/_dlt_pkg/shop/slots/<n>.json",
+        partial(problems, root, spark, recorded.expected),
+        monkeypatch,
+        spark,
+    )
+    monkeypatch.undo()
+
+    assert problems(root, spark, recorded.expected) != []

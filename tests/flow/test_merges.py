@@ -1,0 +1,103 @@
+"""Histories of loads end on Delta as dlt ends them on DuckDB."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.sql import functions as F
+from tests.flow.making import make
+from tests.oracle.asking import needs_dlt, vector
+from tests.oracle.histories import history, short_ones
+from tests.oracle.merging import NESTED, ORPHANS, RECORDED, REFUSED, asked, settled
+
+import penstock
+from penstock.testing import documents
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+MORE = int(os.environ.get("PENSTOCK_TEST_HISTORIES", "0"))
+FIRST = int(os.environ.get("PENSTOCK_TEST_HISTORIES_FROM", "1000"))
+AS_TEXT = {"timeZone": "UTC", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ssxxx"}
+
+
+def loaded(pipeline: penstock.Pipeline, histories: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """All histories side by side, as resources of one pipeline."""
+    for number in range(max(len(one["loads"]) for one in histories)):
+        pipeline.run([resource(one, number) for one in histories if number < len(one["loads"])])
+    return content(pipeline, [one["name"] for one in histories])
+
+
+def resource(one: dict[str, Any], number: int) -> Any:
+    load = one["loads"][number]
+    return penstock.resource(
+        load["rows"],
+        name=one["name"],
+        write_disposition=load["write_disposition"],
+        primary_key=one["primary_key"] or None,
+        merge_key=one["merge_key"] or None,
+        columns=one["columns"],
+    )
+
+
+def content(pipeline: penstock.Pipeline, roots: list[str]) -> dict[str, dict[str, Any]]:
+    """All tables of all roots. Each is small and there are many, so they are read in one go."""
+    dataset = pipeline.dataset()
+    found: dict[str, dict[str, list[Any]]] = {root: {} for root in roots}
+    frames = []
+    for table in dataset.tables:
+        root = table.partition("__")[0]
+        if root in found:
+            found[root][table] = []
+            row = F.to_json(F.struct("*"), AS_TEXT)
+            frames.append(dataset[table].spark().select(F.lit(table).alias("table"), row.alias("row")))
+    for table, row in reduce(lambda one, other: one.union(other), frames).collect():
+        found[table.partition("__")[0]][table].append(json.loads(row))
+    return {root: documents(tables, root) for root, tables in found.items()}
+
+
+def test_histories_end_as_they_do_with_dlt(quick: SparkSession, location: str, tmp_path: Path) -> None:
+    histories = [history(seed) for seed in RECORDED]
+
+    found = loaded(make(location, tmp_path, quick), histories)
+
+    named = compare(histories, found, vector("merges.json"))
+
+    assert named == {"h19": [ORPHANS], "h97": [NESTED], "h254": [REFUSED]}
+
+
+@needs_dlt
+@pytest.mark.skipif(not MORE, reason="PENSTOCK_TEST_HISTORIES says how many histories to compare")
+def test_many_histories_end_as_they_do_with_dlt(quick: SparkSession, location: str, tmp_path: Path) -> None:
+    seeds = short_ones(FIRST, MORE)
+    histories = [history(seed) for seed in seeds]
+
+    named = compare(histories, loaded(make(location, tmp_path, quick), histories), asked(seeds))
+
+    counted = Counter(trait for one in histories for trait in (one["kind"], *one["traits"]))
+    loads = sum(len(one["loads"]) for one in histories)
+    print(f"{len(seeds)} histories to seed {seeds[-1]}, {loads} loads: {dict(sorted(counted.items()))}")  # noqa: T201 - the figures
+    print(f"{len(named)} with a difference: {named}")  # noqa: T201 - the figures
+
+
+def compare(
+    histories: list[dict[str, Any]], found: dict[str, dict[str, Any]], theirs: dict[str, Any]
+) -> dict[str, list[str]]:
+    """Fail where ours differ without a name for it; gives the named differences."""
+    named: dict[str, list[str]] = {}
+    wrong: dict[str, Any] = {}
+    for one in histories:
+        mine, other, names = settled(one, found[one["name"]], theirs[one["name"][1:]])
+        if mine != other or found[one["name"]]["orphans"]:
+            wrong[one["name"]] = {"kind": one["kind"], "ours": mine, "theirs": other}
+        if names:
+            named[one["name"]] = names
+    assert not wrong, json.dumps(wrong, indent=1)
+    return named

@@ -1,0 +1,256 @@
+"""Readers see complete loads only, whatever goes on, and leave the session as it was."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.flow.making import make
+
+import penstock
+from penstock.errors import TableNotFound, TableVersionGone, UsageError
+from penstock.interfaces import Destination
+from penstock.testing.promises import Crash, Mortal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from penstock.dataset.dataset import Dataset
+
+
+def source(number: int) -> list[Any]:
+    """Two resources: one whose tables are replaced, one that is added to; every row names its load."""
+    items = [
+        {"id": i, "load": number, "tags": [number, number], "parts": [{"load": number}]} for i in range(4)
+    ]
+    return [
+        penstock.resource(items, name="items", write_disposition="replace"),
+        penstock.resource([{"load": number}], name="events"),
+    ]
+
+
+COLUMNS = {"events": "load", "items": "load", "items__parts": "load", "items__tags": "value"}
+ALL = " UNION ALL ".join(f"SELECT '{name}', {column} FROM {name}" for name, column in COLUMNS.items())
+
+
+def state(dataset: Dataset) -> dict[str, list[int]]:
+    """The loads whose rows stand in each table."""
+    found: dict[str, list[int]] = {name: [] for name in COLUMNS}
+    for name, number in dataset(ALL).fetchall():
+        found[name].append(number)
+    return {name: sorted(numbers) for name, numbers in found.items()}
+
+
+def after(*numbers: int) -> dict[str, list[int]]:
+    """What the tables hold after these loads."""
+    last = numbers[-1]
+    return {
+        "events": list(numbers),
+        "items": [last] * 4,
+        "items__parts": [last] * 4,
+        "items__tags": [last] * 8,
+    }
+
+
+def dying(location: str, at: int) -> Destination:
+    lake = penstock.destinations.delta(bucket_url=location)
+    return Destination("delta", Mortal(lake.reference, at=at, after=True), lake.arguments)
+
+
+def stopped(location: str, tmp_path: Path, spark: SparkSession, number: int, *, at: int) -> None:
+    """A load whose process is gone when so many tables are written."""
+    pipeline = make(location, tmp_path, spark)
+    with pytest.raises(Crash):
+        pipeline.run(source(number), destination=dying(location, at))
+
+
+def test_a_load_that_is_stopped_between_two_tables_is_not_seen(
+    spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOAD__WORKERS", "1")
+    pipeline = make(location, tmp_path, spark)
+    pipeline.run(source(0))
+    old, loads, shown = pipeline.dataset(), [0], []
+    assert old.row_counts() == {"events": 1, "items": 4, "items__parts": 4, "items__tags": 8}
+
+    for number, at in enumerate([1, 3, 4], start=1):
+        stopped(location, tmp_path, spark, number, at=at)
+
+        dataset = pipeline.dataset()
+        assert state(dataset) == after(*loads), f"after {at} tables"
+        assert len(dataset.load_ids()) == dataset["_dlt_loads"].count() == number
+        shown.append(state(pipeline.dataset(consistent=False)) in (after(*loads), after(*loads, number)))
+        make(location, tmp_path / "another machine", spark).run()
+        loads.append(number)
+        assert state(dataset) == after(*loads[:-1]), "a dataset shows one moment, however long it is held"
+        assert state(pipeline.dataset()) == after(*loads)
+
+    assert shown == [False, False, True], "without the promise, readers see what is half done"
+    assert state(old) == after(0)
+
+
+@pytest.mark.every_mode
+def test_a_first_load_that_is_stopped_shows_no_table(
+    spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOAD__WORKERS", "1")
+    stopped(location, tmp_path, spark, 0, at=2)
+    dataset = make(location, tmp_path, spark).dataset()
+
+    assert (dataset.tables, dataset.load_ids()) == (["_dlt_loads", "_dlt_version", "_dlt_pipeline_state"], [])
+    assert dataset.latest_load_id() is None
+    assert dataset.row_counts(dlt_tables=True) == dict.fromkeys(dataset.tables, 0)
+    with pytest.raises(TableNotFound):
+        print(dataset["items"])  # noqa: T201 - asking is what fails
+    assert len(make(location, tmp_path, spark).dataset(consistent=False).tables) == 5
+
+
+def test_a_reader_never_sees_a_mixed_state_while_loads_go_on(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    pipeline = make(location, tmp_path, spark)
+    pipeline.run(source(0))
+    done, errors = threading.Event(), list[Exception]()
+    seen: list[tuple[dict[str, list[int]], dict[str, list[int]]]] = []
+
+    def read() -> None:
+        try:
+            while not done.is_set():
+                dataset = make(location, tmp_path, spark).dataset()
+                one_by_one = {
+                    name: sorted(row[0] for row in dataset[name].select(column).fetchall())
+                    for name, column in COLUMNS.items()
+                }
+                seen.append((one_by_one, state(dataset)))
+        except Exception as error:
+            errors.append(error)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for number in range(1, 4):
+        make(location, tmp_path, spark).run(source(number))
+    done.set()
+    reader.join()
+
+    assert errors == []
+    whole = [after(*range(number + 1)) for number in range(4)]
+    assert [pair for pair in seen if pair[0] != pair[1] or pair[0] not in whole] == []
+    assert len({whole.index(pair[0]) for pair in seen}) > 1, "it saw loads come"
+
+
+@pytest.mark.every_mode
+def test_a_table_is_read_in_every_form(compiled: SparkSession, location: str, tmp_path: Path) -> None:
+    pipeline = make(location, tmp_path, compiled)
+    moment = datetime(2026, 7, 1, 12, tzinfo=UTC)
+    rows = [{"id": 2, "at": moment, "name": "it's {b}"}, {"id": 1, "at": moment, "name": None}]
+    info = pipeline.run(rows, table_name="items")
+    views = compiled.catalog.listTables()
+
+    with pipeline.dataset() as dataset:
+        items = dataset.items.select("id", "at", "name").order_by("id")
+
+        assert items.fetchall() == [(1, moment, None), (2, moment, "it's {b}")]
+        assert list(items) == items.fetchall()
+        assert (items.fetchone(), items.fetchmany(1)) == ((1, moment, None), [(1, moment, None)])
+        assert list(items.iter_fetch(1)) == [[row] for row in items.fetchall()]
+        assert items.arrow().to_pylist()[1] == {"id": 2, "at": moment, "name": "it's {b}"}
+        assert list(items.df()["id"]) == [1, 2]
+        assert [row["id"] for row in items.spark().collect()] == [1, 2]
+        assert items["id"].max().fetchscalar() == 2
+        assert items.where("id", "gt", 1).fetchall() == items.where("name IS NOT NULL").fetchall()
+        assert items.columns == ["id", "at", "name"]
+        assert dataset["items"].from_loads(info.loads_ids).count() == 2
+        assert dataset.row_counts(load_id="1") == {"items": 0}
+        assert dataset.latest_load_id() == info.loads_ids[0]
+        assert dataset.loads_table().select("load_id").fetchscalar() == info.loads_ids[0]
+        assert dataset.schema is not None
+        assert "items" in dataset.schema.tables
+        assert not hasattr(dataset, "nothing")
+    assert compiled.catalog.listTables() == views
+
+
+@pytest.mark.every_mode
+def test_queries_name_tables_without_more(compiled: SparkSession, location: str, tmp_path: Path) -> None:
+    pipeline = make(location, tmp_path, compiled)
+    pipeline.run([{"id": 1, "tags": ["a{", "b"]}, {"id": 2, "tags": ["c"]}], table_name="items")
+    views = compiled.catalog.listTables()
+    dataset = pipeline.dataset()
+
+    joined = dataset("""
+        WITH t AS (SELECT _dlt_parent_id AS p, value FROM demo.items__tags WHERE value <> '}')
+        SELECT Items.id, value FROM items JOIN t ON p = items._dlt_id ORDER BY id DESC, value -- the end
+    """)
+    assert joined.fetchall() == [(2, "c"), (1, "a{"), (1, "b")]
+    assert joined.spark().count() == 3
+    assert dataset.query("SELECT value FROM items__tags WHERE value = %s", "a{").fetchall() == [("a{",)]
+    assert dataset("SELECT id FROM items WHERE id > %(low)s;", low=1).fetchall() == [(2,)]
+    assert dataset("SELECT count(*) FROM _dlt_loads").fetchscalar() == 1
+    with pytest.raises(UsageError, match="only read"):
+        dataset("DELETE FROM items")
+    assert compiled.catalog.listTables() == views
+
+
+@pytest.mark.every_mode
+def test_a_client_queries_and_changes_tables(spark: SparkSession, location: str, tmp_path: Path) -> None:
+    pipeline = make(location, tmp_path, spark)
+    pipeline.run([{"id": number, "name": f"n{number}"} for number in range(4)], table_name="items")
+
+    with pipeline.sql_client() as client:
+        with client.execute_query("SELECT id, name FROM items WHERE id >= %s ORDER BY id", 1) as cursor:
+            assert [column[:2] for column in cursor.description] == [("id", "bigint"), ("name", "string")]
+            assert (cursor.fetchone(), cursor.fetchmany(1), cursor.fetchall(), cursor.fetchall()) == (
+                (1, "n1"),
+                [(2, "n2")],
+                [(3, "n3")],
+                [],
+            )
+            assert list(cursor.df()["id"]) == [1, 2, 3]
+        assert client.execute_sql("SELECT name FROM items WHERE name = %s", "n' OR 'a' = 'a") == []
+        assert client.execute_sql("DELETE FROM items WHERE items.id = %s", 3) is None
+        assert client.execute_sql("UPDATE items SET name = %s WHERE id = %s", "new'", 0) is None
+        table = client.make_qualified_table_name("items")
+        assert client.execute_sql(f"SELECT name FROM {table} ORDER BY id") == [("new'",), ("n1",), ("n2",)]
+        assert client.has_dataset()
+    assert pipeline.dataset().row_counts() == {"items": 3}
+
+
+def test_rows_put_aside_are_read_like_others(spark: SparkSession, location: str, tmp_path: Path) -> None:
+    pipeline = make(location, tmp_path, spark)
+    pipeline.run([{"id": 1}, {"id": 1j}], table_name="items")
+
+    dataset = pipeline.dataset()
+
+    assert dataset("SELECT reason FROM _dlt_quarantine").fetchall() == [("complex has no JSON form",)]
+    assert set(dataset.row_counts(dlt_tables=True)) == set(dataset.tables)
+
+
+def test_maintenance_is_seen_through_and_a_version_that_is_gone_is_told(
+    spark: SparkSession, own: SparkSession, location: str, tmp_path: Path
+) -> None:
+    pipeline = make(location, tmp_path, spark)
+    for number in range(2):
+        pipeline.run(source(number))
+    names = [f"delta.`file://{location}/demo/{name}`" for name in COLUMNS]
+    own.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    own.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", "2")
+    for name in names:
+        own.sql(f"OPTIMIZE {name}")
+        own.sql(f"VACUUM {name} RETAIN 0 HOURS")
+    assert state(pipeline.dataset()) == after(0, 1), "nothing is in flight: the newest is read"
+
+    stopped(location, tmp_path, spark, 2, at=4)
+    assert state(pipeline.dataset()) == after(0, 1), "files of the version before are still there"
+    for name in names:
+        own.sql(f"VACUUM {name} RETAIN 0 HOURS")
+
+    with pytest.raises(TableVersionGone) as gone:
+        pipeline.dataset()["items"].fetchall()
+    assert list(vars(gone.value)["tables"]) == ["items"]
+    assert "consistent=False" in gone.value.hint
+    assert state(pipeline.dataset(consistent=False))["items"] == [2] * 4
+    pipeline.run()
+    assert state(pipeline.dataset()) == after(0, 1, 2)

@@ -1,0 +1,162 @@
+"""Histories of loads into one table and those nested in it, made from a seed: the same for both sides."""
+
+from __future__ import annotations
+
+import random
+from itertools import count, islice
+from typing import Any
+
+STRATEGIES = ("delete-insert", "upsert", "insert-only", "scd2")
+KEYS: dict[str, tuple[tuple[list[str], list[str]], ...]] = {
+    "delete-insert": ((["id"], []), ([], ["day"]), (["id"], ["day"]), (["id", "day"], []), ([], [])),
+    "upsert": ((["id"], []), (["id", "day"], [])),
+    "insert-only": ((["id"], []), (["id", "day"], [])),
+    "scd2": (([], []), ([], ["day"])),
+}
+SWITCHES = (
+    ("delete-insert", "upsert"),
+    ("upsert", "delete-insert"),
+    ("upsert", "insert-only"),
+    ("insert-only", "upsert"),
+    ("insert-only", "delete-insert"),
+    ("append", "delete-insert"),
+    ("replace", "delete-insert"),
+    ("delete-insert", "append"),
+    ("upsert", "replace"),
+)
+COLUMNS: dict[str, dict[str, Any]] = {
+    "id": {"data_type": "bigint"},
+    "day": {"data_type": "text"},
+    "name": {"data_type": "text"},
+    "at": {"data_type": "bigint"},
+    "deleted": {"data_type": "bool"},
+    "late": {"data_type": "text"},
+}
+"""All columns are declared, so that a load without a value for one is like the others."""
+
+LONGEST = 12
+TABLES = {"root": 1, "nested: tags": 1, "nested: tags and parts": 3}
+FLAGS: dict[str, tuple[Any, Any]] = {"bool": (False, True), "bigint": (0, 1)}
+"""Where the column is no boolean any value deletes, 0 too."""
+
+
+def history(seed: int) -> dict[str, Any]:
+    """One history: what the resource declares, and the rows of 2 to 6 loads."""
+    chance = random.Random(seed)
+    # Of five seeds in a row each strategy has one, and one changes its mind.
+    switch = chance.choice(SWITCHES) if seed % 5 == 4 else None
+    strategy = STRATEGIES[seed % 5] if switch is None else next(one for one in switch if one in STRATEGIES)
+    primary, merge = (["id"], []) if switch else chance.choice(KEYS[strategy])
+    words = Words(chance, strategy, has_key=bool(primary), switch=switch)
+    many = chance.randint(2, 6)
+    turn = chance.randint(1, many - 1)
+    loads = []
+    for number in range(many):
+        said = strategy if switch is None else switch[number >= turn]
+        loads.append({"write_disposition": words.disposition(said, number), "rows": words.rows(number)})
+    return {
+        "name": f"h{seed}",
+        "primary_key": primary,
+        "merge_key": merge,
+        "columns": words.columns,
+        "loads": loads,
+        "kind": ">".join(switch) if switch else strategy,
+        "traits": words.traits(primary, merge),
+    }
+
+
+def short_ones(first: int, many: int) -> list[int]:
+    """The next seeds whose histories take a dozen commits at most: others take as long as four of them."""
+    seeds = (seed for seed in count(first) if commits(history(seed)) <= LONGEST)
+    return list(islice(seeds, many))
+
+
+def commits(one: dict[str, Any]) -> int:
+    """The commits that a history takes, if all of its tables get some rows each time."""
+    return len(one["loads"]) * sum(TABLES.get(trait, 0) for trait in ("root", *one["traits"]))
+
+
+class Words:
+    """What a history is made of, drawn once for all its loads."""
+
+    def __init__(
+        self, chance: random.Random, strategy: str, *, has_key: bool, switch: tuple[str, str] | None
+    ) -> None:
+        self.chance, self.keeps_versions = chance, strategy == "scd2"
+        self.nested: tuple[str, ...] = chance.choice(((), ("tags",), ("tags", "parts")))
+        self.flag = chance.choice((None, None, "bool", "bigint"))
+        # A flagged row that dlt has inserted would keep later ones out.
+        if self.keeps_versions or switch == ("upsert", "insert-only"):
+            self.flag = None
+        self.sorts = chance.choice((None, "asc", "desc")) if has_key and not self.keeps_versions else None
+        # Where dlt leaves the winner to chance there is nothing to compare.
+        self.doubles = self.sorts is not None and strategy == "delete-insert" and switch is None
+        self.until = "9999-12-31T00:00:00+00:00" if self.keeps_versions and chance.random() < 0.3 else None
+        self.columns = {name: dict(column) for name, column in COLUMNS.items()}
+        if self.flag:
+            self.columns["deleted"] = {"data_type": self.flag, "hard_delete": True}
+        if self.sorts:
+            self.columns["at"]["dedup_sort"] = self.sorts
+        # Versions come again: each row is one of a few.
+        self.versions = [[self._row(number, number, 0) for _ in range(2)] for number in range(6)]
+
+    def disposition(self, said: str, number: int) -> Any:
+        """What the resource says in one load."""
+        if said not in STRATEGIES:
+            return said
+        words = {"disposition": "merge", "strategy": said}
+        if said == "scd2":
+            words["boundary_timestamp"] = f"2024-01-{number + 1:02d}T00:00:00+00:00"
+            words |= {"active_record_timestamp": self.until} if self.until else {}
+        return words
+
+    def rows(self, load: int) -> list[dict[str, Any]]:
+        """The rows of one load."""
+        chance = self.chance
+        if self.keeps_versions:
+            return [chance.choice(pair) for pair in self.versions if chance.random() < 0.7]
+        found: list[dict[str, Any]] = []
+        for number in chance.sample(range(8), chance.randint(1, 6)):
+            for again in range(1 + (self.doubles and chance.random() < 0.3)):
+                found.append(self._row(number, load * 1000 + len(found) * 10 + again, load))
+        return found
+
+    def traits(self, primary: list[str], merge: list[str]) -> list[str]:
+        """What is in the history, to count how often each thing was compared."""
+        told = {
+            f"nested: {' and '.join(self.nested)}": self.nested,
+            f"flag {self.flag}": self.flag,
+            f"sorted {self.sorts}, doubles": self.doubles,
+            "compound key": len(primary) > 1,
+            "merge key": bool(merge),
+            "no key": not primary and not merge and not self.keeps_versions,
+            "active until": self.until,
+        }
+        return [name for name, holds in told.items() if holds]
+
+    def _row(self, number: int, at: int, load: int) -> dict[str, Any]:
+        chance = self.chance
+        row: dict[str, Any] = {
+            "id": number,
+            "day": f"d{number % 3}" if chance.random() < 0.9 else "d9",
+            "name": f"n{chance.randint(0, 2)}",
+            "at": at,
+        }
+        if self.flag:
+            row["deleted"] = chance.choice((None, None, *FLAGS[self.flag]))
+        if load >= 2 and chance.random() < 0.3:
+            row["late"] = f"l{load}"
+        return row | self._nested()
+
+    def _nested(self) -> dict[str, Any]:
+        """Lists that grow and shrink, down to none."""
+        chance = self.chance
+        found: dict[str, Any] = {}
+        if "tags" in self.nested and chance.random() < 0.7:
+            found["tags"] = [f"t{chance.randint(0, 3)}" for _ in range(chance.randint(0, 3))]
+        if "parts" in self.nested and chance.random() < 0.6:
+            found["parts"] = [
+                {"sku": f"s{part}", "sizes": [chance.randint(1, 3) for _ in range(chance.randint(0, 2))]}
+                for part in range(chance.randint(0, 2))
+            ]
+        return found

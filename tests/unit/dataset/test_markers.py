@@ -1,0 +1,127 @@
+"""Texts of users: markers become the engine's, names of tables are found, and nothing else changes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.dataset.markers import bound, escaped, in_frame, is_query, mentioned, over_tables, unqualified
+from penstock.errors import UsageError
+
+NAMES = st.text(alphabet="abcdefgh_", min_size=1, max_size=8)
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "expected"),
+    [
+        ("SELECT 1 WHERE a = %s", [1], "SELECT 1 WHERE a = :value_0"),
+        ("SELECT '%s', a %% 2 WHERE b = %s -- %s", [1], "SELECT '%s', a % 2 WHERE b = :value_0 -- %s"),
+        ("SELECT `%s` WHERE a LIKE 'x%%' AND b = %s", [1], "SELECT `%s` WHERE a LIKE 'x%' AND b = :value_0"),
+        (r"SELECT 'it\'s %s', %s", [1], r"SELECT 'it\'s %s', :value_0"),
+        ("SELECT a % 2 FROM t WHERE b = %s", [1], "SELECT a % 2 FROM t WHERE b = :value_0"),
+        ("SELECT %s, /* %s */ %s", [1, 2], "SELECT :value_0, /* %s */ :value_1"),
+    ],
+)
+def test_a_marker_becomes_a_place_unless_it_is_quoted(text: str, values: list[Any], expected: str) -> None:
+    found = bound(text, values)
+
+    assert (found.text, list(found.values.values())) == (expected, values)
+
+
+def test_values_by_name_are_bound_by_name() -> None:
+    found = bound("SELECT %(a)s, %(b)s, %(a)s", named={"a": 1, "b": "x", "more": 2})
+
+    assert (found.text, found.values) == ("SELECT :a, :b, :a", {"a": 1, "b": "x", "more": 2})
+
+
+def test_values_of_a_query_come_out_of_a_frame() -> None:
+    found = bound(escaped("SELECT '{x}', %s"), ["y"], place=in_frame)
+
+    assert found.text.format(values="v") == "SELECT '{x}', (SELECT `value_0` FROM v)"
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "named"),
+    [
+        ("SELECT %s", [1, 2], {}),
+        ("SELECT %s, %s", [1], {}),
+        ("SELECT 1", [1], {}),
+        ("SELECT %(a)s", [], {"b": 1}),
+        ("SELECT %s", [], {"b": 1}),
+        ("SELECT %s, %(b)s", [1], {"b": 1}),
+    ],
+)
+def test_values_that_do_not_fit_are_refused(text: str, values: list[Any], named: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        bound(text, values, named)
+
+
+@given(st.text(alphabet="%sab'\"` ()-/*?", max_size=30))
+def test_without_values_a_text_stays_as_it_is(text: str) -> None:
+    assert bound(text).text == text
+
+
+@given(st.lists(st.one_of(st.integers(), st.text()), min_size=1, max_size=5))
+def test_a_value_never_stands_in_the_text(values: list[Any]) -> None:
+    text = " AND ".join(["x = %s"] * len(values))
+
+    found = bound(text, values)
+
+    assert found.text == bound(text, [None] * len(values)).text
+    assert list(found.values.values()) == values
+
+
+@given(st.lists(NAMES, min_size=1, max_size=5, unique=True), st.data())
+def test_every_table_that_a_query_reads_is_found(names: list[str], data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(names))
+    form = data.draw(
+        st.sampled_from([name, name.upper(), f"`{name}`", f"{name}\nWHERE 1", f"(SELECT * FROM {name})"])
+    )
+
+    assert name in mentioned(f"SELECT * FROM {form}", names)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT demo.items.id FROM demo.items", "SELECT items.id FROM items"),
+        ("SELECT * FROM `demo` . `Items` i", "SELECT * FROM `Items` i"),
+        (
+            "SELECT 'demo.items', demo.other FROM demo.unknown",
+            "SELECT 'demo.items', demo.other FROM demo.unknown",
+        ),
+        ("SELECT * FROM other.demo.items -- demo.items", "SELECT * FROM other.demo.items -- demo.items"),
+        ("SELECT items.demo FROM items", "SELECT items.demo FROM items"),
+    ],
+)
+def test_the_name_of_the_dataset_is_taken_from_its_tables_only(text: str, expected: str) -> None:
+    assert unqualified(text, "demo", ["items"]) == expected
+
+
+@given(st.text(max_size=30), st.lists(st.text(min_size=1, max_size=8), max_size=4, unique=True))
+def test_braces_of_a_query_are_not_places_of_frames(text: str, tables: list[str]) -> None:
+    made, places = over_tables(escaped(text), tables)
+
+    assert list(places.values()) == tables
+    assert re.sub(r"[\s;]+\Z", "", text) in made.format(**dict.fromkeys(places, "frame"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("select 1", True),
+        ("\n -- note\n WITH a AS (SELECT 1) SELECT * FROM a", True),
+        ("((SELECT 1) UNION (SELECT 2))", True),
+        ("FROM items |> LIMIT 1", True),
+        ("VALUES (1)", True),
+        ("INSERT INTO t SELECT 1", False),
+        ("selection", False),
+        ("", False),
+    ],
+)
+def test_what_asks_for_rows_is_told_from_what_changes_them(text: str, expected: bool) -> None:
+    assert is_query(text) is expected

@@ -1,0 +1,121 @@
+"""What a reader sees of a table, over all that may have happened to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.dataset.standing import Standing, standing
+from penstock.interfaces import TableCommit
+
+EVENTS = st.sampled_from(["begin", "complete", "undo", "give up", "maintain"])
+
+
+@dataclass
+class History:
+    """A table that loads of one pipeline go through, and what is in each of its versions."""
+
+    commits: list[TableCommit] = field(default_factory=list)
+    contents: list[frozenset[str]] = field(default_factory=list)
+    complete: set[str] = field(default_factory=set)
+    settled: set[str] = field(default_factory=set)
+    open_load: str | None = None
+    loads: int = 0
+
+    def happen(self, event: str) -> None:
+        match event:
+            case "maintain" if self.commits:
+                self._commit(self.content, TableCommit(version=self.next))
+            case "begin" if self.open_load is None:
+                self.loads += 1
+                self.open_load = f"load-{self.loads}"
+                self._commit(
+                    self.content | {self.open_load},
+                    TableCommit(version=self.next, load_id=self.open_load, pipeline_name="p"),
+                )
+            case "complete" if self.open_load is not None:
+                # What was given up before is in the table now, and stays.
+                self.complete |= {self.open_load}
+                self.settled |= self.content
+                self.open_load = None
+            case "undo" if self.open_load is not None:
+                self._commit(
+                    self.content - {self.open_load},
+                    TableCommit(version=self.next, undoes=self.open_load),
+                )
+                self.open_load = None
+            case "give up" if self.open_load is not None:
+                self.open_load = None
+
+    @property
+    def next(self) -> int:
+        return len(self.commits)
+
+    @property
+    def content(self) -> frozenset[str]:
+        return self.contents[-1] if self.contents else frozenset()
+
+    def _commit(self, content: frozenset[str], commit: TableCommit) -> None:
+        self.commits.append(commit)
+        self.contents.append(content)
+
+    def seen(self, complete: set[str]) -> frozenset[str]:
+        found = standing(self.commits[::-1], complete, is_whole=True)
+        assert found is not None
+        return frozenset() if found.version is None else self.contents[found.version]
+
+
+@given(st.lists(EVENTS, max_size=20))
+def test_a_reader_sees_what_complete_loads_left_and_nothing_of_an_open_one(events: list[str]) -> None:
+    history = History()
+    for event in ["begin", *events]:
+        history.happen(event)
+
+        assert history.seen(history.complete) == history.settled
+
+
+@given(st.lists(EVENTS, max_size=20), st.lists(EVENTS, max_size=20))
+def test_a_reader_that_is_old_sees_what_it_saw(before: list[str], after: list[str]) -> None:
+    history = History()
+    for event in ["begin", *before]:
+        history.happen(event)
+    then, known = history.seen(history.complete), set(history.complete)
+
+    for event in after:
+        history.happen(event)
+
+    assert history.seen(known) == then
+
+
+@given(st.lists(EVENTS, max_size=20), st.integers(min_value=1, max_value=20))
+def test_a_short_look_gives_the_same_or_asks_for_a_longer_one(events: list[str], most: int) -> None:
+    history = History()
+    for event in ["begin", *events]:
+        history.happen(event)
+    whole = standing(history.commits[::-1], history.complete, is_whole=True)
+
+    short = standing(history.commits[::-1][:most], history.complete, is_whole=most >= len(history.commits))
+
+    assert short in {None, whole}
+
+
+def test_what_others_commit_after_an_open_load_waits_with_it() -> None:
+    commits = [
+        TableCommit(version=7),
+        TableCommit(version=6, load_id="b1", pipeline_name="b"),
+        TableCommit(version=5, load_id="a2", pipeline_name="a"),
+        TableCommit(version=4),
+        TableCommit(version=3, load_id="a1", pipeline_name="a"),
+    ]
+
+    assert standing(commits, {"a1", "b1"}, is_whole=True) == Standing(newest=7, version=4)
+    assert standing(commits, {"a1", "a2", "b1"}, is_whole=True) == Standing(newest=7, version=7)
+
+
+def test_a_table_without_a_complete_load_is_not_there() -> None:
+    found = standing([TableCommit(version=0, load_id="a1", pipeline_name="a")], set(), is_whole=True)
+
+    assert found == Standing(newest=0, version=None)
+    assert found.is_held_back

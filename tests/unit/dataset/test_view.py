@@ -1,0 +1,199 @@
+"""What a reader sees, of tables that a test commits to by hand: no Spark is needed to decide it."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from penstock.dataset.dataset import Dataset
+from penstock.dataset.place import Place
+from penstock.errors import TableNotFound, UsageError
+from penstock.interfaces import CommitRecord, StorageSchemaInfo, TableCommit, WithTableVersions
+from penstock.package.ledger import FileLedger
+from penstock.package.storage import FileStorage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+HASH = "e8IhSkvTxIRdIvdYvLzwkPkLkpxuKFZJlKdKzFRM2sY="
+
+
+@dataclass
+class Shelf(WithTableVersions):
+    """Tables that remember their commits; a frame is the name of a table and its version."""
+
+    history: dict[str, list[TableCommit]] = field(default_factory=dict)
+    looks: list[str] = field(default_factory=list)
+
+    def write(self, load_id: str | None, *tables: str) -> None:
+        for table in tables:
+            commits = self.history.setdefault(table, [])
+            commits.insert(0, TableCommit(version=len(commits), load_id=load_id, pipeline_name="shop"))
+
+    def table_names(self) -> tuple[str, ...]:
+        return tuple(sorted(self.history))
+
+    def table_version(self, table: str, *, spark: Any) -> int | None:
+        return self.history[table][0].version
+
+    def read(self, table: str, version: int | None = None, *, spark: Any) -> Any:
+        return (table, version)
+
+    def commits(self, table: str, *, most: int | None = None, spark: Any) -> Sequence[TableCommit]:
+        self.looks.append(table)
+        return self.history[table][:most]
+
+    def displayable_location(self) -> str:
+        return "the shelf"
+
+
+class Sessions:
+    """Stands for the user's session and for a pool: nothing here asks them for more."""
+
+    spark = None
+
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        yield None
+
+
+@dataclass
+class Shop:
+    shelf: Shelf
+    ledger: FileLedger
+
+    def load(self, load_id: str, *tables: str, complete: bool = True) -> None:
+        self.shelf.write(load_id, *tables)
+        if complete:
+            self.complete(load_id)
+
+    def complete(self, load_id: str) -> None:
+        self.ledger.commit(
+            CommitRecord(
+                load_id=load_id,
+                schema_name="shop",
+                schema_version_hash=HASH,
+                inserted_at="2026-11-15T00:00:00+00:00",
+            )
+        )
+
+    def store_schema(self, *tables: str) -> None:
+        seen = {"x-normalizer": {"seen-data": True}}
+        document = {"name": "shop", "tables": {name: {"name": name, **seen} for name in tables}}
+        self.ledger.store_schema(
+            StorageSchemaInfo(
+                version=1,
+                engine_version=11,
+                inserted_at=datetime.now(UTC),
+                schema_name="shop",
+                version_hash=HASH,
+                schema=json.dumps(document),
+            )
+        )
+
+    def dataset(self, *, consistent: bool = True) -> Dataset:
+        sessions: Any = Sessions()
+        place = Place(client=cast("Any", self.shelf), ledger=self.ledger, user=sessions, pool=sessions)
+        return Dataset(place, name="demo", consistent=consistent)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    ledger = FileLedger(FileStorage(str(tmp_path)))
+    ledger.initialize()
+    return Shop(Shelf(), ledger)
+
+
+def frames(dataset: Dataset, *tables: str) -> list[Any]:
+    return [dataset[table].spark() for table in tables]
+
+
+def test_the_newest_versions_are_read_when_nothing_is_in_flight(shop: Shop) -> None:
+    shop.load("1", "items", "tags")
+    shop.load("2", "items")
+    shop.shelf.write(None, "tags")
+
+    assert frames(shop.dataset(), "items", "tags") == [("items", 1), ("tags", 1)]
+
+
+def test_tables_of_an_open_load_are_read_as_they_were_before_it(shop: Shop) -> None:
+    shop.load("1", "items", "tags")
+    shop.load("2", "items", "new", complete=False)
+
+    dataset = shop.dataset()
+
+    assert frames(dataset, "items", "tags") == [("items", 0), ("tags", 0)]
+    assert dataset.tables[:2] == ["items", "tags"]
+    with pytest.raises(TableNotFound):
+        dataset.table("new")
+    assert frames(shop.dataset(consistent=False), "items", "new") == [("items", None), ("new", None)]
+
+
+def test_a_dataset_stays_at_its_moment_and_the_next_one_is_at_the_next(shop: Shop) -> None:
+    shop.load("1", "items", "tags")
+    dataset = shop.dataset()
+    assert dataset.load_ids() == ["1"]
+
+    shop.load("2", "items", "tags")
+
+    assert frames(dataset, "items", "tags") == [("items", 0), ("tags", 0)]
+    assert (dataset.latest_load_id(), shop.dataset().latest_load_id()) == ("1", "2")
+    assert frames(shop.dataset(), "items", "tags") == [("items", 1), ("tags", 1)]
+
+
+def test_a_dataset_that_was_not_looked_at_has_no_moment_yet(shop: Shop) -> None:
+    dataset = shop.dataset()
+    shop.load("1", "items")
+
+    assert frames(dataset, "items") == [("items", 0)]
+
+
+def test_only_tables_that_no_complete_load_tells_of_are_looked_into(shop: Shop) -> None:
+    shop.store_schema("items", "tags")
+    shop.load("1", "items", "tags")
+    shop.load("2", "tags", "new", complete=False)
+
+    assert shop.dataset().tables[:2] == ["items", "tags"]
+    assert shop.shelf.looks == ["new"]
+
+
+def test_loads_are_told_by_schema(shop: Shop) -> None:
+    shop.load("1", "items")
+    shop.load("2", "items")
+
+    dataset = shop.dataset()
+
+    assert (dataset.load_ids("shop"), dataset.load_ids("other")) == (["1", "2"], [])
+    assert dataset.latest_load_id("other") is None
+
+
+def test_long_histories_are_read_as_far_back_as_needed(shop: Shop) -> None:
+    shop.load("1", "items")
+    old = shop.dataset()
+    assert old.load_ids() == ["1"]
+    for number in range(2, 80):
+        shop.load(str(number), "items")
+
+    assert frames(old, "items") == [("items", 0)]
+    assert frames(shop.dataset(), "items") == [("items", 78)]
+
+
+def test_tables_are_attributes_and_nothing_else_is(shop: Shop) -> None:
+    shop.load("1", "items")
+    dataset = shop.dataset()
+
+    read: Any = dataset.items.spark()
+    assert read == ("items", 0)
+    assert not hasattr(dataset, "nothing")
+    assert not hasattr(dataset, "__array__")
+
+
+def test_a_dataset_is_only_read(shop: Shop) -> None:
+    with pytest.raises(UsageError, match="only read"):
+        shop.dataset()("DELETE FROM items")

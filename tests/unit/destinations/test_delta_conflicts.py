@@ -1,0 +1,74 @@
+"""A commit that met another one is made again, and nothing else is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from penstock.destinations.delta.conflicts import MOST_TRIES, persistent
+from penstock.errors import DestinationTerminalException
+
+CONFLICT = "[DELTA_CONCURRENT_APPEND.WITHOUT_HINT] Transaction conflict detected."
+
+
+@dataclass
+class Commit:
+    """Is refused some times."""
+
+    refused: int
+    message: str = CONFLICT
+    calls: int = 0
+    pauses: list[float] = field(default_factory=list)
+
+    def __call__(self) -> None:
+        self.calls += 1
+        if self.calls <= self.refused:
+            raise RuntimeError(self.message)
+
+
+def test_a_commit_that_met_others_is_made_until_it_gets_through() -> None:
+    commit = Commit(refused=7)
+
+    persistent("items", commit, wait=commit.pauses.append)
+
+    assert commit.calls == 8
+    assert len(commit.pauses) == 7
+    assert all(0 < pause <= 8 for pause in commit.pauses)
+
+
+def test_it_is_not_tried_for_ever() -> None:
+    commit = Commit(refused=1000)
+
+    with pytest.raises(RuntimeError, match="conflict"):
+        persistent("items", commit, wait=commit.pauses.append)
+
+    assert commit.calls == MOST_TRIES
+
+
+def test_other_errors_are_nobodys_conflict() -> None:
+    commit = Commit(refused=1, message="[DELTA_TABLE_NOT_FOUND] no such table")
+
+    with pytest.raises(RuntimeError, match="no such table"):
+        persistent("items", commit, wait=commit.pauses.append)
+
+    assert commit.calls == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK c (a > 0) violated:\n - a : secret", r"c \(a > 0\)"),
+        ('[DELTA_EXCEED_CHAR_VARCHAR_LIMIT] Value "secret" exceeds the limit', "EXCEED_CHAR_VARCHAR"),
+    ],
+)
+def test_a_row_that_a_table_refuses_is_refused_for_good_and_its_values_are_not_told(
+    message: str, told: str
+) -> None:
+    commit = Commit(refused=1, message=message)
+
+    with pytest.raises(DestinationTerminalException, match=f"items refuses .*{told}") as caught:
+        persistent("items", commit, wait=commit.pauses.append)
+
+    assert commit.calls == 1
+    assert "secret" not in str(caught.value)

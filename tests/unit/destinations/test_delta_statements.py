@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.destinations.delta.define import (
+    cluster_columns,
+    create_statement,
+    partition_columns,
+    property_statement,
+    table_properties,
+)
+from penstock.destinations.delta.widen import ALTERABLE, can_widen, changed_types, wider_types
+from penstock.errors import DestinationTerminalException
+from penstock.schema import Column, Table, spark_type
+
+DECIMALS = st.tuples(st.integers(1, 38), st.integers(0, 38)).filter(lambda one: one[1] <= one[0])
+WHOLE = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
+
+
+def table(columns: dict[str, dict[str, Any]], **extras: Any) -> Table:
+    return Table.from_dict({"name": "items", "columns": columns, **extras})
+
+
+ITEMS = table(
+    {
+        "id": {"data_type": "bigint", "precision": 32},
+        "odd `name`": {"data_type": "text", "partition": True},
+        "waiting": {"cluster": True},
+        "at": {"data_type": "timestamp", "cluster": True},
+    }
+)
+
+
+def test_a_table_is_made_of_the_columns_that_have_a_type() -> None:
+    assert create_statement("`t`", ITEMS, {}) == (
+        "CREATE TABLE IF NOT EXISTS `t` (`id` INT, `odd ``name``` STRING, `at` TIMESTAMP) USING delta"
+        " PARTITIONED BY (`odd ``name```)"
+    )
+
+
+def test_rows_stand_together_by_columns_where_there_are_no_partitions() -> None:
+    plain = ITEMS.without_columns("odd `name`")
+
+    assert (partition_columns(ITEMS), cluster_columns(ITEMS)) == (("odd `name`",), ())
+    assert create_statement("`t`", plain, {}).endswith("CLUSTER BY (`at`)")
+
+
+def test_hints_of_a_table_win_over_settings_and_ours_over_those_for_databricks() -> None:
+    said = {
+        "x-databricks-table-properties": {"a": 1, "b": "theirs"},
+        "x-table-properties": {"b": "it's", "c": None},
+    }
+
+    found = table_properties(table({}, **said), {"a": 0, "d": True})
+
+    assert found == {"a": "1", "b": "it's", "d": "true"}
+    assert property_statement("`t`", {"b": "it's"}) == "ALTER TABLE `t` SET TBLPROPERTIES ('b' = 'it\\'s')"
+
+
+def test_only_columns_that_had_a_type_and_have_another_have_changed() -> None:
+    before = table({"a": {"data_type": "bigint", "precision": 32}, "b": {"data_type": "text"}, "c": {}})
+    after = table({"a": {"data_type": "bigint"}, "b": {"data_type": "json"}, "c": {"data_type": "date"}})
+
+    assert changed_types(before, after) == {"a": ("INT", "BIGINT")}
+
+
+@given(has=DECIMALS, to=DECIMALS)
+def test_a_decimal_grows_on_both_sides_of_the_point_or_not_at_all(
+    has: tuple[int, int], to: tuple[int, int]
+) -> None:
+    grows = to[1] >= has[1] and to[0] - to[1] >= has[0] - has[1]
+
+    assert can_widen(f"DECIMAL({has[0]},{has[1]})", f"DECIMAL({to[0]},{to[1]})") == grows
+
+
+@pytest.mark.parametrize(("has", "to"), [(a, b) for a in WHOLE for b in WHOLE if a != b])
+def test_a_whole_number_gets_more_bits_and_never_fewer(has: str, to: str) -> None:
+    assert can_widen(has, to) == (WHOLE[has] < WHOLE[to])
+
+
+def test_what_delta_does_not_change() -> None:
+    pairs = [("BIGINT", "DOUBLE"), ("STRING", "BIGINT"), ("DATE", "TIMESTAMP"), ("BIGINT", "DECIMAL(20,2)")]
+
+    assert not any(can_widen(has, to) for has, to in pairs)
+    assert can_widen("DATE", "TIMESTAMP_NTZ")
+
+
+def test_what_normalize_may_change_delta_can() -> None:
+    assert all(
+        can_widen(*(spark_type(Column(name="c", data_type=kind)) for kind in pair)) for pair in ALTERABLE
+    )
+
+
+def test_a_larger_type_needs_the_word_of_the_user_and_a_smaller_one_needs_none() -> None:
+    types = {"a": ("INT", "BIGINT"), "b": ("BIGINT", "INT")}
+
+    assert wider_types("items", types, {"delta.enableTypeWidening": "true"}) == {"a": "BIGINT"}
+    assert wider_types("items", {"b": types["b"]}, {}) == {}
+    with pytest.raises(DestinationTerminalException, match=r"items\.a holds INT") as refused:
+        wider_types("items", types, {})
+    assert "delta.enableTypeWidening" in (refused.value.hint or "")

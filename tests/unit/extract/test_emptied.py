@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.extract.reading import extracted
+
+import penstock
+from penstock.extract.plan import Workload
+from penstock.package import Package, Packages
+from penstock.schema import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SEEN = {"x-normalizer": {"seen-data": True}}
+KNOWN = {
+    "items": Table.from_dict({"name": "items", "resource": "items", **SEEN}),
+    "items__tags": Table.from_dict({"name": "items__tags", "parent": "items", **SEEN}),
+    "more_items": Table.from_dict({"name": "more_items", "resource": "items", **SEEN}),
+    "declared": Table.from_dict({"name": "declared", "resource": "items"}),
+    "others": Table.from_dict({"name": "others", "resource": "others", **SEEN}),
+}
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Package:
+    return Packages.at(str(tmp_path)).package("17.5")
+
+
+def nothing() -> Iterator[Any]:
+    yield []
+
+
+def test_a_resource_that_replaces_and_brings_nothing_empties_the_tables_it_has(package: Package) -> None:
+    resource = penstock.resource(nothing, name="items", write_disposition="replace")
+
+    done = extracted([resource, penstock.resource(nothing, name="others")], package, known=KNOWN)
+
+    assert [(one.table, one.rows, one.write_disposition) for one in done.extracted.tables] == [
+        ("items", 0, "replace"),
+        ("more_items", 0, "replace"),
+    ]
+    assert done.brings_something
+    assert type(done.extracted).from_dict(done.extracted.to_dict()) == done.extracted
+
+
+def test_one_that_brings_a_row_says_nothing_of_its_other_tables(package: Package) -> None:
+    done = extracted(
+        penstock.resource([{"a": 1}], name="items", write_disposition="replace"), package, known=KNOWN
+    )
+
+    assert [(one.table, one.rows) for one in done.extracted.tables] == [("items", 1)]
+
+
+def test_without_a_table_there_is_nothing_to_empty(package: Package) -> None:
+    resource = penstock.resource(nothing, name="new", write_disposition="replace")
+
+    done = extracted(resource, package, known=KNOWN)
+
+    assert (done.extracted.tables, done.brings_something) == ((), False)
+
+
+def test_a_resource_that_is_not_selected_or_has_failed_empties_nothing(package: Package) -> None:
+    def broken() -> Iterator[Any]:
+        yield from nothing()
+        raise RuntimeError("gone")
+
+    deselected = penstock.resource(nothing, name="items", write_disposition="replace", selected=False)
+    failing = penstock.resource(broken, name="items", write_disposition="replace")
+    other = penstock.resource([{"a": 1}], name="others")
+
+    first = extracted([deselected, other], package, known=KNOWN)
+    second = extracted([failing, other], package, known=KNOWN, workload=Workload(on_error="continue"))
+
+    assert [one.table for one in first.extracted.tables] == ["others"]
+    assert [one.table for one in second.extracted.tables] == ["others"]

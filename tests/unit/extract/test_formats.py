@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.extract.reading import extracted
+
+import penstock
+from penstock.errors import PenstockError, UsageError
+from penstock.package import Package, Packages
+from penstock.schema import Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FORMATS = frozenset({"delta"})
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Package:
+    return Packages.at(str(tmp_path)).package("17.5")
+
+
+@pytest.mark.parametrize(("said", "told"), [(None, "plain files"), ("iceberg", "'iceberg'")])
+def test_a_table_that_does_not_name_a_format_of_the_destination_is_refused(
+    package: Package, said: str | None, told: str
+) -> None:
+    with pytest.raises(PenstockError) as refused:
+        extracted(penstock.resource([{"a": 1}], name="items", table_format=said), package, formats=FORMATS)
+
+    assert isinstance(refused.value, UsageError)
+    assert told in refused.value.message
+
+
+def test_one_that_names_it_or_did_so_before_is_written(package: Package) -> None:
+    before = {"known": Table.from_dict({"name": "known", "resource": "known", "table_format": "delta"})}
+    data: list[Any] = [
+        penstock.resource([{"a": 1}], name="items", table_format="delta"),
+        penstock.resource([{"a": 1}], name="known"),
+        penstock.resource([{"a": 1}], name="skipped", write_disposition="skip"),
+    ]
+
+    done = extracted(data, package, formats=FORMATS, known=before)
+
+    assert [one.table for one in done.extracted.tables] == ["items", "known"]
+
+
+def test_where_formats_do_not_matter_nothing_need_be_said(package: Package) -> None:
+    assert extracted(penstock.resource([{"a": 1}], name="items"), package).info.rows == 1

@@ -1,0 +1,181 @@
+"""A sealed load is given up: its tables go back, whatever dies on the way."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.unit.load.test_run import Crash, Memory, Place, sealed
+
+from penstock.errors import (
+    LoadClientJobFailed,
+    LoadClientTransientException,
+    LoadIsDecided,
+    LoadPackageAborted,
+    TablesMovedOn,
+)
+from penstock.load.takeback import give_up, is_begun, take_back, to_take_back
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.unit.load.test_run import Mortal
+
+    from penstock.load.run import Into
+
+DONE = {"items__tags", "items__parts", "others"}
+"""The tables that get their rows although `items` is refused."""
+
+
+def stuck(folder: Path, memory: Memory | None = None) -> Place:
+    """A load of which one table is refused for ever, and others have their rows."""
+    place = sealed(folder, script={"items": ["terminal"] * 99, "undo": []}, memory=memory)
+    with pytest.raises(LoadClientJobFailed):
+        place.load(workers=1)
+    # A process may die before it can say what it has done: the table knows.
+    place.world.landed += [table for table in sorted(DONE) if table not in place.world.landed]
+    return place
+
+
+def go_on(into: Into) -> None:
+    """As the next run does."""
+    found = into.packages.to_take_back()
+    if found is not None:
+        take_back(*found, into)
+
+
+def status(place: Place) -> str:
+    return place.into().packages.package("17.5").status
+
+
+def test_tables_go_back_the_slot_stays_used_and_nobody_rolls_it_forward(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = stuck(tmp_path)
+
+    with caplog.at_level(logging.WARNING):
+        give_up(place.manifest, place.into())
+
+    assert set(place.world.undone) == DONE
+    assert status(place) == "aborted"
+    packages = place.into().packages
+    assert (packages.to_roll_forward(), packages.to_take_back()) == (None, None)
+    assert packages.slots.last() == 1
+    assert place.commits() == 0
+    with pytest.raises(LoadPackageAborted):
+        packages.commit(place.manifest)
+    assert "load 17.5 is dropped, and its rows were taken back from" in caplog.text
+
+
+def test_a_load_that_was_never_begun_asks_the_destination_nothing(tmp_path: Path) -> None:
+    place = sealed(tmp_path, script={"undo": []})
+
+    give_up(place.manifest, place.into())
+
+    assert (place.world.asked, place.world.undone) == ([], [])
+    assert status(place) == "aborted"
+
+
+def test_a_job_that_was_tried_has_begun_the_load(tmp_path: Path) -> None:
+    place = sealed(tmp_path, script={"items": ["transient"] * 9})
+    package = place.into().packages.package("17.5")
+    assert not is_begun(package)
+
+    package.jobs.start("items.x.0.reference")
+    assert is_begun(package)
+    package.jobs.retry("items.x.0.reference", "again")
+
+    assert is_begun(package)
+
+
+def test_nothing_is_decided_when_somebody_has_written_to_a_table_since(tmp_path: Path) -> None:
+    place = stuck(tmp_path)
+    place.world.moved_on |= {"others", "items__tags"}
+
+    with pytest.raises(TablesMovedOn) as caught:
+        give_up(place.manifest, place.into())
+
+    assert set(vars(caught.value)["tables"]) == {"others", "items__tags"}
+    assert place.world.undone == []
+    packages = place.into().packages
+    assert packages.to_roll_forward() == place.manifest
+    assert packages.slots.outcome(1) is None
+
+
+def test_a_destination_that_cannot_undo_is_left_with_its_rows_and_that_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = sealed(tmp_path, script={"items": ["terminal"] * 99})
+    with pytest.raises(LoadClientJobFailed):
+        place.load()
+
+    with caplog.at_level(logging.WARNING):
+        give_up(place.manifest, place.into())
+
+    assert status(place) == "aborted"
+    assert "rows that it has brought stay: the destination cannot undo" in caplog.text
+
+
+def test_what_is_committed_is_not_given_up(tmp_path: Path) -> None:
+    place = stuck(tmp_path)
+    place.into().packages.commit(place.manifest)
+
+    with pytest.raises(LoadIsDecided):
+        give_up(place.manifest, place.into())
+
+    assert place.world.undone == []
+    assert place.into().packages.to_roll_forward() == place.manifest
+
+
+def test_an_undo_that_may_pass_is_tried_by_the_next_run_and_one_that_will_not_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = stuck(tmp_path)
+    place.world.script["undo"] = ["transient", "terminal"]
+
+    with pytest.raises(LoadClientTransientException):
+        give_up(place.manifest, place.into())
+    assert place.into().packages.to_roll_forward() is None
+    with caplog.at_level(logging.WARNING):
+        go_on(place.into())
+
+    assert len(place.world.undone) == len(DONE) - 1
+    assert status(place) == "aborted"
+    assert "rows of load 17.5 stay in" in caplog.text
+
+
+def test_no_load_takes_the_next_number_before_the_tables_are_back(tmp_path: Path) -> None:
+    place = stuck(tmp_path)
+    into = place.into()
+    into.packages.abort(place.manifest, {"take_back": [{"table": "others", "version_after": 7}]})
+    later = replace(place.manifest, load_id="17.6", sequence=2)
+
+    assert not into.packages.seal(later)
+    go_on(into)
+    assert place.world.undone == ["others"]
+    assert into.packages.seal(later)
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_it_may_be_killed_at_each_of_its_steps(tmp_path: Path, after: bool) -> None:
+    whole = stuck(tmp_path / "whole", Memory())
+    counting: Mortal = whole.mortal()
+    give_up(whole.manifest, whole.into(counting))
+    assert counting.changes > 3
+
+    for point in range(1, counting.changes + 1):
+        place = stuck(tmp_path / str(point), Memory())
+        with suppress(Crash):
+            give_up(place.manifest, place.into(place.mortal(point, after=after)))
+        go_on(place.into())
+        decided = place.into().packages.slots.outcome(1)
+        if decided is None:
+            assert place.world.undone == [], "first it is decided"
+            give_up(place.manifest, place.into())
+
+        assert set(place.world.undone) == DONE, f"killed at {point}"
+        assert status(place) == "aborted"
+        assert to_take_back(place.manifest, place.into()) == ()
