@@ -137,6 +137,10 @@ class DeltaTables:
         """Delete all rows in one commit."""
         spark.sql(f"DELETE FROM {self.sql_name(table)}")
 
+    def drop(self, table: str, *, spark: SparkSession) -> None:
+        """Take a table away with all its rows, if it is there."""
+        self.place.drop(table, spark=spark)
+
     def undo(self, applied: AppliedJob, load_id: str, *, spark: SparkSession) -> None:
         """Bring a table back to the version before a job by one commit, unless it has moved on since.
 

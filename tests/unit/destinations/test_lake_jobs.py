@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from penstock.destinations.delta.adapter import DeltaLoadJob
+from penstock.destinations.lake.job import TableLoadJob
 from penstock.errors import SchemaCorruptedException
 from penstock.interfaces import AppliedJob
 
@@ -22,13 +22,13 @@ def commits(*done: AppliedJob, then: Exception | None = None) -> Iterator[Applie
 
 
 def test_a_job_that_ends_well_says_what_it_did() -> None:
-    job = DeltaLoadJob(PATH, commits(DONE))
+    job = TableLoadJob(PATH, commits(DONE))
 
     assert (job.state(), job.exception(), job.applied()) == ("completed", "", (DONE,))
 
 
 def test_a_job_that_is_refused_after_a_commit_says_what_it_did() -> None:
-    job = DeltaLoadJob(PATH, commits(DONE, then=SchemaCorruptedException(table="items", reason="so")))
+    job = TableLoadJob(PATH, commits(DONE, then=SchemaCorruptedException(table="items", reason="so")))
 
     assert (job.state(), job.applied()) == ("failed", (DONE,))
     assert job.exception().startswith("table items cannot be written: so")
@@ -41,4 +41,4 @@ def test_a_job_that_is_refused_after_a_commit_says_what_it_did() -> None:
 )
 def test_every_other_error_is_raised(done: tuple[AppliedJob, ...], error: Exception) -> None:
     with pytest.raises(type(error)):
-        DeltaLoadJob(PATH, commits(*done, then=error))
+        TableLoadJob(PATH, commits(*done, then=error))

@@ -1,0 +1,174 @@
+"""Tables in a table format, opened for a load: one atomic commit for each table of a load."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Protocol, cast
+
+from penstock.destinations.lake.dataset import DatasetClient
+from penstock.destinations.lake.job import TableLoadJob
+from penstock.destinations.lake.plan import plan_chain
+from penstock.destinations.lake.run import ChainLoad, LakeTables
+from penstock.destinations.lake.sets import Turns
+from penstock.destinations.lake.staged import StagedPackage
+from penstock.errors import InternalError
+from penstock.interfaces import (
+    AppliedJob,
+    LoadJob,
+    ParsedLoadJobFileName,
+    WithTableVersions,
+    WithUndo,
+)
+from penstock.package import read_job
+from penstock.schema import root_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.destinations.lake.hints import MergeStrategy
+    from penstock.interfaces import (
+        DestinationCapabilitiesContext,
+        DestinationClientDwhConfiguration,
+        LoadMark,
+        TableCommit,
+    )
+    from penstock.schema import Schema, Table, TSchemaTables, TTableSchema
+
+
+class VersionedTables(LakeTables, Protocol):
+    """What a client needs of a table format beside the commits of a chain."""
+
+    def sql_name(self, table: str) -> str:
+        """A table in SQL."""
+
+    def version(self, table: str, *, spark: SparkSession) -> int | None:
+        """The version of a table now; None where it has none yet."""
+
+    def commits(self, table: str, most: int | None, *, spark: SparkSession) -> Sequence[TableCommit]:
+        """The commits to a table, newest first."""
+
+    def empty(self, table: str, *, spark: SparkSession) -> None:
+        """Delete all rows in one commit."""
+
+    def drop(self, table: str, *, spark: SparkSession) -> None:
+        """Take a table away with all its rows, if it is there."""
+
+    def to_undo(self, table: str, mark: LoadMark, *, spark: SparkSession) -> AppliedJob | None:
+        """What a load did to a table; None where it did nothing, or nothing of it is left."""
+
+    def undo(self, applied: AppliedJob, load_id: str, *, spark: SparkSession) -> None:
+        """Bring a table back to the version before a job."""
+
+
+class LakeClient(DatasetClient, WithTableVersions, WithUndo):
+    """A lake opened for one dataset."""
+
+    def __init__(
+        self,
+        schema: Schema,
+        config: DestinationClientDwhConfiguration,
+        capabilities: DestinationCapabilitiesContext,
+        *,
+        bucket_url: str | None,
+        spark: SparkSession | None = None,
+        turns: Turns | None = None,
+    ) -> None:
+        super().__init__(schema, config, capabilities, bucket_url=bucket_url, spark=spark)
+        self._turns = turns or Turns()
+
+    @property
+    @abstractmethod
+    def tables(self) -> VersionedTables:
+        """The tables of the dataset."""
+
+    @abstractmethod
+    def bring_up_to_date(self, table: Table, before: Table | None) -> None:
+        """Bring a table that is there up to what its hints say; `before` is the table of the last load."""
+
+    def initialize_storage(self, truncate_tables: Iterable[str] | None = None) -> None:
+        """Make room for the tables; each listed one is emptied by one commit of its own."""
+        self.ledger().initialize()
+        for table in truncate_tables or ():
+            if self.tables.exists(table, spark=self.session()):
+                self.tables.empty(table, spark=self.session())
+
+    def drop_tables(self, *tables: str) -> None:
+        """Take tables away with all their rows; what is not there is gone already."""
+        for table in tables:
+            self.tables.drop(table, spark=self.session())
+
+    def update_stored_schema(
+        self, only_tables: Iterable[str] | None = None, expected_update: TSchemaTables | None = None
+    ) -> TSchemaTables | None:
+        """Refuse what cannot be written, and bring tables up to what their hints say."""
+        names = None if only_tables is None else list(only_tables)
+        applied = super().update_stored_schema(names, expected_update)
+        for root in {root_of(name, self.schema.tables).name for name in names or self.schema.tables}:
+            plan_chain(
+                root, self.schema.tables, with_rows=names or (), default_strategy=self._default_strategy
+            )
+        before = self.tables_before()
+        for name in names or self.schema.tables:
+            self.bring_up_to_date(self.schema.get_table(name), before.get(name))
+        return applied
+
+    def start_file_load(self, table: TTableSchema, file_path: str, load_id: str) -> LoadJob:
+        """Commit one table, once, whatever happened before; the job is done when this returns."""
+        return TableLoadJob(file_path, self.load(table["name"], file_path))
+
+    def restore_file_load(self, file_path: str) -> LoadJob:
+        """Start again: what was committed under the same mark is not committed twice."""
+        return TableLoadJob(
+            file_path, self.load(ParsedLoadJobFileName.parse(file_path).table_name, file_path)
+        )
+
+    def table_version(self, table: str, *, spark: SparkSession) -> int | None:
+        """The newest version; None where there is no such table."""
+        return self.tables.version(table, spark=spark) if self.tables.exists(table, spark=spark) else None
+
+    def read(self, table: str, version: int | None = None, *, spark: SparkSession) -> DataFrame:
+        """A frame over a table in the given session."""
+        return self.tables.read(table, version, spark=spark)
+
+    def commits(self, table: str, *, most: int | None = None, spark: SparkSession) -> Sequence[TableCommit]:
+        """The commits to a table, newest first."""
+        return self.tables.commits(table, most, spark=spark) if self.tables.exists(table, spark=spark) else ()
+
+    def sql_name(self, table: str) -> str:
+        """How Spark SQL calls a table."""
+        return self.tables.sql_name(table)
+
+    def to_undo(self, table: str, mark: LoadMark) -> AppliedJob | None:
+        """What a load did to a table, as its history tells."""
+        return self.tables.to_undo(table, mark, spark=self.session())
+
+    def undo(self, applied: AppliedJob, load_id: str) -> None:
+        """Bring a table back to the version before a job by one commit, unless it has moved on since."""
+        if applied.version_after is not None:
+            self.tables.undo(applied, load_id, spark=self.session())
+
+    def load(self, table: str, file_path: str) -> Iterator[AppliedJob]:
+        """Commit the rows of a job file to their table, and what else its chain needs with it."""
+        root, spark = root_of(table, self.schema.tables), self.session()
+        if (root.write_disposition or "append") == "append":
+            job = read_job(file_path)
+            if job.mark is None:
+                raise InternalError(f"{file_path} is not part of a sealed load", hint="report this")
+            yield self.tables.append(self.schema.get_table(table), job.frame(spark), job.mark, spark=spark)
+            return
+        chain = ChainLoad(
+            root=root.name,
+            schema=self.schema.tables,
+            staged=StagedPackage(file_path),
+            into=self.tables,
+            turns=self._turns,
+            spark=spark,
+            default_strategy=self._default_strategy,
+        )
+        yield from chain.apply(table)
+
+    @property
+    def _default_strategy(self) -> MergeStrategy:
+        return cast("MergeStrategy", self.capabilities.supported_merge_strategies[0])

@@ -1,0 +1,83 @@
+"""A dataset in folders: its ledger and its packages stand beside the tables, whatever those are made of."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from penstock.errors import InternalError
+from penstock.interfaces import (
+    DestinationClientDwhConfiguration,
+    JobClientBase,
+    StateInfo,
+    StorageSchemaInfo,
+    WithLedger,
+    WithPackageStorage,
+    WithStateSync,
+)
+from penstock.package.ledger import FileLedger
+from penstock.package.storage import FileStorage
+from penstock.schema import Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+    from penstock.interfaces import DestinationCapabilitiesContext
+    from penstock.schema import Table
+
+_PACKAGES: Final = "_dlt_pkg"
+
+
+class DatasetClient(JobClientBase, WithStateSync, WithLedger, WithPackageStorage):
+    """A dataset opened for one schema: everything but its data tables."""
+
+    def __init__(
+        self,
+        schema: Schema,
+        config: DestinationClientDwhConfiguration,
+        capabilities: DestinationCapabilitiesContext,
+        *,
+        bucket_url: str | None,
+        spark: SparkSession | None = None,
+    ) -> None:
+        super().__init__(schema, config, capabilities)
+        self.dataset_name = config.normalize_dataset_name(schema)
+        self.root = f"{(bucket_url or '').rstrip('/')}/{self.dataset_name}"
+        self.store, self._spark = FileStorage(self.root), spark
+
+    def is_storage_initialized(self) -> bool:
+        """Whether anything was ever loaded here, by dlt or by us."""
+        return self.ledger().is_initialized()
+
+    def ledger(self) -> FileLedger:
+        """The ledger in dlt's file form, beside the tables."""
+        return FileLedger(self.store)
+
+    def package_root(self, pipeline_name: str) -> str:
+        """Packages stand next to the data, where executors reach them."""
+        return f"{self.root}/{_PACKAGES}/{pipeline_name}"
+
+    def get_stored_schema(self) -> StorageSchemaInfo | None:
+        """The newest version of the client's schema in the ledger."""
+        return self.ledger().last_schema(self.schema.name)
+
+    def get_stored_state(self, pipeline_name: str) -> StateInfo | None:
+        """The state after the last complete load of a pipeline."""
+        return self.ledger().last_state(pipeline_name)
+
+    def displayable_location(self) -> str:
+        """The folder of the dataset, without credentials."""
+        return f"{self.config}/{self.dataset_name}"
+
+    def tables_before(self) -> Mapping[str, Table]:
+        """The tables as the last load left them."""
+        stored = self.get_stored_schema()
+        return Schema.from_dict(json.loads(stored.schema)).tables if stored else {}
+
+    def session(self) -> SparkSession:
+        """The session that this client was opened with."""
+        if self._spark is None:
+            raise InternalError("a table was to be written without a Spark session")
+        return self._spark
