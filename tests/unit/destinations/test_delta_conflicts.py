@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from penstock.destinations.delta.conflicts import MOST_TRIES, persistent
+from penstock.destinations.delta.conflicts import persistent
+from penstock.destinations.lake.conflicts import MOST_TRIES
 from penstock.errors import DestinationTerminalException
 
 CONFLICT = "[DELTA_CONCURRENT_APPEND.WITHOUT_HINT] Transaction conflict detected."

@@ -10,10 +10,10 @@ from penstock.destinations.delta.define import (
     cluster_columns,
     create_statement,
     partition_columns,
-    property_statement,
     table_properties,
 )
-from penstock.destinations.delta.widen import ALTERABLE, can_widen, changed_types, wider_types
+from penstock.destinations.delta.widen import ALTERABLE, can_widen, wider_types
+from penstock.destinations.lake.define import changed_types, property_statement
 from penstock.errors import DestinationTerminalException
 from penstock.schema import Column, Table, spark_type
 

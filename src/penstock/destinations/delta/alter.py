@@ -7,14 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.destinations.delta.define import (
-    cluster_columns,
-    cluster_statement,
-    property_statement,
-    table_properties,
-    type_statement,
-)
-from penstock.destinations.delta.widen import changed_types, wider_types
+from penstock.destinations.delta.define import cluster_columns, cluster_statement, table_properties
+from penstock.destinations.delta.widen import wider_types
+from penstock.destinations.lake.define import changed_types, property_statement, type_statement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

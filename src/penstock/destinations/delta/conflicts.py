@@ -1,26 +1,22 @@
 """Commits that are refused: after those of others they are tried again, by a rule of the table they are not.
 
 Delta lets the first of two commits through that could have seen each other's rows, and refuses the second one
-without a trace in the table. Nothing is wrong with it: it is made again on top of the first. Merges into one
-table take turns this way, and whoever is refused waits a while that is never the same for two.
+without a trace in the table.
 """
 
 from __future__ import annotations
 
-import random
 import re
 import time
 from typing import TYPE_CHECKING, Final
 
 from penstock.config import logger
+from penstock.destinations.lake.conflicts import take_turns
 from penstock.errors import DestinationTerminalException
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MOST_TRIES: Final = 20
-_LONGEST_PAUSE: Final = 8.0
-_FIRST_PAUSE: Final = 0.25
 # Classic Spark and Connect give these errors other classes; both have the names in their text.
 _CONFLICTS: Final = (
     "DELTA_CONCURRENT_APPEND",
@@ -64,20 +60,13 @@ def persistent(
     table: str, commit: Callable[[], object], *, wait: Callable[[float], None] = time.sleep
 ) -> None:
     """Make a commit, again as often as another one comes first, and never if its rows are refused."""
-    for tries in range(1, MOST_TRIES + 1):
-        try:
-            commit()
-        except Exception as error:
-            if rule := broken_rule(error):
-                raise DestinationTerminalException(
-                    f"table {table} refuses a row: {rule}",
-                    hint="change the rule or the rows; `drop_pending_packages` gives this load up",
-                    table=table,
-                ) from error
-            if tries == MOST_TRIES or not is_conflict(error):
-                raise
-            _log.info("another commit to %s came first, this is tried again (%d)", table, tries)
-        else:
-            return
-        longest = min(_FIRST_PAUSE * 2**tries, _LONGEST_PAUSE)
-        wait(random.uniform(longest / 4, longest))
+    try:
+        take_turns(table, commit, is_conflict=is_conflict, log=_log, wait=wait)
+    except Exception as error:
+        if rule := broken_rule(error):
+            raise DestinationTerminalException(
+                f"table {table} refuses a row: {rule}",
+                hint="change the rule or the rows; `drop_pending_packages` gives this load up",
+                table=table,
+            ) from error
+        raise

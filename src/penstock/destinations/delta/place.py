@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
-from penstock.config import redact
-from penstock.errors import DestinationTerminalException
+from penstock.destinations.lake.catalog import CatalogNames
 from penstock.package.sql import quoted
 from penstock.spark.paths import spark_path
 
@@ -122,43 +120,13 @@ class Folders:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Catalog:
-    """Names of three parts in a catalog of Spark's, such as that of the session, Unity or Glue."""
-
-    catalog: str
-    dataset: str
+class Catalog(CatalogNames):
+    """Names in a catalog that knows Delta tables."""
 
     @property
     def makes_tables_by_statement(self) -> bool:
         """A catalog is told of a table before rows come."""
         return True
-
-    def initialize(self, *, spark: SparkSession) -> None:
-        """Make the schema if it is not there: who may only write to it need not be allowed to make it."""
-        name = quoted(self.catalog, self.dataset)
-        try:
-            if not spark.catalog.databaseExists(name):
-                spark.sql(f"CREATE SCHEMA IF NOT EXISTS {name}")
-        except AnalysisException as error:
-            raise DestinationTerminalException(
-                f"there is no schema {name}, and it cannot be made: {redact(str(error)).splitlines()[0]}",
-                hint=f"set spark.sql.catalog.{self.catalog} in the session, or have the schema made",
-            ) from error
-
-    def sql_name(self, table: str) -> str:
-        """A table in SQL."""
-        return quoted(self.catalog, self.dataset, table)
-
-    def exists(self, table: str, *, spark: SparkSession) -> bool:
-        """Whether the catalog knows such a table."""
-        return spark.catalog.tableExists(self.sql_name(table))
-
-    def read(self, table: str, version: int | None, *, spark: SparkSession) -> DataFrame:
-        """A frame over a table in the given session."""
-        reader = spark.read
-        if version is not None:
-            reader = reader.option("versionAsOf", version)
-        return reader.table(self.sql_name(table))
 
     def write(
         self, table: str, rows: DataFrame, mode: Mode, options: Mapping[str, str], partitions: tuple[str, ...]

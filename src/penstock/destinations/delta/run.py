@@ -20,6 +20,7 @@ from penstock.destinations.delta.marks import app_id, is_back, kept, metadata, r
 from penstock.errors import CommitLost, DestinationAhead, DestinationTerminalException
 from penstock.interfaces import AppliedJob, TableCommit
 from penstock.package.sql import quoted
+from penstock.spark.conf import conf_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -269,18 +270,6 @@ def _marked(spark: SparkSession, mark: LoadMark) -> Iterator[None]:
     }
     with conf_set(spark, said):
         yield
-
-
-@contextmanager
-def conf_set(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
-    """Settings that hold in the block alone."""
-    try:
-        for key, value in conf.items():
-            spark.conf.set(key, value)
-        yield
-    finally:
-        for key in conf:
-            spark.conf.unset(key)
 
 
 @contextmanager

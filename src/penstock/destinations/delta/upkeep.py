@@ -1,8 +1,4 @@
-"""Keeps tables in order after a load: small files are joined, files that no reader needs are deleted.
-
-A load is complete before this begins, and stays so whatever comes of it. The pipeline does not write while it
-tidies up; others may, and whoever of two commits later gives way: here that means to try again.
-"""
+"""Keeps Delta tables in order after a load."""
 
 from __future__ import annotations
 
@@ -10,9 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from penstock.config import logger, redact
+from penstock.config import logger
 from penstock.destinations.delta.conflicts import persistent
-from penstock.destinations.delta.run import METADATA, conf_set
+from penstock.destinations.delta.run import METADATA
+from penstock.destinations.lake.upkeep import Chore, do_chore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +19,6 @@ if TYPE_CHECKING:
     from penstock.destinations.delta.run import DeltaTables
 
 _SHORT: Final = 168.0
-_SHOWN: Final = 300
 _MAX_FILE: Final = "spark.databricks.delta.optimize.maxFileSize"
 _CHECK: Final = "spark.databricks.delta.retentionDurationCheck.enabled"
 # Delta lists a folder in as many tasks as this says, however few files there are: by default 10,000.
@@ -46,25 +42,19 @@ class Upkeep:
     def tidy(self, names: Iterable[str], load_id: str, *, spark: SparkSession) -> None:
         """Do it for tables that a load wrote to; what fails is told in the log."""
         for name in names:
-            for statement, conf in self._statements(name, load_id):
-                self._run(name, statement, conf, spark)
+            for chore in self._chores(name, load_id):
+                do_chore(name, chore, persistent=persistent, log=_log, spark=spark)
 
-    def _statements(self, name: str, load_id: str) -> Iterable[tuple[str, dict[str, str]]]:
+    def _chores(self, name: str, load_id: str) -> Iterable[Chore]:
         called = self.tables.sql_name(name)
         # Readers see by this that the commit changed no row.
         mark = {METADATA: json.dumps({"optimized": load_id})}
         if self.optimize:
             size = self.tables.file_size
-            yield f"OPTIMIZE {called}", mark | ({} if size is None else {_MAX_FILE: str(size)})
+            conf = mark | ({} if size is None else {_MAX_FILE: str(size)})
+            yield Chore(words="OPTIMIZE", statement=f"OPTIMIZE {called}", conf=conf)
         if self.vacuum_hours is not None:
             # Delta asks twice before it deletes files of the last week.
             sure = {_CHECK: "false"} if self.vacuum_hours < _SHORT else {}
-            yield f"VACUUM {called} RETAIN {float(self.vacuum_hours)} HOURS", mark | _LISTING | sure
-
-    def _run(self, name: str, statement: str, conf: dict[str, str], spark: SparkSession) -> None:
-        try:
-            with conf_set(spark, conf):
-                persistent(name, lambda: spark.sql(statement))
-        except Exception as error:  # classic Spark gives some of Java's as they are; the load is complete
-            words, told = statement.split(" ", 1)[0], " ".join(redact(str(error)).split())[:_SHOWN]
-            _log.warning("%s of %s was left: %s", words, name, told)
+            text = f"VACUUM {called} RETAIN {float(self.vacuum_hours)} HOURS"
+            yield Chore(words="VACUUM", statement=text, conf=mark | _LISTING | sure)

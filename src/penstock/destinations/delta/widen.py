@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from penstock.destinations.delta.define import WIDENING
 from penstock.errors import DestinationTerminalException
-from penstock.schema import spark_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from penstock.schema import Table
     from penstock.schema.types import DataType
 
 ALTERABLE: Final[frozenset[tuple[DataType, DataType]]] = frozenset((("bigint", "decimal"), ("bigint", "wei")))
@@ -26,18 +24,6 @@ _WHOLE: Final[Mapping[str, tuple[int, frozenset[str]]]] = {
 }
 """For each whole number the digits before the point that a decimal needs for it, and the types it fits."""
 _DECIMAL: Final = re.compile(r"DECIMAL\((\d+),(\d+)\)")
-
-
-def changed_types(before: Table, after: Table) -> dict[str, tuple[str, str]]:
-    """The columns of a table that are to have another type: what they have, and what they shall have."""
-    found: dict[str, tuple[str, str]] = {}
-    for column in after.complete_columns():
-        known = before.columns.get(column.name)
-        if known is not None and known.data_type is not None:
-            types = spark_type(known), spark_type(column)
-            if types[0] != types[1]:
-                found[column.name] = types
-    return found
 
 
 def can_widen(has: str, to: str) -> bool:

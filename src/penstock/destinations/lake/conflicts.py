@@ -1,0 +1,42 @@
+"""Commits that are refused because others came first are made again.
+
+Nothing is wrong with such a commit: it is made on top of the one that was first. Writers of one table take
+turns this way, and whoever is refused waits a while that is never the same for two.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Callable
+
+MOST_TRIES: Final = 20
+_LONGEST_PAUSE: Final = 8.0
+_FIRST_PAUSE: Final = 0.25
+Made = TypeVar("Made")
+
+
+def take_turns(
+    table: str,
+    commit: Callable[[], Made],
+    *,
+    is_conflict: Callable[[Exception], bool],
+    log: logging.Logger,
+    wait: Callable[[float], None] = time.sleep,
+) -> Made:
+    """Make a commit, again as often as another one comes first."""
+    tries = 1
+    while True:
+        try:
+            return commit()
+        except Exception as error:
+            if tries == MOST_TRIES or not is_conflict(error):
+                raise
+            log.info("another commit to %s came first, this is tried again (%d)", table, tries)
+        longest = min(_FIRST_PAUSE * 2**tries, _LONGEST_PAUSE)
+        wait(random.uniform(longest / 4, longest))
+        tries += 1
