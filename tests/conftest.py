@@ -28,7 +28,10 @@ settings.register_profile("ci", max_examples=100, **_PATIENT)  # type: ignore[ar
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 MODE = os.environ.get("PENSTOCK_TEST_MODE", "local")
-EXTENSIONS = "io.delta.sql.DeltaSparkSessionExtension"
+EXTENSIONS = {
+    "delta": "io.delta.sql.DeltaSparkSessionExtension",
+    "iceberg": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -48,7 +51,7 @@ def session_builder(*jar_groups: str) -> SparkSession.Builder:
         SparkSession.builder.appName("penstock-tests")
         .config("spark.driver.extraClassPath", jars)
         .config("spark.executor.extraClassPath", jars)
-        .config("spark.sql.extensions", EXTENSIONS)
+        .config("spark.sql.extensions", ",".join(EXTENSIONS[one] for one in jar_groups if one in EXTENSIONS))
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         # One session sees hundreds of tables in a run, and Delta keeps the state of each.
@@ -72,7 +75,7 @@ def session_of_mode() -> Iterator[SparkSession]:
             # Executors run as another user, who must be able to write into folders that the driver makes.
             os.umask(0)
             session = (
-                session_builder("delta")
+                session_builder("delta", "iceberg")
                 .master(os.environ["PENSTOCK_TEST_SPARK_MASTER"])
                 .config("spark.hadoop.fs.permissions.umask-mode", "000")
                 .config("spark.cores.max", "2")

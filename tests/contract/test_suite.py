@@ -70,6 +70,13 @@ def test_delta_in_a_catalog(
     case.run(bench)
 
 
+@pytest.mark.parametrize("case", params({}))
+def test_iceberg(case: Case, spark: SparkSession, location: str, tmp_path: Path) -> None:
+    lake = penstock.destinations.iceberg(bucket_url=location)
+
+    case.run(Bench(destination=lake, folder=tmp_path, spark=spark))
+
+
 @pytest.mark.parametrize("case", destination_suite(only=IN_FOLDERS), ids=lambda case: case.name)
 def test_filesystem(case: Case, spark: SparkSession, location: str, tmp_path: Path) -> None:
     lake = penstock.destinations.filesystem(bucket_url=location)

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-# In the words of Spark and of Delta, by whichever way an error comes: a file, a version, or a rule about age.
+# In the words of Spark, Delta and Iceberg, by whichever way they come: a file, a version, a rule about age.
 _GONE: Final = (
     *("FILE_NOT_EXIST", "FILE_NOT_FOUND", "FileNotFoundException"),
     *("VERSION_NOT_FOUND", "VERSIONS_NOT_CONTIGUOUS", "TRUNCATED_TRANSACTION_LOG"),
-    "TIME_TRAVEL_BEYOND",
+    *("TIME_TRAVEL_BEYOND", "Cannot find snapshot"),
 )
 
 

@@ -9,10 +9,11 @@ from typing import Any
 
 # The folders first, so that the functions below keep their names.
 import penstock.destinations.delta
-import penstock.destinations.filesystem  # noqa: F401 - see above
+import penstock.destinations.filesystem
+import penstock.destinations.iceberg  # noqa: F401 - see above
 from penstock.interfaces import Destination, find_destination
 
-__all__ = ["delta", "filesystem"]
+__all__ = ["delta", "filesystem", "iceberg"]
 
 
 def delta(bucket_url: str | None = None, **settings: Any) -> Destination:
@@ -35,3 +36,14 @@ def filesystem(bucket_url: str | None = None, **settings: Any) -> Destination:
     'filesystem'
     """
     return Destination("filesystem", find_destination("filesystem"), {"bucket_url": bucket_url, **settings})
+
+
+def iceberg(bucket_url: str | None = None, **settings: Any) -> Destination:
+    """Iceberg tables in a catalog: below `bucket_url`, or in the one that `catalog=` says.
+
+    Without a location the one from the configuration holds, and on a local Spark `./<pipeline_name>_lake`.
+
+    >>> iceberg(bucket_url="/lake", catalog="jdbc", catalog_properties={"uri": "jdbc:…"}).destination_name
+    'iceberg'
+    """
+    return Destination("iceberg", find_destination("iceberg"), {"bucket_url": bucket_url, **settings})

@@ -35,6 +35,10 @@ class DestinationClientConfiguration(BaseConfiguration):
         """
         return frozenset()
 
+    def session_conf(self) -> dict[str, str]:
+        """What sessions that penstock works in must be told, such as a catalog; it may hold secrets."""
+        return {}
+
     def fingerprint(self) -> str:
         """A short hash of what tells two places apart, such as the host; never of secrets."""
         return ""

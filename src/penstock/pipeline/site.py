@@ -50,7 +50,7 @@ class Site:
         needs = self.target.destination.capabilities.spark_needs
         user = find_session(self._given, self.target.settings, needs)
         check_session(user, needs)
-        return SessionPool(user, needs)
+        return SessionPool(user, needs, self.target.config.session_conf())
 
     @property
     def is_remote(self) -> bool:

@@ -155,7 +155,8 @@ def _place_to_read(target: Target, spark: SparkSession | None, schema_name: str 
     check_session(user, needs)
     client = target.client(schema_name)
     packages = FileStorage(package_root(target, client, master=user.master))
-    return Place(client=client, ledger=ledger_of(client, packages), user=user, pool=SessionPool(user, needs))
+    pool = SessionPool(user, needs, target.config.session_conf())
+    return Place(client=client, ledger=ledger_of(client, packages), user=user, pool=pool)
 
 
 def open_target(

@@ -24,6 +24,7 @@ class Preset:
 
 _DELTA_CATALOG = {"spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog"}
 _DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+_ICEBERG_EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 
 PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType(
     {
@@ -33,12 +34,20 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType(
                 extension=_DELTA_EXTENSION,
                 session_conf=_DELTA_CATALOG,
             ),
+            "iceberg": Preset(
+                coordinates=("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",),
+                extension=_ICEBERG_EXTENSION,
+            ),
         },
         "4.0": {
             "delta": Preset(
                 coordinates=("io.delta:delta-spark_4.0_2.13:4.4.0",),
                 extension=_DELTA_EXTENSION,
                 session_conf=_DELTA_CATALOG,
+            ),
+            "iceberg": Preset(
+                coordinates=("org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.12.0",),
+                extension=_ICEBERG_EXTENSION,
             ),
         },
     }

@@ -1,0 +1,88 @@
+"""What an Iceberg table is made of, as statements: columns, partitions, properties, types."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.destinations.lake.define import assigned, column_list, columns_with, told_properties
+from penstock.errors import SchemaCorruptedException
+from penstock.package.sql import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.schema import Table
+
+FORMAT_VERSION: Final = "format-version"
+PARTITION: Final = "x-iceberg-partition"
+"""The hint in which dlt keeps partitions: a list of columns, transforms and their parameters."""
+_PROPERTIES: Final = ("x-iceberg-table-properties", "x-table-properties")
+_BY_TIME: Final = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
+_BY_NUMBER: Final = frozenset(("bucket", "truncate"))
+_DECIMAL: Final = re.compile(r"DECIMAL\((\d+),(\d+)\)")
+_WIDER: Final = frozenset((("INT", "BIGINT"), ("FLOAT", "DOUBLE")))
+# Iceberg has no whole numbers of less than 32 bits: they are kept as these.
+_KEPT_AS: Final = {"TINYINT": "INT", "SMALLINT": "INT"}
+
+
+def partition_fields(table: Table) -> tuple[str, ...]:
+    """The partitions of a table, as SQL: first what dlt's hint says, then columns with the hint `partition`.
+
+    >>> from penstock.schema import Table
+    >>> said = [{"transform": "bucket", "source_column": "id", "param_value": 8}]
+    >>> partition_fields(Table.from_dict({"name": "t", PARTITION: said}))
+    ('bucket(8, `id`)',)
+    """
+    said = tuple(_field(table, one) for one in table.extras.get(PARTITION) or ())
+    named = (quoted(name) for name in columns_with(table, ("partition",)))
+    return tuple(dict.fromkeys((*said, *named)))
+
+
+def _field(table: Table, said: Mapping[str, Any]) -> str:
+    transform, column = said.get("transform", "identity"), said.get("source_column")
+    number = said.get("param_value")
+    if isinstance(column, str):
+        if transform == "identity":
+            return quoted(column)
+        if transform in _BY_TIME:
+            return f"{_BY_TIME[transform]}({quoted(column)})"
+        if transform in _BY_NUMBER and isinstance(number, int):
+            return f"{transform}({number}, {quoted(column)})"
+    raise SchemaCorruptedException(
+        table=table.name,
+        reason=f"{dict(said)} is no partition: it takes a source_column, and a transform that is identity, "
+        f"{', '.join(_BY_TIME)}, or bucket or truncate with a param_value",
+    )
+
+
+def table_properties(table: Table, settings: Mapping[str, Any]) -> dict[str, str]:
+    """The properties that a table is to have."""
+    return told_properties(table, settings, _PROPERTIES)
+
+
+def create_statement(name: str, table: Table, properties: Mapping[str, str]) -> str:
+    """Make a table without rows, unless it is there; `name` is an SQL name."""
+    fields = ", ".join(partition_fields(table))
+    parts = [f"CREATE TABLE IF NOT EXISTS {name} ({column_list(table)}) USING iceberg"]
+    parts += [f"PARTITIONED BY ({fields})"] if fields else []
+    return " ".join((*parts, f"TBLPROPERTIES ({assigned({FORMAT_VERSION: '2', **properties})})"))
+
+
+def column_statement(name: str, columns: Mapping[str, str]) -> str:
+    """Add columns; those that are there keep their ids."""
+    added = ", ".join(f"{quoted(column)} {sql_type}" for column, sql_type in columns.items())
+    return f"ALTER TABLE {name} ADD COLUMNS ({added})"
+
+
+def can_widen(has: str, to: str) -> bool:
+    """Whether Iceberg changes a column from one type to another and reads the files that are there.
+
+    >>> can_widen("INT", "BIGINT"), can_widen("DECIMAL(9,2)", "DECIMAL(12,2)"), can_widen("INT", "DOUBLE")
+    (True, True, False)
+    """
+    kept = _KEPT_AS.get(has, has), _KEPT_AS.get(to, to)
+    narrower, wider = (_DECIMAL.fullmatch(one) for one in kept)
+    if narrower and wider:
+        return narrower[2] == wider[2] and int(wider[1]) > int(narrower[1])
+    return kept in _WIDER

@@ -1,0 +1,128 @@
+"""What a table has gone through: its snapshots, and which of them readers see. No Spark here.
+
+Snapshot ids are random: which of two came first is told by the parents alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from penstock.destinations.iceberg.marks import UNDONE, is_ahead, is_of, rows_of, sequence_of, told
+from penstock.errors import DestinationAhead, DestinationTerminalException
+from penstock.interfaces import AppliedJob, TableCommit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.interfaces import LoadMark
+
+MAIN: Final = "main"
+_NOTHING_YET: Final = TableCommit(version=0, load_id="")
+"""A table that was made and never written to is part of a load that is not complete."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """One commit to a table, on whatever branch."""
+
+    id: int
+    parent: int | None
+    operation: str
+    summary: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_making(self) -> bool:
+        """Whether it is what a branch of a new table begins with: nothing, and of no load."""
+        is_empty = self.summary.get("total-records", "0") == "0"
+        return self.parent is None and is_empty and told(self.id, self.summary).load_id is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lineage:
+    """The snapshots of a table, and the names that some of them have."""
+
+    snapshots: Mapping[int, Snapshot]
+    refs: Mapping[str, int]
+
+    @property
+    def is_torn(self) -> bool:
+        """Whether a commit came between the looks at names and at snapshots."""
+        return any(one not in self.snapshots for one in self.refs.values())
+
+    @cached_property
+    def main(self) -> tuple[Snapshot, ...]:
+        """What readers see, newest first, as far back as it was kept."""
+        found: list[Snapshot] = []
+        following = self.snapshots.get(self.refs.get(MAIN, 0))
+        while following is not None:
+            found.append(following)
+            following = self.snapshots.get(following.parent or 0)
+        return tuple(found)
+
+    @property
+    def head(self) -> int | None:
+        """The version that readers see; None before the first."""
+        return self.main[0].id if self.main else None
+
+    def commits(self) -> tuple[TableCommit, ...]:
+        """The commits that readers see, newest first, and the loads that made them."""
+        if not self.main:
+            return (_NOTHING_YET,)
+        return tuple(told(one.id, one.summary) for one in self.main if not one.is_making)
+
+    def find(self, table: str, mark: LoadMark) -> Snapshot | None:
+        """The commit of a load that readers see; a table that is ahead of the load is an error."""
+        for one in self.main:
+            if is_of(one.summary, mark):
+                return one
+            if is_ahead(one.summary, mark):
+                raise DestinationAhead(table=table, sequence=mark.sequence)
+            if one.summary.get(UNDONE) == mark.load_id:
+                raise DestinationTerminalException(
+                    f"load {mark.load_id} was taken back from {table}",
+                    hint="its rows are not brought again; run the pipeline to load new ones",
+                )
+        return None
+
+    def staged(self, mark: LoadMark) -> str | None:
+        """A branch with the commit of a load that can be published as it is."""
+        for name, head in self.refs.items():
+            if sequence_of(name, mark.pipeline_name) == mark.sequence and self.is_next(head, mark):
+                return name
+        return None
+
+    def is_next(self, version: int, mark: LoadMark) -> bool:
+        """Whether a snapshot is the commit of a load, made right on top of what readers see."""
+        found = self.snapshots.get(version)
+        if found is None or not is_of(found.summary, mark):
+            return False
+        return found.parent == self.head if self.main else self._base(found) is None
+
+    def left_over(self, mark: LoadMark) -> tuple[str, ...]:
+        """Branches of earlier loads of a pipeline; those are decided, one way or the other."""
+        found = {name: sequence_of(name, mark.pipeline_name) for name in self.refs}
+        return tuple(
+            name for name, sequence in found.items() if sequence is not None and sequence < mark.sequence
+        )
+
+    def since(self, version: int) -> tuple[Snapshot, ...] | None:
+        """What readers see that came after a version; None where that is not part of it."""
+        ids = [one.id for one in self.main]
+        return self.main[: ids.index(version)] if version in ids else None
+
+    def job(self, table: str, made: Snapshot, *, skipped: bool = False) -> AppliedJob:
+        """What a snapshot came to."""
+        return AppliedJob(
+            table=table,
+            rows=rows_of(made.operation, made.summary),
+            version_before=self._base(made),
+            version_after=made.id,
+            skipped=skipped,
+        )
+
+    def _base(self, made: Snapshot) -> int | None:
+        """The version that a snapshot was made on; None where the table was new."""
+        parent = self.snapshots.get(made.parent or 0)
+        return None if parent is not None and parent.is_making else made.parent

@@ -1,0 +1,136 @@
+"""How a commit gets to where readers see it, once, whoever else is at it.
+
+Rows are written to a branch that begins at what readers see, as exactly one snapshot with the mark of the
+load. Then `main` is moved to it, which the table does only as long as nobody has committed in between: two
+attempts of one load, or two writers, cannot both get through. Whoever is refused looks again.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from penstock.destinations.iceberg.conflicts import (
+    LOG,
+    CommittedMeanwhile,
+    is_without_branches,
+    persistent,
+    was_refused,
+)
+from penstock.destinations.iceberg.lineage import MAIN
+from penstock.destinations.iceberg.marks import branch_name, properties
+from penstock.errors import CommitLost
+from penstock.package.sql import literal
+from penstock.spark.conf import conf_set
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pyspark.sql import SparkSession
+
+    from penstock.destinations.iceberg.lineage import Lineage
+    from penstock.destinations.iceberg.place import IcebergCatalog
+    from penstock.destinations.iceberg.settings import Way
+    from penstock.interfaces import AppliedJob, LoadMark
+
+_PROPERTY: Final = "spark.sql.iceberg.snapshot-property."
+
+
+class Look(Protocol):
+    """Finds out what a table has gone through."""
+
+    def __call__(self, table: str, *, spark: SparkSession) -> Lineage:
+        """Look at a table as it is now."""
+
+
+def said(summary: Mapping[str, str]) -> dict[str, str]:
+    """The settings by which a session writes this into its snapshots."""
+    return {f"{_PROPERTY}{name}": value for name, value in summary.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publisher:
+    """The tables of one dataset, as commits get into them."""
+
+    place: IcebergCatalog
+    look: Look
+    way: Way = "branch"
+
+    def commit(
+        self,
+        table: str,
+        mark: LoadMark,
+        write: Callable[[str], None],
+        *,
+        ready: Callable[[], None],
+        spark: SparkSession,
+    ) -> AppliedJob:
+        """Make the commit of a load unless it is there.
+
+        `ready` brings the table into shape; `write` makes one snapshot in the place that it is given. Both
+        are called again when somebody else came first.
+        """
+
+        def once() -> AppliedJob:
+            ready()
+            seen = self.look(table, spark=spark)
+            found = seen.find(table, mark)
+            if found is not None:
+                return seen.job(table, found, skipped=True)
+            for name in seen.left_over(mark):
+                spark.sql(self.place.drop_branch(table, name))
+            branch = seen.staged(mark) or self._stage(table, mark, seen, write, spark)
+            if branch is None:
+                return self._directly(table, mark, write, spark)
+            return self._publish(table, mark, branch, spark)
+
+        return persistent(table, once)
+
+    def _stage(
+        self, table: str, mark: LoadMark, seen: Lineage, write: Callable[[str], None], spark: SparkSession
+    ) -> str | None:
+        """Write the rows to a branch of this attempt alone; None where there are no branches."""
+        if self.way == "direct":
+            return None
+        branch = branch_name(mark)
+        if branch in seen.refs:
+            # Somebody who may be alive works on it.
+            branch = f"{branch}_{uuid.uuid4().hex[:8]}"
+        try:
+            spark.sql(self.place.create_branch(table, branch, seen.head))
+        except Exception as error:  # classic Spark gives some of Java's as they are
+            if not is_without_branches(error):
+                raise
+            LOG.warning("%s cannot have branches, so its commits are made without: see `commits`", table)
+            return None
+        with conf_set(spark, said(properties(mark))):
+            write(self.place.branch(table, branch))
+        return branch
+
+    def _publish(self, table: str, mark: LoadMark, branch: str, spark: SparkSession) -> AppliedJob:
+        seen = self.look(table, spark=spark)
+        version = seen.refs.get(branch)
+        if version is None or not seen.is_next(version, mark):
+            # A branch that was taken away begins anew with the next snapshot, wherever the table is then.
+            spark.sql(self.place.drop_branch(table, branch))
+            raise CommittedMeanwhile(table)
+        try:
+            spark.sql(self.place.call("fast_forward", table, branch=literal(MAIN), to=literal(branch)))
+        except Exception as error:  # as above
+            if was_refused(error):
+                spark.sql(self.place.drop_branch(table, branch))
+            raise
+        return seen.job(table, seen.snapshots[version])
+
+    def _directly(
+        self, table: str, mark: LoadMark, write: Callable[[str], None], spark: SparkSession
+    ) -> AppliedJob:
+        """Write where readers see it. That no other attempt does the same is left to the lease."""
+        with conf_set(spark, said(properties(mark))):
+            write(self.place.sql_name(table))
+        seen = self.look(table, spark=spark)
+        made = seen.find(table, mark)
+        if made is None:
+            raise CommitLost(table=table, sequence=mark.sequence)
+        return seen.job(table, made)

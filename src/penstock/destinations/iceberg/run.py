@@ -1,0 +1,214 @@
+"""Commits to Iceberg tables: each is atomic, marked with its load, and made once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import functions as F
+
+from penstock.destinations.iceberg.conflicts import CommittedMeanwhile, persistent
+from penstock.destinations.iceberg.define import column_statement, create_statement, table_properties
+from penstock.destinations.iceberg.lineage import Lineage, Snapshot
+from penstock.destinations.iceberg.marks import COUNTS, PREFIX, is_of, undone
+from penstock.destinations.iceberg.publish import Publisher, said
+from penstock.errors import DestinationTerminalException
+from penstock.package.sql import literal, quoted
+from penstock.schema import spark_type
+from penstock.spark.conf import conf_set
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.destinations.iceberg.place import IcebergCatalog
+    from penstock.destinations.iceberg.settings import Way
+    from penstock.destinations.lake.statement import Merge
+    from penstock.interfaces import AppliedJob, LoadMark, TableCommit
+    from penstock.schema import Table
+
+_SOURCE: Final = "penstock_merge_source"
+_LOOKS: Final = 3
+# Tables that live long have many snapshots, and each says much that nobody here asks for.
+_SHOWN: Final = (
+    f"map_filter(summary, (name, value) -> startswith(name, {literal(PREFIX)}) "
+    f"OR name IN ({', '.join(map(literal, COUNTS))}))"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IcebergTables:
+    """The tables of one dataset."""
+
+    place: IcebergCatalog
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    """What all tables have, beside what each says itself."""
+    way: Way = "branch"
+    """How commits are made."""
+
+    def exists(self, table: str, *, spark: SparkSession) -> bool:
+        """Whether there is such a table."""
+        return self.place.exists(table, spark=spark)
+
+    def sql_name(self, table: str) -> str:
+        """A table in SQL."""
+        return self.place.sql_name(table)
+
+    def read(self, table: str, version: int | None = None, *, spark: SparkSession) -> DataFrame:
+        """A frame over a table in the given session."""
+        return self.place.read(table, version, spark=spark)
+
+    def look(self, table: str, *, spark: SparkSession) -> Lineage:
+        """All snapshots of a table and the names that some of them have, in one job."""
+        for _ in range(_LOOKS):
+            found = _lineage(spark.sql(self.place.look(table, _SHOWN)).collect())
+            if not found.is_torn:
+                return found
+        raise CommittedMeanwhile(f"{table} changes faster than it can be looked at")
+
+    def version(self, table: str, *, spark: SparkSession) -> int | None:
+        """The snapshot that readers see; None before the first."""
+        return self.look(table, spark=spark).head
+
+    def properties_of(self, table: str, *, spark: SparkSession) -> dict[str, str]:
+        """The properties that a table has."""
+        told = spark.sql(f"SHOW TBLPROPERTIES {self.sql_name(table)}").collect()
+        return {row["key"]: row["value"] for row in told}
+
+    def commits(self, table: str, most: int | None, *, spark: SparkSession) -> tuple[TableCommit, ...]:
+        """The commits, newest first, and the loads that made them."""
+        return self.look(table, spark=spark).commits()[:most]
+
+    def append(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
+        """Append once; a table that is not there is made as its hints say."""
+        return self._commit(table, rows, mark, lambda target: rows.writeTo(target).append(), spark=spark)
+
+    def overwrite(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
+        """Replace all rows in one commit.
+
+        The table stays, with its partitions, properties and grants, and with columns that these rows lack.
+        """
+        everything = F.lit(True)  # noqa: FBT003 - a condition that all rows fulfil
+        return self._commit(
+            table, rows, mark, lambda target: rows.writeTo(target).overwrite(everything), spark=spark
+        )
+
+    def merge(
+        self, table: Table, source: DataFrame, merge: Merge, mark: LoadMark, *, spark: SparkSession
+    ) -> AppliedJob:
+        """Merge a source into a table that is there; columns that it lacks are added before."""
+        known = replace(merge, target_columns=frozenset((*merge.target_columns, *merge.columns)))
+
+        def write(target: str) -> None:
+            source.createOrReplaceTempView(_SOURCE)
+            try:
+                spark.sql(known.text(target=target, source=quoted(_SOURCE)))
+            finally:
+                spark.catalog.dropTempView(_SOURCE)
+
+        return self._commit(table, source, mark, write, columns=merge.columns, spark=spark)
+
+    def empty(self, table: str, *, spark: SparkSession) -> None:
+        """Delete all rows in one commit."""
+        persistent(table, lambda: spark.sql(f"DELETE FROM {self.sql_name(table)}"))
+
+    def drop(self, table: str, *, spark: SparkSession) -> None:
+        """Take a table away with all its rows, if it is there."""
+        spark.sql(f"DROP TABLE IF EXISTS {self.sql_name(table)} PURGE")
+
+    def drop_all(self, *, spark: SparkSession) -> None:
+        """Take the dataset away with all its tables; a catalog drops no schema that has some."""
+        name = quoted(self.place.catalog, self.place.dataset)
+        if spark.catalog.databaseExists(name):
+            for row in spark.sql(f"SHOW TABLES IN {name}").collect():
+                self.drop(row["tableName"], spark=spark)
+            spark.sql(f"DROP SCHEMA IF EXISTS {name}")
+
+    def undo(self, applied: AppliedJob, load_id: str, *, spark: SparkSession) -> None:
+        """Bring a table back to the version before a job, unless it has moved on since.
+
+        A snapshot that changes nothing tells of it, so that no other attempt of the load publishes it again.
+        A table that was new is left without rows.
+        """
+        table, after = applied.table, applied.version_after
+        if after is None or self._since(table, after, load_id, self.look(table, spark=spark)) is None:
+            return
+        trace = said(undone(applied, load_id))
+        if applied.version_before is None:
+            with conf_set(spark, trace):
+                self.empty(table, spark=spark)
+            return
+        spark.sql(self.place.call("rollback_to_snapshot", table, snapshot_id=str(applied.version_before)))
+        nothing = spark.createDataFrame([], self.read(table, spark=spark).schema)
+        with conf_set(spark, trace):
+            persistent(table, lambda: nothing.writeTo(self.sql_name(table)).append())
+
+    def to_undo(self, table: str, mark: LoadMark, *, spark: SparkSession) -> AppliedJob | None:
+        """What a load did to a table; None where it did nothing, or nothing of it is left."""
+        if not self.exists(table, spark=spark):
+            return None
+        seen = self.look(table, spark=spark)
+        made = next((one for one in seen.main if is_of(one.summary, mark)), None)
+        if made is None or self._since(table, made.id, mark.load_id, seen) is None:
+            return None
+        return seen.job(table, made)
+
+    @staticmethod
+    def _since(table: str, version: int, load_id: str, seen: Lineage) -> tuple[Snapshot, ...] | None:
+        """Nothing came after a version, or None where readers do not see it; all else is an error."""
+        since = seen.since(version)
+        if since:
+            raise DestinationTerminalException(
+                f"{table} was changed after snapshot {version} and cannot be taken back",
+                hint=f"bring it back by hand to what it was before load {load_id}, with rollback_to_snapshot",
+            )
+        return since
+
+    def _commit(
+        self,
+        table: Table,
+        rows: DataFrame,
+        mark: LoadMark,
+        write: Callable[[str], None],
+        *,
+        spark: SparkSession,
+        columns: Iterable[str] | None = None,
+    ) -> AppliedJob:
+        names = tuple(rows.columns if columns is None else columns)
+        publisher = Publisher(place=self.place, look=self.look, way=self.way)
+        return publisher.commit(
+            table.name, mark, write, ready=lambda: self._shape(table, rows, names, spark), spark=spark
+        )
+
+    def _shape(self, table: Table, rows: DataFrame, columns: Iterable[str], spark: SparkSession) -> None:
+        """Make the table if it is not there, and add the columns that it lacks: they are null until then."""
+        name = self.sql_name(table.name)
+        if not self.exists(table.name, spark=spark):
+            properties = table_properties(table, self.properties)
+            spark.sql(create_statement(name, table, properties))
+        has = frozenset(self.read(table.name, spark=spark).columns)
+        lacks = {column: _type(table, rows, column) for column in columns if column not in has}
+        if lacks:
+            spark.sql(column_statement(name, lacks))
+
+
+def _lineage(rows: Iterable[Any]) -> Lineage:
+    snapshots, refs = {}, {}
+    for row in rows:
+        if row["name"] is not None:
+            refs[row["name"]] = row["snapshot_id"]
+        else:
+            snapshots[row["snapshot_id"]] = Snapshot(
+                id=row["snapshot_id"],
+                parent=row["parent_id"],
+                operation=row["operation"],
+                summary=row["summary"] or {},
+            )
+    return Lineage(snapshots=snapshots, refs=refs)
+
+
+def _type(table: Table, rows: DataFrame, column: str) -> str:
+    known = table.columns.get(column)
+    is_known = known is not None and known.data_type is not None
+    return spark_type(known) if known and is_known else rows.schema[column].dataType.simpleString()

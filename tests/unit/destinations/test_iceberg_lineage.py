@@ -1,0 +1,144 @@
+"""What is decided by the snapshots of a table, whose ids say nothing about their order."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.destinations.iceberg.lineage import MAIN, Lineage, Snapshot
+from penstock.destinations.iceberg.marks import UNDONE, branch_name, properties, rows_of, sequence_of
+from penstock.errors import DestinationAhead, DestinationTerminalException
+from penstock.interfaces import LoadMark
+
+NEW_TABLE = {"total-records": "0"}
+
+
+def mark(sequence: int = 2, pipeline: str = "shop") -> LoadMark:
+    return LoadMark(
+        pipeline_name=pipeline, sequence=sequence, load_id=f"{sequence}.0", manifest_hash=f"m{sequence}"
+    )
+
+
+def lineage(*chain: tuple[int, dict[str, str]], main: int | None = None, **refs: int) -> Lineage:
+    """Snapshots, each on top of the one before; `main` is the last of them unless another is named."""
+    found: dict[int, Snapshot] = {}
+    parent = None
+    for version, summary in chain:
+        found[version] = Snapshot(id=version, parent=parent, operation="append", summary=summary)
+        parent = version
+    names = dict(refs)
+    if main != 0 and found:
+        names[MAIN] = main or next(reversed(found))
+    return Lineage(snapshots=found, refs=names)
+
+
+def test_what_readers_see_is_told_by_parents_and_not_by_numbers() -> None:
+    seen = lineage((900, properties(mark(1))), (5, {}), (77, properties(mark(2))))
+
+    assert [one.version for one in seen.commits()] == [77, 5, 900]
+    assert [one.load_id for one in seen.commits()] == ["2.0", None, "1.0"]
+    assert seen.head == 77
+
+
+def test_a_load_is_there_only_if_readers_see_it() -> None:
+    seen = lineage((9, {}), (3, properties(mark())), main=9, **{branch_name(mark()): 3})
+
+    assert seen.find("items", mark()) is None
+    assert seen.staged(mark()) == branch_name(mark())
+
+
+def test_what_was_made_on_an_older_version_is_not_published() -> None:
+    seen = Lineage(
+        snapshots={
+            9: Snapshot(id=9, parent=None, operation="append"),
+            3: Snapshot(id=3, parent=9, operation="append", summary=properties(mark())),
+            4: Snapshot(id=4, parent=9, operation="append"),
+        },
+        refs={MAIN: 4, branch_name(mark()): 3},
+    )
+
+    assert seen.staged(mark()) is None
+
+
+def test_a_branch_without_the_commit_of_the_load_is_not_published() -> None:
+    seen = lineage((9, {}), **{branch_name(mark()): 9})
+
+    assert seen.staged(mark()) is None
+
+
+def test_in_a_new_table_nothing_comes_before_the_first_commit() -> None:
+    seen = lineage((9, NEW_TABLE), (3, properties(mark())), main=0, **{branch_name(mark()): 3})
+    after = lineage((9, NEW_TABLE), (3, properties(mark())))
+
+    assert seen.staged(mark()) == branch_name(mark())
+    assert seen.commits()[0].load_id == ""
+    assert after.job("items", after.main[0]).version_before is None
+    assert [one.version for one in after.commits()] == [3]
+
+
+@pytest.mark.parametrize(
+    "later", [properties(mark(3)), {**properties(mark(2)), "penstock.manifest": "other"}]
+)
+def test_a_table_that_has_a_later_load_of_the_pipeline_is_not_written_to(later: dict[str, str]) -> None:
+    with pytest.raises(DestinationAhead):
+        lineage((9, {}), (3, later)).find("items", mark(2))
+
+
+def test_loads_of_other_pipelines_do_not_matter() -> None:
+    assert lineage((9, properties(mark(7, "other")))).find("items", mark(2)) is None
+
+
+def test_a_load_that_was_taken_back_is_not_brought_again() -> None:
+    with pytest.raises(DestinationTerminalException, match="taken back"):
+        lineage((9, {}), (3, {UNDONE: mark().load_id})).find("items", mark())
+
+
+def test_branches_of_earlier_loads_of_the_pipeline_are_left_over() -> None:
+    names = [branch_name(mark(1)), f"{branch_name(mark(1))}_ab12", branch_name(mark(2)), "audit"]
+    others = branch_name(mark(1, "other"))
+
+    seen = lineage((9, {}), **dict.fromkeys([*names, others], 9))
+
+    assert set(seen.left_over(mark(2))) == set(names[:2])
+    assert sequence_of(others, "shop") is None
+
+
+def test_a_look_between_two_commits_is_noticed() -> None:
+    assert Lineage(snapshots={}, refs={MAIN: 1}).is_torn
+    assert not lineage((1, {})).is_torn
+
+
+def test_history_ends_where_snapshots_were_expired() -> None:
+    seen = Lineage(
+        snapshots={3: Snapshot(id=3, parent=2, operation="append", summary=properties(mark()))},
+        refs={MAIN: 3},
+    )
+
+    assert [one.version for one in seen.commits()] == [3]
+    assert seen.since(2) is None
+    assert seen.job("items", seen.main[0]).version_before == 2
+
+
+@pytest.mark.parametrize(
+    ("operation", "summary", "rows"),
+    [
+        ("append", {"added-records": "3", "total-records": "9"}, 3),
+        ("append", {}, 0),
+        ("overwrite", {"added-records": "3", "total-records": "3"}, 3),
+        ("overwrite", {"total-records": "0"}, 0),
+        ("overwrite", {"added-records": "3", "total-records": "9"}, None),
+        (
+            "overwrite",
+            {
+                "added-records": "9",
+                "total-records": "9",
+                "spark.merge-into.num-target-rows-inserted": "1",
+                "spark.merge-into.num-target-rows-updated": "2",
+            },
+            3,
+        ),
+    ],
+)
+def test_rows_that_were_only_copied_are_not_counted(
+    operation: str, summary: dict[str, str], rows: int | None
+) -> None:
+    assert rows_of(operation, summary) == rows

@@ -1,0 +1,179 @@
+"""Which catalog a session is told of, what is kept secret, and what is refused."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.config import Settings
+from penstock.destinations import iceberg
+from penstock.destinations.iceberg.conflicts import is_conflict, is_without_branches, was_refused
+from penstock.destinations.iceberg.define import (
+    can_widen,
+    create_statement,
+    partition_fields,
+    table_properties,
+)
+from penstock.destinations.iceberg.place import IcebergCatalog
+from penstock.destinations.iceberg.reference import ICEBERG
+from penstock.destinations.iceberg.settings import IcebergConfiguration
+from penstock.destinations.iceberg.upkeep import Upkeep
+from penstock.errors import MissingLocation, SchemaCorruptedException, UsageError
+from penstock.schema import Schema, Table
+
+JDBC = {"uri": "jdbc:postgresql://db/x", "jdbc.user": "ada", "jdbc.password": "open-sesame"}
+
+
+def configured(master: str = "local[2]", **given: Any) -> IcebergConfiguration:
+    found = iceberg(**given).configuration(
+        Settings(), pipeline_name="shop", dataset_name="Lake", master=master
+    )
+    assert isinstance(found, IcebergConfiguration)
+    return found
+
+
+def table(**said: Any) -> Table:
+    columns = {"id": {"data_type": "bigint"}, "day": {"data_type": "date", "partition": True}}
+    return Table.from_dict({"name": "items", "columns": columns, **said})
+
+
+def test_by_default_tables_stand_in_the_folder_of_their_dataset() -> None:
+    found = configured()
+
+    conf, name = found.session_conf(), found.catalog_name
+    assert conf[f"spark.sql.catalog.{name}.type"] == "hadoop"
+    assert conf[f"spark.sql.catalog.{name}.warehouse"] == f"file://{Path.cwd()}/shop_lake"
+    assert conf[f"spark.sql.catalog.{name}.cache-enabled"] == "false"
+    client = ICEBERG.client(Schema("shop"), found)
+    assert client.displayable_location() == f"{Path.cwd()}/shop_lake/lake"
+
+
+def test_a_catalog_of_the_session_is_left_as_it_is_but_for_its_memory() -> None:
+    found = configured(catalog="prod", bucket_url="/lake")
+
+    assert found.session_conf() == {"spark.sql.catalog.prod.cache-enabled": "false"}
+    assert ICEBERG.client(Schema("shop"), found).tables.sql_name("items") == "`prod`.`lake`.`items`"
+
+
+def test_a_password_is_told_to_the_session_and_to_nobody_else() -> None:
+    found = configured(catalog="jdbc", catalog_properties=JDBC, bucket_url="/lake")
+    client = ICEBERG.client(Schema("shop"), found)
+
+    told = " ".join(
+        (repr(found), str(found), found.model_dump_json(), found.fingerprint(), found.catalog_name)
+    )
+    assert found.session_conf()[f"spark.sql.catalog.{found.catalog_name}.jdbc.password"] == "open-sesame"
+    assert "open-sesame" not in told + repr(client.tables) + client.displayable_location()
+
+
+def test_two_catalogs_have_two_names_whoever_opens_them() -> None:
+    def name(**more: str) -> str:
+        return configured(
+            catalog="jdbc", catalog_properties={**JDBC, **more}, bucket_url="/lake"
+        ).catalog_name
+
+    assert name() == name(**{"jdbc.password": "another"}) != name(uri="jdbc:postgresql://db/y")
+
+
+def test_the_warehouse_of_a_rest_catalog_is_its_own_affair() -> None:
+    found = configured(catalog="rest", catalog_properties={"uri": "https://host"}, bucket_url="/lake")
+
+    assert f"spark.sql.catalog.{found.catalog_name}.warehouse" not in found.session_conf()
+
+
+@pytest.mark.parametrize("url", ["s3://lake/raw", "gs://lake", "abfss://lake@account/raw"])
+def test_a_catalog_of_files_on_an_object_store_needs_a_lock(url: str) -> None:
+    with pytest.raises(UsageError, match="loses commits"):
+        configured(bucket_url=url)
+
+    assert configured(bucket_url=url, catalog_properties={"lock-impl": "x.Lock"}).bucket_url == url
+    assert configured(bucket_url=url, catalog="glue").bucket_url == url
+
+
+def test_on_a_cluster_a_location_must_be_given() -> None:
+    with pytest.raises(MissingLocation, match="DESTINATION__ICEBERG__BUCKET_URL"):
+        configured(master="yarn")
+
+
+def test_what_the_settings_say_of_tables_is_overruled_by_each_of_them() -> None:
+    found = configured(merge_mode="merge-on-read", target_file_size=1024).properties
+    own = {"x-iceberg-table-properties": {"write.merge.mode": "copy-on-write"}}
+
+    properties = table_properties(table(**own), found)
+
+    assert properties["write.merge.mode"] == "copy-on-write"
+    assert properties["write.delete.mode"] == "merge-on-read"
+    assert properties["write.target-file-size-bytes"] == "1024"
+
+
+def test_partitions_come_from_the_hint_of_dlt_and_from_columns() -> None:
+    said = [
+        {"transform": "bucket", "source_column": "id", "param_value": 8},
+        {"transform": "month", "source_column": "odd `name`"},
+        {"source_column": "day"},
+    ]
+
+    found = partition_fields(table(**{"x-iceberg-partition": said}))
+
+    assert found == ("bucket(8, `id`)", "months(`odd ``name```)", "`day`")
+    assert create_statement("t", table(), {}) == (
+        "CREATE TABLE IF NOT EXISTS t (`id` BIGINT, `day` DATE) USING iceberg PARTITIONED BY (`day`) "
+        "TBLPROPERTIES ('format-version' = '2')"
+    )
+
+
+@pytest.mark.parametrize(
+    "said", [{"transform": "bucket", "source_column": "id"}, {"transform": "week", "source_column": "id"}, {}]
+)
+def test_a_partition_that_there_is_not_is_refused(said: dict[str, Any]) -> None:
+    with pytest.raises(SchemaCorruptedException, match="no partition"):
+        partition_fields(table(**{"x-iceberg-partition": [said]}))
+
+
+@pytest.mark.parametrize(
+    ("has", "to", "can"),
+    [
+        ("INT", "BIGINT", True),
+        ("TINYINT", "BIGINT", True),
+        ("TINYINT", "INT", False),
+        ("FLOAT", "DOUBLE", True),
+        ("DECIMAL(9,2)", "DECIMAL(18,2)", True),
+        ("DECIMAL(9,2)", "DECIMAL(18,4)", False),
+        ("BIGINT", "DECIMAL(38,9)", False),
+        ("BIGINT", "INT", False),
+    ],
+)
+def test_types_are_widened_where_iceberg_reads_old_files(has: str, to: str, can: bool) -> None:
+    assert can_widen(has, to) is can
+
+
+def test_errors_are_known_by_their_words() -> None:
+    refused = RuntimeError(
+        "java.lang.IllegalArgumentException: Cannot fast-forward: main is not an ancestor of b"
+    )
+    unknown = RuntimeError("org.apache.iceberg.exceptions.CommitStateUnknownException: timeout")
+    without = RuntimeError("java.lang.UnsupportedOperationException: no refs here")
+
+    assert (is_conflict(refused), is_conflict(unknown), is_conflict(without)) == (True, True, False)
+    assert (was_refused(refused), was_refused(unknown)) == (True, False)
+    assert is_without_branches(without)
+    assert not is_without_branches(refused)
+    assert not is_conflict(ValueError("Cannot write incompatible data"))
+
+
+def test_the_branch_of_a_load_goes_before_snapshots_expire() -> None:
+    upkeep = Upkeep(place=IcebergCatalog(catalog="c", dataset="d"), optimize=True, expire_hours=1)
+
+    found = [one.statement for one in upkeep.chores("t", "b", datetime(2024, 1, 2, tzinfo=UTC))]
+
+    assert found == [
+        "ALTER TABLE `c`.`d`.`t` DROP BRANCH IF EXISTS `b`",
+        "CALL `c`.system.rewrite_data_files(table => '`c`.`d`.`t`')",
+        (
+            "CALL `c`.system.expire_snapshots(table => '`c`.`d`.`t`', "
+            "older_than => TIMESTAMP '2024-01-02 00:00:00.000000')"
+        ),
+    ]
