@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 
+from penstock.config import redact
 from penstock.spark.presets import LOCAL_CONF, OWN_CONF, preset
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -24,8 +25,11 @@ _NOT_COPIED = ("spark.databricks.delta.write.",)
 class SessionPool:
     """Hands a session to one worker at a time, makes more as they are needed, and releases all at the end."""
 
-    def __init__(self, user: UserSession, needs: tuple[str, ...]) -> None:
-        self._user, self._needs = user, needs
+    def __init__(
+        self, user: UserSession, needs: tuple[str, ...], conf: Mapping[str, str] | None = None
+    ) -> None:
+        """`conf` is what these sessions are told besides; it may hold secrets."""
+        self._user, self._needs, self._told = user, needs, conf or {}
         self._free: list[SparkSession] = []
         self._made: list[SparkSession] = []
         self._lock = threading.Lock()
@@ -68,7 +72,7 @@ class SessionPool:
             self._made.append(spark)
         for key, value in self._conf().items():
             if not _set(spark, key, value):
-                self._note(f"the session refuses {key}={value}")
+                self._note(redact(f"the session refuses {key}={value}"))
         return spark
 
     def _new(self) -> SparkSession:
@@ -102,7 +106,7 @@ class SessionPool:
             conf |= LOCAL_CONF
         for need in self._needs:
             conf |= preset(self._user.spark.version, need).session_conf
-        return conf
+        return {**conf, **self._told}
 
     def _note(self, note: str) -> None:
         if note not in self.notes:
