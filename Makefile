@@ -43,7 +43,7 @@ crashes: ## a load that dies at every step, with every safeguard switched off in
 test-all: test oracle crashes ## everything; needs the parts of `make up`
 	PENSTOCK_TEST_MODE=connect PENSTOCK_TEST_CLIENTS=4x20 $(RUN) dev/with-parts pytest -q tests/flow tests/contract
 	PENSTOCK_TEST_MODE=standalone $(RUN) dev/with-parts pytest -q tests/flow tests/contract
-	$(RUN) dev/with-parts pytest -q tests/service
+	PENSTOCK_DEV_JARS="delta s3" $(RUN) dev/with-parts dev/with-jars pytest -q tests/service
 
 up: ## start Postgres, the S3 gateway, Spark standalone and Spark Connect
 	python3 -m dev.parts up

@@ -35,6 +35,7 @@ PenstockError
 │   ├── SparkNotAvailable
 │   ├── StorageNotShared
 │   ├── StorageNotTrusted
+│   ├── StorageRefused
 │   ├── TableNotFound
 │   ├── TableVersionGone
 │   ├── TablesMovedOn
@@ -569,6 +570,21 @@ class StorageNotTrusted(UsageError):
             f"{path} cannot be trusted to make a file once: {reason}",
             hint="set package_storage to a local or shared disk, Amazon S3, Google Cloud Storage or Azure; "
             "tables may stay where they are",
+            path=path,
+            reason=reason,
+        )
+
+
+class StorageRefused(UsageError, OSError):
+    """A storage answers, and does not let us in."""
+
+    code = "storage-refused"
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        super().__init__(
+            f"{path} is refused: {reason}",
+            hint="check the bucket, its region, and the keys in destination.<name>.credentials or of the "
+            "machine; a Spark that has opened a bucket keeps the keys until it is restarted",
             path=path,
             reason=reason,
         )

@@ -67,6 +67,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "SparkNotAvailable": {"reason": "pyspark is not installed", "hint": "pip install 'penstock[spark]'"},
     "StorageNotShared": {"path": "s3://lake", "seen_by": "the driver", "missing_for": "the executors"},
     "StorageNotTrusted": {"path": "ftp://files/lake", "reason": "nothing is known about 'ftp'"},
+    "StorageRefused": {"path": "s3://lake/demo", "reason": "InvalidAccessKeyId: The key does not exist"},
     "TableNotFound": {"table": "Orders", "schema": "shop"},
     "TableVersionGone": {"tables": {"orders": 7}, "dataset": "shop"},
     "TablesMovedOn": {

@@ -104,10 +104,10 @@ def test_rows_at_the_boundary_are_known_again(
 ) -> None:
     bounds = FrameBounds(column="odd `n`.x", key=key)
     frame = numbers(spark)
-    land_frame(frame.filter("id < 8"), f"{location}/first")
-    seen = seen_of(read_back(frame, f"{location}/first", bounds), frame, bounds)
+    first = land_frame(frame.filter("id < 8"), f"{location}/first")
+    seen = seen_of(read_back(frame, first, bounds), frame, bounds)
 
-    known = list(hashes_in(frame, f"{location}/first", bounds, seen.furthest))
+    known = list(hashes_in(frame, first, bounds, seen.furthest))
     later = FrameBounds(column="odd `n`.x", key=key, start=4)
 
     assert (seen.furthest, len(known), len(known[0])) == (4, 1, 9)

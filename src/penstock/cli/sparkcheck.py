@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from penstock.cli.doctor import Finding
-from penstock.config import read_settings
+from penstock.config import read_settings, resolve_configuration
 from penstock.destinations.delta.reference import DELTA
 from penstock.destinations.delta.settings import DeltaConfiguration
 from penstock.errors import PenstockError, SparkNotAvailable
@@ -18,6 +18,7 @@ from penstock.interfaces import LoadMark
 from penstock.schema import Schema, Table
 from penstock.spark.own import SessionPool
 from penstock.spark.probe import probe_executors, probe_sessions, probe_storage
+from penstock.spark.s3 import s3_needs, s3a_conf
 from penstock.spark.session import check_session, find_session
 
 if TYPE_CHECKING:
@@ -48,10 +49,17 @@ def main(arguments: list[str]) -> int:
 
 def findings(settings: Settings, *, location: str | None) -> Iterator[Finding]:
     """Start a session as a pipeline would, then try everything a pipeline does."""
-    user = find_session(None, settings, _NEEDS)
+    config = resolve_configuration(
+        DeltaConfiguration,
+        settings=settings,
+        sections=("destination", "delta"),
+        explicit={"bucket_url": location},
+    )
+    given, needs = config.bucket_url, (*_NEEDS, *s3_needs(config.bucket_url))
+    user = find_session(None, settings, needs)
     yield Finding(check="Session", verdict="ok", fact=f"Spark {user.spark.version} on {user.master}")
-    check_session(user, _NEEDS)
-    pool = SessionPool(user, _NEEDS)
+    check_session(user, needs)
+    pool = SessionPool(user, needs, s3a_conf(given, config.credentials))
     try:
         with pool.session() as spark:
             for check, fact in probe_sessions(user, pool):
@@ -59,7 +67,6 @@ def findings(settings: Settings, *, location: str | None) -> Iterator[Finding]:
                     check=check, verdict="warning" if fact.startswith("!") else "ok", fact=fact.lstrip("!")
                 )
             yield _executors(spark)
-            given = location or settings.get("destination", "delta", key="bucket_url")
             if given is None and not user.is_local:
                 fix = "set DESTINATION__DELTA__BUCKET_URL, or pass --location"
                 fact = "no location is set, so no table was tried"
@@ -67,8 +74,9 @@ def findings(settings: Settings, *, location: str | None) -> Iterator[Finding]:
                 return
             with tempfile.TemporaryDirectory(prefix="penstock-doctor-") as folder:
                 root = f"{given or folder}/_penstock_doctor_{uuid.uuid4().hex[:8]}"
-                yield _storage(root, spark)
-                yield _delta_table(root, spark)
+                there = config.model_copy(update={"bucket_url": root, "dataset_name": "doctor"})
+                yield _storage(there, spark)
+                yield _delta_table(there, spark)
     finally:
         pool.close()
 
@@ -81,15 +89,15 @@ def _executors(spark: SparkSession) -> Finding:
     return Finding(check="Executors", verdict="ok", fact=fact)
 
 
-def _storage(root: str, spark: SparkSession) -> Finding:
+def _storage(config: DeltaConfiguration, spark: SparkSession) -> Finding:
     try:
-        return Finding(check="Storage", verdict="ok", fact=probe_storage(root, spark))
+        fact = probe_storage(config.bucket_url or "", spark, credentials=config.credentials)
+        return Finding(check="Storage", verdict="ok", fact=fact)
     except PenstockError as error:
         return Finding(check="Storage", verdict="failure", fact=error.message, fix=error.hint)
 
 
-def _delta_table(root: str, spark: SparkSession) -> Finding:
-    config = DeltaConfiguration(bucket_url=root, dataset_name="doctor")
+def _delta_table(config: DeltaConfiguration, spark: SparkSession) -> Finding:
     client = DELTA.client(Schema("doctor"), config, spark=spark)
     mark = LoadMark(pipeline_name="doctor", sequence=1, load_id="1", manifest_hash="doctor")
     three = spark.range(_ROWS).toDF("id")

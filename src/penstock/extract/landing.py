@@ -92,7 +92,7 @@ class LandedParts:
 
     def land(self, frame: Any, hook: FrameHook | None) -> None:
         """Have the frame written, and look at what came of it; what Spark did not count, the files tell."""
-        landed = land(frame, self.store.path(self.folder), hook=hook)
+        landed = land(frame, self.store.path(self.folder), hook=hook, conf=self.store.hadoop_conf)
         found = [one for one in self.store.entries(self.folder) if not one.name.startswith(_HIDDEN)]
         if not found:
             raise StorageNotShared(

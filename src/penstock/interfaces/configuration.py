@@ -8,6 +8,7 @@ from penstock.config import BaseConfiguration, NotResolved, configspec, redact
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
+    from penstock.config import AwsCredentials
     from penstock.schema import Schema
     from penstock.schema.types import DataType
 
@@ -38,6 +39,16 @@ class DestinationClientConfiguration(BaseConfiguration):
     def session_conf(self) -> dict[str, str]:
         """What sessions that penstock works in must be told, such as a catalog; it may hold secrets."""
         return {}
+
+    @property
+    def storage_location(self) -> str | None:
+        """Where files are that Spark itself reads and writes for this destination; None if nowhere."""
+        return None
+
+    @property
+    def storage_credentials(self) -> AwsCredentials | None:
+        """The keys of the object stores that tables and packages are in; None for those of the machine."""
+        return None
 
     def fingerprint(self) -> str:
         """A short hash of what tells two places apart, such as the host; never of secrets."""

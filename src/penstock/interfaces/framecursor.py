@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+    from penstock.interfaces.landing import LandedFrame
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameBounds:
@@ -51,11 +53,11 @@ class FrameCursors(Protocol):
     def seen_of(self, values: Mapping[str, Any], frame: DataFrame, bounds: FrameBounds) -> FrameSeen:
         """What was observed, in values of Python."""
 
-    def read_back(self, frame: DataFrame, address: str, bounds: FrameBounds) -> dict[str, Any]:
+    def read_back(self, frame: DataFrame, landed: LandedFrame, bounds: FrameBounds) -> dict[str, Any]:
         """What was not observed, from the files that the frame was written to."""
 
     def hashes_in(
-        self, frame: DataFrame, address: str, bounds: FrameBounds, last_value: Any
+        self, frame: DataFrame, landed: LandedFrame, bounds: FrameBounds, last_value: Any
     ) -> Iterator[bytes]:
         """The hashes of the rows in the files that have the last value."""
 

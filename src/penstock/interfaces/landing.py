@@ -6,7 +6,7 @@ imported.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.errors import InternalError
@@ -28,6 +28,8 @@ class LandedFrame:
     """What is in the files, as `interfaces.columns` has it."""
     rows: int | None
     """None where Spark did not say."""
+    conf: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What Hadoop must be told to open the folder."""
     seen: Mapping[str, Any] | None = None
     """What the hook wanted to be observed; None where Spark did not say, or there was no hook."""
 
@@ -48,8 +50,15 @@ class FrameHook(Protocol):
 class Lander(Protocol):
     """Writes a DataFrame as typed files."""
 
-    def __call__(self, frame: Any, address: str, *, hook: FrameHook | None = None) -> LandedFrame:
-        """Write it to a folder that is not there yet."""
+    def __call__(
+        self,
+        frame: Any,
+        address: str,
+        *,
+        hook: FrameHook | None = None,
+        conf: Mapping[str, str] | None = None,
+    ) -> LandedFrame:
+        """Write it to a folder that is not there yet; `conf` is what Hadoop must be told to open it."""
 
 
 class Sender(Protocol):
@@ -67,8 +76,10 @@ def use_lander(lander: Lander) -> None:
     _landers[:] = [lander]
 
 
-def land(frame: Any, address: str, *, hook: FrameHook | None = None) -> LandedFrame:
+def land(
+    frame: Any, address: str, *, hook: FrameHook | None = None, conf: Mapping[str, str] | None = None
+) -> LandedFrame:
     """Write a DataFrame of Spark, classic or over Connect, as typed files."""
     if not _landers:
         raise InternalError("nobody can land a DataFrame yet", hint="import penstock, not one of its rooms")
-    return _landers[0](frame, address, hook=hook)
+    return _landers[0](frame, address, hook=hook, conf=conf)

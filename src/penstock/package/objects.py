@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import IO, TYPE_CHECKING, Any
 
-from penstock.errors import StorageNotReachable
+from penstock.config import redact
+from penstock.errors import StorageNotReachable, StorageRefused
 from penstock.package.entry import Entry
 
 if TYPE_CHECKING:
@@ -18,15 +19,55 @@ _PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6)
 _TIMES = ("LastModified", "last_modified", "updated", "mtime", "created")
 
 
+# What a store will say again, in the words of S3; and errors of its client, before anything is asked.
+_REFUSALS = frozenset(
+    (
+        *("NoSuchBucket", "InvalidBucketName", "PermanentRedirect", "301", "400"),
+        *("AuthorizationHeaderMalformed", "InvalidToken", "TokenRefreshRequired"),
+    )
+)
+_NO_KEYS = frozenset(("NoCredentialsError", "PartialCredentialsError", "ProfileNotFound", "NoAuthTokenError"))
+# Busy, or broken on its side.
+_MAY_PASS = frozenset(
+    ("500", "502", "503", "504", "InternalError", "ServiceUnavailable", "SlowDown", "RequestTimeout")
+)
+
+
 @contextmanager
 def answering(path: str) -> Iterator[None]:
-    """Client libraries have errors of their own for a store that does not answer: make them one of ours."""
+    """Client libraries have errors of their own for a store that does not answer, or that lets nobody in.
+
+    They become ours; what only says that a file is there, or is not, stays.
+    """
     try:
         yield
-    except (OSError, NotImplementedError, TypeError, ValueError):
+    except (StorageNotReachable, StorageRefused):
         raise
     except Exception as error:
-        raise StorageNotReachable(path=path, reason=f"{type(error).__name__}: {error}") from error
+        told = _told(error, path)
+        if told is None:
+            raise
+        raise told from error
+
+
+def _told(error: Exception, path: str) -> StorageNotReachable | StorageRefused | None:
+    code = _code(error)
+    reason = redact(f"{code or type(error).__name__}: {error}")
+    if code in _REFUSALS or type(error).__name__ in _NO_KEYS or _is_denied(error, path):
+        return StorageRefused(path=path, reason=reason)
+    is_plain = isinstance(error, (OSError, NotImplementedError, TypeError, ValueError))
+    return StorageNotReachable(path=path, reason=reason) if code in _MAY_PASS or not is_plain else None
+
+
+def _is_denied(error: Exception, path: str) -> bool:
+    """Whether a store says so; what the disk of this machine says is clear as it is."""
+    return isinstance(error, PermissionError) and not path.startswith("/")
+
+
+def _code(error: Exception) -> str | None:
+    """What the store called the error, where its client tells."""
+    answer = getattr(error.__cause__, "response", None)
+    return str(answer["Error"].get("Code")) if isinstance(answer, dict) and "Error" in answer else None
 
 
 class ObjectFiles:

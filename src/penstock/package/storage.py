@@ -19,10 +19,12 @@ from penstock.errors import PackageDamaged, UnsafePath, UsageError
 from penstock.package.local import MOST_BYTES, LocalFiles
 from penstock.package.objects import ObjectFiles, answering
 from penstock.spark.paths import local_path
+from penstock.spark.s3 import s3a_conf, s3fs_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from penstock.config import AwsCredentials
     from penstock.package.entry import Entry
 
 _LONGEST_PART, _LONGEST_PATH = 255, 900
@@ -66,9 +68,18 @@ class FileStorage:
     (['a.json'], {})
     """
 
-    def __init__(self, storage_path: str, *, files: Files | None = None, **options: Any) -> None:
-        self.root = storage_path.rstrip("/")
-        system, self._base = fsspec.core.url_to_fs(self.root, **options)
+    def __init__(
+        self,
+        storage_path: str,
+        *,
+        files: Files | None = None,
+        credentials: AwsCredentials | None = None,
+        **options: Any,
+    ) -> None:
+        self.root, self._credentials = storage_path.rstrip("/"), credentials
+        system, self._base = fsspec.core.url_to_fs(
+            self.root, **{**s3fs_options(self.root, credentials), **options}
+        )
         self.is_local = isinstance(system, LocalFileSystem)
         self.system: Any = system
         self._files: Files = files or (LocalFiles() if self.is_local else ObjectFiles(system))
@@ -84,6 +95,11 @@ class FileStorage:
         storage = copy(self)
         storage.__dict__.update(root=address.rstrip("/"), _base=self.system._strip_protocol(address))  # noqa: SLF001 - fsspec's own way to read addresses
         return storage
+
+    @property
+    def hadoop_conf(self) -> dict[str, str]:
+        """What Spark must be told to open it by the same keys; it holds secrets."""
+        return s3a_conf(self.root, self._credentials)
 
     def path(self, name: str = "") -> str:
         """The full address of a file, in the form the root was given in."""

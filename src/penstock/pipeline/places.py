@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING
 from penstock.errors import UsageError
 from penstock.interfaces import WithLedger, WithPackageStorage
 from penstock.package.ledger import FileLedger
+from penstock.spark.own import SessionPool
+from penstock.spark.s3 import joined_conf, s3_needs
+from penstock.spark.session import check_session, find_session
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from penstock.interfaces import JobClientBase, Ledger
     from penstock.package import FileStorage
     from penstock.pipeline.target import Target
+    from penstock.spark.session import UserSession
 
 _LEDGER = "ledger"
 
@@ -31,6 +37,18 @@ def package_root(target: Target, client: JobClientBase, *, master: str) -> str:
             hint=f"set DESTINATION__{name.upper()}__PACKAGE_STORAGE to storage that all machines reach",
         )
     return str(target.workdir.path / "load" / target.dataset_name)
+
+
+def open_pool(
+    target: Target, packages: str, *, spark: SparkSession | None
+) -> tuple[UserSession, SessionPool]:
+    """The session of the user, and those of our own; these can open the stores of tables and packages."""
+    places, credentials = (target.config.storage_location, packages), target.config.storage_credentials
+    needs = (*target.destination.capabilities.spark_needs, *s3_needs(*places))
+    user = find_session(spark, target.settings, needs)
+    check_session(user, needs)
+    conf = {**joined_conf(places, credentials), **target.config.session_conf()}
+    return user, SessionPool(user, needs, conf)
 
 
 def ledger_of(client: JobClientBase, packages: FileStorage) -> Ledger:

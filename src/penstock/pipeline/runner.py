@@ -7,7 +7,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import LeaseLost, SlotTaken, in_stage
+from penstock.errors import LeaseLost, PenstockError, SlotTaken, in_stage
 from penstock.extract.report import ExtractInfo
 from penstock.extract.waves.elsewhere import Elsewhere
 from penstock.extract.waves.ledger import has_waves
@@ -29,13 +29,13 @@ from penstock.pipeline.site import Site
 from penstock.pipeline.state import ENGINE_VERSION, encode_state, with_sources, with_version
 from penstock.pipeline.trace import PipelineTrace
 from penstock.pipeline.waiting import WaitingRoom
+from penstock.spark.faults import storage_fault
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from pyspark.sql import SparkSession
 
-    from penstock.errors import PenstockError
     from penstock.extract.report import ExtractReport
     from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Flow
@@ -119,6 +119,9 @@ class Runner:
             # Whatever broke, it broke because our jobs were stopped.
             if lease.is_lost and not isinstance(error, LeaseLost):
                 raise LeaseLost(epoch=lease.epoch, host=lease.holder.host) from error
+            fault = None if isinstance(error, PenstockError) else storage_fault(error)
+            if fault is not None:
+                raise fault from error
             raise
         return reports
 

@@ -11,12 +11,11 @@ from penstock.load.run import Into
 from penstock.load.worker import Opener
 from penstock.package import Packages
 from penstock.package.lease import held
-from penstock.pipeline.places import ledger_of, package_root
+from penstock.pipeline.places import ledger_of, open_pool, package_root
 from penstock.pipeline.restore import after_pending, restore
 from penstock.pipeline.settings import RunConfiguration
 from penstock.schema import Schema
-from penstock.spark.own import SessionPool
-from penstock.spark.session import check_session, find_session, is_remote, target_master
+from penstock.spark.session import is_remote, target_master
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from penstock.pipeline.restore import Known
     from penstock.pipeline.target import Target
     from penstock.schema import NamingConvention
+    from penstock.spark.own import SessionPool
 
 Spec = TypeVar("Spec", bound=BaseConfiguration)
 
@@ -40,17 +40,15 @@ class Site:
         self.target, self._given = target, spark
         self.client = target.client()
         root = package_root(target, self.client, master=target_master(spark, target.settings))
-        self.packages = Packages.at(root)
+        self.packages = Packages.at(root, credentials=target.config.storage_credentials)
         self.ledger = ledger_of(self.client, self.packages.store)
         self.habits = self.settings(RunConfiguration, "run")
 
     @cached_property
     def pool(self) -> SessionPool:
         """Made when Spark is first needed: extraction alone may do without."""
-        needs = self.target.destination.capabilities.spark_needs
-        user = find_session(self._given, self.target.settings, needs)
-        check_session(user, needs)
-        return SessionPool(user, needs, self.target.config.session_conf())
+        _, pool = open_pool(self.target, self.packages.store.root, spark=self._given)
+        return pool
 
     @property
     def is_remote(self) -> bool:

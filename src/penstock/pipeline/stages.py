@@ -17,7 +17,7 @@ from penstock.pipeline.target import Target, default_schema_name
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -113,11 +113,13 @@ def read_items(flow: Flow) -> Iterator[Any]:
     return found(flow)
 
 
-def land_frame(frame: DataFrame, address: str, *, hook: FrameHook | None = None) -> LandedFrame:
+def land_frame(
+    frame: DataFrame, address: str, *, hook: FrameHook | None = None, conf: Mapping[str, str] | None = None
+) -> LandedFrame:
     """A DataFrame that a resource gave becomes files, written by its own session."""
     from penstock.spark.landing import land_frame as found
 
-    return found(frame, address, hook=hook)
+    return found(frame, address, hook=hook, conf=conf)
 
 
 def frame_cursors() -> FrameCursors:
@@ -146,16 +148,13 @@ def open_sql_client(target: Target, *, spark: SparkSession | None, schema_name: 
 def _place_to_read(target: Target, spark: SparkSession | None, schema_name: str | None = None) -> Place:
     from penstock.dataset.place import Place
     from penstock.package import FileStorage
-    from penstock.pipeline.places import ledger_of, package_root
-    from penstock.spark.own import SessionPool
-    from penstock.spark.session import check_session, find_session
+    from penstock.pipeline.places import ledger_of, open_pool, package_root
+    from penstock.spark.session import target_master
 
-    needs = target.destination.capabilities.spark_needs
-    user = find_session(spark, target.settings, needs)
-    check_session(user, needs)
     client = target.client(schema_name)
-    packages = FileStorage(package_root(target, client, master=user.master))
-    pool = SessionPool(user, needs, target.config.session_conf())
+    root = package_root(target, client, master=target_master(spark, target.settings))
+    packages = FileStorage(root, credentials=target.config.storage_credentials)
+    user, pool = open_pool(target, root, spark=spark)
     return Place(client=client, ledger=ledger_of(client, packages), user=user, pool=pool)
 
 

@@ -18,12 +18,15 @@ from sqlglot import exp
 from penstock.interfaces.columns import file_name
 from penstock.interfaces.framecursor import FrameBounds, FrameSeen
 from penstock.spark.paths import spark_path
+from penstock.spark.session import untold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
+
+    from penstock.interfaces.landing import LandedFrame
 
 FURTHEST: Final = "penstock_furthest"
 MISSING: Final = "penstock_missing"
@@ -80,25 +83,26 @@ def row_hash(frame: DataFrame, key: tuple[str, ...] | None) -> Column:
     return F.substring(F.sha2(text, 256), 1, _DIGITS)
 
 
-def hashes_in(frame: DataFrame, address: str, bounds: FrameBounds, last_value: Any) -> Iterator[bytes]:
+def hashes_in(frame: DataFrame, landed: LandedFrame, bounds: FrameBounds, last_value: Any) -> Iterator[bytes]:
     """The hashes of the rows with the last value, read from the files that the frame was written to."""
-    rows = _landed(frame, address)
+    rows = _landed(frame, landed)
     at_last = rows.filter(_column(bounds.column) == _literal(last_value, _kind(rows, bounds.column)))
     for row in at_last.select(row_hash(rows, bounds.key).alias(_HASH)).toLocalIterator():
         yield bytes.fromhex(row[_HASH])
 
 
-def read_back(frame: DataFrame, address: str, bounds: FrameBounds) -> dict[str, Any]:
+def read_back(frame: DataFrame, landed: LandedFrame, bounds: FrameBounds) -> dict[str, Any]:
     """What was not observed, from the files."""
-    rows = _landed(frame, address)
+    rows = _landed(frame, landed)
     wanted = [column.alias(name) for name, column in aggregates(rows, bounds).items()]
     (found,) = rows.agg(*wanted).collect()
     return dict(found.asDict())
 
 
-def _landed(frame: DataFrame, address: str) -> DataFrame:
+def _landed(frame: DataFrame, landed: LandedFrame) -> DataFrame:
     """The rows of a frame as its files hold them, under the names that it has."""
-    rows = frame.sparkSession.read.parquet(spark_path(address))
+    session = frame.sparkSession
+    rows = session.read.options(**untold(landed.conf, session)).parquet(spark_path(landed.address))
     there = frozenset(rows.columns)
     names = [name for name in frame.columns if file_name(name) in there]
     return rows.select(*(F.col(file_name(name)).alias(name) for name in names))

@@ -14,6 +14,8 @@ from penstock.interfaces.landing import FrameHook, LandedFrame
 from penstock.spark.landable import LandableColumn, landable
 from penstock.spark.observe import observed
 from penstock.spark.paths import spark_path
+from penstock.spark.presets import SAFE_COMMIT
+from penstock.spark.session import untold
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,8 +28,10 @@ _MOMENTS: Final = "spark.sql.parquet.outputTimestampType"
 _MONTHS = {"YEAR": 12, "MONTH": 1}
 
 
-def land_frame(frame: DataFrame, address: str, *, hook: FrameHook | None = None) -> LandedFrame:
-    """Write a DataFrame as typed Parquet files to a folder of its own.
+def land_frame(
+    frame: DataFrame, address: str, *, hook: FrameHook | None = None, conf: Mapping[str, str] | None = None
+) -> LandedFrame:
+    """Write a DataFrame as typed Parquet files to a folder of its own; `conf` is what opens that folder.
 
     Parquet keeps moments as instants, so the time zone of the session does not matter. What the hook observes
     stands over the whole plan of the user, in the stage that writes.
@@ -43,10 +47,11 @@ def land_frame(frame: DataFrame, address: str, *, hook: FrameHook | None = None)
     _check_moments(rules.document, changed.sparkSession)
     # Aggregates name the columns of the user. Without any, Spark joins our select with the user's own.
     watched, seen = observed(changed if wanted else _selected(changed, rules.columns), wanted)
-    _write(_selected(watched, rules.columns) if wanted else watched, address)
+    _write(_selected(watched, rules.columns) if wanted else watched, address, conf or {})
     values = seen.values()
     landed = LandedFrame(
         address=address,
+        conf=conf or {},
         columns=rules.document,
         rows=None if values is None else values["rows"],
         seen=None if values is None or hook is None else {name: values[name] for name in wanted},
@@ -115,21 +120,22 @@ def _data_type(kind: Any) -> Any:
     return found.dataType
 
 
-def _write(frame: DataFrame, address: str) -> None:
+def _write(frame: DataFrame, address: str, conf: Mapping[str, str]) -> None:
+    options = {**SAFE_COMMIT, **untold(conf, frame.sparkSession)}
     try:
-        frame.write.mode("overwrite").parquet(spark_path(address))
+        frame.write.mode("overwrite").options(**options).parquet(spark_path(address))
     except Exception as error:  # classic sessions let errors of Java through as they are
         # The frame may be broken, or the place out of reach: something that cannot be broken tells which.
-        if _can_write(frame.sparkSession, f"{address}.probe"):
+        if _can_write(frame.sparkSession, f"{address}.probe", options):
             raise
         raise StorageNotShared(
             path=address, seen_by="the driver", missing_for="the session of the DataFrame"
         ) from error
 
 
-def _can_write(spark: SparkSession, address: str) -> bool:
+def _can_write(spark: SparkSession, address: str, options: Mapping[str, str]) -> bool:
     try:
-        spark.range(1).write.mode("overwrite").parquet(spark_path(address))
+        spark.range(1).write.mode("overwrite").options(**options).parquet(spark_path(address))
     except Exception:  # as above; whatever it is, the place is out of reach
         return False
     return True

@@ -28,7 +28,8 @@ class SessionPool:
     def __init__(
         self, user: UserSession, needs: tuple[str, ...], conf: Mapping[str, str] | None = None
     ) -> None:
-        self._user, self._needs, self._more = user, needs, dict(conf or {})
+        """`conf` is what these sessions are told besides; it may hold secrets."""
+        self._user, self._needs, self._told = user, needs, conf or {}
         self._free: list[SparkSession] = []
         self._made: list[SparkSession] = []
         self._lock = threading.Lock()
@@ -105,7 +106,7 @@ class SessionPool:
             conf |= LOCAL_CONF
         for need in self._needs:
             conf |= preset(self._user.spark.version, need).session_conf
-        return conf | self._more
+        return {**conf, **self._told}
 
     def _note(self, note: str) -> None:
         if note not in self.notes:

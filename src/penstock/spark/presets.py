@@ -20,11 +20,24 @@ class Preset:
     extension: str | None = None
     session_conf: Mapping[str, str] = field(default_factory=dict)
     """Settings that a running session takes; penstock sets them in sessions of its own."""
+    first_conf: Mapping[str, str] = field(default_factory=dict)
+    """Settings of a session that penstock starts; one that is given has its own."""
 
 
 _DELTA_CATALOG = {"spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog"}
 _DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 _ICEBERG_EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+
+# What Spark is told comes first, then whatever the machine has: environment, profile, container, instance.
+_S3_KEYS = {
+    "spark.hadoop.fs.s3a.aws.credentials.provider": ",".join(
+        (
+            "org.apache.hadoop.fs.s3a.TemporaryAWSCredentialsProvider",
+            "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+            "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider",
+        )
+    )
+}
 
 PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType(
     {
@@ -38,6 +51,8 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType(
                 coordinates=("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",),
                 extension=_ICEBERG_EXTENSION,
             ),
+            # The version of Hadoop is that of Spark itself.
+            "s3": Preset(coordinates=("org.apache.hadoop:hadoop-aws:3.4.2",), first_conf=_S3_KEYS),
         },
         "4.0": {
             "delta": Preset(
@@ -49,6 +64,7 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType(
                 coordinates=("org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.12.0",),
                 extension=_ICEBERG_EXTENSION,
             ),
+            "s3": Preset(coordinates=("org.apache.hadoop:hadoop-aws:3.4.1",), first_conf=_S3_KEYS),
         },
     }
 )
@@ -73,6 +89,10 @@ SPARK_BRINGS = (
     "org.xerial.snappy:*",
 )
 
+# Files of a task are moved when it ends and again when its job does: one that dies, or comes to life again,
+# leaves nothing among the files that count. The other way, "2", moves them once, task by task.
+SAFE_COMMIT: Mapping[str, str] = MappingProxyType({"mapreduce.fileoutputcommitter.algorithm.version": "1"})
+
 # Settings of the sessions that penstock works in. Each is set by trial: a refused one degrades with a note.
 OWN_CONF: Mapping[str, str] = MappingProxyType(
     {
@@ -81,6 +101,7 @@ OWN_CONF: Mapping[str, str] = MappingProxyType(
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.ansi.enabled": "true",
         "spark.databricks.delta.schema.autoMerge.enabled": "false",
+        **SAFE_COMMIT,
     }
 )
 
@@ -127,5 +148,5 @@ def start_conf(spark_version: str, needs: Iterable[str]) -> dict[str, str]:
     if extensions:
         conf["spark.sql.extensions"] = ",".join(extensions)
     for found in presets:
-        conf.update(found.session_conf)
+        conf |= {**found.first_conf, **found.session_conf}
     return conf

@@ -13,12 +13,14 @@ from pyspark.sql import functions as F
 
 from penstock.errors import StorageNotShared
 from penstock.spark.paths import spark_path
+from penstock.spark.s3 import s3fs_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pyspark.sql import SparkSession
 
+    from penstock.config import AwsCredentials
     from penstock.spark.own import SessionPool
     from penstock.spark.session import UserSession
 
@@ -53,9 +55,9 @@ def probe_executors(spark: SparkSession) -> str:
     return f"!{differs[0]}, but the driver has Python {mine}" if differs else " and ".join(told)
 
 
-def probe_storage(root: str, spark: SparkSession) -> str:
+def probe_storage(root: str, spark: SparkSession, *, credentials: AwsCredentials | None = None) -> str:
     """Write from either side and read from the other."""
-    files, base = fsspec.core.url_to_fs(root)
+    files, base = fsspec.core.url_to_fs(root, **s3fs_options(root, credentials))
     try:
         files.makedirs(base, exist_ok=True)
         files.pipe_file(f"{base}/{_FROM_DRIVER}.txt", b"seen")

@@ -19,7 +19,7 @@ from penstock.spark.paths import spark_path
 from penstock.spark.presets import LOCAL_START, preset, start_conf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from penstock.config import Settings
 
@@ -86,6 +86,16 @@ def is_remote(given: SparkSession | None, settings: Settings) -> bool:
 def is_connect(spark: SparkSession) -> bool:
     """Whether a session is a client of a Spark Connect server."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def untold(conf: Mapping[str, str], spark: SparkSession) -> Mapping[str, str]:
+    """What a session has not been told, for a reader or a writer of its own to tell.
+
+    Nothing for a client of Spark Connect: its server writes plans down as they come, with all options.
+    """
+    if not conf or is_connect(spark):
+        return {}
+    return {} if all(spark.conf.get(key, None) == value for key, value in conf.items()) else conf
 
 
 def _described(spark: SparkSession, origin: str) -> UserSession:

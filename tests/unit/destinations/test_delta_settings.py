@@ -11,6 +11,7 @@ from penstock.destinations.delta.reference import DELTA
 from penstock.destinations.delta.settings import DeltaConfiguration
 from penstock.errors import ConfigValueCannotBeCoerced, MissingLocation
 from penstock.interfaces import Destination
+from penstock.package import FileStorage
 from penstock.schema import Schema
 
 CONFIGURED = Settings(environment={"DESTINATION__DELTA__BUCKET_URL": "s3://configured"})
@@ -130,3 +131,47 @@ def test_hours_and_sizes_that_cannot_be_are_refused(said: dict[str, Any]) -> Non
         configured(said, Settings(), "local")
 
     assert configured({"vacuum_hours": 0}, Settings(), "local").vacuum_hours == 0
+
+
+KEYS = {
+    "DESTINATION__DELTA__CREDENTIALS__AWS_ACCESS_KEY_ID": "AKEXAMPLE",
+    "DESTINATION__DELTA__CREDENTIALS__AWS_SECRET_ACCESS_KEY": "hush-hush-hush",
+    "DESTINATION__DELTA__CREDENTIALS__ENDPOINT_URL": "http://127.0.0.1:9000",
+}
+
+
+def test_keys_come_from_the_settings_and_are_told_to_tables_and_packages() -> None:
+    config = configured({"bucket_url": "s3://lake"}, Settings(environment=KEYS), "yarn")
+
+    client = DELTA.client(Schema("shop"), config)
+
+    assert config.storage_credentials is config.credentials
+    assert config.storage_location == "s3://lake"
+    store = FileStorage(client.package_root("shop"), credentials=config.storage_credentials)
+    assert (store.system.key, store.system.secret) == ("AKEXAMPLE", "hush-hush-hush")
+    assert store.hadoop_conf["fs.s3a.bucket.lake.endpoint"] == "http://127.0.0.1:9000"
+
+
+@pytest.mark.parametrize(
+    "shown", [str, repr, lambda config: config.fingerprint(), lambda config: config.model_dump_json()]
+)
+def test_keys_are_never_shown(shown: Any) -> None:
+    config = configured({"bucket_url": "s3://lake"}, Settings(environment=KEYS), "yarn")
+
+    assert "hush" not in shown(config)
+
+
+def test_keys_are_given_as_a_dict_too_and_their_region_is_no_part_of_where_a_lake_is() -> None:
+    given = {"aws_access_key_id": "AK", "aws_secret_access_key": "hush-hush-hush", "region_name": "eu-west-1"}
+    config = configured({"bucket_url": "s3://lake", "credentials": given}, Settings(), "yarn")
+
+    assert config.credentials is not None
+    assert config.credentials.region_name == "eu-west-1"
+    assert config.fingerprint() == configured({"bucket_url": "s3://lake"}, Settings(), "yarn").fingerprint()
+
+
+def test_without_keys_those_of_the_machine_are_looked_for() -> None:
+    config = configured({"bucket_url": "s3://lake"}, Settings(), "yarn")
+
+    store = FileStorage("s3://lake", credentials=config.storage_credentials)
+    assert (store.system.key, store.hadoop_conf) == (None, {})

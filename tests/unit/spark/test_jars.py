@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from penstock.config import Settings
 from penstock.errors import UnsupportedVersion
 from penstock.spark.jars import cache_folder, jar_conf, keep_jars
-from penstock.spark.presets import PRESETS, preset, start_conf
+from penstock.spark.presets import LOCAL_START, PRESETS, preset, start_conf
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,3 +83,32 @@ def test_each_set_of_jars_has_a_folder_of_its_own() -> None:
     folders = {cache_folder(f"{line}.0", ("delta",)) for line in PRESETS}
 
     assert len(folders) == len(PRESETS)
+
+
+@pytest.mark.parametrize(("version", "hadoop"), [("4.1.4", "3.4.2"), ("4.0.1", "3.4.1")])
+def test_s3_comes_in_the_version_of_the_hadoop_that_spark_has(version: str, hadoop: str) -> None:
+    assert preset(version, "s3").coordinates == (f"org.apache.hadoop:hadoop-aws:{hadoop}",)
+
+
+def test_a_session_that_is_started_for_s3_finds_the_keys_of_the_machine() -> None:
+    conf = start_conf("4.1.4", ["delta", "s3"])
+
+    found = conf["spark.hadoop.fs.s3a.aws.credentials.provider"].split(",")
+    assert found[-1] == "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider"
+    assert jar_conf("4.1.4", ["delta", "s3"], Settings())["spark.jars.packages"].count(",") == 1
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *(
+            "fs.s3a.bucket.lake.access.key",
+            "fs.s3a.bucket.lake.secret.key",
+            "fs.s3a.bucket.lake.session.token",
+        ),
+        *("fs.azure.account.key.x.dfs.core.windows.net", "fs.azure.sas.token.provider.type"),
+        *("fs.gs.auth.service.account.private.key", "spark.hadoop.fs.s3a.secret.key"),
+    ],
+)
+def test_spark_masks_what_opens_a_store(key: str) -> None:
+    assert re.search(LOCAL_START["spark.redaction.regex"], key)

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from penstock.destinations.lake.catalog import CatalogNames
 from penstock.package.sql import quoted
 from penstock.spark.paths import spark_path
+from penstock.spark.session import untold
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -95,8 +96,8 @@ class Folders:
         return any(self.store.exists(f"{table}/_delta_log/{name}") for name in _SIGNS)
 
     def read(self, table: str, version: int | None, *, spark: SparkSession) -> DataFrame:
-        """A frame over a table in the given session."""
-        reader = spark.read.format("delta")
+        """A frame over a table in the given session, which need not know the keys of the store."""
+        reader = spark.read.format("delta").options(**untold(self.store.hadoop_conf, spark))
         if version is not None:
             reader = reader.option("versionAsOf", version)
         return reader.load(self.address(table))

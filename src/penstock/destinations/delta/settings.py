@@ -10,8 +10,8 @@ from pydantic import Field
 from penstock.config import NotResolved, configspec, redact
 from penstock.destinations.delta.define import WIDENING, is_true
 from penstock.destinations.delta.widen import ALTERABLE
+from penstock.destinations.lake.bucket import BucketConfiguration
 from penstock.errors import MissingLocation
-from penstock.interfaces import DestinationClientDwhConfiguration
 from penstock.package.storage import absolute
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @configspec
-class DeltaConfiguration(DestinationClientDwhConfiguration):
+class DeltaConfiguration(BucketConfiguration):
     """The settings of one lake.
 
     `dlt.destinations.filesystem` is how dlt finds its own way to the same tables.
@@ -28,8 +28,6 @@ class DeltaConfiguration(DestinationClientDwhConfiguration):
     destination_type: ClassVar[str] = "dlt.destinations.filesystem"
     destination_name: Annotated[str | None, NotResolved()] = "delta"
 
-    bucket_url: str | None = None
-    """The folder or bucket below which the datasets stand; with a catalog, the ledgers and packages."""
     catalog: str | None = None
     """A catalog of Spark's: tables are `<catalog>.<dataset>.<table>` then, and it says where they are."""
     table_properties: dict[str, Any] | None = None

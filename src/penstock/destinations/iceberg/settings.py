@@ -11,9 +11,9 @@ from pydantic import Field, field_serializer, field_validator
 from penstock.config import NotResolved, SecretText, configspec, redact
 from penstock.config.redact import is_secret_name
 from penstock.config.secretforms import MASK
+from penstock.destinations.lake.bucket import BucketConfiguration
 from penstock.destinations.lake.define import property_text
 from penstock.errors import MissingLocation, UsageError
-from penstock.interfaces import DestinationClientDwhConfiguration
 from penstock.package.storage import absolute
 from penstock.spark.paths import spark_path
 
@@ -29,7 +29,7 @@ _MERGE_MODES: Final = ("write.merge.mode", "write.update.mode", "write.delete.mo
 
 
 @configspec
-class IcebergConfiguration(DestinationClientDwhConfiguration):
+class IcebergConfiguration(BucketConfiguration):
     """The settings of one lake.
 
     `dlt.destinations.filesystem` is how dlt finds its own way to such tables.
@@ -38,8 +38,6 @@ class IcebergConfiguration(DestinationClientDwhConfiguration):
     destination_type: ClassVar[str] = "dlt.destinations.filesystem"
     destination_name: Annotated[str | None, NotResolved()] = "iceberg"
 
-    bucket_url: str | None = None
-    """Where ledgers and packages stand; the warehouse too, unless `catalog_properties` name another one."""
     catalog: str = "hadoop"
     """`hadoop`, `jdbc`, `rest`, `glue` or `hive`, or the name of a catalog that the session has."""
     catalog_properties: dict[str, Any] = Field(default_factory=dict)

@@ -153,7 +153,7 @@ class LakeClient(DatasetClient, WithTableVersions, WithUndo):
         """Commit the rows of a job file to their table, and what else its chain needs with it."""
         root, spark = root_of(table, self.schema.tables), self.session()
         if (root.write_disposition or "append") == "append":
-            job = read_job(file_path)
+            job = read_job(file_path, credentials=self.config.storage_credentials)
             if job.mark is None:
                 raise InternalError(f"{file_path} is not part of a sealed load", hint="report this")
             yield self.tables.append(self.schema.get_table(table), job.frame(spark), job.mark, spark=spark)
@@ -161,7 +161,7 @@ class LakeClient(DatasetClient, WithTableVersions, WithUndo):
         chain = ChainLoad(
             root=root.name,
             schema=self.schema.tables,
-            staged=StagedPackage(file_path),
+            staged=StagedPackage(file_path, self.config.storage_credentials),
             into=self.tables,
             turns=self._turns,
             spark=spark,

@@ -45,7 +45,8 @@ class DatasetClient(JobClientBase, WithStateSync, WithLedger, WithPackageStorage
         super().__init__(schema, config, capabilities)
         self.dataset_name = config.normalize_dataset_name(schema)
         self.root = f"{(bucket_url or '').rstrip('/')}/{self.dataset_name}"
-        self.store, self._spark = FileStorage(self.root), spark
+        self.store = FileStorage(self.root, credentials=config.storage_credentials)
+        self._spark = spark
 
     def is_storage_initialized(self) -> bool:
         """Whether anything was ever loaded here, by dlt or by us."""

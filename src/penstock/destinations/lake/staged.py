@@ -14,6 +14,7 @@ from penstock.package.storage import FileStorage
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from penstock.config import AwsCredentials
     from penstock.interfaces import LoadMark
 
 
@@ -45,11 +46,12 @@ class StagedPackage:
     """The rows of a sealed package, found from one of its job files."""
 
     job_path: str
+    credentials: AwsCredentials | None = None
 
     @cached_property
     def _package(self) -> Package:
-        job = read_job(self.job_path)
-        return Package(FileStorage(job.package_path), job.load_id)
+        job = read_job(self.job_path, credentials=self.credentials)
+        return Package(FileStorage(job.package_path, credentials=self.credentials), job.load_id)
 
     @property
     def store(self) -> FileStorage:

@@ -51,12 +51,12 @@ class NativeCursor:
         """Move the cursor on to where the written rows go; gives whether there are any."""
         progress, bounds = self._progress, self._bounds(frame)
         asked = frame_cursors()
-        values = asked.read_back(frame, landed.address, bounds) if seen is None else seen
+        values = asked.read_back(frame, landed, bounds) if seen is None else seen
         found = asked.seen_of(values, frame, bounds)
         if found.missing and self._terms.on_cursor_value_missing == "raise":
             raise IncrementalCursorPathHasValueNone(resource=progress.resource, cursor_path=bounds.column)
         if found.furthest is not None and self._advance(found) and progress.deduplicates:
-            for digest in asked.hashes_in(frame, landed.address, bounds, progress.last_value):
+            for digest in asked.hashes_in(frame, landed, bounds, progress.last_value):
                 progress.boundary.remember(digest)
         progress.keep_ahead()
         return found.furthest is not None or bool(found.missing)

@@ -21,6 +21,7 @@ from penstock.extract.waves.ship import cargo_of
 from penstock.extract.waves.there import ASIDE, FAILED, LEFT, ROWS, SCHEMA
 from penstock.spark.observe import observed
 from penstock.spark.paths import spark_path
+from penstock.spark.presets import SAFE_COMMIT
 from penstock.spark.shipping import carried
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ _ASK_EVERY: Final = 8
 _WRITING: Final = {
     "compression": "zstd",
     # A task that dies while it commits must not leave half of its files.
-    "mapreduce.fileoutputcommitter.algorithm.version": "1",
+    **SAFE_COMMIT,
     "parquet.block.size": str(32 << 20),
 }
 _log = logger("penstock.extract")

@@ -1,0 +1,68 @@
+"""What went wrong with a store, told by the errors of Spark: may it pass, or will it be refused again.
+
+Classic sessions and Connect have other classes for the same error of Hadoop's; both have its name in their
+text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from penstock.config import redact
+from penstock.errors import SessionLacksConf, StorageNotReachable, StorageRefused
+from penstock.spark.installed import installed_version
+from penstock.spark.presets import preset
+from penstock.spark.s3 import NEED
+
+if TYPE_CHECKING:
+    from penstock.errors import PenstockError
+
+_LACKS: Final = re.compile(r'S3AFileSystem not found|No FileSystem for scheme "?s3a?"?')
+# In the words of S3A and of the client that it uses. Local files can be denied as well: not at s3a addresses.
+_REFUSED: Final = re.compile(
+    r"(?P<what>AccessDeniedException: (?=s3a://)|UnknownStoreException: |NoAuthWithAWSException: |"
+    r"NoAwsCredentialsException: |AWSRedirectException: |AWSBadRequestException: |"
+    r"S3Exception: (?=[^\n]*Status Code: (?:301|400|403)))(?P<why>[^\n]*)"
+)
+_MAY_PASS: Final = re.compile(
+    r"(?P<what>(?:AWSServiceThrottled|AWSStatus500|AWSServiceIO|AWSClientIO|AWSNoResponse|AWSApiCallTimeout|"
+    r"AWSS3IO|SdkClient|NoHttpResponse|ConnectTimeout|SocketTimeout|UnknownHost|Socket)Exception: )"
+    r"(?P<why>[^\n]*)"
+)
+_ADDRESS: Final = re.compile(r"s3a://[^\s:,;'\"`)]+")
+_NO_ADDRESS: Final = "the object store"
+_LONGEST: Final = 300
+
+
+def storage_fault(error: BaseException) -> PenstockError | None:
+    """An error of ours for one that a store is the cause of; None for all others.
+
+    >>> told = "java.nio.file.AccessDeniedException: s3a://lake/demo: Forbidden (Status Code: 403)"
+    >>> type(storage_fault(RuntimeError(told))).__name__
+    'StorageRefused'
+    """
+    text = str(error)
+    if _LACKS.search(text):
+        version = installed_version() or ""
+        return SessionLacksConf(
+            destination=NEED, conf={"spark.jars.packages": ",".join(preset(version, NEED).coordinates)}
+        )
+    if "s3a" not in text and "awssdk" not in text:
+        return None
+    refused, passing = _REFUSED.search(text), _MAY_PASS.search(text)
+    if refused is not None:
+        return StorageRefused(path=_address(text), reason=_reason(refused))
+    if passing is not None:
+        return StorageNotReachable(path=_address(text), reason=_reason(passing))
+    return None
+
+
+def _address(text: str) -> str:
+    found = _ADDRESS.search(text)
+    return redact(found[0]) if found else _NO_ADDRESS
+
+
+def _reason(found: re.Match[str]) -> str:
+    told = redact(f"{found['what']}{found['why']}".strip())
+    return told if len(told) <= _LONGEST else f"{told[:_LONGEST]}…"

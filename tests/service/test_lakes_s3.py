@@ -1,0 +1,245 @@
+"""Packages and tables at once in a real object store: the S3 gateway that `make up` starts.
+
+`PENSTOCK_TEST_S3_CASES=all` runs the whole contract suite there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.conftest import EXTENSIONS, session_builder
+from tests.flow.making import few_rows
+
+import penstock
+from penstock.config import AwsCredentials
+from penstock.errors import StorageNotReachable, StorageRefused
+from penstock.interfaces import Destination
+from penstock.package import FileStorage, Packages
+from penstock.testing import Bench, Case, destination_suite
+from penstock.testing.promises import Crash, Mortal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+FEW = ("append-adds-nested-rows", "merge-clears-lists-that-shrink-to-nothing", "another-machine-goes-on")
+CASES = () if os.environ.get("PENSTOCK_TEST_S3_CASES") == "all" else FEW
+
+
+def keys(**others: Any) -> AwsCredentials:
+    """The keys of the gateway, as a user gives them."""
+    given = {
+        "aws_access_key_id": os.environ["PENSTOCK_TEST_S3_KEY"],
+        "aws_secret_access_key": os.environ["PENSTOCK_TEST_S3_SECRET"],
+        "endpoint_url": os.environ["PENSTOCK_TEST_S3_ENDPOINT"],
+    }
+    return AwsCredentials(**{**given, **others})
+
+
+@pytest.fixture
+def location() -> Iterator[str]:
+    """A place in the bucket, empty and removed afterwards."""
+    address = f"s3://{os.environ['PENSTOCK_TEST_S3_BUCKET']}/lakes-{uuid.uuid4().hex[:12]}"
+    yield address
+    FileStorage(address, credentials=keys()).delete("")
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    """A session of a user who has the jars of S3, and no keys."""
+    session = session_builder("delta", "s3").master("local[2]").getOrCreate()
+    yield few_rows(session)
+    session.stop()
+
+
+def make(destination: Destination, tmp_path: Path, spark: SparkSession | None) -> penstock.Pipeline:
+    return penstock.pipeline(
+        "shop",
+        pipelines_dir=tmp_path / "pipelines",
+        destination=destination,
+        dataset_name="demo",
+        spark=spark,
+    )
+
+
+def orders(*rows: dict[str, Any]) -> Any:
+    """The same rows in three ways, for tables with one nested in each."""
+    return [
+        penstock.resource(list(rows), name="added", write_disposition="append"),
+        penstock.resource(list(rows), name="merged", write_disposition="merge", primary_key="id"),
+        penstock.resource(list(rows), name="replaced", write_disposition="replace"),
+    ]
+
+
+def test_every_disposition_works_with_tables_and_packages_in_one_bucket(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    pipeline = make(penstock.destinations.delta(location, credentials=keys()), tmp_path, spark)
+
+    pipeline.run(orders({"id": 1, "tags": ["a", "b"]}, {"id": 2, "tags": ["c"]}))
+    pipeline.run(orders({"id": 2, "tags": ["d", "e"]}, {"id": 3, "tags": []}))
+
+    assert pipeline.dataset().row_counts() == {
+        "added": 4,
+        "added__tags": 5,
+        "merged": 3,
+        "merged__tags": 4,
+        "replaced": 2,
+        "replaced__tags": 2,
+    }
+    assert sorted(row[0] for row in pipeline.dataset()["merged"].fetchall()) == [1, 2, 3]
+    packages = Packages.at(f"{location}/demo/_dlt_pkg/shop", credentials=keys())
+    assert packages.last_sealed() is not None
+    told = [key for key in spark.conf.getAll if key.startswith("fs.s3a.bucket.")]
+    assert told == [], "the session is the user's, and has not heard of any key"
+
+
+def test_a_frame_of_the_users_session_lands_there_and_is_read_back(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    lake = penstock.destinations.filesystem(location, credentials=keys())
+    frame = spark.range(7).toDF("id")
+
+    make(lake, tmp_path, spark).run(
+        penstock.resource(frame, name="numbers", table_format="delta", write_disposition="append")
+    )
+
+    assert make(lake, tmp_path, spark).dataset()["numbers"].spark().count() == 7
+
+
+def test_a_load_that_died_is_finished_by_another_machine(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    lake = penstock.destinations.delta(location, credentials=keys())
+    mortal = Destination("delta", Mortal(lake.reference, at=1, after=True), lake.arguments)
+    rows = penstock.resource([{"id": 1, "tags": ["x"]}], name="items", write_disposition="append")
+    with pytest.raises(Crash):
+        make(mortal, tmp_path, spark).run(rows)
+
+    again = make(lake, tmp_path / "another machine", spark).run()
+
+    assert len(again.loads_ids) == 1
+    assert any(table.skipped for table in again.packages[0].tables), "what was committed is not again"
+    assert make(lake, tmp_path, spark).dataset().row_counts() == {"items": 1, "items__tags": 1}
+
+
+@pytest.mark.parametrize("case", destination_suite(only=CASES), ids=lambda case: case.name)
+def test_the_contract_holds_in_a_bucket(
+    case: Case, spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    lake = penstock.destinations.delta(location, credentials=keys())
+
+    case.run(Bench(destination=lake, folder=tmp_path, spark=spark))
+
+
+def test_wrong_keys_are_refused_at_once_and_not_shown(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    wrong = keys(aws_secret_access_key="canary-for-a-wrong-key")
+
+    with pytest.raises(StorageRefused) as caught:
+        make(penstock.destinations.delta(location, credentials=wrong), tmp_path, spark).run(
+            [{"id": 1}], table_name="items"
+        )
+
+    assert "is refused" in caught.value.message
+    assert "credentials" in caught.value.hint
+    assert "canary" not in f"{caught.value} {caught.value!r} {vars(caught.value)}"
+
+
+def test_a_bucket_that_is_not_there_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    nowhere = penstock.destinations.delta(f"s3://no-such-{uuid.uuid4().hex[:8]}/lake", credentials=keys())
+
+    with pytest.raises(StorageRefused, match="NoSuchBucket"):
+        make(nowhere, tmp_path, spark).run([{"id": 1}], table_name="items")
+
+
+def test_a_store_that_is_away_may_be_asked_again(spark: SparkSession, location: str, tmp_path: Path) -> None:
+    away = penstock.destinations.delta(location, credentials=keys(endpoint_url="http://127.0.0.1:9"))
+
+    with pytest.raises(StorageNotReachable):
+        make(away, tmp_path, spark).run([{"id": 1}], table_name="items")
+
+
+# Everything that a user can be shown: logs in full, errors, plans, what an event log and the packages hold.
+TOLD = """
+import logging, sys
+from pyspark.sql import SparkSession
+import penstock
+
+logging.basicConfig(level=logging.INFO, stream=sys.stdout)
+logging.getLogger("penstock").setLevel(logging.DEBUG)
+lake = penstock.destinations.delta(sys.argv[1])
+pipeline = penstock.pipeline("shop", pipelines_dir=sys.argv[2], destination=lake, dataset_name="demo")
+rows = [{"id": 1, "tags": ["a"]}, {"id": 2, "tags": []}]
+print(pipeline.run(penstock.resource(rows, name="items", write_disposition="merge", primary_key="id")))
+table = pipeline.dataset()["items"].spark()
+table.explain(True)
+print(table.collect())
+spark = SparkSession.getActiveSession()
+if "connect" not in type(spark).__module__:
+    print(pipeline.run(penstock.resource(spark.range(3).toDF("id"), name="numbers")))
+print(lake, pipeline, penstock.config.explain("destination.delta.credentials.aws_secret_access_key"))
+print("all runs are over")
+spark.stop()
+"""
+
+
+@pytest.mark.parametrize("way", ["classic", "connect"])
+def test_keys_from_the_settings_reach_spark_and_are_found_in_nothing_that_is_written(
+    way: str, location: str, tmp_path: Path
+) -> None:
+    secret = os.environ["PENSTOCK_TEST_S3_SECRET"]
+    settings, events = tmp_path / "work" / ".penstock", tmp_path / "events"
+    settings.mkdir(parents=True)
+    events.mkdir()
+    (settings / "secrets.toml").write_text(
+        "[destination.delta.credentials]\n"
+        f'aws_access_key_id = "{os.environ["PENSTOCK_TEST_S3_KEY"]}"\n'
+        f'aws_secret_access_key = "{secret}"\n'
+        f'endpoint_url = "{os.environ["PENSTOCK_TEST_S3_ENDPOINT"]}"\n'
+    )
+    (settings / "secrets.toml").chmod(0o600)
+    jars = ":".join(os.environ[f"PENSTOCK_TEST_JARS_{group}"] for group in ("DELTA", "S3"))
+    conf = {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": events.as_uri(),
+        "spark.eventLog.compress": "false",
+    }
+    environment = {**os.environ, "SPARK__JARS": jars, "PENSTOCK_HOME": str(tmp_path / "home")}
+    if way == "connect":
+        # A server in a process of this machine, with what the session of a user on a cluster would bring.
+        environment["SPARK__REMOTE"] = "local[2]"
+        conf |= {
+            "spark.driver.extraClassPath": jars,
+            "spark.sql.extensions": EXTENSIONS,
+            "spark.driver.memory": "2g",
+        }
+    lines = "\n".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in conf.items())
+    (settings / "config.toml").write_text(f"[spark.conf]\n{lines}\n")
+    command = [sys.executable, "-c", TOLD, location, str(tmp_path / "pipelines")]
+
+    done = subprocess.run(
+        command, check=False, capture_output=True, env=environment, cwd=tmp_path / "work", timeout=240
+    )
+
+    shown = done.stdout + done.stderr
+    assert b"all runs are over" in done.stdout, shown.decode()
+    held = FileStorage(location, credentials=keys())
+    places = {"shown": shown} | {
+        str(path.relative_to(tmp_path)): path.read_bytes()
+        for folder in ("pipelines", "events", "home")
+        for path in (tmp_path / folder).rglob("*")
+        if path.is_file() and path.suffix != ".jar"
+    }
+    places |= {name: held.system.cat_file(name) for name in held.system.find(location)}
+    assert any(b".secret.key" in text for name, text in places.items() if name.startswith("events/"))
+    assert [name for name, text in places.items() if secret.encode() in text] == []

@@ -1,0 +1,87 @@
+"""What the client of an object store raises becomes an error that says whether it may pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
+from s3fs.errors import translate_boto_error
+
+from penstock.errors import PenstockError, StorageNotReachable, StorageRefused
+from penstock.package.objects import ObjectFiles, answering
+
+
+def raised(code: str, message: str = "said so") -> Exception:
+    """As s3fs raises what the store answered."""
+    answer: Any = {"Error": {"Code": code, "Message": message}}
+    found: Exception = translate_boto_error(ClientError(answer, "PutObject"))
+    return found
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        raised("403"),
+        raised("AccessDenied"),
+        raised("InvalidAccessKeyId"),
+        raised("SignatureDoesNotMatch"),
+        raised("ExpiredToken"),
+        raised("NoSuchBucket"),
+        raised("PermanentRedirect"),
+        NoCredentialsError(),
+    ],
+    ids=repr,
+)
+def test_who_is_not_let_in_is_told_so(error: Exception) -> None:
+    with pytest.raises(StorageRefused, match="lake/demo is refused: ") as caught, answering("lake/demo"):
+        raise error
+
+    assert caught.value.__cause__ is error
+    assert isinstance(caught.value, OSError)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        raised("SlowDown"),
+        raised("503"),
+        raised("InternalError"),
+        raised("500"),
+        EndpointConnectionError(endpoint_url="http://127.0.0.1:1"),
+    ],
+    ids=repr,
+)
+def test_a_store_that_is_busy_or_away_may_be_asked_again(error: Exception) -> None:
+    with pytest.raises(StorageNotReachable), answering("lake/demo"):
+        raise error
+
+
+@pytest.mark.parametrize(
+    "error", [raised("NoSuchKey"), FileNotFoundError("x"), FileExistsError("x"), TypeError()]
+)
+def test_what_is_no_trouble_of_the_store_stays_as_it_is(error: Exception) -> None:
+    with pytest.raises(type(error)) as caught, answering("lake/demo"):
+        raise error
+
+    assert caught.value is error
+    assert not isinstance(caught.value, PenstockError)
+
+
+def test_the_disk_of_this_machine_speaks_for_itself() -> None:
+    with pytest.raises(PermissionError), answering("/lake/demo"):
+        raise PermissionError("Permission denied")
+
+
+class Closed:
+    """A file system without a bucket."""
+
+    def cat_file(self, path: str) -> bytes:
+        raise raised("NoSuchBucket")
+
+    pipe_file = cat_file
+
+
+def test_a_bucket_that_is_not_there_does_not_look_like_a_file_that_is_not() -> None:
+    with pytest.raises(StorageRefused, match="NoSuchBucket"):
+        ObjectFiles(Closed()).read("lake/demo/slots/1")
