@@ -10,8 +10,9 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import functions as F
 
+from penstock.config.secret import SecretText
 from penstock.spark.own import SessionPool
-from penstock.spark.session import UserSession
+from penstock.spark.session import UserSession, untold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,3 +79,25 @@ def test_an_interrupt_stops_our_jobs_and_leaves_the_users_alone(user: UserSessio
         with pytest.raises(Py4JJavaError, match="CANCEL"):
             ours.result(timeout=60)
         assert theirs.result(timeout=60) == 300
+
+
+def test_keys_are_told_to_our_sessions_and_not_to_the_users(user: UserSession) -> None:
+    key = "fs.s3a.bucket.lake.secret.key"
+    pool = SessionPool(user, ("delta", "s3"), {key: SecretText("hush-hush-hush")})
+
+    with pool.session() as own:
+        assert own.conf.get(key) == "hush-hush-hush"
+        assert untold({key: "hush-hush-hush"}, own) == {}
+        assert own.conf.get("mapreduce.fileoutputcommitter.algorithm.version") == "1"
+    assert user.spark.conf.get(key, None) is None
+    assert untold({key: "hush-hush-hush"}, user.spark) == {key: "hush-hush-hush"}
+    pool.close()
+
+
+def test_a_key_that_a_session_refuses_is_not_in_the_note(user: UserSession) -> None:
+    pool = SessionPool(user, (), {"spark.driver.memory": SecretText("hush-hush-hush")})
+
+    with pool.session():
+        assert [note for note in pool.notes if "spark.driver.memory" in note]
+    assert "hush" not in " ".join(pool.notes)
+    pool.close()
