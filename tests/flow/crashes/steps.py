@@ -156,7 +156,7 @@ class WatchedReference(DeltaReference):
 
     def client(self, *arguments: Any, **options: Any) -> DeltaClient:
         client = super().client(*arguments, **options)
-        client.tables = WatchedTables(client.tables, self._steps)  # type: ignore[assignment]
+        client._tables = WatchedTables(client.tables, self._steps)  # type: ignore[assignment]
         return client
 
 

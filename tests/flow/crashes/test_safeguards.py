@@ -41,7 +41,7 @@ class Changed(DeltaReference):
 
     def client(self, *arguments: Any, **options: Any) -> DeltaClient:
         client = super().client(*arguments, **options)
-        client.tables = self._change(client.tables)
+        client._tables = self._change(client.tables)
         return client
 
 
