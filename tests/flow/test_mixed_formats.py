@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def source(number: int) -> list[Any]:
     rows = [{"id": number, "tags": [number]}]
-    merged = {"table_format": "delta", "write_disposition": "merge", "primary_key": "id"}
+    merged: dict[str, Any] = {"table_format": "delta", "write_disposition": "merge", "primary_key": "id"}
     return [
         penstock.resource(rows, name="plain", write_disposition="replace"),
         penstock.resource(rows, name="merged", **merged),

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from penstock.destinations.filesystem.form import Form
-from penstock.errors import PackageDamaged
+from penstock.errors import DestinationTerminalException, PackageDamaged
 from penstock.interfaces import TableCommit
 from penstock.package.control import read_control, versioned
 
@@ -171,14 +171,27 @@ class TableLog:
         return self.read(found.version) if found else None
 
     def find_mark(self, mark: LoadMark) -> Entry | None:
-        """The commit of a load; looked for no further back than the loads of its pipeline before it."""
+        """The commit of a load; looked for no further back than the loads of its pipeline before it.
+
+        A load that was taken back is never committed: whoever is late with it is told.
+        """
         for one in self.headers():
+            if one.undoes == mark.load_id:
+                raise DestinationTerminalException(
+                    f"load {mark.load_id} was taken back from table {self.table}",
+                    hint="nothing is left to do: another run has given it up",
+                    table=self.table,
+                )
             if one.pipeline_name == mark.pipeline_name and one.sequence is not None:
                 if one.load_id == mark.load_id:
                     return self.read(one.version)
                 if one.sequence < mark.sequence:
                     return None
         return None
+
+    def is_undone(self, load_id: str) -> bool:
+        """Whether a load was taken back."""
+        return any(one.undoes == load_id for one in self.headers())
 
     def commit(self, make: Callable[[int], Entry | None]) -> Entry | None:
         """Add an entry that is made for the table after a given commit; None makes none.

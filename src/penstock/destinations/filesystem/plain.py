@@ -113,7 +113,8 @@ class PlainClient(DatasetClient, WithTableVersions, WithUndo):
                 standing.lists.forget(load_id)
 
     def table_names(self) -> tuple[str, ...]:
-        """The tables with a log, and those of others that have files."""
+        """The tables with a log, and those of others that have files; what is known of them is asked anew."""
+        self.__dict__.pop("known_tables", None)
         ours = self.store.names(FOLDER)
         known = [name for name in self.known_tables if name not in (*ours, *SYSTEM_TABLES)]
         known = [name for name in known if self.is_plain(name)]
@@ -149,7 +150,7 @@ class PlainClient(DatasetClient, WithTableVersions, WithUndo):
     def to_undo(self, table: str, mark: LoadMark) -> AppliedJob | None:
         """What a load did to a table: a commit, or files on their way to one."""
         standing = self.standing(table)
-        if any(one.undoes == mark.load_id for one in standing.log.headers()):
+        if standing.log.is_undone(mark.load_id):
             return None
         entry = standing.log.find_mark(mark)
         if entry is not None:
@@ -161,8 +162,7 @@ class PlainClient(DatasetClient, WithTableVersions, WithUndo):
         """Take the files of a load out of the log, then delete them."""
         standing = self.standing(applied.table)
         entry, listed = standing.log.find(load_id), standing.lists.find(load_id)
-        if entry is not None:
-            standing.log.commit(lambda last: _undone(standing, entry, last))
+        standing.log.commit(lambda last: _undone(standing, entry, load_id, last))
         delete_files({**(entry.files if entry else {}), **(listed.by_key() if listed else {})}, self.store)
         standing.lists.forget(load_id)
 
@@ -214,7 +214,12 @@ class PlainClient(DatasetClient, WithTableVersions, WithUndo):
         # Whoever was late to agree finds the load committed, and its files deleted from the package.
         if listed is not None and standing.log.find_mark(mark) is None:
             publish(listed, staged.store, self.store)
-        done = standing.log.commit(make) or standing.log.find_mark(mark)
+        try:
+            done = standing.log.commit(make) or standing.log.find_mark(mark)
+        except DestinationTerminalException:
+            # The load was taken back meanwhile, and so is what was published since.
+            delete_files(files, self.store)
+            raise
         if done is not None:
             yield _applied(step.table, done)
 
@@ -286,15 +291,17 @@ def _replaced(standing: Standing, entry: Entry, last: int) -> Entry:
     return dataclasses.replace(entry, adopted=others, gone=gone)
 
 
-def _undone(standing: Standing, entry: Entry, last: int) -> Entry | None:
-    if any(one.undoes == entry.load_id for one in standing.log.headers()):
+def _undone(standing: Standing, entry: Entry | None, load_id: str, last: int) -> Entry | None:
+    """An entry that takes a load back; one that has no commit is kept from having one."""
+    if standing.log.is_undone(load_id):
         return None
-    _check_newest(standing, entry)
-    if entry.kind == "append":
-        left = {key: form for key, form in standing.log.alive(last).items() if key not in entry.files}
-    else:
+    left = standing.log.alive(last)
+    if entry is not None and entry.kind == "append":
+        left = {key: form for key, form in left.items() if key not in entry.files}
+    elif entry is not None:
+        _check_newest(standing, entry)
         left = {**standing.log.alive(entry.version - 1), **entry.adopted}
-    return Entry(kind="undo", undoes=entry.load_id, whole=left)
+    return Entry(kind="undo", undoes=load_id, whole=left)
 
 
 def _check_newest(standing: Standing, entry: Entry) -> None:
