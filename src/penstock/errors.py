@@ -5,6 +5,7 @@ A message states a fact, `hint` the next move, and the facts are attributes. `co
 
 PenstockError
 ├── UsageError: change the call or the settings
+│   ├── CantExtractTablePrefix
 │   ├── ConfigFieldMissing
 │   ├── ConfigProviderFailed
 │   ├── ConfigValueCannotBeCoerced
@@ -12,6 +13,7 @@ PenstockError
 │   ├── InconsistentTableTemplate
 │   ├── InvalidDatasetName
 │   ├── InvalidDestinationReference
+│   ├── InvalidFilesystemLayout
 │   ├── InvalidIdentifier
 │   ├── InvalidJobFileName
 │   ├── InvalidPipelineName
@@ -142,6 +144,20 @@ class UsageError(PenstockError):
     code = "usage"
 
 
+class CantExtractTablePrefix(UsageError):
+    """The files of one table cannot be told from those of others by how their names begin."""
+
+    code = "cant-extract-table-prefix"
+
+    def __init__(self, *, layout: str, reason: str) -> None:
+        super().__init__(
+            f"the layout {layout!r} does not tell tables apart: {reason}",
+            hint="begin `layout` with {table_name}/, or with {schema_name} and then {table_name}",
+            layout=layout,
+            reason=reason,
+        )
+
+
 class ConfigFieldMissing(UsageError, KeyError):
     """Settings that something cannot do without were found nowhere."""
 
@@ -248,6 +264,21 @@ class InvalidDestinationReference(UsageError):
             hint="an entry point of a destination names an object with spec(), capabilities() and client()",
             name=name,
             found=found,
+        )
+
+
+class InvalidFilesystemLayout(UsageError):
+    """The names that a layout gives do not tell files apart, or hold something that nobody knows."""
+
+    code = "invalid-filesystem-layout"
+
+    def __init__(self, *, layout: str, reason: str) -> None:
+        super().__init__(
+            f"files cannot be called {layout!r}: {reason}",
+            hint="set `layout` of the destination, such as {table_name}/{load_id}.{file_id}.{ext};"
+            " placeholders of your own go into `extra_placeholders`",
+            layout=layout,
+            reason=reason,
         )
 
 

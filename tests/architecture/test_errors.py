@@ -20,6 +20,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "message": "pipeline 'shop' has no destination",
         "hint": "pass destination='delta' to penstock.pipeline() or to run()",
     },
+    "CantExtractTablePrefix": {"layout": "{load_id}.{ext}", "reason": "it has no {table_name}"},
     "ConfigFieldMissing": {
         "spec": "GithubConfiguration",
         "fields": {"token": ("environment: SOURCES__GITHUB__TOKEN", "secrets.toml: sources.github.token")},
@@ -35,6 +36,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "InconsistentTableTemplate": {"hint_name": "write_disposition", "table_name": "orders"},
     "InvalidDatasetName": {"name": "../lake", "reason": "it is not a plain folder name"},
     "InvalidDestinationReference": {"name": "warehouse", "found": "a dict"},
+    "InvalidFilesystemLayout": {
+        "layout": "{table_name}/{day}.{ext}",
+        "reason": "nobody knows the placeholder 'day'",
+    },
     "InvalidIdentifier": {"identifier": "  ", "reason": "it is blank"},
     "InvalidJobFileName": {"file_name": "orders.parquet", "reason": "it has 2 parts between dots"},
     "InvalidPipelineName": {"name": "shop/eu", "reason": "it is not a plain folder name"},

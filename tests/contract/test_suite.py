@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import penstock
+from penstock.errors import UsageError
 from penstock.interfaces import Destination
 from penstock.testing import Bench, Case, Gap, destination_suite, gap
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -34,6 +36,11 @@ EVERY_MODE = (
     "merge-clears-lists-that-shrink-to-nothing",
     "upsert-updates-and-adds",
 )
+_NO_MERGE = gap(
+    "never", "rows in plain files are never found again: a merge needs a table format", raises=UsageError
+)
+PLAIN_GAPS = {case.name: _NO_MERGE for case in destination_suite() if "merge" in case.needs}
+PLAIN_EVERY_MODE = ("append-adds-nested-rows", "append-adds-columns", "replace-by-nothing-empties")
 _ONE_KEY = gap("never", "the example merges by the one key of its settings, and by nothing else")
 STRANGERS_GAPS = {
     "merge-by-merge-key-replaces-a-slice": _ONE_KEY,
@@ -44,9 +51,9 @@ STRANGERS_GAPS = {
 }
 
 
-def params(gaps: dict[str, Gap]) -> list[Any]:
+def params(gaps: dict[str, Gap], every_mode: Collection[str] = EVERY_MODE) -> list[Any]:
     return [
-        pytest.param(case, id=case.name, marks=pytest.mark.every_mode if case.name in EVERY_MODE else ())
+        pytest.param(case, id=case.name, marks=pytest.mark.every_mode if case.name in every_mode else ())
         for case in destination_suite(gaps)
     ]
 
@@ -82,6 +89,13 @@ def test_filesystem(case: Case, spark: SparkSession, location: str, tmp_path: Pa
     lake = penstock.destinations.filesystem(bucket_url=location)
 
     case.run(Bench(destination=lake, folder=tmp_path, spark=spark, hints={"table_format": "delta"}))
+
+
+@pytest.mark.parametrize("case", params(PLAIN_GAPS, PLAIN_EVERY_MODE))
+def test_plain_files(case: Case, spark: SparkSession, location: str, tmp_path: Path) -> None:
+    lake = penstock.destinations.filesystem(bucket_url=location)
+
+    case.run(Bench(destination=lake, folder=tmp_path, spark=spark))
 
 
 @pytest.mark.parametrize("case", destination_suite(STRANGERS_GAPS), ids=lambda case: case.name)

@@ -14,7 +14,7 @@ import penstock
 from penstock.destinations.delta.reference import DELTA
 from penstock.destinations.delta.settings import DeltaConfiguration
 from penstock.destinations.delta.upkeep import Upkeep
-from penstock.errors import DestinationTerminalException, UsageError
+from penstock.errors import DestinationTerminalException
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def test_a_table_can_be_emptied_and_dropped(lake: Lake) -> None:
     assert client.table_names() == ("items",)
 
 
-def test_a_bucket_takes_tables_in_a_format_and_refuses_plain_files(
+def test_a_bucket_takes_tables_in_a_format_and_keeps_to_it(
     location: str, tmp_path: Path, spark: SparkSession
 ) -> None:
     pipeline = penstock.pipeline(
@@ -202,13 +202,11 @@ def test_a_bucket_takes_tables_in_a_format_and_refuses_plain_files(
         spark=spark,
     )
 
-    with pytest.raises(UsageError, match="plain files") as refused:
-        pipeline.run([{"id": 1}], table_name="items")
     pipeline.run([{"id": 1}], table_name="items", table_format="delta")
     # What the table said before holds.
     pipeline.run([{"id": 2}], table_name="items")
 
-    assert "table_format" in (refused.value.hint or "")
+    assert (Path(location) / "demo" / "items" / "_delta_log").is_dir()
     assert pipeline.dataset().row_counts() == {"items": 2}
 
 

@@ -220,7 +220,7 @@ def test_keys_from_the_settings_reach_spark_and_are_found_in_nothing_that_is_wri
         environment["SPARK__REMOTE"] = "local[2]"
         conf |= {
             "spark.driver.extraClassPath": jars,
-            "spark.sql.extensions": EXTENSIONS,
+            "spark.sql.extensions": EXTENSIONS["delta"],
             "spark.driver.memory": "2g",
         }
     lines = "\n".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in conf.items())

@@ -28,9 +28,9 @@ def delta(bucket_url: str | None = None, **settings: Any) -> Destination:
 
 
 def filesystem(bucket_url: str | None = None, **settings: Any) -> Destination:
-    """Tables in folders below `bucket_url`, each in the format that it names: `table_format="delta"`.
+    """Tables in folders below `bucket_url`: plain files, or with `table_format="delta"` what `delta` writes.
 
-    This is dlt's way to say it; what is written is the same as with `delta`.
+    `layout` says what plain files are called, `loader_file_format` what they are: `parquet`, `jsonl`, `csv`.
 
     >>> filesystem(bucket_url="s3://lake").destination_name
     'filesystem'

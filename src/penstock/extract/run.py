@@ -65,12 +65,12 @@ class Extractor:
     """One reading of a flow, into one package or into several, one after the other.
 
     `state` is that of the pipeline, a copy that user code may change. `dispositions` are those that the
-    destination has, and `formats` those that a table must name one of; others are refused when their first
-    row comes. `known` are the tables of the schema before. With `commit_interval` a package takes what comes
-    in so many seconds. What cursors remember and the state has no room for goes to `boundaries`, which stays
-    when packages go. `elsewhere` runs resources with work items on executors, all of them into the first
-    package; without it they run here. With `send` a Spark session writes the files. Use as a context manager:
-    generators are closed at the end.
+    destination has, and `formats` those that a table which is merged must name one of; others are refused
+    when their first row comes. `known` are the tables of the schema before. With `commit_interval` a
+    package takes what comes in so many seconds. What cursors remember and the state has no room for goes
+    to `boundaries`, which stays when packages go. `elsewhere` runs resources with work items on
+    executors, all of them into the first package; without it they run here. With `send` a Spark session
+    writes the files. Use as a context manager: generators are closed at the end.
     """
 
     def __init__(  # noqa: PLR0913 - everything that a run decides about extraction

@@ -34,8 +34,8 @@ class Route:
 class TableBook:
     """The tables that the resources of one flow declare while they are read.
 
-    `dispositions` are those that the destination has. Where it has `formats`, a table must name one of them,
-    unless it did so in a load before: `known` are the tables of the schema.
+    `dispositions` are those that the destination has. Where it has `formats`, a table that is merged must
+    name one of them, unless it did so in a load before: `known` are the tables of the schema.
     """
 
     def __init__(
@@ -116,16 +116,18 @@ class TableBook:
         )
 
     def _check_format(self, table: Table) -> None:
-        if not self._formats or table.is_nested or table.write_disposition == "skip":
+        if not self._formats or table.is_nested or table.write_disposition != "merge":
             return
         before = self._known.get(table.name)
         said = table.extras.get("table_format") or (before and before.extras.get("table_format"))
         if said not in self._formats:
             what = f"in the format {said!r}" if said else "as plain files, without a table format"
             raise UsageError(
-                f"table {table.name} is to be written {what}, which the destination cannot yet",
-                hint=f"say table_format= of the resource, or of run(): {' or '.join(sorted(self._formats))}",
+                f"table {table.name} is to be merged {what}, which the destination cannot",
+                hint="say table_format= of the resource, or of run():"
+                f" {' or '.join(sorted(self._formats))}; or use append or replace",
                 table_format=said,
+                write_disposition=table.write_disposition,
             )
 
 

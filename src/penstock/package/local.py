@@ -73,6 +73,33 @@ class LocalFiles:
                 found.append(Entry(item.name, facts.st_size, facts.st_mtime, is_folder))
         return found
 
+    def tree(self, folder: str) -> list[str]:
+        """All files in a folder and in those below it. Links are not followed."""
+        found = []
+        for entry in self.entries(folder):
+            path = f"{folder}/{entry.name}"
+            found += self.tree(path) if entry.is_folder else [path]
+        return found
+
+    def copy(self, source: str, target: str) -> None:
+        """Give a file a second name, or a copy where that is on another disk; the content is synced first."""
+        _make_folder(Path(target).parent)
+        beside = Path(target).parent / f"{TEMPORARY}{uuid.uuid4().hex}"
+        try:
+            try:
+                os.link(source, beside)
+            except FileNotFoundError:
+                raise
+            except OSError:  # another disk, or one that has no second names
+                shutil.copyfile(source, beside)
+            with beside.open("rb") as stream:
+                os.fsync(stream.fileno())
+            beside.replace(target)
+        finally:
+            # Two names of one file are left as they are by a rename.
+            beside.unlink(missing_ok=True)
+        _sync(beside.parent)
+
     def delete(self, path: str) -> None:
         """Delete a file, or a folder with all that is in it; of a link only itself."""
         place = Path(path)

@@ -143,6 +143,17 @@ class ObjectFiles:
         # Some stores list the folder itself.
         return [_entry(item) for item in items if str(item["name"]).strip("/") != folder.strip("/")]
 
+    def tree(self, folder: str) -> list[str]:
+        """All objects below a prefix, in as few requests as the store allows."""
+        with answering(folder):
+            self._files.invalidate_cache()
+            return [str(name) for name in self._files.find(folder)]
+
+    def copy(self, source: str, target: str) -> None:
+        """A copy that the store makes by itself."""
+        with answering(source):
+            self._files.cp_file(source, target)
+
     def delete(self, path: str) -> None:
         """Delete an object, or everything below a prefix, in as few requests as the store allows."""
         with answering(path):

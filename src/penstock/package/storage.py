@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
@@ -51,6 +52,12 @@ class Files(Protocol):
 
     def entries(self, folder: str) -> list[Entry]:
         """What stands directly in a folder."""
+
+    def tree(self, folder: str) -> list[str]:
+        """All files in a folder and in those below it."""
+
+    def copy(self, source: str, target: str) -> None:
+        """Give a file a second name; the target is there whole, or as it was."""
 
     def delete(self, path: str) -> None:
         """Delete a file, or a folder with all that is in it."""
@@ -160,6 +167,22 @@ class FileStorage:
                 return sorted(self._files.entries(self._at(folder)))
         except FileNotFoundError:
             return []
+
+    def tree(self, folder: str) -> list[str]:
+        """The names of all files in a folder and in those below it, sorted; empty when it is not there."""
+        start = len(self._at("")) + 1
+        try:
+            return sorted(path[start:] for path in self._files.tree(self._at(folder)))
+        except FileNotFoundError:
+            return []
+
+    def copy_from(self, other: FileStorage, source: str, target: str) -> None:
+        """Bring a data file over from another folder; by the store itself where both stand in one."""
+        if self.system == other.system:
+            self._files.copy(other._at(source), self._at(target))
+            return
+        with other.open(source) as read, self.open_new(target) as write:
+            shutil.copyfileobj(read, write)
 
     def delete(self, name: str) -> None:
         """Delete a file or a folder with all that is in it; nothing to delete is no error."""

@@ -42,7 +42,7 @@ class Extracting:
     """Raises when this run is not the one that may extract any more."""
     dispositions: frozenset[str] | None = None
     formats: frozenset[str] = frozenset()
-    """Where there are some, a table must name the one that it is to be written in."""
+    """Where there are some, a table that is merged must name the one that it is written in."""
     collector: Collector = field(default_factory=Collector)
     elsewhere: Elsewhere | None = None
     """The way to the executors, for resources with work items; without it they run on the driver."""

@@ -84,6 +84,7 @@ class Pipeline:
         columns: Any = None,
         primary_key: Any = None,
         schema: Schema | None = None,
+        loader_file_format: Any = None,
         table_format: Any = None,
         schema_contract: Any = None,
         nested: NestedValues | None = None,
@@ -98,6 +99,7 @@ class Pipeline:
         needed where the data has no name. The hints are those of every resource, over what they say
         themselves. Without data only what is pending is finished.
 
+        `loader_file_format` says what plain files are: `parquet`, `jsonl` or `csv`; tables keep to it.
         `schema_contract` counts before those of sources and resources, for all tables of this run.
         `nested="keep"` leaves structs, lists and maps of frames what they are.
 
@@ -119,6 +121,7 @@ class Pipeline:
                     columns=columns,
                     primary_key=primary_key,
                     table_format=table_format,
+                    file_format=loader_file_format,
                     schema_contract=schema_contract,
                     nested=nested,
                 )

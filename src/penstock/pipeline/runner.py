@@ -169,7 +169,8 @@ class Runner:
             settings=self._extraction,
             check=lease.check,
             dispositions=frozenset(able.supported_write_dispositions),
-            formats=frozenset(() if able.preferred_table_format else able.supported_table_formats),
+            formats=frozenset(() if able.preferred_table_format else able.supported_table_formats)
+            - {"native"},
             collector=self._target.collector,
             elsewhere=elsewhere,
             send=sender(self._extraction, self._packages.store, site.session, is_remote=site.is_remote),

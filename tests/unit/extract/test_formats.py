@@ -22,27 +22,33 @@ def package(tmp_path: Path) -> Package:
 
 
 @pytest.mark.parametrize(("said", "told"), [(None, "plain files"), ("iceberg", "'iceberg'")])
-def test_a_table_that_does_not_name_a_format_of_the_destination_is_refused(
+def test_a_table_is_not_merged_that_does_not_name_a_format_of_the_destination(
     package: Package, said: str | None, told: str
 ) -> None:
+    merged = penstock.resource(
+        [{"a": 1}], name="items", table_format=said, write_disposition="merge", primary_key="a"
+    )
     with pytest.raises(PenstockError) as refused:
-        extracted(penstock.resource([{"a": 1}], name="items", table_format=said), package, formats=FORMATS)
+        extracted(merged, package, formats=FORMATS)
 
     assert isinstance(refused.value, UsageError)
     assert told in refused.value.message
+    assert "table_format" in refused.value.hint
 
 
 def test_one_that_names_it_or_did_so_before_is_written(package: Package) -> None:
+    merge: dict[str, Any] = {"write_disposition": "merge", "primary_key": "a"}
     before = {"known": Table.from_dict({"name": "known", "resource": "known", "table_format": "delta"})}
     data: list[Any] = [
-        penstock.resource([{"a": 1}], name="items", table_format="delta"),
-        penstock.resource([{"a": 1}], name="known"),
+        penstock.resource([{"a": 1}], name="items", table_format="delta", **merge),
+        penstock.resource([{"a": 1}], name="known", **merge),
+        penstock.resource([{"a": 1}], name="plain"),
         penstock.resource([{"a": 1}], name="skipped", write_disposition="skip"),
     ]
 
     done = extracted(data, package, formats=FORMATS, known=before)
 
-    assert [one.table for one in done.extracted.tables] == ["items", "known"]
+    assert [one.table for one in done.extracted.tables] == ["items", "known", "plain"]
 
 
 def test_where_formats_do_not_matter_nothing_need_be_said(package: Package) -> None:

@@ -71,6 +71,12 @@ class Memory:
         folders = {name.split("/")[0] for name in inside if "/" in name}
         return [Entry(name, 0, 0.0, name in folders) for name in {name.split("/")[0] for name in inside}]
 
+    def tree(self, folder: str) -> list[str]:
+        return [name for name in self.files if name.startswith(f"{folder}/")]
+
+    def copy(self, source: str, target: str) -> None:
+        self.files[target] = self.read(source)
+
     def delete(self, path: str) -> None:
         for name in [name for name in self.files if name == path or name.startswith(f"{path}/")]:
             del self.files[name]

@@ -1,1 +1,1 @@
-"""Folders of tables in a table format, as dlt names them: `filesystem` with `table_format="delta"`."""
+"""Folders of tables as dlt names them: plain files, or a table format that the table says."""

@@ -1,7 +1,7 @@
-"""What the registry finds under the name `filesystem`: the code of `delta`, and what dlt means by the name.
+"""What the registry finds under the name `filesystem`: each table says its format itself.
 
-There a table says its format itself, `merge` without a strategy is an upsert, and a table without a format
-is plain files. Those are not written yet: such a table is refused before its first row is.
+A table without a format is plain files. Where a table format is named, `merge` without a strategy is an
+upsert, as in dlt.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from penstock.config import config_value
-from penstock.destinations.delta.adapter import DeltaClient
 from penstock.destinations.delta.reference import DELTA
+from penstock.destinations.filesystem.adapter import FilesystemClient
 from penstock.destinations.filesystem.settings import FilesystemConfiguration
 from penstock.destinations.lake.sets import Turns
 from penstock.interfaces import configured
@@ -27,6 +27,7 @@ _CAPABILITIES: Final = replace(
     # The first one is what dlt does with a table format where nothing is said.
     supported_merge_strategies=("upsert", "insert-only", "delete-insert", "scd2"),
     preferred_table_format=None,
+    supported_table_formats=(*DELTA.capabilities().supported_table_formats, "native"),
 )
 
 
@@ -37,7 +38,7 @@ class FilesystemReference:
         self._turns = Turns()
 
     def capabilities(self) -> DestinationCapabilitiesContext:
-        """What the table formats can do; a table must name one of them."""
+        """What all kinds of tables together can do; plain files cannot be merged."""
         return _CAPABILITIES
 
     def client(
@@ -46,10 +47,10 @@ class FilesystemReference:
         initial_config: DestinationClientConfiguration = config_value,
         *,
         spark: SparkSession | None = None,
-    ) -> DeltaClient:
+    ) -> FilesystemClient:
         """A client for one dataset."""
         config = configured(FilesystemConfiguration, initial_config)
-        return DeltaClient(schema, config, _CAPABILITIES, spark=spark, turns=self._turns)
+        return FilesystemClient(schema, config, _CAPABILITIES, spark=spark, turns=self._turns)
 
     def spec(self) -> type[FilesystemConfiguration]:
         """The class of its settings."""

@@ -1,4 +1,4 @@
-"""Where the folders are, under the names that dlt has for it."""
+"""Where the folders are and what files are called, under the names that dlt has for it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 from penstock.config import NotResolved, configspec
 from penstock.destinations.delta.settings import DeltaConfiguration
+from penstock.destinations.filesystem.form import FileFormat  # noqa: TC001 - pydantic reads it
+from penstock.destinations.filesystem.layout import DEFAULT_LAYOUT
 
 
 @configspec
@@ -20,6 +22,14 @@ class FilesystemConfiguration(DeltaConfiguration):
 
     deltalake_configuration: dict[str, Any] | None = None
     """dlt's word for `table_properties`."""
+    layout: str = DEFAULT_LAYOUT
+    """What plain files are called below the folder of their dataset."""
+    extra_placeholders: dict[str, Any] | None = None
+    """More placeholders for the layout: values, or functions of schema, table, load, file and extension."""
+    loader_file_format: FileFormat = "parquet"
+    """What plain files are, where their table does not say."""
+    disable_compression: bool = False
+    """Whether JSON lines and CSV are written as they are, and not as `.gz`."""
 
     @property
     def properties(self) -> dict[str, Any]:

@@ -1,0 +1,128 @@
+"""A bucket opened for one dataset: each table goes to the client of its kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.destinations.delta.adapter import DeltaClient
+from penstock.destinations.filesystem.plain import PLAIN, PlainClient
+from penstock.destinations.lake.dataset import DatasetClient
+from penstock.interfaces import ParsedLoadJobFileName, WithTableVersions, WithUndo
+from penstock.schema import root_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.destinations.filesystem.settings import FilesystemConfiguration
+    from penstock.destinations.lake.sets import Turns
+    from penstock.interfaces import (
+        AppliedJob,
+        DestinationCapabilitiesContext,
+        LoadJob,
+        LoadMark,
+        TableCommit,
+    )
+    from penstock.schema import Schema, TSchemaTables, TTableSchema
+
+    Kind = PlainClient | DeltaClient
+
+
+class FilesystemClient(DatasetClient, WithTableVersions, WithUndo):
+    """Tables of several kinds in one dataset, with one ledger: each says its kind by its table format."""
+
+    def __init__(
+        self,
+        schema: Schema,
+        config: FilesystemConfiguration,
+        capabilities: DestinationCapabilitiesContext,
+        *,
+        spark: SparkSession | None = None,
+        turns: Turns | None = None,
+    ) -> None:
+        super().__init__(schema, config, capabilities, bucket_url=config.bucket_url, spark=spark)
+        self.plain = PlainClient(schema, config, capabilities, spark=spark)
+        delta = DeltaClient(schema, config, capabilities, spark=spark, turns=turns)
+        self.kinds: dict[str | None, Kind] = {**dict.fromkeys(PLAIN, self.plain), "delta": delta}
+        """The client of each table format; without one a table is plain files."""
+
+    def owner(self, table: str) -> Kind:
+        """The client of a table: by what its root says in the schema of the load, or in the stored one."""
+        tables = self.schema.tables if table in self.schema.tables else self.plain.known_tables
+        said = root_of(table, tables).extras.get("table_format") if table in tables else None
+        return self.kinds.get(said, self.plain)
+
+    def initialize_storage(self, truncate_tables: Iterable[str] | None = None) -> None:
+        """Make room for tables of every kind; the listed ones are emptied."""
+        named = list(truncate_tables or ())
+        for kind in self._every():
+            kind.initialize_storage([table for table in named if self.owner(table) is kind])
+
+    def drop_storage(self) -> None:
+        """Delete the dataset with all its tables and packages."""
+        for kind in self._every():
+            kind.drop_storage()
+
+    def drop_tables(self, *tables: str) -> None:
+        """Take tables away; what is not there is gone already."""
+        for table in tables:
+            self.owner(table).drop_tables(table)
+
+    def update_stored_schema(
+        self, only_tables: Iterable[str] | None = None, expected_update: TSchemaTables | None = None
+    ) -> TSchemaTables | None:
+        """Bring the tables of each kind up to the schema, once none of them is refused."""
+        named = list(self.schema.tables if only_tables is None else only_tables)
+        applied: TSchemaTables = {}
+        for kind in self._every():
+            owned = [table for table in named if self.owner(table) is kind]
+            if owned:
+                update = {name: told for name, told in (expected_update or {}).items() if name in owned}
+                applied |= kind.update_stored_schema(owned, update) or {}
+        return applied
+
+    def start_file_load(self, table: TTableSchema, file_path: str, load_id: str) -> LoadJob:
+        """Start a job with the client of its table."""
+        return self.owner(table["name"]).start_file_load(table, file_path, load_id)
+
+    def restore_file_load(self, file_path: str) -> LoadJob:
+        """Find a job with the client of its table."""
+        return self.owner(ParsedLoadJobFileName.parse(file_path).table_name).restore_file_load(file_path)
+
+    def complete_load(self, load_id: str) -> None:
+        """Let each kind tidy up after the load."""
+        for kind in self._every():
+            kind.complete_load(load_id)
+
+    def table_names(self) -> tuple[str, ...]:
+        """The tables of all kinds."""
+        return tuple(sorted({name for kind in self._every() for name in kind.table_names()}))
+
+    def table_version(self, table: str, *, spark: SparkSession) -> int | None:
+        """The newest version, in the numbers of its kind."""
+        return self.owner(table).table_version(table, spark=spark)
+
+    def commits(self, table: str, *, most: int | None = None, spark: SparkSession) -> Sequence[TableCommit]:
+        """The commits to a table, newest first."""
+        return self.owner(table).commits(table, most=most, spark=spark)
+
+    def read(self, table: str, version: int | None = None, *, spark: SparkSession) -> DataFrame:
+        """A frame over a table in the given session."""
+        return self.owner(table).read(table, version, spark=spark)
+
+    def sql_name(self, table: str) -> str | None:
+        """How Spark SQL calls a table; plain files have no name."""
+        return self.owner(table).sql_name(table)
+
+    def to_undo(self, table: str, mark: LoadMark) -> AppliedJob | None:
+        """What a load did to a table."""
+        return self.owner(table).to_undo(table, mark)
+
+    def undo(self, applied: AppliedJob, load_id: str) -> None:
+        """Bring a table back to what it was before a job."""
+        self.owner(applied.table).undo(applied, load_id)
+
+    def _every(self) -> tuple[Kind, ...]:
+        # Plain files first: what they refuse is refused before a table of another kind is changed.
+        return tuple(dict.fromkeys((self.plain, *self.kinds.values())))

@@ -1,0 +1,181 @@
+"""What the files of a table are called: a template with placeholders, as dlt has it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.errors import CantExtractTablePrefix, InvalidFilesystemLayout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+DEFAULT_LAYOUT: Final = "{table_name}/{load_id}.{file_id}.{ext}"
+_PLACEHOLDER: Final = re.compile(r"\{(.*?)\}")
+_BEFORE_TABLE: Final = frozenset(("schema_name",))
+_OF_FILE: Final = ("schema_name", "table_name", "load_id", "file_id", "ext")
+# Spark and Hadoop take these for patterns, and some stores for something else.
+_UNSAFE: Final = re.compile(r"[*?\[\]{}\\^\x00-\x1f\x7f]")
+_MONTHS: Final = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+_DATES: Final[Mapping[str, Callable[[datetime], str]]] = {
+    "YYYY": lambda at: f"{at.year:04}",
+    "YY": lambda at: f"{at.year % 100:02}",
+    "Y": lambda at: str(at.year),
+    "MMMM": lambda at: _MONTHS[at.month - 1],
+    "MMM": lambda at: _MONTHS[at.month - 1][:3],
+    "MM": lambda at: f"{at.month:02}",
+    "M": lambda at: str(at.month),
+    "DD": lambda at: f"{at.day:02}",
+    "D": lambda at: str(at.day),
+    "HH": lambda at: f"{at.hour:02}",
+    "H": lambda at: str(at.hour),
+    "mm": lambda at: f"{at.minute:02}",
+    "m": lambda at: str(at.minute),
+    "ss": lambda at: f"{at.second:02}",
+    "s": lambda at: str(at.second),
+    "SSSS": lambda at: f"{at.microsecond // 100:04}",
+    "SSS": lambda at: f"{at.microsecond // 1_000:03}",
+    "SS": lambda at: f"{at.microsecond // 10_000:02}",
+    "S": lambda at: str(at.microsecond // 100_000),
+    "dddd": lambda at: _DAYS[at.weekday()],
+    "ddd": lambda at: _DAYS[at.weekday()][:3],
+    "dd": lambda at: _DAYS[at.weekday()][:2],
+    "d": lambda at: str(at.isoweekday() % 7),
+    "Q": lambda at: str((at.month + 2) // 3),
+    "curr_date": lambda at: at.date().isoformat(),
+    "timestamp": lambda at: str(int(at.timestamp())),
+    "timestamp_ms": lambda at: str(int(at.timestamp()) * 1000 + at.microsecond // 1000),
+    "load_package_timestamp": lambda at: str(int(at.timestamp())),
+    "load_package_timestamp_ms": lambda at: str(int(at.timestamp()) * 1000 + at.microsecond // 1000),
+}
+PLACEHOLDERS: Final = (*_OF_FILE, *_DATES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """What the name of one file is made of."""
+
+    schema_name: str
+    table_name: str
+    load_id: str
+    file_id: str
+    ext: str
+    at: datetime
+    """The moment of the package, in UTC: whoever names the file again gives it the same name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """A template for names, checked.
+
+    >>> layout = Layout(template="{table_name}/{load_id}.{file_id}.{ext}")
+    >>> layout.prefix("shop", "items"), layout.has_own_folder
+    ('items/', True)
+    """
+
+    template: str = DEFAULT_LAYOUT
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Placeholders of the user's: values, or functions of schema, table, load id, file id and extension."""
+
+    def __post_init__(self) -> None:
+        """Refuse a template that does not tell tables, loads and files apart."""
+        names = _PLACEHOLDER.findall(self.template)
+        unknown = [name for name in names if name not in PLACEHOLDERS and name not in self.extra]
+        if unknown:
+            raise InvalidFilesystemLayout(
+                layout=self.template, reason=f"nobody knows the placeholder {unknown[0]!r}"
+            )
+        _check_prefix(self.template, names)
+        if not {"file_id", "load_id"} & set(names):
+            raise InvalidFilesystemLayout(
+                layout=self.template,
+                reason="files of two loads would have one name: it has neither {load_id} nor {file_id}",
+            )
+
+    @property
+    def full(self) -> str:
+        """The template with an extension."""
+        return self.template if "{ext}" in self.template else f"{self.template}.{{ext}}"
+
+    @property
+    def tells_files(self) -> bool:
+        """Whether several files of one load have names of their own."""
+        return "{file_id}" in self.template
+
+    @property
+    def has_own_folder(self) -> bool:
+        """Whether nothing but files of one table stands in its folder."""
+        return "{table_name}/" in self.template
+
+    def prefix(self, schema_name: str, table: str) -> str:
+        """What the names of all files of a table begin with."""
+        end = self.full.index("{table_name}") + len("{table_name}") + 1
+        return self.full[:end].replace("{schema_name}", schema_name).replace("{table_name}", table)
+
+    def key(self, named: Named) -> str:
+        """The name of a file below the folder of its dataset."""
+        given = {name: getattr(named, name) for name in _OF_FILE}
+        values = {**given, **{name: tell(named.at) for name, tell in _DATES.items()}}
+        values |= {name: self._extra(name, value, given) for name, value in self.extra.items()}
+        found = _PLACEHOLDER.sub(lambda place: str(values[place[1]]), self.full)
+        if _UNSAFE.search(found):
+            raise InvalidFilesystemLayout(
+                layout=self.template,
+                reason=f"the name {found!r} has a character in it that files cannot have",
+            )
+        return found
+
+    def pattern(self, schema_name: str, table: str) -> re.Pattern[str]:
+        """What the names of files of a table look like; the groups `load_id` and `ext` are told.
+
+        >>> found = Layout().pattern("shop", "items").fullmatch("items/1700000000.25.0a1b.jsonl.gz")
+        >>> found and (found["load_id"], found["ext"])
+        ('1700000000.25', 'jsonl.gz')
+        """
+        known = {
+            "schema_name": re.escape(schema_name),
+            "table_name": re.escape(table),
+            "load_id": r"(?P<load_id>\d+\.\d+|[^/.]+)",
+            "ext": r"(?P<ext>[a-z]+(?:\.gz)?)",
+        }
+        seen: set[str] = set()
+        parts: list[str] = []
+        for number, part in enumerate(_PLACEHOLDER.split(self.full)):
+            if not number % 2:
+                parts.append(re.escape(part))
+                continue
+            # A group may have a name once; what comes again is told already.
+            parts.append(r"[^/]+?" if part in seen else known.get(part, r"[^/]+?"))
+            seen.add(part) if part in {"load_id", "ext"} else None
+        return re.compile("".join(parts))
+
+    def _extra(self, name: str, value: Any, given: Mapping[str, str]) -> str:
+        if not callable(value):
+            return str(value)
+        try:
+            return str(value(*(given[one] for one in _OF_FILE)))
+        except TypeError as error:
+            raise InvalidFilesystemLayout(
+                layout=self.template,
+                reason=f"the function of the placeholder {name!r} does not take {', '.join(_OF_FILE)}",
+            ) from error
+
+
+def _check_prefix(layout: str, names: list[str]) -> None:
+    if "table_name" not in names:
+        raise CantExtractTablePrefix(layout=layout, reason="it has no {table_name}")
+    before = [name for name in names[: names.index("table_name")] if name not in _BEFORE_TABLE]
+    if before:
+        raise CantExtractTablePrefix(
+            layout=layout, reason=f"{{{before[0]}}} stands before {{table_name}}; only {{schema_name}} may"
+        )
+    end = layout.index("{table_name}") + len("{table_name}")
+    if layout[end : end + 1] == "{":
+        raise CantExtractTablePrefix(layout=layout, reason="nothing stands between {table_name} and the next")

@@ -1,0 +1,324 @@
+"""Plain files, opened for a load: a table is the files that its log says."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import uuid
+from datetime import datetime
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Final, cast
+
+from penstock.destinations.filesystem.form import FORMATS, FileFormat, extension, form_of
+from penstock.destinations.filesystem.layout import Layout, Named
+from penstock.destinations.filesystem.log import FOLDER, Entry
+from penstock.destinations.filesystem.present import Standing
+from penstock.destinations.filesystem.publish import FileList, Published, delete_files, publish
+from penstock.destinations.filesystem.run import Reading, write_rows
+from penstock.destinations.lake.dataset import DatasetClient
+from penstock.destinations.lake.job import TableLoadJob
+from penstock.destinations.lake.plan import plan_chain
+from penstock.destinations.lake.staged import StagedPackage
+from penstock.errors import DestinationTerminalException, UsageError
+from penstock.interfaces import AppliedJob, LoadJob, ParsedLoadJobFileName, WithTableVersions, WithUndo
+from penstock.package import read_job
+from penstock.package.ledger import SYSTEM_TABLES
+from penstock.schema import Schema, root_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.destinations.filesystem.settings import FilesystemConfiguration
+    from penstock.destinations.lake.plan import Step
+    from penstock.interfaces import DestinationCapabilitiesContext, LoadMark, TableCommit
+    from penstock.schema import Table, TSchemaTables, TTableSchema
+
+PLAIN: Final = frozenset((None, "native"))
+"""Table formats of tables that are plain files."""
+
+
+class PlainClient(DatasetClient, WithTableVersions, WithUndo):
+    """The plain tables of one dataset."""
+
+    def __init__(
+        self,
+        schema: Schema,
+        config: FilesystemConfiguration,
+        capabilities: DestinationCapabilitiesContext,
+        *,
+        spark: SparkSession | None = None,
+    ) -> None:
+        super().__init__(schema, config, capabilities, bucket_url=config.bucket_url, spark=spark)
+        self._settings = config
+        self.layout = Layout(template=config.layout, extra=config.extra_placeholders or {})
+
+    def standing(self, table: str) -> Standing:
+        """A table as it stands in its folder."""
+        return Standing(self.store, self.ledger(), self.layout, self.schema.name, table)
+
+    def initialize_storage(self, truncate_tables: Iterable[str] | None = None) -> None:
+        """Make room for the tables; each listed one is emptied."""
+        self.ledger().initialize()
+        for table in truncate_tables or ():
+            standing = self.standing(table)
+            done = standing.log.commit(partial(_replaced, standing, Entry(kind="replace")))
+            delete_files(done.gone if done else (), self.store)
+
+    def drop_storage(self) -> None:
+        """Delete the dataset with all its tables and packages."""
+        self.store.delete("")
+
+    def drop_tables(self, *tables: str) -> None:
+        """Take tables away with all their files; what is not there is gone already."""
+        for table in tables:
+            standing = self.standing(table)
+            found = standing.listed()
+            standing.log.drop()
+            delete_files(found, self.store)
+
+    def update_stored_schema(
+        self, only_tables: Iterable[str] | None = None, expected_update: TSchemaTables | None = None
+    ) -> TSchemaTables | None:
+        """Refuse what cannot be written; columns come with the files that have them."""
+        names = list(self.schema.tables if only_tables is None else only_tables)
+        for name in names:
+            root = root_of(name, self.schema.tables)
+            if root.write_disposition == "merge":
+                raise merge_refused(root.name)
+            self._format_of(root)
+        return super().update_stored_schema(names, expected_update)
+
+    def start_file_load(self, table: TTableSchema, file_path: str, load_id: str) -> LoadJob:
+        """Publish the files of one table and commit them, once; the job is done when this returns."""
+        return TableLoadJob(file_path, self._load(table["name"], file_path))
+
+    def restore_file_load(self, file_path: str) -> LoadJob:
+        """Start again: what is published stays, and what is committed is not committed twice."""
+        return TableLoadJob(
+            file_path, self._load(ParsedLoadJobFileName.parse(file_path).table_name, file_path)
+        )
+
+    def complete_load(self, load_id: str) -> None:
+        """The load counts: files that it has replaced are deleted, and its lists are not needed any more."""
+        done = self.ledger().find_commit(schema_name=self.schema.name, load_id=load_id)
+        for name, told in (done.tables if done else {}).items():
+            if not told.get("after") or not self.is_plain(name):
+                continue
+            standing = self.standing(name)
+            entry = standing.log.read(told["after"])
+            if entry.load_id == load_id:
+                delete_files(entry.gone, self.store)
+                standing.lists.forget(load_id)
+
+    def table_names(self) -> tuple[str, ...]:
+        """The tables with a log, and those of others that have files; what is known of them is asked anew."""
+        self.__dict__.pop("known_tables", None)
+        ours = self.store.names(FOLDER)
+        known = [name for name in self.known_tables if name not in (*ours, *SYSTEM_TABLES)]
+        known = [name for name in known if self.is_plain(name)]
+        return tuple(sorted((*ours, *(name for name in known if self.standing(name).listed()))))
+
+    def table_version(self, table: str, *, spark: SparkSession) -> int | None:
+        """The number of the newest commit; None where there is none."""
+        del spark
+        return self.standing(table).log.last() or None
+
+    def commits(self, table: str, *, most: int | None = None, spark: SparkSession) -> Sequence[TableCommit]:
+        """The commits to a table, newest first."""
+        del spark
+        found: list[TableCommit] = []
+        for header in self.standing(table).log.headers():
+            if most is not None and len(found) == most:
+                break
+            found.append(header.told())
+        return found
+
+    def read(self, table: str, version: int | None = None, *, spark: SparkSession) -> DataFrame:
+        """A frame over the files of a table in the given session."""
+        standing = self.standing(table)
+        known = self.known_tables.get(table)
+        reading = Reading(
+            store=self.store,
+            folder=standing.folder if self.layout.has_own_folder else None,
+            columns=known.complete_columns() if known else (),
+            spark=spark,
+        )
+        return reading.frame(standing.files(version))
+
+    def to_undo(self, table: str, mark: LoadMark) -> AppliedJob | None:
+        """What a load did to a table: a commit, or files on their way to one."""
+        standing = self.standing(table)
+        if standing.log.is_undone(mark.load_id):
+            return None
+        entry = standing.log.find_mark(mark)
+        if entry is not None:
+            _check_newest(standing, entry)
+            return _applied(table, entry)
+        return AppliedJob(table=table) if standing.lists.find(mark.load_id) else None
+
+    def undo(self, applied: AppliedJob, load_id: str) -> None:
+        """Take the files of a load out of the log, then delete them."""
+        standing = self.standing(applied.table)
+        entry, listed = standing.log.find(load_id), standing.lists.find(load_id)
+        standing.log.commit(lambda last: _undone(standing, entry, load_id, last))
+        delete_files({**(entry.files if entry else {}), **(listed.by_key() if listed else {})}, self.store)
+        standing.lists.forget(load_id)
+
+    def is_plain(self, table: str) -> bool:
+        """Whether a table of a stored schema is plain files."""
+        tables = self.schema.tables if table in self.schema.tables else self.known_tables
+        return root_of(table, tables).extras.get("table_format") in PLAIN
+
+    @cached_property
+    def known_tables(self) -> Mapping[str, Table]:
+        """All tables that were ever loaded here, as the newest schemas tell of them."""
+        ledger = self.ledger()
+        names = dict.fromkeys(load.schema_name for load in ledger.complete_loads())
+        stored = [found for name in names if (found := ledger.last_schema(name))]
+        return {
+            name: table
+            for one in stored
+            for name, table in Schema.from_dict(json.loads(one.schema)).tables.items()
+        }
+
+    def _load(self, table: str, file_path: str) -> Iterator[AppliedJob]:
+        """Bring the rows of a job file to their table; with a root come nested ones that get no rows."""
+        root, staged = root_of(table, self.schema.tables).name, StagedPackage(file_path)
+        plan = plan_chain(root, self.schema.tables, with_rows=staged.tables)
+        for step in plan.steps:
+            if step.table == table or (table == root and step.table not in staged.tables):
+                yield from self._commit(step, file_path, staged)
+
+    def _commit(self, step: Step, file_path: str, staged: StagedPackage) -> Iterator[AppliedJob]:
+        if step.how == "nothing":
+            return
+        standing, mark = self.standing(step.table), staged.mark
+        known = standing.log.find_mark(mark)
+        if known is not None:
+            yield _applied(step.table, known, skipped=True)
+            return
+        listed = self._listed(step, file_path, staged, standing) if step.rows else None
+        files = listed.by_key() if listed else {}
+        said = {"files": files, "rows": listed.rows if listed else 0}
+
+        def make(last: int) -> Entry | None:
+            if standing.log.find_mark(mark) is not None:
+                return None
+            if step.how == "append":
+                return Entry.of_load(mark, kind="append", **said)
+            entry = _replaced(standing, Entry.of_load(mark, kind="replace", **said), last)
+            return entry if entry.files or entry.gone else None
+
+        # Whoever was late to agree finds the load committed, and its files deleted from the package.
+        if listed is not None and standing.log.find_mark(mark) is None:
+            publish(listed, staged.store, self.store)
+        try:
+            done = standing.log.commit(make) or standing.log.find_mark(mark)
+        except DestinationTerminalException:
+            # The load was taken back meanwhile, and so is what was published since.
+            delete_files(files, self.store)
+            raise
+        if done is not None:
+            yield _applied(step.table, done)
+
+    def _listed(self, step: Step, file_path: str, staged: StagedPackage, standing: Standing) -> FileList:
+        """The files of a load for a table: as they were agreed on, or written now."""
+        load_id = staged.mark.load_id
+        return standing.lists.find(load_id) or standing.lists.agree(
+            load_id, self._written(self.schema.get_table(step.table), file_path, staged)
+        )
+
+    def _written(self, table: Table, file_path: str, staged: StagedPackage) -> FileList:
+        job, asked = read_job(file_path), self._format_of(table)
+        form, is_compressed = form_of(table, asked), not self._settings.disable_compression
+        folder = f"data/files/{table.name}/{uuid.uuid4().hex[:12]}"
+        rows = write_rows(
+            job.frame(self.session()),
+            table,
+            form,
+            staged.store.path(folder),
+            one_file=not self.layout.tells_files,
+            is_compressed=is_compressed,
+        )
+        found = [one for one in staged.store.entries(folder) if one.name.startswith("part-")]
+        ext, at = extension(asked, is_compressed=is_compressed), datetime.fromisoformat(staged.created_at)
+
+        def named(number: int) -> Named:
+            return Named(
+                schema_name=self.schema.name,
+                table_name=table.name,
+                load_id=job.load_id,
+                file_id=f"{job.name.file_id}{number:05}",
+                ext=ext,
+                at=at,
+            )
+
+        files = [
+            Published(path=f"{folder}/{one.name}", key=self.layout.key(named(number)), bytes=one.size)
+            for number, one in enumerate(found)
+        ]
+        return FileList(form=form, files=tuple(files) if rows != 0 else (), rows=rows)
+
+    def _format_of(self, table: Table) -> FileFormat:
+        root = root_of(table.name, self.schema.tables)
+        said = table.extras.get("file_format") or root.extras.get("file_format")
+        found = self._settings.loader_file_format if said in {None, "preferred"} else said
+        if found not in FORMATS:
+            raise UsageError(
+                f"table {table.name} is to be written as {found!r} files, which nobody here can",
+                hint=f"use one of: {', '.join(FORMATS)}",
+                file_format=found,
+            )
+        return cast("FileFormat", found)
+
+
+def merge_refused(table: str) -> UsageError:
+    """Plain files can only be added and replaced."""
+    return UsageError(
+        f"table {table} is to be merged, and plain files cannot be: rows in them are never found again",
+        hint="set table_format='delta' for it, or use append or replace",
+        write_disposition="merge",
+        table=table,
+    )
+
+
+def _replaced(standing: Standing, entry: Entry, last: int) -> Entry:
+    """An entry that puts its files in the place of all that are there, those of others too."""
+    others = standing.others()
+    gone = tuple(key for key in {**standing.log.alive(last), **others} if key not in entry.files)
+    return dataclasses.replace(entry, adopted=others, gone=gone)
+
+
+def _undone(standing: Standing, entry: Entry | None, load_id: str, last: int) -> Entry | None:
+    """An entry that takes a load back; one that has no commit is kept from having one."""
+    if standing.log.is_undone(load_id):
+        return None
+    left = standing.log.alive(last)
+    if entry is not None and entry.kind == "append":
+        left = {key: form for key, form in left.items() if key not in entry.files}
+    elif entry is not None:
+        _check_newest(standing, entry)
+        left = {**standing.log.alive(entry.version - 1), **entry.adopted}
+    return Entry(kind="undo", undoes=load_id, whole=left)
+
+
+def _check_newest(standing: Standing, entry: Entry) -> None:
+    """Files that were added can go whenever; what was replaced comes back only if nothing came after it."""
+    if entry.kind == "replace" and standing.log.last() != entry.version:
+        raise DestinationTerminalException(
+            f"table {standing.table} was written to after the load that replaced it",
+            hint="load what was replaced again; its files are there until the next load",
+            table=standing.table,
+        )
+
+
+def _applied(table: str, entry: Entry, *, skipped: bool = False) -> AppliedJob:
+    return AppliedJob(
+        table=table,
+        rows=entry.rows,
+        version_before=entry.version - 1 or None,
+        version_after=entry.version,
+        skipped=skipped,
+    )

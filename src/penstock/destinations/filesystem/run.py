@@ -1,0 +1,81 @@
+"""Rows become files in a package, and files become frames: the only file of the room that starts jobs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Final
+
+from penstock.destinations.delta.run import conf_set
+from penstock.destinations.lake.rows import completed
+from penstock.package.sql import literal, quoted
+from penstock.schema import spark_type
+from penstock.spark.observe import observed
+from penstock.spark.paths import spark_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.destinations.filesystem.form import Form
+    from penstock.destinations.filesystem.log import Files
+    from penstock.package.storage import FileStorage
+    from penstock.schema import Column, Table
+
+# Spark's own default is a form that others cannot read all moments from.
+_MICROSECONDS: Final = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+FEW: Final = 32
+"""Spark looks up so many files one by one; beyond that a folder is listed."""
+
+
+def write_rows(
+    rows: DataFrame, table: Table, form: Form, address: str, *, one_file: bool, is_compressed: bool
+) -> int | None:
+    """Write rows into a folder; gives how many there were, None where nobody counted."""
+    counted, seen = observed(completed(rows, table).selectExpr(*form.written(table)))
+    whole = counted.coalesce(1) if one_file else counted
+    with conf_set(rows.sparkSession, _MICROSECONDS):
+        writer = whole.write.mode("overwrite").options(**form.write_options(is_compressed=is_compressed))
+        writer.format(form.source).save(spark_path(address))
+    return seen.rows()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """The files of a table, read in a session."""
+
+    store: FileStorage
+    folder: str | None
+    """A folder that has nothing but files of the table in it, if there is one."""
+    columns: Sequence[Column]
+    spark: SparkSession
+
+    def frame(self, files: Files) -> DataFrame:
+        """All rows of these files, with all columns."""
+        groups: dict[Form, list[str]] = {}
+        for key, form in files.items():
+            groups.setdefault(form, []).append(key)
+        frames = [self._of_form(form, keys) for form, keys in groups.items()]
+        return reduce(lambda one, other: one.unionByName(other), frames) if frames else self._empty()
+
+    def _of_form(self, form: Form, keys: list[str]) -> DataFrame:
+        reader = self.spark.read.schema(form.schema(self.columns)).format(form.source)
+        # Names such as `day=1` in a path are not columns of the table.
+        reader = reader.options(**form.read_options(), recursiveFileLookup="true")
+        names = {key.rsplit("/", 1)[-1] for key in keys}
+        if self.folder is None or len(keys) <= FEW or len(names) < len(keys):
+            found = reader.load([spark_path(self.store.path(key)) for key in keys])
+        else:
+            folder = reader.option("pathGlobFilter", f"*.{form.format}*").load(
+                spark_path(self.store.path(self.folder))
+            )
+            found = folder.where(f"`_metadata`.`file_name` IN ({', '.join(map(literal, sorted(names)))})")
+        return found.selectExpr(*form.read(self.columns))
+
+    def _empty(self) -> DataFrame:
+        return self.spark.createDataFrame([], ", ".join(_ddl(one) for one in self.columns))
+
+
+def _ddl(column: Column) -> str:
+    return f"{quoted(column.name)} {spark_type(column)}"

@@ -1,0 +1,243 @@
+"""Plain files: what they are called, what readers see of them, and what becomes of them."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import penstock
+from penstock.destinations.filesystem import log
+from penstock.destinations.filesystem import run as reading
+from penstock.errors import DestinationTerminalException, UsageError
+from penstock.interfaces import Destination
+from penstock.testing.promises import Crash, Mortal
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+VALUES: list[dict[str, Any]] = [
+    {
+        "id": 1,
+        "text": ' a,"b"\r\n ünï\\ ',
+        "empty": "",
+        "price": Decimal("12.340000000"),
+        "at": datetime(1850, 1, 2, 3, 4, 5, 678901, tzinfo=UTC),
+        "day": date(2024, 2, 29),
+        "raw": b"\x00\xff",
+        "yes": True,
+        "real": -0.25,
+    },
+    {"id": 2, "text": None, "empty": None},
+]
+
+
+class Files:
+    """A dataset of plain files, and a look at the folder behind it."""
+
+    def __init__(self, location: str, tmp_path: Path, spark: SparkSession) -> None:
+        self.location, self._tmp_path, self._spark = location, tmp_path, spark
+
+    def pipeline(self, name: str = "files", **settings: Any) -> penstock.Pipeline:
+        return penstock.pipeline(
+            name,
+            pipelines_dir=self._tmp_path / "pipelines",
+            destination=penstock.destinations.filesystem(bucket_url=self.location, **settings),
+            dataset_name="demo",
+            spark=self._spark,
+        )
+
+    def run(self, rows: list[dict[str, Any]], **said: Any) -> penstock.Pipeline:
+        made = self.pipeline()
+        made.run(rows, table_name="items", **said)
+        return made
+
+    def names(self, table: str = "items") -> list[str]:
+        folder = Path(self.location) / "demo"
+        return sorted(str(path.relative_to(folder)) for path in (folder / table).rglob("*") if path.is_file())
+
+    def path(self, name: str) -> Path:
+        return Path(self.location) / "demo" / name
+
+
+@pytest.fixture
+def files(location: str, tmp_path: Path, spark: SparkSession) -> Files:
+    return Files(location, tmp_path, spark)
+
+
+def ids(pipeline: penstock.Pipeline, table: str = "items", **said: Any) -> list[int]:
+    return sorted(row[0] for row in pipeline.dataset(**said)[table].select("id").fetchall())
+
+
+def test_files_have_the_names_of_the_layout_and_any_reader_reads_them(files: Files) -> None:
+    pipeline = files.run([{"id": 1, "tags": ["x"]}, {"id": 2}])
+    (load_id,) = pipeline.dataset().load_ids()
+
+    (name,) = files.names()
+    assert name.startswith(f"items/{load_id}.")
+    assert name.endswith(".parquet")
+    found = pq.read_table(files.path(name))
+    assert sorted(found["id"].to_pylist()) == [1, 2]
+    assert set(found["_dlt_load_id"].to_pylist()) == {load_id}
+    assert len(files.names("items__tags")) == 1
+    assert not list((files.path("_dlt_files/items") / "lists").glob("*")), "nothing is left under way"
+
+
+def test_a_layout_may_have_dates_and_placeholders_of_the_users(files: Files) -> None:
+    layout = "{table_name}/{schema_name}/year={YYYY}/{team}-{upper}.{load_id}.{file_id}"
+    settings: dict[str, Any] = {
+        "layout": layout,
+        "extra_placeholders": {"team": "eu", "upper": lambda _schema, table, *_: table.upper()},
+    }
+    for number in (1, 2):
+        files.pipeline(**settings).run([{"id": number}], table_name="items")
+
+    year = datetime.now(UTC).year
+    assert all(name.startswith(f"items/files/year={year}/eu-ITEMS.1") for name in files.names())
+    assert ids(files.pipeline(**settings)) == [1, 2]
+    assert files.pipeline(**settings).dataset()["items"].columns == ["id", "_dlt_load_id", "_dlt_id"]
+
+
+@pytest.mark.parametrize("said", ["parquet", "jsonl", "csv"])
+def test_values_come_back_from_every_format(files: Files, said: str) -> None:
+    pipeline = files.run(VALUES, loader_file_format=said)
+    # A column that comes later; older files lack it.
+    pipeline.run([{"id": 3, "late": "x"}], table_name="items")
+
+    (first, *_) = files.names()
+    assert first.endswith("parquet" if said == "parquet" else f"{said}.gz")
+    rows = pipeline.dataset()["items"].order_by("id").arrow().to_pylist()
+    assert [row["late"] for row in rows] == [None, None, "x"]
+    assert {name: rows[0][name] for name in VALUES[0]} == VALUES[0]
+    assert (rows[1]["text"], rows[1]["empty"], rows[1]["price"]) == (None, None, None)
+
+
+def test_lines_of_json_and_csv_are_as_others_expect_them(files: Files) -> None:
+    texts = files.pipeline(disable_compression=True)
+    texts.run([VALUES[0]], table_name="lines", loader_file_format="jsonl")
+    texts.run(penstock.resource([VALUES[0]], name="commas", file_format="csv"))
+
+    (lines,) = files.names("lines")
+    (commas,) = files.names("commas")
+    assert (lines.rsplit(".", 1)[1], commas.rsplit(".", 1)[1]) == ("jsonl", "csv")
+    row = json.loads(files.path(lines).read_text(encoding="utf-8"))
+    assert row["price"] == "12.340000000"
+    assert row["at"] == "1850-01-02T03:04:05.678901Z"
+    assert (row["raw"], row["day"], row["text"]) == ("AP8=", "2024-02-29", VALUES[0]["text"])
+    (told,) = csv.DictReader(io.StringIO(files.path(commas).read_bytes().decode(), newline=""))
+    assert (told["text"], told["price"], told["raw"]) == (VALUES[0]["text"], "12.340000000", "AP8=")
+
+
+def test_a_table_may_change_its_format(files: Files) -> None:
+    for number, said in enumerate(["parquet", "csv", "jsonl"]):
+        files.pipeline(loader_file_format=said).run([{"id": number}], table_name="items")
+
+    assert ids(files.pipeline()) == [0, 1, 2]
+    (packed,) = (name for name in files.names() if name.endswith("csv.gz"))
+    assert gzip.decompress(files.path(packed).read_bytes()).startswith(b"id,")
+
+
+def test_many_files_are_read_by_their_folder(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "FEW", 1)
+    monkeypatch.setattr(log, "_WHOLE", 2)
+    for number in range(3):
+        pipeline = files.run([{"id": number}])
+    held = pipeline.dataset()
+    assert held["items"].count() == 3, "the log knows the whole table by its second commit"
+
+    files.run([{"id": 99}])
+    files.path("items/1700000000.5.cafe.parquet").write_bytes(files.path(files.names()[0]).read_bytes())
+    assert len(files.names()) == 5
+
+    assert held["items"].count() == 3, "a dataset shows one moment"
+    assert ids(pipeline) == [0, 1, 2, 99], "a file that no complete load has brought does not count"
+
+
+def test_a_replace_shows_new_files_at_once_and_deletes_the_old_ones(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOAD__WORKERS", "1")
+    pipeline = files.run([{"id": 1, "tags": ["x"]}], write_disposition="replace")
+    old = files.names()
+    mortal = Mortal(pipeline.destination.reference, at=2, after=False)  # type: ignore[union-attr]
+    dying = Destination("filesystem", mortal, {"bucket_url": files.location})
+    rows = penstock.resource([{"id": 2}], name="items", write_disposition="replace")
+    with pytest.raises(Crash):
+        files.pipeline().run(rows, destination=dying)
+
+    # The root and what is nested in it are one job, then the load is complete: the deletion is left.
+    assert set(old) < set(files.names())
+    assert ids(files.pipeline()) == [2]
+    assert files.pipeline().dataset()["items__tags"].count() == 0
+    files.pipeline().run()
+    assert set(old).isdisjoint(files.names())
+    assert ids(files.pipeline()) == [2]
+    assert files.names("items__tags") == []
+
+
+def test_a_load_that_is_given_up_leaves_no_file(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOAD__WORKERS", "1")
+    both = [
+        penstock.resource([{"id": 1}], name="items", write_disposition="replace"),
+        penstock.resource([{"id": 1}], name="events"),
+    ]
+    files.pipeline().run(both)
+    before = [*files.names(), *files.names("events")]
+    mortal = Mortal(files.pipeline().destination.reference, at=2, after=True)  # type: ignore[union-attr]
+    with pytest.raises(Crash):
+        files.pipeline().run(
+            both, destination=Destination("filesystem", mortal, {"bucket_url": files.location})
+        )
+    assert len(files.names()) == len(files.names("events")) == 2
+
+    files.pipeline().drop_pending_packages()
+
+    assert [*files.names(), *files.names("events")] == before
+    assert ids(files.pipeline()) == ids(files.pipeline(), "events") == [1]
+    files.pipeline().run(both)
+    assert (ids(files.pipeline()), ids(files.pipeline(), "events")) == ([1], [1, 1])
+
+
+def test_what_plain_files_cannot_do_is_refused_before_a_row_is_written(files: Files) -> None:
+    with pytest.raises(UsageError, match="plain files") as refused:
+        files.run([{"id": 1}], write_disposition="merge", primary_key="id")
+    assert "table_format" in refused.value.hint
+    assert files.names() == []
+
+    pipeline = files.run([{"id": 1}])
+    with (
+        pytest.raises(UsageError, match="no table here that a statement can change"),
+        pipeline.sql_client() as sql,
+    ):
+        sql.execute_sql("DELETE FROM items")
+
+
+def test_a_file_that_somebody_has_deleted_is_missed(files: Files) -> None:
+    pipeline = files.run([{"id": 1}])
+    files.run([{"id": 2}])
+    files.path(files.names()[0]).unlink()
+
+    with pytest.raises(DestinationTerminalException, match="files of table items are gone"):
+        ids(pipeline)
+
+
+def test_tables_can_be_emptied_and_dropped(files: Files) -> None:
+    pipeline = files.run([{"id": 1, "tags": ["x"]}])
+    client: Any = pipeline._target().client()
+
+    client.initialize_storage(truncate_tables=["items"])
+    client.drop_tables("items__tags", "none")
+
+    assert ids(pipeline) == []
+    assert files.names() == files.names("items__tags") == []
+    assert client.table_names() == ("items",)
+    client.drop_storage()
+    assert not client.is_storage_initialized()
