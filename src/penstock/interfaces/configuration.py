@@ -36,6 +36,11 @@ class DestinationClientConfiguration(BaseConfiguration):
         """
         return frozenset()
 
+    @property
+    def session_needs(self) -> tuple[str, ...]:
+        """What sessions need beyond what the destination always needs, by these settings."""
+        return ()
+
     def session_conf(self) -> dict[str, str]:
         """What sessions that penstock works in must be told, such as a catalog; it may hold secrets."""
         return {}

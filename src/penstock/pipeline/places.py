@@ -44,7 +44,8 @@ def open_pool(
 ) -> tuple[UserSession, SessionPool]:
     """The session of the user, and those of our own; these can open the stores of tables and packages."""
     places, credentials = (target.config.storage_location, packages), target.config.storage_credentials
-    needs = (*target.destination.capabilities.spark_needs, *s3_needs(*places))
+    always = target.destination.capabilities.spark_needs
+    needs = (*always, *target.config.session_needs, *s3_needs(*places))
     user = find_session(spark, target.settings, needs)
     check_session(user, needs)
     conf = {**joined_conf(places, credentials), **target.config.session_conf()}

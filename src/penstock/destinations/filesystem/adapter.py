@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from penstock.destinations.delta.adapter import DeltaClient
 from penstock.destinations.filesystem.plain import PLAIN, PlainClient
+from penstock.destinations.iceberg.adapter import IcebergClient
 from penstock.destinations.lake.dataset import DatasetClient
+from penstock.errors import UsageError
 from penstock.interfaces import ParsedLoadJobFileName, WithTableVersions, WithUndo
 from penstock.schema import root_of
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     )
     from penstock.schema import Schema, TSchemaTables, TTableSchema
 
-    Kind = PlainClient | DeltaClient
+    Kind = PlainClient | DeltaClient | IcebergClient
 
 
 class FilesystemClient(DatasetClient, WithTableVersions, WithUndo):
@@ -46,12 +48,22 @@ class FilesystemClient(DatasetClient, WithTableVersions, WithUndo):
         delta = DeltaClient(schema, config, capabilities, spark=spark, turns=turns)
         self.kinds: dict[str | None, Kind] = {**dict.fromkeys(PLAIN, self.plain), "delta": delta}
         """The client of each table format; without one a table is plain files."""
+        if config.of_iceberg is not None:
+            self.kinds["iceberg"] = IcebergClient(
+                schema, config.of_iceberg, capabilities, spark=spark, turns=turns
+            )
 
     def owner(self, table: str) -> Kind:
         """The client of a table: by what its root says in the schema of the load, or in the stored one."""
         tables = self.schema.tables if table in self.schema.tables else self.plain.known_tables
         said = root_of(table, tables).extras.get("table_format") if table in tables else None
-        return self.kinds.get(said, self.plain)
+        if said not in self.kinds:
+            raise UsageError(
+                f"table {table} is to be an {said} table, and no catalog is set for those",
+                hint="name one, such as filesystem(bucket_url=…, iceberg={'catalog': 'hadoop'})",
+                table=table,
+            )
+        return self.kinds[said]
 
     def initialize_storage(self, truncate_tables: Iterable[str] | None = None) -> None:
         """Make room for tables of every kind; the listed ones are emptied."""

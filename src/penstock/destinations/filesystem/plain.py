@@ -21,7 +21,6 @@ from penstock.destinations.lake.plan import plan_chain
 from penstock.destinations.lake.staged import StagedPackage
 from penstock.errors import DestinationTerminalException, UsageError
 from penstock.interfaces import AppliedJob, LoadJob, ParsedLoadJobFileName, WithTableVersions, WithUndo
-from penstock.package import read_job
 from penstock.package.ledger import SYSTEM_TABLES
 from penstock.schema import Schema, root_of
 
@@ -185,13 +184,14 @@ class PlainClient(DatasetClient, WithTableVersions, WithUndo):
 
     def _load(self, table: str, file_path: str) -> Iterator[AppliedJob]:
         """Bring the rows of a job file to their table; with a root come nested ones that get no rows."""
-        root, staged = root_of(table, self.schema.tables).name, StagedPackage(file_path)
+        root = root_of(table, self.schema.tables).name
+        staged = StagedPackage(file_path, self.config.storage_credentials)
         plan = plan_chain(root, self.schema.tables, with_rows=staged.tables)
         for step in plan.steps:
             if step.table == table or (table == root and step.table not in staged.tables):
-                yield from self._commit(step, file_path, staged)
+                yield from self._commit(step, staged)
 
-    def _commit(self, step: Step, file_path: str, staged: StagedPackage) -> Iterator[AppliedJob]:
+    def _commit(self, step: Step, staged: StagedPackage) -> Iterator[AppliedJob]:
         if step.how == "nothing":
             return
         standing, mark = self.standing(step.table), staged.mark
@@ -199,7 +199,7 @@ class PlainClient(DatasetClient, WithTableVersions, WithUndo):
         if known is not None:
             yield _applied(step.table, known, skipped=True)
             return
-        listed = self._listed(step, file_path, staged, standing) if step.rows else None
+        listed = self._listed(step, staged, standing) if step.rows else None
         files = listed.by_key() if listed else {}
         said = {"files": files, "rows": listed.rows if listed else 0}
 
@@ -223,15 +223,15 @@ class PlainClient(DatasetClient, WithTableVersions, WithUndo):
         if done is not None:
             yield _applied(step.table, done)
 
-    def _listed(self, step: Step, file_path: str, staged: StagedPackage, standing: Standing) -> FileList:
+    def _listed(self, step: Step, staged: StagedPackage, standing: Standing) -> FileList:
         """The files of a load for a table: as they were agreed on, or written now."""
         load_id = staged.mark.load_id
         return standing.lists.find(load_id) or standing.lists.agree(
-            load_id, self._written(self.schema.get_table(step.table), file_path, staged)
+            load_id, self._written(self.schema.get_table(step.table), staged)
         )
 
-    def _written(self, table: Table, file_path: str, staged: StagedPackage) -> FileList:
-        job, asked = read_job(file_path), self._format_of(table)
+    def _written(self, table: Table, staged: StagedPackage) -> FileList:
+        job, asked = staged.job, self._format_of(table)
         form, is_compressed = form_of(table, asked), not self._settings.disable_compression
         folder = f"data/files/{table.name}/{uuid.uuid4().hex[:12]}"
         rows = write_rows(

@@ -27,7 +27,7 @@ _CAPABILITIES: Final = replace(
     # The first one is what dlt does with a table format where nothing is said.
     supported_merge_strategies=("upsert", "insert-only", "delete-insert", "scd2"),
     preferred_table_format=None,
-    supported_table_formats=(*DELTA.capabilities().supported_table_formats, "native"),
+    supported_table_formats=("delta", "iceberg", "native"),
 )
 
 

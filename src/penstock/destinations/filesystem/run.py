@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
-from penstock.destinations.delta.run import conf_set
 from penstock.destinations.lake.rows import completed
 from penstock.package.sql import literal, quoted
 from penstock.schema import spark_type
+from penstock.spark.conf import conf_set
 from penstock.spark.observe import observed
 from penstock.spark.paths import spark_path
+from penstock.spark.session import untold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +64,7 @@ class Reading:
         reader = self.spark.read.schema(form.schema(self.columns)).format(form.source)
         # Names such as `day=1` in a path are not columns of the table.
         reader = reader.options(**form.read_options(), recursiveFileLookup="true")
+        reader = reader.options(**untold(self.store.hadoop_conf, self.spark))
         names = {key.rsplit("/", 1)[-1] for key in keys}
         if self.folder is None or len(keys) <= FEW or len(names) < len(keys):
             found = reader.load([spark_path(self.store.path(key)) for key in keys])

@@ -8,6 +8,8 @@ from penstock.config import NotResolved, configspec
 from penstock.destinations.delta.settings import DeltaConfiguration
 from penstock.destinations.filesystem.form import FileFormat  # noqa: TC001 - pydantic reads it
 from penstock.destinations.filesystem.layout import DEFAULT_LAYOUT
+from penstock.destinations.iceberg.settings import IcebergConfiguration
+from penstock.interfaces import DestinationClientDwhConfiguration
 
 
 @configspec
@@ -22,6 +24,8 @@ class FilesystemConfiguration(DeltaConfiguration):
 
     deltalake_configuration: dict[str, Any] | None = None
     """dlt's word for `table_properties`."""
+    iceberg: dict[str, Any] | None = None
+    """The catalog of tables with `table_format="iceberg"`, in the words of `iceberg(...)`."""
     layout: str = DEFAULT_LAYOUT
     """What plain files are called below the folder of their dataset."""
     extra_placeholders: dict[str, Any] | None = None
@@ -35,3 +39,24 @@ class FilesystemConfiguration(DeltaConfiguration):
     def properties(self) -> dict[str, Any]:
         """The properties that all tables have, under both names."""
         return {**(self.deltalake_configuration or {}), **(self.table_properties or {})}
+
+    @property
+    def of_iceberg(self) -> IcebergConfiguration | None:
+        """The settings of Iceberg tables; they stand in the same dataset, and open by the same keys."""
+        if self.iceberg is None:
+            return None
+        shared = {name: getattr(self, name) for name in DestinationClientDwhConfiguration.model_fields}
+        shared |= {"bucket_url": self.bucket_url, "credentials": self.credentials}
+        found = IcebergConfiguration(**self.iceberg).model_copy(update=shared)
+        found.check_warehouse()
+        return found
+
+    @property
+    def session_needs(self) -> tuple[str, ...]:
+        """Iceberg, where it has a catalog."""
+        return () if self.iceberg is None else ("iceberg",)
+
+    def session_conf(self) -> dict[str, str]:
+        """What a session must be told to know the catalog of Iceberg tables."""
+        found = self.of_iceberg
+        return {} if found is None else found.session_conf()

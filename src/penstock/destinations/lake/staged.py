@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from penstock.config import AwsCredentials
     from penstock.interfaces import LoadMark
+    from penstock.package.job import JobFile
 
 
 class Staged(Protocol):
@@ -49,9 +50,13 @@ class StagedPackage:
     credentials: AwsCredentials | None = None
 
     @cached_property
+    def job(self) -> JobFile:
+        """What the job file says."""
+        return read_job(self.job_path, credentials=self.credentials)
+
+    @cached_property
     def _package(self) -> Package:
-        job = read_job(self.job_path, credentials=self.credentials)
-        return Package(FileStorage(job.package_path, credentials=self.credentials), job.load_id)
+        return Package(FileStorage(self.job.package_path, credentials=self.credentials), self.job.load_id)
 
     @property
     def store(self) -> FileStorage:
