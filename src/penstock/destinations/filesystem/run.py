@@ -64,7 +64,8 @@ class Reading:
         # Names such as `day=1` in a path are not columns of the table.
         reader = reader.options(**form.read_options(), recursiveFileLookup="true")
         names = {key.rsplit("/", 1)[-1] for key in keys}
-        if self.folder is None or len(keys) <= FEW or len(names) < len(keys):
+        is_inside = self.folder is not None and all(key.startswith(f"{self.folder}/") for key in keys)
+        if self.folder is None or not is_inside or len(keys) <= FEW or len(names) < len(keys):
             found = reader.load([spark_path(self.store.path(key)) for key in keys])
         else:
             folder = reader.option("pathGlobFilter", f"*.{form.format}*").load(
