@@ -41,13 +41,19 @@ def row(number: int, name: str, *tags: str, **more: Any) -> dict[str, Any]:
 
 
 def dlt_continues(
-    location: str, folder: Path, name: str = "quick", *, rows: Rows = TWO, **hints: Any
+    location: str,
+    folder: Path,
+    name: str = "quick",
+    *,
+    rows: Rows = TWO,
+    files: str | None = None,
+    **hints: Any,
 ) -> dict[str, Any]:
     """Let dlt load rows in a process of its own; gives what it saw before and after."""
     python = os.environ.get("PENSTOCK_TEST_DLT_PYTHON")
     if python is None:
         pytest.skip("PENSTOCK_TEST_DLT_PYTHON is not set: `python3 -m dev.parts dlt` makes one and prints it")
-    said = json.dumps({"rows": rows, "hints": hints or APPEND, "told": "by dlt"})
+    said = json.dumps({"rows": rows, "hints": hints or APPEND, "told": "by dlt", "files": files})
     command = [python, str(SCRIPT), location, str(folder), name, said]
     quiet = {**os.environ, "RUNTIME__DLTHUB_TELEMETRY": "false", "RUNTIME__LOG_LEVEL": "CRITICAL"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=quiet, cwd=folder.parent)
@@ -74,24 +80,29 @@ def names_and_tags(tables: dict[str, Any]) -> dict[int, tuple[str, Sequence[str]
     return {row["id"]: (row["name"], [tag["value"] for tag in row.get("tags", ())]) for row in found["rows"]}
 
 
-def test_dlt_goes_on_with_a_dataset_of_ours_and_we_go_on_after_it(
-    spark: SparkSession, location: str, tmp_path: Path
-) -> None:
-    ours = make(location, tmp_path, spark)
+def check_turns(ours: penstock.Pipeline, location: str, tmp_path: Path, files: str | None = None) -> None:
+    """We begin a dataset, dlt goes on with it, and we go on after it."""
     ours.run(nested_rows(5), table_name="items")
     stored = ours.dataset()["_dlt_version"].spark().collect()[0]["version_hash"]
 
-    told = dlt_continues(location, tmp_path / "dlt")
+    told = dlt_continues(location, tmp_path / "dlt", files=files)
+    between = ours.dataset().row_counts()
     ours.run(nested_rows(2), table_name="items")
 
     before = told["before"]
     assert before["schema"] == ["items", "items__parts", "items__tags"]
     assert (before["hash"], before["state_version"], before["first_run"]) == (stored, 1, False)
     assert before["rows"] == {"items": 5, "items__parts": 5, "items__tags": 10}
-    assert told["after"]["rows"] == {"items": 7, "items__parts": 5, "items__tags": 12}
+    assert told["after"]["rows"] == between == {"items": 7, "items__parts": 5, "items__tags": 12}
     assert ours.dataset().row_counts() == {"items": 9, "items__parts": 7, "items__tags": 16}
     versions = ours.dataset()["_dlt_version"].spark().orderBy("inserted_at").collect()
     assert versions[0]["version_hash"] == stored
+
+
+def test_dlt_goes_on_with_a_dataset_of_ours_and_we_go_on_after_it(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    check_turns(make(location, tmp_path, spark), location, tmp_path)
 
 
 def test_we_go_on_with_a_dataset_of_dlts_and_dlt_goes_on_after_us(

@@ -104,6 +104,11 @@ def test_a_layout_may_have_dates_and_placeholders_of_the_users(files: Files) -> 
     assert all(name.startswith(f"items/files/year={year}/eu-ITEMS.1") for name in files.names())
     assert ids(files.pipeline(**settings)) == [1, 2]
     assert files.pipeline(**settings).dataset()["items"].columns == ["id", "_dlt_load_id", "_dlt_id"]
+    # Another layout, without a folder for each table: what was loaded before stays what it is.
+    flat = files.pipeline(layout="{table_name}.{load_id}.{ext}")
+    flat.run([{"id": 3}, {"id": 4}], table_name="items")
+    assert len(list(files.path("").glob("items.*.parquet"))) == 1
+    assert ids(flat) == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("said", ["parquet", "jsonl", "csv"])

@@ -11,7 +11,11 @@ location, pipelines_dir, name, given = sys.argv[1:5]
 said = json.loads(given)
 
 
-@dlt.resource(name="items", table_format="delta", **said["hints"])
+files = said.get("files")
+"""What plain files are; None for Delta tables."""
+
+
+@dlt.resource(name="items", **({} if files else {"table_format": "delta"}), **said["hints"])
 def items():
     """Rows of the shape that penstock wrote."""
     yield from said["rows"]
@@ -20,8 +24,12 @@ def items():
 
 def seen(pipeline):
     """Everything that dlt knows of the dataset, as plain data."""
-    tables = get_delta_tables(pipeline)
-    rows = {table: tables[table].to_pyarrow_table().to_pylist() for table in sorted(tables)}
+    if files:
+        tables = {table: pipeline.dataset()[table] for table in pipeline.default_schema.data_table_names()}
+        rows = {table: tables[table].arrow().to_pylist() for table in sorted(tables)}
+    else:
+        tables = get_delta_tables(pipeline)
+        rows = {table: tables[table].to_pyarrow_table().to_pylist() for table in sorted(tables)}
     return {
         "schema": sorted(pipeline.default_schema.data_table_names()),
         "hash": pipeline.default_schema.version_hash,
@@ -45,7 +53,7 @@ pipeline = dlt.pipeline(
 )
 pipeline.sync_destination()
 before = seen(pipeline) if pipeline.default_schema_name else None
-pipeline.run(items())
+pipeline.run(items(), loader_file_format=files)
 print(json.dumps({"before": before, "after": seen(pipeline)}), flush=True)
 # Native threads that dlt's libraries leave behind abort the interpreter at its end now and then.
 os._exit(0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import io
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,6 +12,10 @@ if TYPE_CHECKING:
 
 def header_of(store: FileStorage, key: str) -> tuple[str, ...]:
     """The names in the first line."""
-    with store.open(key) as stream, gzip.GzipFile(fileobj=stream) as unpacked:
-        plain = unpacked if key.endswith(".gz") else stream
-        return tuple(next(csv.reader(io.TextIOWrapper(plain, encoding="utf-8", newline="")), ()))
+    with store.open(key) as stream:
+        if key.endswith(".gz"):
+            with gzip.GzipFile(fileobj=stream) as unpacked:
+                line = unpacked.readline()
+        else:
+            line = stream.readline()
+    return tuple(next(csv.reader([line.decode("utf-8-sig")]), ()))

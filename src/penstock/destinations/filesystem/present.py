@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from penstock.destinations.filesystem.form import Form, format_of
+from penstock.destinations.filesystem.form import FileFormat, Form, format_of
 from penstock.destinations.filesystem.headers import header_of
 from penstock.destinations.filesystem.log import TableLog
 from penstock.destinations.filesystem.publish import Lists
 from penstock.errors import DestinationTerminalException
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from penstock.destinations.filesystem.layout import Layout
     from penstock.destinations.filesystem.log import Files
     from penstock.interfaces import Ledger
     from penstock.package.storage import FileStorage
+
+
+class Told(NamedTuple):
+    """What the name of a file tells."""
+
+    load_id: str | None
+    format: FileFormat
 
 
 @dataclass(frozen=True)
@@ -48,69 +57,78 @@ class Standing:
         """The folder that has all files of the table in it; empty for that of the dataset."""
         return self.layout.prefix(self.schema_name, self.table).rpartition("/")[0]
 
-    def listed(self) -> dict[str, str | None]:
-        """The files that are there, each with the load that its name tells of. One listing."""
-        prefix = self.layout.prefix(self.schema_name, self.table)
-        pattern = self.layout.pattern(self.schema_name, self.table)
-        found = (name for name in self.store.tree(self.folder) if name.startswith(prefix))
-        return {
-            name: match.groupdict().get("load_id")
-            for name in found
-            if (match := pattern.fullmatch(name)) and format_of(match["ext"])
-        }
+    def listed(self) -> dict[str, Told]:
+        """The files that are there by the names of the layout. One listing."""
+        return self._told(self.store.tree(self.folder))
 
     def files(self, version: int | None = None) -> Files:
         """The files of the table after a commit, or as they are, with those of others."""
         # Before the log: a file of ours that is seen here is on a list, or in the log by the time it is read.
-        present = self.listed()
+        names = self.store.tree(self.folder)
+        present = self._told(names)
         pending = self.lists.keys() if present else frozenset[str]()
         last = self.log.last()
         ours = self.log.alive(last if version is None else version)
-        missing = [key for key in ours if key not in present]
-        if missing and not self._was_replaced(missing):
-            raise DestinationTerminalException(
-                f"{len(missing)} files of table {self.table} are gone, {missing[0]} among them",
-                hint="open the dataset again; if they were not replaced meanwhile, somebody has deleted them",
-                table=self.table,
-                missing=len(missing),
-            )
+        gone = self._gone(ours, frozenset(names))
         known = self.log.mentioned(last) | pending
-        strangers = {key: load for key, load in present.items() if key not in known}
-        return {**{key: form for key, form in ours.items() if key in present}, **self._of_others(strangers)}
+        strangers = {key: told for key, told in present.items() if key not in known}
+        return {**{key: form for key, form in ours.items() if key not in gone}, **self._of_others(strangers)}
 
     def others(self) -> Files:
         """Files of complete loads that are not in the log."""
         present = self.listed()
         known = self.log.mentioned(self.log.last()) | self.lists.keys()
-        return self._of_others({key: load for key, load in present.items() if key not in known})
+        return self._of_others({key: told for key, told in present.items() if key not in known})
 
-    def _of_others(self, found: dict[str, str | None]) -> Files:
-        if not found:
-            return {}
-        theirs = {load: self._is_theirs(load) for load in set(found.values())}
+    def _told(self, names: Iterable[str]) -> dict[str, Told]:
+        """Those of the files that the layout knows, and what their names tell."""
         pattern = self.layout.pattern(self.schema_name, self.table)
-        return {key: self._form(key, pattern.fullmatch(key)) for key, load in found.items() if theirs[load]}
+        found: dict[str, Told] = {}
+        for name in names:
+            match = pattern.fullmatch(name)
+            kind = format_of(match["ext"]) if match else None
+            if match and kind:
+                found[name] = Told(match.groupdict().get("load_id"), kind)
+        return found
 
-    def _form(self, key: str, match: object) -> Form:
-        ext = match["ext"]  # type: ignore[index]
-        asked = format_of(ext) or "parquet"
-        return Form(asked, header_of(self.store, key) if asked == "csv" else ())
+    def _gone(self, ours: Files, names: frozenset[str]) -> frozenset[str]:
+        """Files that the log knows and that are not there. An error, unless others have replaced them."""
+        missing = [key for key in ours if key not in names]
+        # Loads before may have had another layout.
+        elsewhere = {key.rpartition("/")[0] for key in missing if not key.startswith(f"{self.folder}/")}
+        there = {name for folder in elsewhere for name in self.store.tree(folder)}
+        gone = frozenset(key for key in missing if key not in there)
+        if gone and not self._was_replaced(gone):
+            raise DestinationTerminalException(
+                f"{len(gone)} files of table {self.table} are gone, {min(gone)} among them",
+                hint="open the dataset again; if they were not replaced meanwhile, somebody has deleted them",
+                table=self.table,
+                missing=len(gone),
+            )
+        return gone
+
+    def _of_others(self, found: Mapping[str, Told]) -> Files:
+        theirs = {load: self._is_theirs(load) for load in {told.load_id for told in found.values()}}
+        return {key: self._form(key, told.format) for key, told in found.items() if theirs[told.load_id]}
+
+    def _form(self, key: str, kind: FileFormat) -> Form:
+        return Form(kind, header_of(self.store, key) if kind == "csv" else ())
 
     def _is_theirs(self, load_id: str | None) -> bool:
         """Whether a complete load is of somebody who keeps no log; a name without a load tells nothing."""
         if load_id is None:
             return True
         schema_name = self._complete.get(load_id)
-        record = schema_name and self.ledger.find_commit(schema_name=schema_name, load_id=load_id)
-        return bool(record) and record.manifest_hash is None  # type: ignore[union-attr]
+        if schema_name is None:
+            return False
+        record = self.ledger.find_commit(schema_name=schema_name, load_id=load_id)
+        return record is not None and record.manifest_hash is None
 
     @cached_property
     def _complete(self) -> dict[str, str]:
         return {load.load_id: load.schema_name for load in self.ledger.complete_loads()}
 
-    def _was_replaced(self, missing: list[str]) -> bool:
+    def _was_replaced(self, gone: Iterable[str]) -> bool:
         """Whether somebody without a log has loaded since: dlt deletes the files of a table it replaces."""
-        pattern = self.layout.pattern(self.schema_name, self.table)
-        matches = [match for key in missing if (match := pattern.fullmatch(key))]
-        newest = max((match.groupdict().get("load_id") or "" for match in matches), default="")
+        newest = max((told.load_id or "" for told in self._told(gone).values()), default="")
         return any(self._is_theirs(load) for load in self._complete if load > newest)

@@ -66,7 +66,8 @@ class Reading:
         reader = reader.options(**form.read_options(), recursiveFileLookup="true")
         reader = reader.options(**untold(self.store.hadoop_conf, self.spark))
         names = {key.rsplit("/", 1)[-1] for key in keys}
-        if self.folder is None or len(keys) <= FEW or len(names) < len(keys):
+        is_inside = self.folder is not None and all(key.startswith(f"{self.folder}/") for key in keys)
+        if self.folder is None or not is_inside or len(keys) <= FEW or len(names) < len(keys):
             found = reader.load([spark_path(self.store.path(key)) for key in keys])
         else:
             folder = reader.option("pathGlobFilter", f"*.{form.format}*").load(

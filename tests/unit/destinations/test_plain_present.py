@@ -1,0 +1,134 @@
+"""Which files of a folder are a table: those of its log, and those of loads that keep none."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING
+
+import pytest
+
+from penstock.destinations.filesystem.form import Form
+from penstock.destinations.filesystem.layout import Layout
+from penstock.destinations.filesystem.log import Entry
+from penstock.destinations.filesystem.present import Standing
+from penstock.destinations.filesystem.publish import FileList, Published
+from penstock.errors import DestinationTerminalException
+from penstock.interfaces import LoadMark
+from penstock.interfaces.ledger import CommitRecord
+from penstock.package.ledger import FileLedger
+from penstock.package.storage import FileStorage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PARQUET = Form("parquet")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FileStorage:
+    return FileStorage(str(tmp_path / "demo"))
+
+
+def table(store: FileStorage, layout: Layout | None = None) -> Standing:
+    """The table as a new process finds it."""
+    return Standing(store, FileLedger(store), layout or Layout(), "shop", "items")
+
+
+def complete(store: FileStorage, load_id: str, *, by_dlt: bool) -> None:
+    FileLedger(store).commit(
+        CommitRecord(
+            load_id=load_id,
+            schema_name="shop",
+            schema_version_hash="h",
+            inserted_at="2024-01-01T00:00:00+00:00",
+            manifest_hash=None if by_dlt else "hash",
+        )
+    )
+
+
+def put(store: FileStorage, *keys: str) -> None:
+    for key in keys:
+        store.put(key, b"rows")
+
+
+def ours(store: FileStorage, sequence: int, *keys: str, kind: str = "append") -> None:
+    mark = LoadMark(pipeline_name="p", sequence=sequence, load_id=f"{sequence}.5", manifest_hash="hash")
+    entry = Entry.of_load(mark, kind=kind, files=dict.fromkeys(keys, PARQUET))
+    put(store, *keys)
+    table(store).log.commit(lambda _: entry)
+
+
+def test_files_of_dlt_count_once_their_load_is_complete(store: FileStorage) -> None:
+    put(store, "items/7.5.aa.parquet", "items/8.5.bb.jsonl.gz", "items/9.5.cc.parquet", "items/8.5.sql")
+    for load_id in ("7.5", "8.5"):
+        complete(store, load_id, by_dlt=True)
+
+    assert table(store).files() == {"items/7.5.aa.parquet": PARQUET, "items/8.5.bb.jsonl.gz": Form("jsonl")}
+
+
+def test_files_of_ours_count_by_the_log_alone(store: FileStorage) -> None:
+    ours(store, 1, "items/1.5.aa.parquet")
+    put(store, "items/2.5.bb.parquet")  # published, and its chain was left out of a load that is complete
+    complete(store, "2.5", by_dlt=False)
+
+    assert list(table(store).files()) == ["items/1.5.aa.parquet"]
+
+
+def test_the_columns_of_a_strangers_csv_are_those_of_its_header(store: FileStorage) -> None:
+    store.put("items/7.5.aa.csv.gz", gzip.compress(b'b,"a c"\n1,2\n'))
+    store.put("items/7.5.bb.csv", b"a\n")
+    complete(store, "7.5", by_dlt=True)
+
+    assert table(store).files() == {
+        "items/7.5.aa.csv.gz": Form("csv", ("b", "a c")),
+        "items/7.5.bb.csv": Form("csv", ("a",)),
+    }
+
+
+def test_where_names_tell_no_load_files_count_that_are_not_under_way(store: FileStorage) -> None:
+    layout = Layout(template="{table_name}/{file_id}.{ext}")
+    put(store, "items/aa.parquet", "items/bb.parquet")
+    listed = FileList(
+        form=PARQUET, files=(Published(path="data/x", key="items/bb.parquet", bytes=4),), rows=1
+    )
+    table(store, layout).lists.agree("9.5", listed)
+
+    assert list(table(store, layout).files()) == list(table(store, layout).others()) == ["items/aa.parquet"]
+
+
+def test_a_file_that_is_gone_is_an_error_unless_dlt_has_replaced_the_table(store: FileStorage) -> None:
+    ours(store, 3, "items/3.5.aa.parquet", "items/3.5.bb.parquet")
+    complete(store, "3.5", by_dlt=False)
+    complete(store, "2.5", by_dlt=True)
+    store.delete("items/3.5.aa.parquet")
+
+    with pytest.raises(
+        DestinationTerminalException, match=r"1 files of table items are gone, items/3\.5\.aa"
+    ):
+        table(store).files()
+
+    store.delete("items/3.5.bb.parquet")
+    put(store, "items/4.5.cc.parquet")
+    complete(store, "4.5", by_dlt=True)
+    assert list(table(store).files()) == ["items/4.5.cc.parquet"]
+    ours(store, 5, "items/5.5.dd.parquet")
+    assert list(table(store).files()) == ["items/5.5.dd.parquet", "items/4.5.cc.parquet"]
+
+
+def test_files_of_another_layout_are_found_where_the_log_says(store: FileStorage) -> None:
+    ours(store, 1, "items/1.5.aa.parquet", "items/deep/1.5.bb.parquet")
+    flat = Layout(template="{table_name}.{load_id}.{file_id}")
+
+    assert list(table(store, flat).files()) == ["items/1.5.aa.parquet", "items/deep/1.5.bb.parquet"]
+
+
+def test_an_older_version_is_what_it_was(store: FileStorage) -> None:
+    ours(store, 1, "items/1.5.aa.parquet")
+    ours(store, 2, "items/2.5.bb.parquet", kind="replace")
+
+    assert list(table(store).files(1)) == ["items/1.5.aa.parquet"]
+    assert list(table(store).files(2)) == list(table(store).files()) == ["items/2.5.bb.parquet"]
+    store.delete("items/1.5.aa.parquet")
+    with pytest.raises(DestinationTerminalException) as caught:
+        table(store).files(1)
+    assert caught.value.hint.startswith("open the dataset again")
