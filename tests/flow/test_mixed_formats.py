@@ -16,12 +16,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+SETTINGS: dict[str, Any] = {"optimize": True, "iceberg": {"catalog": "hadoop"}}
+TABLES = ("plain", "merged", "frozen")
+
+
 def source(number: int) -> list[Any]:
     rows = [{"id": number, "tags": [number]}]
-    merged: dict[str, Any] = {"table_format": "delta", "write_disposition": "merge", "primary_key": "id"}
+    merged: dict[str, Any] = {"write_disposition": "merge", "primary_key": "id"}
     return [
         penstock.resource(rows, name="plain", write_disposition="replace"),
-        penstock.resource(rows, name="merged", **merged),
+        penstock.resource(rows, name="merged", table_format="delta", **merged),
+        penstock.resource(rows, name="frozen", table_format="iceberg", **merged),
     ]
 
 
@@ -29,7 +34,7 @@ def pipeline_of(location: str, tmp_path: Path, spark: SparkSession) -> penstock.
     return penstock.pipeline(
         "mixed",
         pipelines_dir=tmp_path / "pipelines",
-        destination=penstock.destinations.filesystem(bucket_url=location, optimize=True),
+        destination=penstock.destinations.filesystem(bucket_url=location, **SETTINGS),
         dataset_name="demo",
         spark=spark,
     )
@@ -37,7 +42,7 @@ def pipeline_of(location: str, tmp_path: Path, spark: SparkSession) -> penstock.
 
 def state(pipeline: penstock.Pipeline) -> dict[str, list[int]]:
     dataset = pipeline.dataset()
-    columns = {"plain": "id", "merged": "id", "plain__tags": "value", "merged__tags": "value"}
+    columns = dict.fromkeys(TABLES, "id") | {f"{table}__tags": "value" for table in TABLES}
     text = " UNION ALL ".join(f"SELECT '{table}', {column} FROM {table}" for table, column in columns.items())
     found: dict[str, list[int]] = {table: [] for table in columns}
     for table, number in sorted(dataset(text).fetchall()):
@@ -46,16 +51,12 @@ def state(pipeline: penstock.Pipeline) -> dict[str, list[int]]:
 
 
 def after(*numbers: int) -> dict[str, list[int]]:
-    return {
-        "plain": [numbers[-1]],
-        "merged": list(numbers),
-        "plain__tags": [numbers[-1]],
-        "merged__tags": list(numbers),
-    }
+    roots = {"plain": [numbers[-1]], "merged": list(numbers), "frozen": list(numbers)}
+    return roots | {f"{table}__tags": found for table, found in roots.items()}
 
 
 @pytest.mark.every_mode
-def test_plain_files_and_delta_are_seen_together_or_not_at_all(
+def test_tables_of_all_kinds_are_seen_together_or_not_at_all(
     location: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOAD__WORKERS", "1")
@@ -65,7 +66,9 @@ def test_plain_files_and_delta_are_seen_together_or_not_at_all(
     assert state(pipeline) == after(1)
 
     reference = pipeline.destination.reference  # type: ignore[union-attr]
-    dying = Destination("filesystem", Mortal(reference, at=3, after=True), {"bucket_url": location})
+    dying = Destination(
+        "filesystem", Mortal(reference, at=4, after=True), {"bucket_url": location, **SETTINGS}
+    )
     with pytest.raises(Crash):
         pipeline_of(location, tmp_path, spark).run(source(2), destination=dying)
     assert state(pipeline) == after(1), "some tables of either kind have the second load"

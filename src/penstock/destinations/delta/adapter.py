@@ -71,12 +71,7 @@ class DeltaClient(LakeClient):
         )
         if upkeep.is_wanted:
             done = self.ledger().find_commit(schema_name=self.schema.name, load_id=load_id)
-            # Tables of another kind may stand beside these, and belong to the same load.
-            names = [name for name in (done.tables if done else ()) if self._is_here(name)]
-            upkeep.tidy(names, load_id, spark=self.session())
-
-    def _is_here(self, table: str) -> bool:
-        return self.tables.exists(table, spark=self.session())
+            upkeep.tidy(self.of_this_kind(done.tables if done else ()), load_id, spark=self.session())
 
     def displayable_location(self) -> str:
         """The folder of the dataset or its name in a catalog, without credentials."""

@@ -79,7 +79,7 @@ class IcebergClient(LakeClient):
             optimize=self._settings.optimize,
             expire_hours=self._settings.expire_hours,
         )
-        upkeep.tidy(done.tables, _branch(done), spark=self.session())
+        upkeep.tidy(self.of_this_kind(done.tables), _branch(done), spark=self.session())
 
     def displayable_location(self) -> str:
         """The folder of the dataset or its name in a catalog, without credentials."""

@@ -169,6 +169,10 @@ class LakeClient(DatasetClient, WithTableVersions, WithUndo):
         )
         yield from chain.apply(table)
 
+    def of_this_kind(self, tables: Iterable[str]) -> list[str]:
+        """The tables of a load that stand here; some of another kind may belong to the same load."""
+        return [name for name in tables if self.tables.exists(name, spark=self.session())]
+
     @property
     def _default_strategy(self) -> MergeStrategy:
         return cast("MergeStrategy", self.capabilities.supported_merge_strategies[0])
