@@ -29,7 +29,7 @@ def pipeline_of(location: str, tmp_path: Path, spark: SparkSession) -> penstock.
     return penstock.pipeline(
         "mixed",
         pipelines_dir=tmp_path / "pipelines",
-        destination=penstock.destinations.filesystem(bucket_url=location, optimize=True),
+        destination=penstock.destinations.filesystem(bucket_url=location),
         dataset_name="demo",
         spark=spark,
     )
