@@ -1,10 +1,15 @@
 """Run by dlt's own Python: opens a dataset, tells what it sees, loads rows, tells again."""
 
+import gzip
+import io
 import json
 import os
 import sys
 
 import dlt
+import pyarrow.csv as pc
+import pyarrow.json as pj
+import pyarrow.parquet as pq
 from dlt.common.libs.deltalake import get_delta_tables
 
 location, pipelines_dir, name, given = sys.argv[1:5]
@@ -22,11 +27,24 @@ def items():
     dlt.current.resource_state()["told"] = said.get("told")
 
 
+def in_files(pipeline, table):
+    """The rows of a table in all files that dlt takes for its own."""
+    readers = {"parquet": pq.read_table, "jsonl": pj.read_json, "csv": pc.read_csv}
+    with pipeline._fs_client() as client:
+        paths = client.list_table_files(table)
+        found = [client.read_bytes(path, start=None, end=None) for path in paths]
+    unpacked = [
+        gzip.decompress(one) if path.endswith(".gz") else one for path, one in zip(paths, found, strict=True)
+    ]
+    return [row for one in unpacked for row in readers[files](io.BytesIO(one)).to_pylist()]
+
+
 def seen(pipeline):
     """Everything that dlt knows of the dataset, as plain data."""
     if files:
-        tables = {table: pipeline.dataset()[table] for table in pipeline.default_schema.data_table_names()}
-        rows = {table: tables[table].arrow().to_pylist() for table in sorted(tables)}
+        rows = {
+            table: in_files(pipeline, table) for table in sorted(pipeline.default_schema.data_table_names())
+        }
     else:
         tables = get_delta_tables(pipeline)
         rows = {table: tables[table].to_pyarrow_table().to_pylist() for table in sorted(tables)}
