@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,18 @@ def test_a_password_is_told_to_the_session_and_to_nobody_else() -> None:
     )
     assert found.session_conf()[f"spark.sql.catalog.{found.catalog_name}.jdbc.password"] == "open-sesame"
     assert "open-sesame" not in told + repr(client.tables) + client.displayable_location()
+
+
+def test_what_a_catalog_is_told_comes_from_the_settings() -> None:
+    settings = Settings(environment={"DESTINATION__ICEBERG__CATALOG_PROPERTIES": json.dumps(JDBC)})
+
+    found = iceberg(bucket_url="/lake", catalog="jdbc").configuration(
+        settings, pipeline_name="shop", dataset_name="Lake", master="local"
+    )
+
+    assert isinstance(found, IcebergConfiguration)
+    assert found.catalog_properties == JDBC
+    assert "open-sesame" not in repr(found)
 
 
 def test_two_catalogs_have_two_names_whoever_opens_them() -> None:

@@ -30,6 +30,7 @@ _CONFLICTS: Final = (
     "FIELD_ALREADY_EXISTS",
     # The load is complete, and its branches are gone.
     "Cannot use branch (does not exist)",
+    "Ref does not exist",
 )
 _NO_BRANCHES: Final = ("UnsupportedOperationException", "not supported", "UNSUPPORTED_FEATURE")
 

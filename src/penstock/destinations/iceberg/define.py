@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from penstock.destinations.lake.define import assigned, column_list, columns_with, told_properties
 from penstock.errors import SchemaCorruptedException
 from penstock.package.sql import quoted
+from penstock.schema.sparktypes import nested_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from penstock.schema import Table
 
@@ -20,6 +21,7 @@ PARTITION: Final = "x-iceberg-partition"
 _PROPERTIES: Final = ("x-iceberg-table-properties", "x-table-properties")
 _BY_TIME: Final = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
 _BY_NUMBER: Final = frozenset(("bucket", "truncate"))
+_INSIDE: Final = {"array": ("element",), "map": ("key", "value")}
 _DECIMAL: Final = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 _WIDER: Final = frozenset((("INT", "BIGINT"), ("FLOAT", "DOUBLE")))
 # Iceberg has no whole numbers of less than 32 bits: they are kept as these.
@@ -69,9 +71,39 @@ def create_statement(name: str, table: Table, properties: Mapping[str, str]) -> 
     return " ".join((*parts, f"TBLPROPERTIES ({assigned({FORMAT_VERSION: '2', **properties})})"))
 
 
+def missing_fields(has: Mapping[str, Any], wants: Mapping[str, Any]) -> dict[str, str]:
+    """The columns that a table lacks, inside of structs too, as SQL names with their types.
+
+    Both are structs as Spark writes them in JSON.
+
+    >>> point = {"type": "struct", "fields": [{"name": "x", "type": "long"}]}
+    >>> nothing = {"type": "struct", "fields": []}
+    >>> def a_list(of):
+    ...     kind = {"type": "array", "elementType": of}
+    ...     return {"type": "struct", "fields": [{"name": "at", "type": kind}]}
+    >>> missing_fields(a_list(nothing), a_list(point)), missing_fields(nothing, point)
+    ({'`at`.`element`.`x`': 'BIGINT'}, {'`x`': 'BIGINT'})
+    """
+    return {quoted(*path): nested_type(kind) for path, kind in _missing(has, wants, ())}
+
+
+def _missing(has: Any, wants: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if isinstance(has, str) or isinstance(wants, str) or has["type"] != wants["type"]:
+        return
+    for inner in _INSIDE.get(wants["type"], ()):
+        yield from _missing(has[f"{inner}Type"], wants[f"{inner}Type"], (*path, inner))
+    known = {field["name"]: field["type"] for field in has.get("fields", ())}
+    for field in wants.get("fields", ()):
+        name, kind = field["name"], field["type"]
+        if name in known:
+            yield from _missing(known[name], kind, (*path, name))
+        else:
+            yield (*path, name), kind
+
+
 def column_statement(name: str, columns: Mapping[str, str]) -> str:
-    """Add columns; those that are there keep their ids."""
-    added = ", ".join(f"{quoted(column)} {sql_type}" for column, sql_type in columns.items())
+    """Add columns by their SQL names; those that are there keep their ids."""
+    added = ", ".join(f"{column} {sql_type}" for column, sql_type in columns.items())
     return f"ALTER TABLE {name} ADD COLUMNS ({added})"
 
 

@@ -8,19 +8,23 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import functions as F
 
 from penstock.destinations.iceberg.conflicts import CommittedMeanwhile, persistent
-from penstock.destinations.iceberg.define import column_statement, create_statement, table_properties
+from penstock.destinations.iceberg.define import (
+    column_statement,
+    create_statement,
+    missing_fields,
+    table_properties,
+)
 from penstock.destinations.iceberg.lineage import Lineage, Snapshot
 from penstock.destinations.iceberg.marks import COUNTS, PREFIX, is_of, undone
 from penstock.destinations.iceberg.publish import Publisher, said
 from penstock.errors import DestinationTerminalException
 from penstock.package.sql import literal, quoted
-from penstock.schema import spark_type
 from penstock.spark.conf import conf_set
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from penstock.destinations.iceberg.place import IcebergCatalog
     from penstock.destinations.iceberg.settings import Way
@@ -89,9 +93,8 @@ class IcebergTables:
 
         The table stays, with its partitions, properties and grants, and with columns that these rows lack.
         """
-        everything = F.lit(True)  # noqa: FBT003 - a condition that all rows fulfil
         return self._commit(
-            table, rows, mark, lambda target: rows.writeTo(target).overwrite(everything), spark=spark
+            table, rows, mark, lambda target: rows.writeTo(target).overwrite(_everything()), spark=spark
         )
 
     def merge(
@@ -134,15 +137,15 @@ class IcebergTables:
         table, after = applied.table, applied.version_after
         if after is None or self._since(table, after, load_id, self.look(table, spark=spark)) is None:
             return
-        trace = said(undone(applied, load_id))
-        if applied.version_before is None:
-            with conf_set(spark, trace):
-                self.empty(table, spark=spark)
-            return
-        spark.sql(self.place.call("rollback_to_snapshot", table, snapshot_id=str(applied.version_before)))
+        if applied.version_before is not None:
+            back = str(applied.version_before)
+            spark.sql(self.place.call("rollback_to_snapshot", table, snapshot_id=back))
         nothing = spark.createDataFrame([], self.read(table, spark=spark).schema)
-        with conf_set(spark, trace):
-            persistent(table, lambda: nothing.writeTo(self.sql_name(table)).append())
+        writer = nothing.writeTo(self.sql_name(table))
+        with conf_set(spark, said(undone(applied, load_id))):
+            # Not a DELETE: one of all rows takes no properties.
+            is_new = applied.version_before is None
+            persistent(table, (lambda: writer.overwrite(_everything())) if is_new else writer.append)
 
     def to_undo(self, table: str, mark: LoadMark, *, spark: SparkSession) -> AppliedJob | None:
         """What a load did to a table; None where it did nothing, or nothing of it is left."""
@@ -187,10 +190,14 @@ class IcebergTables:
         if not self.exists(table.name, spark=spark):
             properties = table_properties(table, self.properties)
             spark.sql(create_statement(name, table, properties))
-        has = frozenset(self.read(table.name, spark=spark).columns)
-        lacks = {column: _type(table, rows, column) for column in columns if column not in has}
+        has = self.read(table.name, spark=spark).schema.jsonValue()
+        lacks = missing_fields(has, rows.select(*map(quoted, columns)).schema.jsonValue())
         if lacks:
             spark.sql(column_statement(name, lacks))
+
+
+def _everything() -> Column:
+    return F.lit(True)  # noqa: FBT003 - a condition that all rows fulfil
 
 
 def _lineage(rows: Iterable[Any]) -> Lineage:
@@ -206,9 +213,3 @@ def _lineage(rows: Iterable[Any]) -> Lineage:
                 summary=row["summary"] or {},
             )
     return Lineage(snapshots=snapshots, refs=refs)
-
-
-def _type(table: Table, rows: DataFrame, column: str) -> str:
-    known = table.columns.get(column)
-    is_known = known is not None and known.data_type is not None
-    return spark_type(known) if known and is_known else rows.schema[column].dataType.simpleString()

@@ -1,0 +1,70 @@
+"""Iceberg tables below the pipeline: one dataset, a session that knows its catalog, loads by their marks."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from penstock.destinations.iceberg.reference import ICEBERG
+from penstock.destinations.iceberg.settings import IcebergConfiguration
+from penstock.interfaces import LoadMark
+from penstock.schema import Schema, Table
+from penstock.spark.own import SessionPool
+from penstock.spark.session import UserSession
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+    from penstock.destinations.iceberg.adapter import IcebergClient
+    from penstock.destinations.iceberg.lineage import Lineage
+    from penstock.destinations.iceberg.run import IcebergTables
+    from penstock.interfaces import AppliedJob
+
+ITEMS = Table.from_dict({"name": "items", "columns": {"id": {"data_type": "bigint"}}})
+
+
+def mark(sequence: int = 1, pipeline: str = "shop") -> LoadMark:
+    return LoadMark(
+        pipeline_name=pipeline, sequence=sequence, load_id=f"{pipeline}-{sequence}", manifest_hash="m"
+    )
+
+
+@dataclass
+class Icebergs:
+    """The tables of one dataset."""
+
+    client: IcebergClient
+    spark: SparkSession
+
+    @property
+    def tables(self) -> IcebergTables:
+        return self.client.tables
+
+    def append(self, *ids: int, load: LoadMark, tables: IcebergTables | None = None) -> AppliedJob:
+        rows = self.spark.createDataFrame([(one,) for one in ids], "id BIGINT")
+        return (tables or self.tables).append(ITEMS, rows, load, spark=self.spark)
+
+    def ids(self) -> list[int]:
+        return sorted(row["id"] for row in self.tables.read("items", spark=self.spark).collect())
+
+    def look(self) -> Lineage:
+        return self.tables.look("items", spark=self.spark)
+
+    def expire_all(self) -> None:
+        moment = {"older_than": "TIMESTAMP '2100-01-01 00:00:00'", "retain_last": "1"}
+        self.spark.sql(self.tables.place.call("expire_snapshots", "items", **moment))
+
+
+@contextmanager
+def icebergs(location: str, spark: SparkSession, **settings: Any) -> Iterator[Icebergs]:
+    """Open the dataset `demo` in a session of penstock's own."""
+    config = IcebergConfiguration(bucket_url=location, dataset_name="demo", **settings)
+    user = UserSession(spark=spark, is_connect=False, master="local[2]", origin="given")
+    pool = SessionPool(user, ("iceberg",), config.session_conf())
+    with pool.session() as own:
+        own.conf.set("spark.sql.shuffle.partitions", "1")
+        yield Icebergs(ICEBERG.client(Schema("shop"), config, spark=own), own)
+    pool.close()

@@ -1,0 +1,211 @@
+"""A commit to an Iceberg table is made once, wherever a process dies and whoever else is at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.flow.icebergs import Icebergs, icebergs, mark
+
+from penstock.destinations.iceberg.marks import branch_name, is_of
+from penstock.destinations.iceberg.place import IcebergCatalog
+from penstock.errors import DestinationAhead, DestinationTerminalException
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import SparkSession
+
+    from penstock.destinations.iceberg.run import IcebergTables
+    from penstock.interfaces import AppliedJob
+
+
+class Crash(BaseException):
+    """The process is gone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watched(IcebergCatalog):
+    """A place that tells of each step before it is made, once."""
+
+    told: list[str]
+    on_step: Callable[[str], None]
+
+    def create_branch(self, table: str, branch: str, version: int | None) -> str:
+        self._tell("branch")
+        return IcebergCatalog.create_branch(self, table, branch, version)
+
+    def branch(self, table: str, branch: str) -> str:
+        self._tell("write")
+        return IcebergCatalog.branch(self, table, branch)
+
+    def call(self, procedure: str, table: str, **arguments: str) -> str:
+        self._tell(procedure)
+        return IcebergCatalog.call(self, procedure, table, **arguments)
+
+    def _tell(self, step: str) -> None:
+        if step not in self.told:
+            self.told.append(step)
+            self.on_step(step)
+
+
+def watched(tables: IcebergTables, on_step: Callable[[str], None]) -> IcebergTables:
+    said = {name: getattr(tables.place, name) for name in ("catalog", "dataset", "conf", "is_ours")}
+    return replace(tables, place=Watched(**said, told=[], on_step=on_step))
+
+
+def dying(tables: IcebergTables, at: str) -> IcebergTables:
+    def die(step: str) -> None:
+        if step == at:
+            raise Crash
+
+    return watched(tables, die)
+
+
+def at_step(tables: IcebergTables, wanted: str, act: Callable[[], Any]) -> IcebergTables:
+    return watched(tables, lambda step: act() if step == wanted else None)
+
+
+@pytest.fixture
+def lake(location: str, spark: SparkSession) -> Iterator[Icebergs]:
+    with icebergs(location, spark) as found:
+        yield found
+
+
+def commits_of(lake: Icebergs, sequence: int) -> int:
+    return sum(is_of(one.summary, mark(sequence)) for one in lake.look().main)
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["new", "old"])
+@pytest.mark.parametrize("step", ["branch", "write", "fast_forward"])
+def test_a_process_that_dies_at_any_step_is_followed_by_one_commit(
+    lake: Icebergs, step: str, is_new: bool
+) -> None:
+    if not is_new:
+        lake.append(9, load=mark(1))
+    with pytest.raises(Crash):
+        lake.append(1, 2, load=mark(2), tables=dying(lake.tables, step))
+    before = lake.look().commits()
+
+    again = lake.append(1, 2, load=mark(2))
+    once_more = lake.append(1, 2, load=mark(2))
+
+    assert [one.load_id for one in before] == (["" if is_new else mark(1).load_id])
+    assert (again.rows, again.skipped, once_more.skipped) == (2, False, True)
+    assert once_more.version_after == again.version_after
+    assert lake.ids() == ([1, 2] if is_new else [1, 2, 9])
+    assert commits_of(lake, 2) == 1
+
+
+def test_two_attempts_of_one_load_come_to_one_commit(lake: Icebergs) -> None:
+    lake.append(9, load=mark(1))
+    for sequence, step in enumerate(("branch", "write", "fast_forward"), start=2):
+        done: list[AppliedJob] = []
+        other = partial(lake.append, 1, load=mark(sequence))
+        slow = at_step(lake.tables, step, lambda found=done, act=other: found.append(act()))  # type: ignore[misc]
+
+        late = lake.append(1, load=mark(sequence), tables=slow)
+
+        assert [one.version_after for one in done] == [late.version_after]
+        assert commits_of(lake, sequence) == 1
+    assert lake.ids() == [1, 1, 1, 9]
+
+
+def test_an_attempt_whose_branch_was_taken_away_meanwhile_does_not_come_after(lake: Icebergs) -> None:
+    lake.append(9, load=mark(1))
+
+    def others() -> None:
+        lake.append(1, load=mark(2))
+        for branch in [name for name in lake.look().refs if name != "main"]:
+            lake.spark.sql(lake.tables.place.drop_branch("items", branch))
+
+    late = lake.append(1, load=mark(2), tables=at_step(lake.tables, "fast_forward", others))
+
+    assert late.skipped
+    assert lake.ids() == [1, 9]
+
+
+def test_a_commit_of_somebody_else_is_kept(lake: Icebergs) -> None:
+    lake.append(9, load=mark(1))
+    foreign = at_step(lake.tables, "fast_forward", lambda: lake.append(5, load=mark(7, "other")))
+
+    found = lake.append(1, load=mark(2), tables=foreign)
+
+    assert not found.skipped
+    assert lake.ids() == [1, 5, 9]
+    assert [one.load_id for one in lake.look().commits()] == ["shop-2", "other-7", "shop-1"]
+
+
+def test_marks_and_the_version_before_outlive_the_expiry_of_others(lake: Icebergs) -> None:
+    lake.append(9, load=mark(1))
+    done = lake.append(1, load=mark(2))
+    lake.append(5, load=mark(7, "other"))
+
+    lake.expire_all()
+
+    assert lake.append(1, load=mark(2)).skipped
+    assert [one.load_id for one in lake.look().commits()] == ["other-7", "shop-2", "shop-1"]
+    held = lake.tables.read("items", done.version_before, spark=lake.spark)
+    assert [row["id"] for row in held.collect()] == [9]
+
+
+def test_branches_go_with_the_next_load_if_nobody_took_them_away(lake: Icebergs) -> None:
+    lake.append(1, load=mark(1))
+    lake.append(2, load=mark(2))
+
+    assert set(lake.look().refs) == {"main", branch_name(mark(2))}
+
+
+def test_a_load_is_taken_back_once_and_not_brought_again(lake: Icebergs) -> None:
+    lake.append(9, load=mark(1))
+    done = lake.append(1, load=mark(2))
+
+    found = lake.tables.to_undo("items", mark(2), spark=lake.spark)
+    for _ in range(2):
+        lake.tables.undo(done, mark(2).load_id, spark=lake.spark)
+
+    assert found == done
+    assert lake.ids() == [9]
+    assert lake.tables.to_undo("items", mark(2), spark=lake.spark) is None
+    assert [(one.load_id, one.undoes) for one in lake.look().commits()] == [
+        (None, "shop-2"),
+        ("shop-1", None),
+    ]
+    with pytest.raises(DestinationTerminalException, match="taken back"):
+        lake.append(1, load=mark(2))
+
+
+def test_the_first_load_of_a_table_is_taken_back_to_no_rows(lake: Icebergs) -> None:
+    done = lake.append(1, load=mark(1))
+
+    lake.tables.undo(done, mark(1).load_id, spark=lake.spark)
+
+    assert done.version_before is None
+    assert lake.ids() == []
+    assert lake.look().commits()[0].undoes == "shop-1"
+
+
+def test_a_table_that_has_moved_on_is_left_as_it_is(lake: Icebergs) -> None:
+    done = lake.append(1, load=mark(1))
+    lake.append(5, load=mark(7, "other"))
+
+    with pytest.raises(DestinationTerminalException, match="cannot be taken back"):
+        lake.tables.undo(done, mark(1).load_id, spark=lake.spark)
+    with pytest.raises(DestinationTerminalException, match="cannot be taken back"):
+        lake.tables.to_undo("items", mark(1), spark=lake.spark)
+
+    assert lake.ids() == [1, 5]
+
+
+def test_without_branches_a_commit_is_made_once_too(location: str, spark: SparkSession) -> None:
+    with icebergs(location, spark, commits="direct") as lake:
+        first, second = lake.append(1, load=mark(1)), lake.append(1, load=mark(1))
+        lake.append(2, load=mark(2))
+
+        assert (first.skipped, first.version_before, second.skipped) == (False, None, True)
+        assert lake.ids() == [1, 2]
+        assert set(lake.look().refs) == {"main"}
+        with pytest.raises(DestinationAhead):
+            lake.append(3, load=replace(mark(1), load_id="another"))

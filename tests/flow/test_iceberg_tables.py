@@ -1,0 +1,181 @@
+"""What Iceberg tables are like besides their rows: columns, partitions, properties, snapshots, readers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.flow.icebergs import icebergs, mark
+
+import penstock
+from penstock.errors import TableVersionGone
+from penstock.schema import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+UPSERT: dict[str, Any] = {
+    "write_disposition": {"disposition": "merge", "strategy": "upsert"},
+    "primary_key": "id",
+}
+
+
+class Lake:
+    """One dataset; what is known of its tables is read off their metadata files, without Spark."""
+
+    def __init__(self, location: str, tmp_path: Path, spark: SparkSession) -> None:
+        self.location, self._folder, self._spark = location, tmp_path, spark
+
+    def pipeline(self, settings: dict[str, Any] | None = None) -> penstock.Pipeline:
+        return penstock.pipeline(
+            "shop",
+            pipelines_dir=self._folder / "pipelines",
+            destination=penstock.destinations.iceberg(bucket_url=self.location, **(settings or {})),
+            dataset_name="demo",
+            spark=self._spark,
+        )
+
+    def run(self, rows: Any, settings: dict[str, Any] | None = None, **hints: Any) -> Any:
+        more = {"additional_table_hints": hints.pop("table_hints", None)}
+        resource = penstock.resource(list(rows), name="items", **hints)
+        resource.apply_hints(**more)
+        return self.pipeline(settings).run(resource)
+
+    def metadata(self) -> dict[str, Any]:
+        folder = Path(self.location) / "demo" / "items" / "metadata"
+        newest = (folder / "version-hint.text").read_text().strip()
+        found: dict[str, Any] = json.loads((folder / f"v{newest}.metadata.json").read_text())
+        return found
+
+    def columns(self) -> dict[str, tuple[int, str]]:
+        metadata = self.metadata()
+        schema = next(one for one in metadata["schemas"] if one["schema-id"] == metadata["current-schema-id"])
+        return {field["name"]: (field["id"], field["type"]) for field in schema["fields"]}
+
+    def ids(self) -> list[Any]:
+        return sorted(row["id"] for row in self.pipeline().dataset()["items"].arrow().to_pylist())
+
+
+@pytest.fixture
+def lake(location: str, tmp_path: Path, spark: SparkSession) -> Lake:
+    return Lake(location, tmp_path, spark)
+
+
+def test_what_hints_say_of_a_table_holds_and_columns_keep_their_ids(lake: Lake) -> None:
+    hints: dict[str, Any] = {
+        "table_hints": {
+            "x-iceberg-partition": [{"transform": "bucket", "source_column": "id", "param_value": 4}],
+            "x-iceberg-table-properties": {"team": "shop"},
+        },
+    }
+
+    lake.run([{"id": 1, "n": 1}], **hints)
+    first, before = lake.columns(), lake.metadata()
+    lake.run([{"id": 2, "late": 1.5}], {"table_properties": {"more": True}}, **hints)
+    lake.run([{"id": 3}], write_disposition="replace", **hints)
+    second, after = lake.columns(), lake.metadata()
+
+    assert {name: second[name] for name in first} == first
+    assert second["late"][1] == "double"
+    assert [field["transform"] for field in after["partition-specs"][0]["fields"]] == ["bucket[4]"]
+    assert before["format-version"] == 2
+    assert (after["properties"]["team"], after["properties"]["more"]) == ("shop", "true")
+    assert after["table-uuid"] == before["table-uuid"]
+    assert lake.ids() == [3]
+
+
+def test_columns_get_larger_types_and_structs_more_fields(location: str, spark: SparkSession) -> None:
+    def items(precision: int) -> Table:
+        columns = {"n": {"data_type": "bigint", "precision": precision}}
+        return Table.from_dict({"name": "items", "columns": columns})
+
+    with icebergs(location, spark) as below:
+        tables, own = below.tables, below.spark
+        small = own.sql("SELECT CAST(1 AS INT) AS n, named_struct('x', 1L) AS at")
+        tables.append(items(32), small, mark(1), spark=own)
+
+        below.client.bring_up_to_date(items(64), items(32))
+        large = own.sql("SELECT 1099511627776L AS n, named_struct('x', 2L, 'y', 'b') AS at")
+        tables.append(items(64), large, mark(2), spark=own)
+
+        found = tables.read("items", spark=own).orderBy("n").collect()
+        assert [tuple(row["at"]) for row in found] == [(1, None), (2, "b")]
+        assert [row["n"] for row in found] == [1, 1099511627776]
+
+
+def test_a_merge_notes_what_is_gone_or_writes_files_anew(lake: Lake) -> None:
+    lake.run([{"id": 1, "n": "a"}, {"id": 2, "n": "b"}], {"merge_mode": "merge-on-read"}, **UPSERT)
+    info = lake.run([{"id": 2, "n": "B"}, {"id": 3, "n": "c"}], {"merge_mode": "merge-on-read"}, **UPSERT)
+    summary = lake.metadata()["snapshots"][-1]["summary"]
+    lake.run([{"id": 3, "n": "C"}], {"merge_mode": "copy-on-write"}, **UPSERT)
+
+    assert summary["added-position-delete-files"] == "1"
+    assert "added-position-delete-files" not in lake.metadata()["snapshots"][-1]["summary"]
+    assert [one.rows for one in info.packages[0].tables if one.table == "items"] == [2]
+    rows = lake.pipeline().dataset()["items"].arrow().to_pylist()
+    assert sorted((row["id"], row["n"]) for row in rows) == [(1, "a"), (2, "B"), (3, "C")]
+
+
+def test_upkeep_leaves_one_snapshot_one_file_and_all_rows(lake: Lake) -> None:
+    tidy = {
+        "optimize": True,
+        "expire_hours": 0,
+        "table_properties": {"write.metadata.previous-versions-max": 3},
+    }
+
+    for one in range(6):
+        lake.run([{"id": one}], tidy)
+
+    found = lake.metadata()
+    assert set(found["refs"]) == {"main"}
+    assert len(found["snapshots"]) == 1
+    assert lake.ids() == [0, 1, 2, 3, 4, 5]
+
+
+def test_readers_are_held_where_the_last_complete_load_left_the_table(
+    lake: Lake, location: str, spark: SparkSession
+) -> None:
+    lake.run([{"id": 1}])
+    with icebergs(location, spark) as below:
+        below.append(7, load=mark(9, "other"))
+
+        before = lake.ids()
+        below.expire_all()
+        after = lake.ids()
+        everything = lake.pipeline().dataset(consistent=False)["items"].arrow().to_pylist()
+
+    assert (before, after) == ([1], [1])
+    assert sorted(row["id"] for row in everything) == [1, 7]
+
+
+def test_a_version_that_is_gone_is_said_to_be(lake: Lake, location: str, spark: SparkSession) -> None:
+    lake.run([{"id": 1}])
+    with icebergs(location, spark, commits="direct") as below:
+        below.append(7, load=mark(9, "other"))
+        dataset = lake.pipeline().dataset()
+        assert dataset["items"].count() == 1
+
+        below.expire_all()
+
+    with pytest.raises(TableVersionGone):
+        dataset["items"].fetchall()
+
+
+def test_a_catalog_of_the_session_is_used_by_its_name(lake: Lake, location: str, spark: SparkSession) -> None:
+    for key, value in {
+        "": "org.apache.iceberg.spark.SparkCatalog",
+        ".type": "hadoop",
+        ".warehouse": f"{location}/named",
+    }.items():
+        spark.conf.set(f"spark.sql.catalog.lakehouse{key}", value)
+    before = dict(spark.conf.getAll)
+
+    for one in range(2):
+        lake.run([{"id": one}], {"catalog": "lakehouse"})
+    found = [row["id"] for row in spark.table("lakehouse.demo.items").collect()]
+    read = lake.pipeline({"catalog": "lakehouse"}).dataset()["items"].arrow().to_pylist()
+
+    assert sorted(found) == sorted(row["id"] for row in read) == [0, 1]
+    assert dict(spark.conf.getAll) == before

@@ -1,0 +1,100 @@
+"""Iceberg with its catalog in the Postgres that `make up` starts: several processes load into one dataset.
+
+`PENSTOCK_TEST_PROCESSES` and `PENSTOCK_TEST_LOADS` make it as long as wanted.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.conftest import session_builder
+from tests.flow.making import few_rows
+
+import penstock
+
+PROCESSES = int(os.environ.get("PENSTOCK_TEST_PROCESSES", "2"))
+LOADS = int(os.environ.get("PENSTOCK_TEST_LOADS", "3"))
+ROOT = Path(__file__).parents[2]
+PROGRAM = Path(__file__).parent / "iceberg_side" / "run_loads.py"
+
+
+def settings() -> dict[str, Any]:
+    """The catalog; its tables of tables are made by the first who opens it."""
+    server = urlsplit(os.environ["PENSTOCK_TEST_POSTGRES"])
+    return {
+        "catalog": "jdbc",
+        "catalog_properties": {
+            "uri": f"jdbc:postgresql://{server.hostname}:{server.port}{server.path}",
+            "jdbc.user": server.username,
+            "jdbc.password": server.password,
+        },
+    }
+
+
+def rows_of(number: int, load: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Events that only come, and accounts each of which comes twice, the second time with a shorter list."""
+    events = [{"client": number, "load": load, "row": row} for row in range(2)]
+    lines = ["a", "b"][load % 2 :]
+    return events, [{"id": number * 1000 + load // 2, "load": load, "lines": lines}]
+
+
+def processes(location: str, folder: Path, dataset: str) -> None:
+    command = [sys.executable, str(PROGRAM), location, str(folder)]
+    environment = {
+        **os.environ,
+        "PENSTOCK_TEST_DATASET": dataset,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+    }
+    running = [
+        subprocess.Popen(
+            [*command, str(number), str(LOADS)],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(PROCESSES)
+    ]
+    for one in running:
+        assert one.stdin is not None
+        one.stdin.write("go\n")
+        one.stdin.flush()
+    told = [one.communicate() for one in running]
+    for one, (_, errors) in zip(running, told, strict=True):
+        assert one.returncode == 0, errors[-4000:]
+
+
+def test_pipelines_of_several_processes_load_into_one_dataset_at_once(tmp_path: Path) -> None:
+    location, dataset = str(tmp_path / "lake"), f"d{uuid.uuid4().hex[:8]}"
+
+    processes(location, tmp_path / "pipelines", dataset)
+
+    spark = few_rows(session_builder("iceberg", "postgres").master("local[2]").getOrCreate())
+    pipeline = penstock.pipeline(
+        "client0",
+        pipelines_dir=tmp_path / "pipelines",
+        destination=penstock.destinations.iceberg(bucket_url=location, **settings()),
+        dataset_name=dataset,
+        spark=spark,
+    )
+    data = pipeline.dataset()
+    everyone = [(number, load) for number in range(PROCESSES) for load in range(LOADS)]
+    events = data("SELECT client, load, `row` FROM events").fetchall()
+    assert sorted(events) == [(*one, row) for one in everyone for row in range(2)]
+    accounts = data("SELECT id, load FROM accounts").fetchall()
+    wanted = {number * 1000 + load // 2: load for number, load in everyone}
+    assert dict(accounts) == wanted
+    assert len(accounts) == len(wanted)
+    lines = data(
+        "SELECT a.id, l.value FROM accounts__lines l LEFT JOIN accounts a ON l._dlt_root_id = a._dlt_id"
+    )
+    assert sorted(lines.fetchall()) == sorted(
+        (key, value) for key, load in wanted.items() for value in ["a", "b"][load % 2 :]
+    )
+    assert len(data.load_ids()) == PROCESSES * LOADS
