@@ -45,7 +45,7 @@ test-all: test oracle crashes ## everything; needs the parts of `make up`
 	PENSTOCK_TEST_MODE=standalone $(RUN) dev/with-parts pytest -q tests/flow tests/contract
 	PENSTOCK_DEV_JARS="delta s3" $(RUN) dev/with-parts dev/with-jars pytest -q tests/service
 
-up: ## start Postgres, the S3 gateway, Spark standalone and Spark Connect
+up: ## start Postgres, the S3 gateway with toxiproxy, Spark standalone and Spark Connect
 	python3 -m dev.parts up
 
 down: ## stop what `make up` started

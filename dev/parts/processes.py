@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import time
+import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -164,6 +165,13 @@ def port_answers(address: str) -> bool:
     host, port = address.rsplit(":", 1)
     with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=2):
         return True
+    return False
+
+
+def url_answers(url: str) -> bool:
+    """Whether a page is there, and well."""
+    with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=2) as answer:
+        return bool(answer.status == 200)  # noqa: PLR2004 - an HTTP status is its own name
     return False
 
 

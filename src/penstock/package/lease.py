@@ -12,10 +12,11 @@ import math
 import re
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
+from penstock.config import logger
 from penstock.errors import LeaseLost, PackageDamaged, PipelineLocked
 from penstock.package.control import current_form, read_control, versioned
 from penstock.package.holder import Holder, LeaseTimes
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from penstock.package.storage import FileStorage
 
+_log = logger("penstock.package")
 _DIGITS = 10
 _KEPT = 3
 _NAME: Final = re.compile(rf"([0-9]{{{_DIGITS}}})\.(json|beat|released)")
@@ -41,8 +43,8 @@ def _now() -> float:
 class Lease:
     """A lease that this process holds. Use `held`, or call `release` in the end.
 
-    `on_lost` is called once, from the beating thread, when another run has taken over or the storage cannot
-    be reached for so long that one may have.
+    `on_lost` is called once, from a thread of the lease, when another run has taken over or the storage
+    cannot be reached for so long that one may have.
     """
 
     def __init__(
@@ -58,9 +60,11 @@ class Lease:
         self._on_lost = on_lost
         self._last_beat = since
         self._count = 0
-        self._lost, self._ended = threading.Event(), threading.Event()
+        self._lost, self._ended, self._telling = threading.Event(), threading.Event(), threading.Lock()
         self._thread = threading.Thread(target=self._run, name="penstock-lease", daemon=True)
         self._thread.start()
+        # A storage that hangs holds a beat up for minutes; somebody must see that time runs out.
+        threading.Thread(target=self._watch, name="penstock-lease-watch", daemon=True).start()
 
     @property
     def is_lost(self) -> bool:
@@ -75,22 +79,33 @@ class Lease:
             raise LeaseLost(epoch=self.epoch, host=self.holder.host)
 
     def release(self) -> None:
-        """Give the lease back; the next run need not wait."""
+        """Give the lease back; the next run need not wait.
+
+        A storage that cannot be reached is no error: what the run came to does not depend on it.
+        """
         self._ended.set()
         self._thread.join(timeout=self.holder.alive)
-        if not self._lost.is_set():
+        if self._lost.is_set() or self._is_late():
+            return
+        try:
             _release(self._storage, self.epoch, self.holder)
+        except OSError as error:
+            _log.warning("the next run may have to wait, as the lease was not given back: %s", error)
 
     def _run(self) -> None:
         while not self._ended.wait(self.holder.beat):
             try:
                 self._beat()
-            except OSError:
+            except OSError as error:
                 # A storage that does not answer may come back in time; the deadline decides.
-                if self._is_late():
-                    self._lose()
+                _log.debug("a beat was missed: %s", error)
             if self._lost.is_set():
                 return
+
+    def _watch(self) -> None:
+        while not self._ended.wait(self.holder.beat) and not self._lost.is_set():
+            if self._is_late():
+                self._lose()
 
     def _beat(self) -> None:
         """Renew, but never what has run out: whoever watched may be about to take it, or have taken it."""
@@ -109,10 +124,12 @@ class Lease:
         return _now() - self._last_beat > self.holder.alive
 
     def _lose(self) -> None:
-        if not self._lost.is_set():
+        with self._telling:
+            if self._lost.is_set():
+                return
             self._lost.set()
-            if self._on_lost is not None:
-                self._on_lost()
+        if self._on_lost is not None:
+            self._on_lost()
 
 
 def acquire(
@@ -132,15 +149,24 @@ def acquire(
     was_held = epoch > 0 and not storage.exists(_path(epoch, "released"))
     last_sign = _wait_for_death(storage, epoch, pipeline) if was_held else None
     mine, since = epoch + 1, _now()
-    if not storage.put_if_absent(_path(mine, "json"), versioned(asdict(holder))) or highest(storage) > mine:
+    if not storage.put_if_absent(_path(mine, "json"), versioned(asdict(holder))):
         raise _locked(storage, pipeline)
-    if was_held and storage.read(_path(epoch, "beat")) != last_sign:
-        # It beat just now: it will find this epoch and stop, but until then it may go on.
-        _release(storage, mine, holder)
-        raise _locked(storage, pipeline)
-    beat(storage, mine, 0)
-    _tidy(storage, mine)
-    return Lease(storage, mine, holder, since=since, on_lost=on_lost)
+    try:
+        if highest(storage) > mine:
+            raise _locked(storage, pipeline)
+        if was_held and storage.read(_path(epoch, "beat")) != last_sign:
+            # It beat just now: it will find this epoch and stop, but until then it may go on.
+            _release(storage, mine, holder)
+            raise _locked(storage, pipeline)
+        beat(storage, mine, 0)
+    except OSError:
+        with suppress(OSError):  # nobody works under this epoch, so nobody should wait for its end
+            _release(storage, mine, holder)
+        raise
+    lease = Lease(storage, mine, holder, since=since, on_lost=on_lost)
+    with suppress(OSError):  # what is left is in nobody's way, and goes next time
+        _tidy(storage, mine)
+    return lease
 
 
 @contextmanager

@@ -6,31 +6,22 @@ import random
 import time
 from contextlib import contextmanager
 from datetime import datetime
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from penstock.config import redact
 from penstock.errors import StorageNotReachable, StorageRefused
+from penstock.package.answers import is_taken, not_now, refused
 from penstock.package.entry import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6)
+_TRIES = 3
+# aiohttp waits without end for a server that does not say whether it wants the body of a put.
+LONGEST_PUT: Final = 120.0
+_BYTES_A_SECOND = 1_000_000
 _TIMES = ("LastModified", "last_modified", "updated", "mtime", "created")
-
-
-# What a store will say again, in the words of S3; and errors of its client, before anything is asked.
-_REFUSALS = frozenset(
-    (
-        *("NoSuchBucket", "InvalidBucketName", "PermanentRedirect", "301", "400"),
-        *("AuthorizationHeaderMalformed", "InvalidToken", "TokenRefreshRequired"),
-    )
-)
-_NO_KEYS = frozenset(("NoCredentialsError", "PartialCredentialsError", "ProfileNotFound", "NoAuthTokenError"))
-# Busy, or broken on its side.
-_MAY_PASS = frozenset(
-    ("500", "502", "503", "504", "InternalError", "ServiceUnavailable", "SlowDown", "RequestTimeout")
-)
 
 
 @contextmanager
@@ -44,30 +35,11 @@ def answering(path: str) -> Iterator[None]:
     except (StorageNotReachable, StorageRefused):
         raise
     except Exception as error:
-        told = _told(error, path)
-        if told is None:
-            raise
-        raise told from error
-
-
-def _told(error: Exception, path: str) -> StorageNotReachable | StorageRefused | None:
-    code = _code(error)
-    reason = redact(f"{code or type(error).__name__}: {error}")
-    if code in _REFUSALS or type(error).__name__ in _NO_KEYS or _is_denied(error, path):
-        return StorageRefused(path=path, reason=reason)
-    is_plain = isinstance(error, (OSError, NotImplementedError, TypeError, ValueError))
-    return StorageNotReachable(path=path, reason=reason) if code in _MAY_PASS or not is_plain else None
-
-
-def _is_denied(error: Exception, path: str) -> bool:
-    """Whether a store says so; what the disk of this machine says is clear as it is."""
-    return isinstance(error, PermissionError) and not path.startswith("/")
-
-
-def _code(error: Exception) -> str | None:
-    """What the store called the error, where its client tells."""
-    answer = getattr(error.__cause__, "response", None)
-    return str(answer["Error"].get("Code")) if isinstance(answer, dict) and "Error" in answer else None
+        if reason := refused(error, path):
+            raise StorageRefused(path=path, reason=redact(reason)) from error
+        if reason := not_now(error):
+            raise StorageNotReachable(path=path, reason=redact(reason)) from error
+        raise
 
 
 class ObjectFiles:
@@ -91,7 +63,7 @@ class ObjectFiles:
     def put(self, path: str, content: bytes) -> None:
         """Replace an object; stores do that at once."""
         with answering(path):
-            self._files.pipe_file(path, content)
+            self._pipe(path, content)
 
     def put_if_absent(self, path: str, content: bytes) -> bool:
         """Make an object under a name that nobody has taken; `content` must be the caller's alone.
@@ -99,18 +71,25 @@ class ObjectFiles:
         The store itself decides. Its answer may be lost on the way, so what stands there is looked at: it is
         ours if it is what we sent.
         """
-        try:
-            with answering(path):
-                self._create(path, content)
-        except OSError as error:
-            if not self._appears(path, is_taken=isinstance(error, FileExistsError)):
-                raise
-            return self.read(path) == content
-        return True
+        for _ in range(_TRIES):
+            try:
+                with answering(path):
+                    self._create(path, content)
+            except OSError as error:
+                if self._appears(path, pauses=_PAUSES if is_taken(error) else ()):
+                    return self.read(path) == content
+                if not is_taken(error):
+                    raise
+            else:
+                return True
+        # Whoever had it may have deleted it meanwhile; but not every time.
+        raise StorageNotReachable(
+            path=path, reason="it says that this name is taken, and shows nothing there"
+        )
 
-    def _appears(self, path: str, *, is_taken: bool) -> bool:
+    def _appears(self, path: str, *, pauses: tuple[float, ...]) -> bool:
         """Whether an object is seen. Some stores say that a name is taken a moment before they show it."""
-        for pause in _PAUSES if is_taken else ():
+        for pause in pauses:
             if self.exists(path):
                 return True
             time.sleep(pause)
@@ -120,14 +99,21 @@ class ObjectFiles:
         """S3 answers 409 when two conditional puts meet in flight: neither is decided, so ask again."""
         for pause in _PAUSES:
             try:
-                self._files.pipe_file(path, content, mode="create")
+                self._pipe(path, content, mode="create")
             except OSError as error:
                 if "ConditionalRequestConflict" not in str(error):
                     raise
                 time.sleep(pause * random.random())
             else:
                 return
-        self._files.pipe_file(path, content, mode="create")
+        self._pipe(path, content, mode="create")
+
+    def _pipe(self, path: str, content: bytes, **how: str) -> None:
+        if getattr(self._files, "async_impl", False):
+            limit = LONGEST_PUT + len(content) / _BYTES_A_SECOND
+            self._files.pipe_file(path, content, timeout=limit, **how)
+        else:
+            self._files.pipe_file(path, content, **how)
 
     def move(self, source: str, target: str) -> None:
         """Copy, then delete: a stop in between leaves both, and the further one counts."""
@@ -156,10 +142,15 @@ class ObjectFiles:
 
     def delete(self, path: str) -> None:
         """Delete an object, or everything below a prefix, in as few requests as the store allows."""
-        with answering(path):
-            self._files.invalidate_cache()
-            self._files.rm(path, recursive=True)
-            self._files.invalidate_cache()
+        for pause in _PAUSES:
+            with answering(path):
+                self._files.invalidate_cache()
+                self._files.rm(path, recursive=True)
+            # A store may say of single objects that it did not delete them; the client keeps that to itself.
+            if not self.exists(path):
+                return
+            time.sleep(pause)
+        raise StorageNotReachable(path=path, reason="it was told to delete this, and it is still there")
 
     def open_new(self, path: str) -> IO[bytes]:
         """A data object to be written; it is there when closed."""

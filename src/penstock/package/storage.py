@@ -11,7 +11,7 @@ import shutil
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
@@ -19,6 +19,7 @@ from fsspec.implementations.local import LocalFileSystem
 from penstock.errors import PackageDamaged, UnsafePath, UsageError
 from penstock.package.local import MOST_BYTES, LocalFiles
 from penstock.package.objects import ObjectFiles, answering
+from penstock.package.streams import AnsweringStream
 from penstock.spark.paths import local_path
 from penstock.spark.s3 import s3a_conf, s3fs_options
 
@@ -194,8 +195,7 @@ class FileStorage:
     def open(self, name: str) -> IO[bytes]:
         """Open a data file for reading."""
         with answering(self.path(name)):
-            stream: IO[bytes] = self.system.open(self._at(name), "rb")
-        return stream
+            return self._answering(self.system.open(self._at(name), "rb"), name)
 
     def size(self, name: str) -> int:
         """The bytes of a file."""
@@ -205,7 +205,10 @@ class FileStorage:
 
     def open_new(self, name: str) -> IO[bytes]:
         """Open a data file for writing; it is complete when closed."""
-        return self._files.open_new(self._at(name))
+        return self._answering(self._files.open_new(self._at(name)), name)
+
+    def _answering(self, stream: IO[bytes], name: str) -> IO[bytes]:
+        return stream if self.is_local else cast("IO[bytes]", AnsweringStream(stream, self.path(name)))
 
     @contextmanager
     def _in_the_way(self, name: str) -> Iterator[None]:

@@ -274,6 +274,59 @@ def test_a_holder_that_cannot_reach_the_storage_for_too_long_is_told(tmp_path: P
     lease.release()
 
 
+class Failing(LocalFiles):
+    """Fails or hangs at what a test names, as soon as the test says so."""
+
+    def __init__(self, *, on: str, hangs: bool = False) -> None:
+        self._on, self._hangs = on, hangs
+        self.is_down, self.goes_on = threading.Event(), threading.Event()
+
+    def put(self, path: str, content: bytes) -> None:
+        if self.is_down.is_set() and path.endswith(self._on):
+            if self._hangs:
+                self.goes_on.wait(10)
+            raise StorageNotReachable(path=path, reason="unplugged")
+        super().put(path, content)
+
+
+def test_a_holder_is_told_even_while_the_storage_hangs(tmp_path: Path) -> None:
+    files, lost = Failing(on=".beat", hangs=True), threading.Event()
+    lease = acquire(FileStorage(str(tmp_path), files=files), pipeline="shop", times=QUICK, on_lost=lost.set)
+    files.is_down.set()
+
+    assert lost.wait(5), "the thread that beats hangs, and nobody else looked at the clock"
+
+    with pytest.raises(LeaseLost):
+        lease.check()
+    files.goes_on.set()
+    lease.release()
+
+
+def test_a_lease_that_cannot_be_given_back_is_no_error_of_the_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = Failing(on=".released")
+
+    with held(FileStorage(str(tmp_path), files=files), pipeline="shop"):
+        files.is_down.set()
+
+    assert "the next run may have to wait" in caplog.text
+    with pytest.raises(PipelineLocked):
+        take(FileStorage(str(tmp_path)))
+
+
+def test_a_run_that_could_not_begin_keeps_nobody_waiting(storage: FileStorage, tmp_path: Path) -> None:
+    files = Failing(on=".beat")
+    files.is_down.set()
+
+    with pytest.raises(StorageNotReachable):
+        take(FileStorage(str(tmp_path), files=files))
+
+    lease = take(storage)
+    assert lease.epoch == 2
+    lease.release()
+
+
 def test_a_beat_that_cannot_be_read_is_watched_and_not_believed(storage: FileStorage) -> None:
     leave_behind(storage)
     storage.put("lease/0000000001.beat", b"\x00 half")

@@ -20,8 +20,10 @@ SEQUENCES = int(os.environ.get("PENSTOCK_TEST_SEQUENCES", "15"))
 MEMORY = Path("/dev/shm")
 
 
-def run(where: Place, *, sequences: int, steps: int = 30) -> Counter[str]:
-    class Machine(PackageMachine):
+def run(
+    where: Place, *, sequences: int, steps: int = 30, machine: type[PackageMachine] = PackageMachine
+) -> Counter[str]:
+    class Machine(machine):  # type: ignore[valid-type, misc]
         place = where
         tally: Counter[str] = Counter()  # noqa: RUF012 - one for all sequences
 

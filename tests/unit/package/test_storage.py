@@ -1,18 +1,23 @@
 from __future__ import annotations
 
+import asyncio
+import io
 import os
 import stat
+import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import fsspec
 import pytest
+from fsspec.asyn import AsyncFileSystem
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.errors import PackageDamaged
-from penstock.package.objects import ObjectFiles
+from penstock.errors import PackageDamaged, StorageNotReachable
+from penstock.package.objects import ObjectFiles, answering
 from penstock.package.storage import FileStorage, absolute, as_json
 
 if TYPE_CHECKING:
@@ -188,6 +193,121 @@ def test_a_name_that_is_taken_is_waited_for(tmp_path: Path, sent: bytes, is_ours
 
     assert ObjectFiles(store).put_if_absent(f"/{tmp_path.name}/a", sent) is is_ours
     assert store.looks == 3
+
+
+class Lying:
+    """A store that says something else than it does, so many times."""
+
+    def __init__(self, name: str, *, times: int) -> None:
+        self.files, self._lies = fsspec.filesystem("memory"), Counter({name: times})
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.files, name)
+
+    def _lies_about(self, name: str) -> bool:
+        self._lies[name] -= 1
+        return self._lies[name] >= 0
+
+    def pipe_file(self, path: str, content: bytes, **how: Any) -> None:
+        if self._lies_about("taken"):
+            raise FileExistsError(path)
+        self.files.pipe_file(path, content, **how)
+
+    def rm(self, path: str, *, recursive: bool) -> None:
+        if not self._lies_about("deleted"):
+            self.files.rm(path, recursive=recursive)
+
+
+def test_a_name_that_is_said_to_be_taken_and_shows_nothing_is_asked_for_again(tmp_path: Path) -> None:
+    store, path = Lying("taken", times=1), f"/{tmp_path.name}/a"
+
+    assert ObjectFiles(store).put_if_absent(path, b"1")
+    assert store.files.cat_file(path) == b"1"
+
+
+def test_a_store_that_always_says_taken_and_shows_nothing_is_not_a_damaged_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.package.objects.time.sleep", lambda _: None)
+    files = ObjectFiles(Lying("taken", times=99))
+
+    with pytest.raises(StorageNotReachable, match="shows nothing there"):
+        FileStorage(f"memory://{tmp_path.name}", files=files).put_if_absent("a", b"1")
+
+
+def test_what_was_said_to_be_deleted_and_is_there_is_deleted_again(tmp_path: Path) -> None:
+    store, folder = Lying("deleted", times=2), f"/{tmp_path.name}/folder"
+    store.files.pipe_file(f"{folder}/a", b"1")
+
+    ObjectFiles(store).delete(folder)
+
+    assert not store.files.exists(folder)
+
+
+def test_what_cannot_be_deleted_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.package.objects.time.sleep", lambda _: None)
+    store, path = Lying("deleted", times=99), f"/{tmp_path.name}/a"
+    store.files.pipe_file(path, b"1")
+
+    with pytest.raises(StorageNotReachable, match="still there"):
+        ObjectFiles(store).delete(path)
+
+
+class Refused(Exception):
+    """As botocore tells of an answer."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"An error occurred ({status}) when calling the PutObject operation")
+        self.response = {"ResponseMetadata": {"HTTPStatusCode": status}}
+
+
+@pytest.mark.parametrize(
+    ("status", "passes"), [(500, True), (503, True), (429, True), (409, True), (501, False), (400, False)]
+)
+def test_an_answer_that_may_be_another_one_later_is_told_as_such(status: int, passes: bool) -> None:
+    error = OSError(5, "what a client library makes of it")
+    error.__cause__ = Refused(status)
+
+    with pytest.raises(StorageNotReachable if passes else OSError) as caught, answering("lake/a"):
+        raise error
+
+    assert isinstance(caught.value, StorageNotReachable) is passes
+    assert not passes or "PutObject" in caught.value.message  # type: ignore[attr-defined]
+
+
+def test_a_put_that_nobody_answers_comes_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Silent(AsyncFileSystem):  # type: ignore[misc]
+        cachable = False
+
+        async def _pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **_: Any) -> None:
+            await asyncio.sleep(5)
+
+    monkeypatch.setattr("penstock.package.objects.LONGEST_PUT", 0.1)
+    began = time.monotonic()
+
+    with pytest.raises(StorageNotReachable):
+        ObjectFiles(Silent()).put("lake/a", b"1")
+
+    assert time.monotonic() - began < 4
+
+
+def test_a_file_that_is_open_tells_of_a_lost_connection_like_all_others(tmp_path: Path) -> None:
+    class Gone(io.BytesIO):
+        def close(self) -> None:
+            if not self.closed:
+                super().close()
+                raise RuntimeError("Connection was closed before we received a valid response")
+
+    class Going(ObjectFiles):
+        def open_new(self, path: str) -> IO[bytes]:
+            return Gone()
+
+    store = FileStorage(f"memory://{tmp_path.name}", files=Going(None))
+
+    with pytest.raises(StorageNotReachable) as caught, store.open_new("data/part") as stream:
+        stream.write(b"rows")
+
+    assert vars(caught.value)["path"] == f"memory://{tmp_path.name}/data/part"
 
 
 @given(document=documents.filter(lambda document: document is not None))

@@ -1,0 +1,61 @@
+"""What the answers of an object store mean: taken, not now, or something that would come again."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_TAKEN: Final = 412
+_NOT_NOW: Final = frozenset((408, 409, 429))
+_SERVER: Final = 500
+_NEVER: Final = 501
+# What a store will say again, in the words of S3; and errors of its client, before anything is asked.
+_REFUSALS: Final = frozenset(
+    (
+        *("NoSuchBucket", "InvalidBucketName", "PermanentRedirect", "301", "400"),
+        *("AuthorizationHeaderMalformed", "InvalidToken", "TokenRefreshRequired"),
+    )
+)
+_NO_KEYS: Final = frozenset(
+    ("NoCredentialsError", "PartialCredentialsError", "ProfileNotFound", "NoAuthTokenError")
+)
+
+
+def status_of(error: BaseException) -> int | None:
+    """The HTTP status that a client library got, where its error says so."""
+    response = getattr(error.__cause__, "response", None)
+    found = response.get("ResponseMetadata", {}) if isinstance(response, dict) else {}
+    status = found.get("HTTPStatusCode")
+    return status if isinstance(status, int) else None
+
+
+def code_of(error: BaseException) -> str | None:
+    """What the store called the error, where its client tells."""
+    response = getattr(error.__cause__, "response", None)
+    found = response.get("Error", {}) if isinstance(response, dict) else {}
+    return str(found["Code"]) if "Code" in found else None
+
+
+def is_taken(error: OSError) -> bool:
+    """Whether the store says that a name is taken."""
+    return isinstance(error, FileExistsError) or status_of(error) == _TAKEN
+
+
+def refused(error: Exception, path: str) -> str | None:
+    """What a store said that it will say again: it lets nobody in, or there is no such bucket; else None."""
+    code, kind = code_of(error), type(error).__name__
+    # What the disk of this machine denies is clear as it is.
+    is_denied = isinstance(error, PermissionError) and not path.startswith("/")
+    return f"{code or kind}: {error}" if code in _REFUSALS or kind in _NO_KEYS or is_denied else None
+
+
+def not_now(error: Exception) -> str | None:
+    """What a store said that may do later what it did not do now: busy, broken or cut off; else None."""
+    if isinstance(error, NotImplementedError | TypeError | ValueError):
+        return None
+    status, named = status_of(error), f"{code_of(error) or type(error).__name__}: {error}"
+    # Errors that only the client library has are about the way to the store.
+    if not isinstance(error, OSError) or isinstance(error, TimeoutError | ConnectionError):
+        return named
+    if status is None or status == _NEVER or (status < _SERVER and status not in _NOT_NOW):
+        return None
+    return named

@@ -1,0 +1,48 @@
+"""A data file that is open: what goes wrong while it is read or written is an error of ours, too."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING, Any
+
+from penstock.package.objects import answering
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+class AnsweringStream:
+    """A stream of a client library, which sends and fetches whenever it wants."""
+
+    def __init__(self, stream: IO[bytes], path: str) -> None:
+        self._stream, self._path = stream, path
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, fewer only at the end."""
+        with answering(self._path):
+            return self._stream.read(size)
+
+    def write(self, content: Any) -> int:
+        """Keep bytes, and send what has come together."""
+        with answering(self._path):
+            return self._stream.write(content)
+
+    def flush(self) -> None:
+        """Nothing must be sent now."""
+        with answering(self._path):
+            self._stream.flush()
+
+    def close(self) -> None:
+        """Send what is left; a new file is there from now on."""
+        with answering(self._path):
+            self._stream.close()
+
+    def __enter__(self) -> AnsweringStream:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)

@@ -1,0 +1,395 @@
+"""Load packages, lease and ledger in an S3 that fails: through proxies before the gateway of `make up`.
+
+`PENSTOCK_TEST_FAULT_SEED` chooses which requests fail, `PENSTOCK_TEST_LIVES`, `PENSTOCK_TEST_FAULT_SEQUENCES`
+and `PENSTOCK_TEST_FAULT_ROUNDS` how long it takes.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from traceback import format_exception
+from typing import TYPE_CHECKING, Any, get_args
+
+import pytest
+from tests.service.faultproxy import Fault, Proxy, Request, aimed, faulty, seeded
+from tests.service.lives import Dataset, check
+from tests.service.test_packages_s3 import options
+from tests.service.toxics import Toxic, reset, toxic
+from tests.unit.package.crashes import Crash, Points
+from tests.unit.package.machine import PackageMachine
+from tests.unit.package.test_contention import check_lease, check_slots, contend
+from tests.unit.package.test_model import run, told
+
+from penstock.errors import LeaseLost, RetryableError, StorageNotReachable
+from penstock.load.failures import is_terminal
+from penstock.package import FileStorage
+from penstock.package.holder import LeaseTimes
+from penstock.package.lease import acquire
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SEED = int(os.environ.get("PENSTOCK_TEST_FAULT_SEED", "1"))
+LIVES = int(os.environ.get("PENSTOCK_TEST_LIVES", "3"))
+SEQUENCES = int(os.environ.get("PENSTOCK_TEST_FAULT_SEQUENCES", "2"))
+ROUNDS = int(os.environ.get("PENSTOCK_TEST_FAULT_ROUNDS", "2"))
+
+FAULTS: tuple[Fault, ...] = get_args(Fault)
+IMPATIENT: dict[str, Any] = {
+    "config_kwargs": {"retries": {"max_attempts": 0}, "connect_timeout": 2, "read_timeout": 1.5}
+}
+"""A client that gives up soon, so that errors get out."""
+MANY: dict[Fault, float] = {
+    "500": 0.03,
+    "503": 0.02,
+    "412": 0.05,
+    "412 done": 0.1,
+    "cut": 0.03,
+    "lost": 0.05,
+    "torn": 0.03,
+    "500 done": 0.03,
+    "undeleted": 0.1,
+}
+FEW: dict[Fault, float] = {
+    **{fault: share / 2 for fault, share in MANY.items()},
+    **dict.fromkeys(("500", "503", "500 done"), 0.001),
+}
+"""For whole lives: one has a hundred requests, and an impatient client asks none of them again."""
+
+
+@pytest.fixture
+def proxy() -> Iterator[Proxy]:
+    with faulty(os.environ["PENSTOCK_TEST_S3_ENDPOINT"]) as running:
+        yield running
+
+
+@pytest.fixture
+def root() -> Iterator[str]:
+    address = f"s3://{os.environ['PENSTOCK_TEST_S3_BUCKET']}/faults-{uuid.uuid4().hex[:12]}"
+    yield address
+    FileStorage(address, **options()).delete("")
+
+
+def prepared(address: str) -> FileStorage:
+    """A storage without faults, with files in it."""
+    clean = FileStorage(address, **options())
+    clean.system.pipe({clean.path(name): content for name, content in BEFORE.items()})
+    return clean
+
+
+def contents(clean: FileStorage) -> dict[str, bytes]:
+    """Everything below a root."""
+    base = clean.root.removeprefix("s3://")
+    found: dict[str, bytes] = clean.system.cat(clean.system.find(base))
+    return {path.removeprefix(f"{base}/"): content for path, content in found.items()}
+
+
+# --- one fault, at every request of every call
+
+
+def put_new(storage: FileStorage) -> bool:
+    return storage.put_if_absent("slots/2", b"mine")
+
+
+def put_taken(storage: FileStorage) -> bool:
+    return storage.put_if_absent("slots/1", b"mine")
+
+
+def move(storage: FileStorage) -> bool:
+    # Done before, or half done: the caller looks whether it stands where it should.
+    return storage.move("jobs/a", "jobs/b") or storage.exists("jobs/b")
+
+
+def write(storage: FileStorage) -> None:
+    with storage.open_new("data/part") as stream:
+        stream.write(b"rows")
+
+
+def read(storage: FileStorage) -> bytes:
+    with storage.open("jobs/a") as stream:
+        return stream.read()
+
+
+BEFORE = {"slots/1": b"theirs", "jobs/a": b"{}", "folder/1": b"1", "folder/2/3": b"3"}
+CALLS: dict[str, tuple[Callable[[FileStorage], Any], Any, dict[str, bytes | None]]] = {
+    "put_if_absent, free": (put_new, True, {"slots/2": b"mine"}),
+    "put_if_absent, taken": (put_taken, False, {}),
+    "put": (lambda storage: storage.put("jobs/a", b"new"), None, {"jobs/a": b"new"}),
+    "move": (move, True, {"jobs/a": None, "jobs/b": b"{}"}),
+    "delete": (lambda storage: storage.delete("folder"), None, {"folder/1": None, "folder/2/3": None}),
+    "delete one": (lambda storage: storage.delete("jobs/a"), None, {"jobs/a": None}),
+    "read": (lambda storage: storage.read("slots/1"), b"theirs", {}),
+    "read nothing": (lambda storage: storage.read("slots/3"), None, {}),
+    "exists": (lambda storage: storage.exists("folder"), True, {}),
+    "exists not": (lambda storage: storage.exists("slots/3"), False, {}),
+    "names": (lambda storage: storage.names("folder"), ["1", "2"], {}),
+    "open": (read, b"{}", {}),
+    "open_new": (write, None, {"data/part": b"rows"}),
+}
+
+
+class Nth:
+    """Plans a fault for one request of those that it makes sense for."""
+
+    def __init__(self, fault: Fault, number: int) -> None:
+        self._fault, self._left, self.was_made = fault, number, False
+
+    def __call__(self, request: Request) -> Fault | None:
+        if not request.allows(self._fault):
+            return None
+        self._left -= 1
+        if self._left != -1:
+            return None
+        self.was_made = True
+        return self._fault
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_one_fault_at_any_request_of_a_call_changes_neither_its_answer_nor_what_it_leaves(
+    fault: Fault, proxy: Proxy, root: str
+) -> None:
+    tried = got_out = 0
+    for name, (act, answer, change) in CALLS.items():
+        for number in range(20):
+            here = f"{root}/{fault.replace(' ', '-')}/{name.replace(', ', '-').replace(' ', '-')}-{number}"
+            clean, storage = prepared(here), FileStorage(here, **options(proxy.url, **IMPATIENT))
+            plan = proxy.plan = Nth(fault, number)
+            try:
+                given = act(storage)
+            except StorageNotReachable:
+                got_out += 1
+                proxy.plan = None
+                given = act(storage)
+            proxy.plan = None
+
+            where = f"{name}, {fault} at request {number}"
+            assert given == answer, where
+            after = {path: content for path, content in (BEFORE | change).items() if content is not None}
+            assert contents(clean) == after, where
+            if not plan.was_made:
+                break
+            tried += 1
+
+    assert tried >= 1
+    assert got_out < tried or fault in {"500", "503", "500 done"}, "a lost connection is tried again"
+
+
+# --- what gets out when a fault stays
+
+
+@pytest.mark.parametrize("fault", ["500", "503", "412", "cut", "lost", "undeleted"])
+def test_a_store_that_stays_broken_is_told_of_as_one_that_may_come_back(
+    fault: Fault, proxy: Proxy, root: str
+) -> None:
+    prepared(root)
+    storage = FileStorage(root, **options(proxy.url, **IMPATIENT))
+    proxy.plan = aimed(fault, times=10_000)
+    affected = {
+        "412": ["put_if_absent, free"],
+        "503": ["put_if_absent, free", "read", "names", "open_new"],  # the client asks five times
+        "undeleted": ["delete"],
+    }
+
+    for name in affected.get(fault, CALLS):
+        with pytest.raises(StorageNotReachable) as caught:
+            CALLS[name][0](storage)
+
+        error = caught.value
+        assert isinstance(error, RetryableError)
+        assert not is_terminal(error)
+        assert error.message.count("\n") == 0
+        assert len(error.message) < 400
+        assert os.environ["PENSTOCK_TEST_S3_BUCKET"] in vars(error)["path"]
+        assert "run again" in error.hint
+        assert "Errno" not in error.message
+        assert os.environ["PENSTOCK_TEST_S3_SECRET"] not in "".join(format_exception(error))
+
+
+# --- whole lives
+
+
+@pytest.mark.parametrize("rivals", [1, 2])
+def test_whole_lives_through_faults_lose_nothing_and_double_nothing(
+    rivals: int, proxy: Proxy, root: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proxy.plan = seeded(SEED, FEW)
+    datasets = [Dataset(root, options(proxy.url, **IMPATIENT)) for _ in range(rivals)]
+    load_ids = [f"17.{number:04d}" for number in range(LIVES)]
+
+    with ThreadPoolExecutor(rivals) as threads:
+        shares = [load_ids[number::rivals] for number in range(rivals)]
+        for done in threads.map(live, datasets, shares):
+            assert done
+
+    proxy.plan = None
+    assert proxy.faults > LIVES
+    check(Dataset(root, options()), load_ids)
+    with capsys.disabled():
+        errors = [dict(dataset.errors) for dataset in datasets]
+        print(f"\n{LIVES} lives, {rivals} at once: {proxy.told()}; runs begun again: {errors}")  # noqa: T201
+
+
+def live(dataset: Dataset, load_ids: list[str]) -> bool:
+    for load_id in load_ids:
+        dataset.load(load_id)
+    return True
+
+
+TOXICS = {
+    "slow": [Toxic("latency", {"latency": 20, "jitter": 20})],
+    "narrow": [Toxic("bandwidth", {"rate": 100}), Toxic("bandwidth", {"rate": 100}, stream="upstream")],
+    "replies reset": [Toxic("reset_peer", toxicity=0.1)],
+    "requests reset": [Toxic("reset_peer", toxicity=0.1, stream="upstream")],
+    "cut in the middle": [Toxic("limit_data", {"bytes": 4_000}), Toxic("slicer", {"average_size": 200})],
+    "silent": [Toxic("timeout", {"timeout": 0}, toxicity=0.08)],
+}
+
+
+@pytest.mark.parametrize("kind", TOXICS)
+def test_whole_lives_through_a_bad_network_lose_nothing_and_double_nothing(
+    kind: str, root: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("penstock.package.objects.LONGEST_PUT", 2.0)
+    # A connection for each request, so that a share of the connections is a share of the requests.
+    settings = {**IMPATIENT["config_kwargs"], "connector_args": {"keepalive_timeout": 0}}
+    lives = max(1, LIVES // 3)
+    load_ids = [f"17.{number:04d}" for number in range(lives)]
+
+    with toxic(*TOXICS[kind]) as endpoint:
+        dataset = Dataset(root, options(endpoint, config_kwargs=settings))
+        began = time.monotonic()
+        live(dataset, load_ids)
+
+    check(Dataset(root, options()), load_ids)
+    with capsys.disabled():
+        seconds = time.monotonic() - began
+        print(f"\n{kind}: {lives} lives, {seconds:.1f} s; runs begun again: {dict(dataset.errors)}")  # noqa: T201
+
+
+# --- the model of packages, and processes that want the same
+
+
+class FaultyPoints(Points):
+    """Faults happen while a call is made that the model follows, and not while it looks."""
+
+    def __init__(self, proxy: Proxy) -> None:
+        super().__init__()
+        self._proxy, self._plan = proxy, seeded(SEED, MANY)
+
+    def arm(self, at: int | None) -> None:
+        self._proxy.plan = self._plan
+
+    def disarm(self) -> None:
+        self._proxy.plan = None
+
+
+class Through:
+    """The gateway, seen through a proxy."""
+
+    def __init__(self, root: str, proxy: Proxy) -> None:
+        self._root, self.points = root, FaultyPoints(proxy)
+        self._options = options(proxy.url, **IMPATIENT)
+
+    def new_root(self) -> str:
+        return f"{self._root}/{uuid.uuid4().hex[:12]}"
+
+    def storage(self, root: str, points: Points) -> FileStorage:
+        return FileStorage(root, **self._options)
+
+    def clean(self, root: str) -> None:
+        FileStorage(root, **self._options).delete("")
+
+
+class FaultyMachine(PackageMachine):
+    """An error of the storage is an end of the process: the next one looks, and may make the call again."""
+
+    place: Through
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.points = self.place.points
+
+    def _call(self, act: Callable[[], Any], refused: Any, answer: Any) -> None:
+        try:
+            super()._call(act, refused, answer)
+        except StorageNotReachable as error:
+            self.tally["errors"] += 1
+            raise Crash from error
+
+
+def test_packages_are_what_the_model_says_whichever_requests_fail(
+    proxy: Proxy, root: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tally = run(Through(root, proxy), sequences=SEQUENCES, steps=12, machine=FaultyMachine)
+
+    assert tally["errors"] >= 1
+    with capsys.disabled():
+        print(f"\n{told('through faults', tally)}; {proxy.told()}")  # noqa: T201
+
+
+def test_of_processes_behind_faults_one_holds_the_lease_one_seals_a_number_and_one_decides_it(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PENSTOCK_TEST_S3_ENDPOINT", proxy.url)
+    proxy.plan = seeded(SEED, {"412 done": 0.2, "cut": 0.03, "lost": 0.1, "torn": 0.05})
+
+    told = contend("s3", 3, ROUNDS)
+
+    check_lease(told, ROUNDS)
+    check_slots(told, ROUNDS)
+    with capsys.disabled():
+        print(f"\n3 processes, {ROUNDS} rounds: {proxy.told()}")  # noqa: T201
+
+
+def test_of_processes_in_a_bad_network_one_holds_the_lease_one_seals_a_number_and_one_decides_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with toxic(
+        Toxic("limit_data", {"bytes": 8_000}), Toxic("latency", {"latency": 3, "jitter": 3})
+    ) as endpoint:
+        monkeypatch.setenv("PENSTOCK_TEST_S3_ENDPOINT", endpoint)
+        told = contend("s3", 3, ROUNDS)
+
+    check_lease(told, ROUNDS)
+    check_slots(told, ROUNDS)
+
+
+# --- the lease
+
+
+def test_a_lease_is_kept_through_lost_replies_and_lost_when_the_store_is_gone_for_too_long(
+    proxy: Proxy, root: str
+) -> None:
+    storage, lost = FileStorage(root, **options(proxy.url, **IMPATIENT)), threading.Event()
+    times = LeaseTimes(beat=0.1, alive=2.0)
+    lease = acquire(storage, pipeline="shop", times=times, on_lost=lost.set)
+    proxy.plan = seeded(SEED, {"lost": 0.3, "500": 0.1, "500 done": 0.1})
+    time.sleep(3.0)
+    lease.check()
+
+    proxy.plan = aimed("cut", times=100_000)
+    assert lost.wait(10)
+
+    with pytest.raises(LeaseLost):
+        lease.check()
+    proxy.plan = None
+    lease.release()
+
+
+def test_a_lease_is_lost_in_time_when_the_store_is_silent(root: str) -> None:
+    """Nothing comes back, and a client with the settings of its library waits for a minute."""
+    lost = threading.Event()
+    with toxic() as endpoint:
+        storage = FileStorage(root, **options(endpoint))
+        lease = acquire(storage, pipeline="shop", times=LeaseTimes(beat=0.2, alive=1.5), on_lost=lost.set)
+    with toxic(Toxic("timeout", {"timeout": 0})):
+        assert lost.wait(6)
+
+        began = time.monotonic()
+        lease.release()
+        assert time.monotonic() - began < 3, "whoever lost the lease need not tell the store"
+    reset()
