@@ -15,6 +15,9 @@ _REFUSALS: Final = frozenset(
         *("AuthorizationHeaderMalformed", "InvalidToken", "TokenRefreshRequired"),
     )
 )
+_MAY_PASS: Final = frozenset(
+    ("500", "502", "503", "504", "InternalError", "ServiceUnavailable", "SlowDown", "RequestTimeout")
+)
 _NO_KEYS: Final = frozenset(
     ("NoCredentialsError", "PartialCredentialsError", "ProfileNotFound", "NoAuthTokenError")
 )
@@ -52,10 +55,12 @@ def not_now(error: Exception) -> str | None:
     """What a store said that may do later what it did not do now: busy, broken or cut off; else None."""
     if isinstance(error, NotImplementedError | TypeError | ValueError):
         return None
-    status, named = status_of(error), f"{code_of(error) or type(error).__name__}: {error}"
     # Errors that only the client library has are about the way to the store.
-    if not isinstance(error, OSError) or isinstance(error, TimeoutError | ConnectionError):
-        return named
-    if status is None or status == _NEVER or (status < _SERVER and status not in _NOT_NOW):
+    is_away = not isinstance(error, OSError) or isinstance(error, TimeoutError | ConnectionError)
+    if not (is_away or code_of(error) in _MAY_PASS or _may_pass(status_of(error))):
         return None
-    return named
+    return f"{code_of(error) or type(error).__name__}: {error.__cause__ or error}"
+
+
+def _may_pass(status: int | None) -> bool:
+    return status is not None and status != _NEVER and (status >= _SERVER or status in _NOT_NOW)

@@ -1,4 +1,4 @@
-"""Run in a process of its own: one pipeline, loads one after another into tables that others load into too."""
+"""Run in a process of its own: one pipeline, loads one after another into tables that others share."""
 
 import os
 import sys

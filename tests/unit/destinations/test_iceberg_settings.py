@@ -100,10 +100,15 @@ def test_the_warehouse_of_a_rest_catalog_is_its_own_affair() -> None:
 @pytest.mark.parametrize("url", ["s3://lake/raw", "gs://lake", "abfss://lake@account/raw"])
 def test_a_catalog_of_files_on_an_object_store_needs_a_lock(url: str) -> None:
     with pytest.raises(UsageError, match="loses commits"):
-        configured(bucket_url=url)
+        configured(bucket_url=url).check_warehouse()
 
-    assert configured(bucket_url=url, catalog_properties={"lock-impl": "x.Lock"}).bucket_url == url
-    assert configured(bucket_url=url, catalog="glue").bucket_url == url
+    configured(bucket_url=url, catalog_properties={"lock-impl": "x.Lock"}).check_warehouse()
+    configured(bucket_url=url, catalog="glue").check_warehouse()
+
+
+def test_such_a_catalog_is_refused_before_anything_is_opened() -> None:
+    with pytest.raises(UsageError, match="loses commits"):
+        ICEBERG.client(Schema("shop"), configured(bucket_url="s3://lake/raw"))
 
 
 def test_on_a_cluster_a_location_must_be_given() -> None:

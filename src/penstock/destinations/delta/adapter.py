@@ -11,8 +11,6 @@ from penstock.destinations.delta.upkeep import Upkeep
 from penstock.destinations.lake.client import LakeClient
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pyspark.sql import SparkSession
 
     from penstock.destinations.delta.settings import DeltaConfiguration
@@ -47,12 +45,6 @@ class DeltaClient(LakeClient):
     def tables(self) -> DeltaTables:
         """The tables of the dataset."""
         return self._tables
-
-    def initialize_storage(self, truncate_tables: Iterable[str] | None = None) -> None:
-        """Make room for the tables; each listed one is emptied by one commit of its own."""
-        if self._spark is not None:
-            self.tables.place.initialize(spark=self._spark)
-        super().initialize_storage(truncate_tables)
 
     def drop_storage(self) -> None:
         """Delete the dataset with all its tables and packages."""

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from penstock.config import config_value
 from penstock.destinations.delta.adapter import DeltaClient
 from penstock.destinations.delta.settings import DeltaConfiguration
 from penstock.destinations.lake.hints import STRATEGIES
-from penstock.destinations.lake.sets import Turns
-from penstock.interfaces import (
-    DestinationCapabilitiesContext,
-    DestinationClientConfiguration,
-    configured,
-)
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from penstock.schema import Schema
+from penstock.destinations.lake.reference import LakeReference
+from penstock.interfaces import DestinationCapabilitiesContext
 
 _CAPABILITIES: Final = DestinationCapabilitiesContext(
     supported_write_dispositions=("append", "replace", "merge"),
@@ -36,30 +26,11 @@ _CAPABILITIES: Final = DestinationCapabilitiesContext(
 )
 
 
-class DeltaReference:
+class DeltaReference(LakeReference[DeltaConfiguration, DeltaClient]):
     """Delta tables by path."""
 
     def __init__(self) -> None:
-        self._turns = Turns()
-
-    def capabilities(self) -> DestinationCapabilitiesContext:
-        """What Delta tables can do."""
-        return _CAPABILITIES
-
-    def client(
-        self,
-        schema: Schema,
-        initial_config: DestinationClientConfiguration = config_value,
-        *,
-        spark: SparkSession | None = None,
-    ) -> DeltaClient:
-        """A client for one dataset."""
-        config = configured(DeltaConfiguration, initial_config)
-        return DeltaClient(schema, config, _CAPABILITIES, spark=spark, turns=self._turns)
-
-    def spec(self) -> type[DeltaConfiguration]:
-        """The class of its settings."""
-        return DeltaConfiguration
+        super().__init__(DeltaConfiguration, DeltaClient, _CAPABILITIES)
 
 
 DELTA: Final = DeltaReference()

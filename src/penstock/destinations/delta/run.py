@@ -66,6 +66,10 @@ class DeltaTables:
     file_size: int | None = None
     """Bytes that files should have; None leaves it to the number of tasks."""
 
+    def initialize(self, *, spark: SparkSession) -> None:
+        """Make room for tables, where there is none."""
+        self.place.initialize(spark=spark)
+
     def exists(self, table: str, *, spark: SparkSession) -> bool:
         """Whether there is such a table."""
         return self.place.exists(table, spark=spark)

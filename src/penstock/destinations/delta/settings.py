@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from penstock.config import NotResolved, configspec, redact
 from penstock.destinations.delta.define import WIDENING, is_true
 from penstock.destinations.delta.widen import ALTERABLE
-from penstock.destinations.lake.bucket import BucketConfiguration
-from penstock.errors import MissingLocation
-from penstock.package.storage import absolute
+from penstock.destinations.lake.settings import LakeConfiguration
 
 if TYPE_CHECKING:
     from penstock.schema.types import DataType
 
 
 @configspec
-class DeltaConfiguration(BucketConfiguration):
+class DeltaConfiguration(LakeConfiguration):
     """The settings of one lake.
 
     `dlt.destinations.filesystem` is how dlt finds its own way to the same tables.
@@ -61,17 +59,3 @@ class DeltaConfiguration(BucketConfiguration):
         if self.catalog:
             return self.catalog
         return redact(self.bucket_url).rstrip("/") if self.bucket_url else self.destination_name or "delta"
-
-    def bound(
-        self, *, pipeline_name: str, dataset_name: str, default_schema_name: str | None, master: str
-    ) -> Self:
-        """A location that is not set is a folder beside you; that only on a local Spark."""
-        bound = super().bound(
-            pipeline_name=pipeline_name,
-            dataset_name=dataset_name,
-            default_schema_name=default_schema_name,
-            master=master,
-        )
-        if not self.bucket_url and not master.startswith("local"):
-            raise MissingLocation(destination=self.destination_name or "delta", master=master)
-        return bound.model_copy(update={"bucket_url": absolute(self.bucket_url or f"{pipeline_name}_lake")})

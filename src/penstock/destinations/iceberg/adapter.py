@@ -13,8 +13,6 @@ from penstock.destinations.lake.client import LakeClient
 from penstock.interfaces import LoadMark
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pyspark.sql import SparkSession
 
     from penstock.destinations.iceberg.settings import IcebergConfiguration
@@ -38,6 +36,7 @@ class IcebergClient(LakeClient):
         spark: SparkSession | None = None,
         turns: Turns | None = None,
     ) -> None:
+        config.check_warehouse()
         super().__init__(schema, config, capabilities, bucket_url=config.bucket_url, spark=spark, turns=turns)
         self._settings = config
         place = IcebergCatalog(
@@ -52,12 +51,6 @@ class IcebergClient(LakeClient):
     def tables(self) -> IcebergTables:
         """The tables of the dataset."""
         return self._tables
-
-    def initialize_storage(self, truncate_tables: Iterable[str] | None = None) -> None:
-        """Make room for the tables; each listed one is emptied by one commit of its own."""
-        if self._spark is not None:
-            self.tables.place.initialize(spark=self._spark)
-        super().initialize_storage(truncate_tables)
 
     def drop_storage(self) -> None:
         """Delete the dataset with all its tables and packages."""

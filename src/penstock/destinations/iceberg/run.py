@@ -51,6 +51,10 @@ class IcebergTables:
     way: Way = "branch"
     """How commits are made."""
 
+    def initialize(self, *, spark: SparkSession) -> None:
+        """Make room for tables, where there is none."""
+        self.place.initialize(spark=spark)
+
     def exists(self, table: str, *, spark: SparkSession) -> bool:
         """Whether there is such a table."""
         return self.place.exists(table, spark=spark)

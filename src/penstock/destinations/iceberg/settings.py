@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any, ClassVar, Final, Literal, Self
+from typing import Annotated, Any, ClassVar, Final, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_serializer, field_validator
@@ -11,10 +11,9 @@ from pydantic import Field, field_serializer, field_validator
 from penstock.config import NotResolved, SecretText, configspec, redact
 from penstock.config.redact import is_secret_name
 from penstock.config.secretforms import MASK
-from penstock.destinations.lake.bucket import BucketConfiguration
 from penstock.destinations.lake.define import property_text
-from penstock.errors import MissingLocation, UsageError
-from penstock.package.storage import absolute
+from penstock.destinations.lake.settings import LakeConfiguration
+from penstock.errors import UsageError
 from penstock.spark.paths import spark_path
 
 Way = Literal["branch", "direct"]
@@ -29,7 +28,7 @@ _MERGE_MODES: Final = ("write.merge.mode", "write.update.mode", "write.delete.mo
 
 
 @configspec
-class IcebergConfiguration(BucketConfiguration):
+class IcebergConfiguration(LakeConfiguration):
     """The settings of one lake.
 
     `dlt.destinations.filesystem` is how dlt finds its own way to such tables.
@@ -113,23 +112,6 @@ class IcebergConfiguration(BucketConfiguration):
         if not self.is_by_path:
             return self.catalog
         return redact(self.bucket_url).rstrip("/") if self.bucket_url else self.destination_name or "iceberg"
-
-    def bound(
-        self, *, pipeline_name: str, dataset_name: str, default_schema_name: str | None, master: str
-    ) -> Self:
-        """A location that is not set is a folder beside you; that only on a local Spark."""
-        bound = super().bound(
-            pipeline_name=pipeline_name,
-            dataset_name=dataset_name,
-            default_schema_name=default_schema_name,
-            master=master,
-        )
-        if not self.bucket_url and not master.startswith("local"):
-            raise MissingLocation(destination=self.destination_name or "iceberg", master=master)
-        location = absolute(self.bucket_url or f"{pipeline_name}_lake")
-        found = bound.model_copy(update={"bucket_url": location})
-        found.check_warehouse()
-        return found
 
     def check_warehouse(self) -> None:
         """Refuse a catalog of files where two writers could take the same name for their commits."""

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 class VersionedTables(LakeTables, Protocol):
     """What a client needs of a table format beside the commits of a chain."""
 
+    def initialize(self, *, spark: SparkSession) -> None:
+        """Make room for tables, where there is none."""
+
     def sql_name(self, table: str) -> str:
         """A table in SQL."""
 
@@ -89,6 +92,8 @@ class LakeClient(DatasetClient, WithTableVersions, WithUndo):
 
     def initialize_storage(self, truncate_tables: Iterable[str] | None = None) -> None:
         """Make room for the tables; each listed one is emptied by one commit of its own."""
+        if self._spark is not None:
+            self.tables.initialize(spark=self._spark)
         self.ledger().initialize()
         for table in truncate_tables or ():
             if self.tables.exists(table, spark=self.session()):

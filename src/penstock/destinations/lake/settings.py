@@ -1,0 +1,48 @@
+"""Where a lake is, and by which keys it is opened: the settings that all of them have."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from penstock.config import AwsCredentials, configspec
+from penstock.errors import MissingLocation
+from penstock.interfaces import DestinationClientDwhConfiguration
+from penstock.package.storage import absolute
+
+
+@configspec
+class LakeConfiguration(DestinationClientDwhConfiguration):
+    """The settings of a folder or a bucket, for tables and packages at once.
+
+    >>> LakeConfiguration(bucket_url="s3://lake", credentials={"region_name": "eu-west-1"}).credentials
+    AwsCredentials(region_name='eu-west-1')
+    """
+
+    bucket_url: str | None = None
+    """The folder or bucket below which the datasets stand; with a catalog, the ledgers and packages."""
+    credentials: AwsCredentials | None = None
+    """The keys of the bucket, and of that of `package_storage`; None for those of the machine."""
+
+    @property
+    def storage_location(self) -> str | None:
+        """The folder or bucket."""
+        return self.bucket_url
+
+    @property
+    def storage_credentials(self) -> AwsCredentials | None:
+        """The keys of the bucket."""
+        return self.credentials
+
+    def bound(
+        self, *, pipeline_name: str, dataset_name: str, default_schema_name: str | None, master: str
+    ) -> Self:
+        """A location that is not set is a folder beside you; that only on a local Spark."""
+        bound = super().bound(
+            pipeline_name=pipeline_name,
+            dataset_name=dataset_name,
+            default_schema_name=default_schema_name,
+            master=master,
+        )
+        if not self.bucket_url and not master.startswith("local"):
+            raise MissingLocation(destination=self.destination_name or type(self).__name__, master=master)
+        return bound.model_copy(update={"bucket_url": absolute(self.bucket_url or f"{pipeline_name}_lake")})
