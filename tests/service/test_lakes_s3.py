@@ -13,7 +13,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.conftest import EXTENSIONS, session_builder
+from tests.conftest import session_builder
 from tests.flow.making import few_rows
 
 import penstock
@@ -171,7 +171,7 @@ def test_a_store_that_is_away_may_be_asked_again(spark: SparkSession, location: 
 
 # Everything that a user can be shown: logs in full, errors, plans, what an event log and the packages hold.
 TOLD = """
-import logging, os, sys
+import logging, sys
 from pyspark.sql import SparkSession
 import penstock
 
@@ -185,21 +185,15 @@ table = pipeline.dataset()["items"].spark()
 table.explain(True)
 print(table.collect())
 spark = SparkSession.getActiveSession()
-is_classic = "connect" not in type(spark).__module__
-if is_classic:
-    print(pipeline.run(penstock.resource(spark.range(3).toDF("id"), name="numbers")))
+print(pipeline.run(penstock.resource(spark.range(3).toDF("id"), name="numbers")))
 print(lake, pipeline, penstock.config.explain("destination.delta.credentials.aws_secret_access_key"))
-print("all runs are over", flush=True)
-if is_classic:
-    spark.stop()
-# A server that was started by its own client does not let go of it; it ends with this process.
-os._exit(0)
+print("all runs are over")
+spark.stop()
 """
 
 
-@pytest.mark.parametrize("way", ["classic", "connect"])
 def test_keys_from_the_settings_reach_spark_and_are_found_in_nothing_that_is_written(
-    way: str, location: str, tmp_path: Path
+    location: str, tmp_path: Path
 ) -> None:
     secret = os.environ["PENSTOCK_TEST_S3_SECRET"]
     settings, events = tmp_path / "work" / ".penstock", tmp_path / "events"
@@ -219,14 +213,6 @@ def test_keys_from_the_settings_reach_spark_and_are_found_in_nothing_that_is_wri
         "spark.eventLog.compress": "false",
     }
     environment = {**os.environ, "SPARK__JARS": jars, "PENSTOCK_HOME": str(tmp_path / "home")}
-    if way == "connect":
-        # A server in a process of this machine, with what the session of a user on a cluster would bring.
-        environment["SPARK__REMOTE"] = "local[2]"
-        conf |= {
-            "spark.driver.extraClassPath": jars,
-            "spark.sql.extensions": EXTENSIONS["delta"],
-            "spark.driver.memory": "2g",
-        }
     lines = "\n".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in conf.items())
     (settings / "config.toml").write_text(f"[spark.conf]\n{lines}\n")
     command = [sys.executable, "-c", TOLD, location, str(tmp_path / "pipelines")]
