@@ -85,7 +85,7 @@ class Example:
         running = subprocess.Popen(
             command, env=environment, cwd=self.folder, stderr=subprocess.PIPE, start_new_session=True
         )
-        until = time.monotonic() + 180
+        until = time.monotonic() + 400
         try:
             while not (self.folder / f"{dataset}.sqlite").exists() or not self.query(seen, dataset):
                 assert running.poll() is None, running.stderr.read().decode() if running.stderr else ""

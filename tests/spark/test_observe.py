@@ -26,4 +26,4 @@ def test_a_write_that_never_happened_is_unknown_and_nobody_waits_for_it(spark: S
     started = time.monotonic()
 
     assert count.rows(seconds=0.5) is None
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30

@@ -77,8 +77,8 @@ def test_an_interrupt_stops_our_jobs_and_leaves_the_users_alone(user: UserSessio
             pool.interrupt()
 
         with pytest.raises(Py4JJavaError, match="CANCEL"):
-            ours.result(timeout=60)
-        assert theirs.result(timeout=60) == 300
+            ours.result(timeout=300)
+        assert theirs.result(timeout=300) == 300
 
 
 def test_keys_are_told_to_our_sessions_and_not_to_the_users(user: UserSession) -> None:

@@ -51,7 +51,7 @@ def run(program: str, path: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(path), "PENSTOCK_HOME": str(path / "home")}
     command = [sys.executable, "-c", textwrap.dedent(program)]
     return subprocess.run(
-        command, capture_output=True, text=True, check=False, env=environment, cwd=path, timeout=60
+        command, capture_output=True, text=True, check=False, env=environment, cwd=path, timeout=300
     )
 
 

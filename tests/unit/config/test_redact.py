@@ -189,4 +189,4 @@ def test_the_time_grows_with_the_text_and_not_faster(piece: str) -> None:
     start = time.perf_counter()
     redact(text)
 
-    assert time.perf_counter() - start < 5, "a pattern that looks back over the text again takes hours"
+    assert time.perf_counter() - start < 60, "a pattern that looks back over the text again takes hours"

@@ -58,7 +58,7 @@ def test_nothing_is_committed_for_a_package_that_is_not_sealed(tmp_path: Path) -
 
 def test_one_table_of_a_chain_at_a_time_and_other_chains_meanwhile() -> None:
     turns, most, now, lock = Turns(), dict[str, int](), dict[str, int](), threading.Lock()
-    together = threading.Barrier(2, timeout=10)
+    together = threading.Barrier(2, timeout=120)
 
     def work(chain: str) -> None:
         with turns.taken(chain):

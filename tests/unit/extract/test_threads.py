@@ -42,7 +42,7 @@ def items(found: list[tuple[str, Any]]) -> list[Any]:
 
 
 def test_deferred_calls_run_at_the_same_time() -> None:
-    meeting = threading.Barrier(4, timeout=20)
+    meeting = threading.Barrier(4, timeout=120)
 
     @penstock.defer
     def fetch(number: int) -> int:
@@ -79,7 +79,7 @@ def test_no_more_is_under_way_than_is_allowed_and_generators_wait_for_it() -> No
 
 
 def test_twenty_parallel_resources_run_in_twenty_threads() -> None:
-    meeting = threading.Barrier(20, timeout=20)
+    meeting = threading.Barrier(20, timeout=120)
 
     def meeting_rows(name: str) -> Any:
         def rows() -> Iterator[str]:
@@ -110,7 +110,7 @@ def test_a_parallel_generator_is_never_run_twice_at_once_and_keeps_its_order() -
 
 
 def test_a_parallel_transformer_works_on_several_items_and_holds_up_what_feeds_it() -> None:
-    meeting = threading.Barrier(3, timeout=20)
+    meeting = threading.Barrier(3, timeout=120)
     begun: list[int] = []
     fed: list[int] = []
 
@@ -221,7 +221,7 @@ def test_asynchronous_generators_wait_for_each_other() -> None:
     def meeting(name: str, other: str) -> Any:
         async def rows() -> AsyncIterator[str]:
             events.setdefault(name, asyncio.Event()).set()
-            await asyncio.wait_for(events.setdefault(other, asyncio.Event()).wait(), 20)
+            await asyncio.wait_for(events.setdefault(other, asyncio.Event()).wait(), 120)
             yield name
 
         return penstock.resource(rows, name=name)

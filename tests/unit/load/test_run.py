@@ -460,7 +460,7 @@ def test_as_many_jobs_run_side_by_side_as_the_destination_takes(
 ) -> None:
     place = sealed(tmp_path, capabilities={"loader_parallelism_strategy": strategy})
 
-    place.load(poll_pause=0.05)
+    place.load(poll_pause=0.5)
 
     assert 1 <= place.world.at_once["most"] <= most
     assert (place.world.at_once["most"] == 1) == (strategy == "sequential")

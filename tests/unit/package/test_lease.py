@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[3]
 QUICK = LeaseTimes(beat=0.1, alive=0.5)
+# Longer than a busy machine keeps a thread waiting.
+WATCHED = 1.2
 
 
 class OtherProcess:
@@ -87,7 +89,7 @@ def hide_machine(storage: FileStorage, epoch: int) -> None:
 
 def leave_behind(storage: FileStorage) -> None:
     """The lease of a process on another machine that beats no more."""
-    holder = Holder(machine=None, beat=0.1, alive=0.4)
+    holder = Holder(machine=None, beat=0.1, alive=WATCHED)
     storage.put("lease/0000000001.json", versioned(asdict(holder)))
 
 
@@ -120,7 +122,7 @@ def test_a_lease_that_was_given_back_is_free_at_once_and_the_epoch_grows(storage
 
 def test_the_lease_of_a_killed_process_is_free_at_once_or_when_it_was_watched_in_vain(tmp_path: Path) -> None:
     here, elsewhere = (FileStorage(str(tmp_path / name)) for name in ("here", "elsewhere"))
-    with other_process(here.root, elsewhere.root, alive=1.5) as other:
+    with other_process(here.root, elsewhere.root, alive=4.0) as other:
         hide_machine(elsewhere, 1)
         for storage in (here, elsewhere):
             with pytest.raises(PipelineLocked):
@@ -131,13 +133,13 @@ def test_the_lease_of_a_killed_process_is_free_at_once_or_when_it_was_watched_in
         began = time.monotonic()
         take(here).release()
         at_once = time.monotonic() - began
-        time.sleep(1.5)
+        time.sleep(4.0)
         began = time.monotonic()
         take(elsewhere).release()
         watched = time.monotonic() - began
 
-    assert at_once < 1.5, "it has waited for a beat of the dead"
-    assert watched >= 1.5, "the last beat was not watched"
+    assert at_once < 4.0, "it has waited for a beat of the dead"
+    assert watched >= 4.0, "the last beat was not watched"
 
 
 def test_a_holder_that_stood_still_finds_its_leases_lost_taken_or_not_and_cannot_seal(tmp_path: Path) -> None:
@@ -188,7 +190,7 @@ def test_a_clock_that_is_an_hour_off_neither_keeps_nor_loses_a_lease(
     began = time.monotonic()
     after = take(storage)
 
-    assert time.monotonic() - began >= 0.4
+    assert time.monotonic() - began >= WATCHED
     assert after.epoch == 2
     after.release()
 
@@ -235,7 +237,7 @@ def test_a_process_with_old_knowledge_wins_no_old_epoch_after_it_was_tidied_away
 def test_a_beat_in_the_moment_of_a_takeover_makes_both_stop(storage: FileStorage, tmp_path: Path) -> None:
     leave_behind(storage)
     beat(storage, 1, 0)
-    time.sleep(0.5)
+    time.sleep(WATCHED + 0.1)
     files = Interrupted()
     files.after = lambda: beat(storage, 1, 1)
 
@@ -261,14 +263,14 @@ def test_a_holder_that_cannot_reach_the_storage_for_too_long_is_told(tmp_path: P
     lease = acquire(
         FileStorage(str(tmp_path), files=files),
         pipeline="shop",
-        times=LeaseTimes(beat=0.1, alive=1.5),
+        times=LeaseTimes(beat=0.1, alive=5.0),
         on_lost=lost.set,
     )
     time.sleep(0.3)
     assert not lease.is_lost
     files.is_down = True
 
-    assert lost.wait(10)
+    assert lost.wait(60)
     with pytest.raises(LeaseLost):
         lease.check()
     lease.release()
@@ -334,4 +336,4 @@ def test_a_beat_that_cannot_be_read_is_watched_and_not_believed(storage: FileSto
     began = time.monotonic()
     take(storage).release()
 
-    assert time.monotonic() - began >= 0.4
+    assert time.monotonic() - began >= WATCHED

@@ -100,7 +100,7 @@ def test_pages_in_threads_that_are_under_way_are_kept_when_order_ends_the_readin
         if number == 2:
             third_is_there.set()
         else:
-            assert third_is_there.wait(timeout=10)
+            assert third_is_there.wait(timeout=120)
         return [{"id": number * 10 + one, "n": number} for one in range(3)]
 
     @penstock.resource
