@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -45,6 +46,8 @@ _RULES: Final = {
         "spark.databricks.delta.requiredSparkConfsCheck.enabled"
     ),
 }
+# Tables are read side by side: who came second would take what the first one set for the user's own.
+_RULES_ARE_OFF: Final = threading.Lock()
 # A catalog that is not Delta's knows where a table is, and nothing of its versions.
 _VERSIONLESS: Final = "UNSUPPORTED_FEATURE.TIME_TRAVEL"
 _TXN: Final = "spark.databricks.delta.write."
@@ -279,17 +282,18 @@ def _marked(spark: SparkSession, mark: LoadMark) -> Iterator[None]:
 @contextmanager
 def _without(spark: SparkSession, *rules: str) -> Iterator[None]:
     """Rules are off in the block, and afterwards as they were: the session may be the user's."""
-    before = {rule: spark.conf.get(rule, None) for rule in rules}
-    for rule in rules:
-        spark.conf.set(rule, "false")
-    try:
-        yield
-    finally:
-        for rule, said in before.items():
-            if said is None:
-                spark.conf.unset(rule)
-            else:
-                spark.conf.set(rule, said)
+    with _RULES_ARE_OFF:
+        before = {rule: spark.conf.get(rule, None) for rule in rules}
+        for rule in rules:
+            spark.conf.set(rule, "false")
+        try:
+            yield
+        finally:
+            for rule, said in before.items():
+                if said is None:
+                    spark.conf.unset(rule)
+                else:
+                    spark.conf.set(rule, said)
 
 
 def _job(table: str, commits: Sequence[Row]) -> AppliedJob:

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+from pyspark.errors import AnalysisException
+
+from penstock.destinations.delta.run import DeltaTables
+
+if TYPE_CHECKING:
+    from penstock.destinations.delta.place import Place
+
+REFUSED = "DELTA_CONFIGURE_SPARK_SESSION_WITH_EXTENSION_AND_CATALOG"
+
+
+class Conf(dict[str, str]):
+    """The settings of a session."""
+
+    def set(self, key: str, value: str) -> None:
+        self[key] = value
+
+    def unset(self, key: str) -> None:
+        self.pop(key, None)
+
+
+class SlowPlace:
+    """Refuses each table at first, as Delta does by a rule; then reads it until somebody lets it end."""
+
+    def __init__(self) -> None:
+        self.is_refused: defaultdict[str, threading.Event] = defaultdict(threading.Event)
+        self.is_read: defaultdict[str, threading.Event] = defaultdict(threading.Event)
+        self.may_end: defaultdict[str, threading.Event] = defaultdict(threading.Event)
+
+    def read(self, table: str, version: int | None, *, spark: Any) -> None:
+        del version, spark
+        if not self.is_refused[table].is_set():
+            self.is_refused[table].set()
+            raise AnalysisException("a rule", errorClass=REFUSED, messageParameters={})
+        self.is_read[table].set()
+        assert self.may_end[table].wait(60)
+
+
+def test_tables_that_are_read_side_by_side_leave_the_session_as_it_was() -> None:
+    place, spark = SlowPlace(), cast("Any", SimpleNamespace(conf=Conf()))
+    tables = DeltaTables(place=cast("Place", place))
+
+    def reading(table: str) -> threading.Thread:
+        thread = threading.Thread(target=tables.read, args=(table,), kwargs={"spark": spark})
+        thread.start()
+        assert place.is_refused[table].wait(60)
+        return thread
+
+    first = reading("first")
+    assert place.is_read["first"].wait(60)
+    second = reading("second")
+    time.sleep(0.2)  # it could see now what the first one has set
+    place.may_end["first"].set()
+    first.join(60)
+    place.may_end["second"].set()
+    second.join(60)
+
+    assert place.is_read["second"].is_set()
+    assert spark.conf == {}
