@@ -45,8 +45,9 @@ STRANGERS_GAPS = {
 
 
 def params(gaps: dict[str, Gap]) -> list[Any]:
+    marks = (pytest.mark.every_mode, pytest.mark.handful)
     return [
-        pytest.param(case, id=case.name, marks=pytest.mark.every_mode if case.name in EVERY_MODE else ())
+        pytest.param(case, id=case.name, marks=marks if case.name in EVERY_MODE else ())
         for case in destination_suite(gaps)
     ]
 
