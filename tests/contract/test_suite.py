@@ -52,8 +52,9 @@ STRANGERS_GAPS = {
 
 
 def params(gaps: dict[str, Gap], every_mode: Collection[str] = EVERY_MODE) -> list[Any]:
+    marks = (pytest.mark.every_mode, pytest.mark.handful)
     return [
-        pytest.param(case, id=case.name, marks=pytest.mark.every_mode if case.name in every_mode else ())
+        pytest.param(case, id=case.name, marks=marks if case.name in every_mode else ())
         for case in destination_suite(gaps)
     ]
 

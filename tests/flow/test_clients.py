@@ -51,6 +51,7 @@ def rows(spark: SparkSession, location: str, table: str) -> list[dict[str, Any]]
     return [row.asDict() for row in spark.read.format("delta").load(f"{location}/demo/{table}").collect()]
 
 
+@pytest.mark.handful
 @pytest.mark.every_mode
 @pytest.mark.skipif(MODE != "connect", reason="the clients are those of a Connect server")
 def test_pipelines_of_several_clients_load_into_one_dataset_at_once(

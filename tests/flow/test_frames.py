@@ -34,6 +34,7 @@ def content(frame: DataFrame) -> list[tuple[Any, ...]]:
     return sorted((tuple(row) for row in frame.select(*plain).collect()), key=repr)
 
 
+@pytest.mark.handful
 @pytest.mark.every_mode
 def test_rows_arrow_and_a_dataframe_come_to_the_same_tables(
     spark: SparkSession, location: str, tmp_path: Path
@@ -77,6 +78,7 @@ def test_children_of_a_dataframe_point_to_their_parents(
     assert found == {(id_, index, id_ + index) for id_ in range(50) for index in range(2)}
 
 
+@pytest.mark.handful
 @pytest.mark.every_mode
 def test_the_session_of_a_dataframe_is_left_as_it_was(
     compiled: SparkSession, location: str, tmp_path: Path

@@ -64,6 +64,7 @@ def test_a_session_without_deltas_catalog_works(spark: SparkSession, location: s
     assert session.conf.get("spark.sql.catalog.spark_catalog", None) is None
 
 
+@pytest.mark.handful
 @pytest.mark.every_mode
 @pytest.mark.skipif(MODE != "connect", reason="clients of a server share a thread pool, others do not")
 def test_sessions_that_are_let_go_close_nothing_that_others_use(

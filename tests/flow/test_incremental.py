@@ -36,6 +36,7 @@ def events(spark: SparkSession, until: int) -> DataFrame:
     return spark.range(until).select("id", at.alias("At"), F.struct(hours.alias("Hour")).alias("more"))
 
 
+@pytest.mark.handful
 @pytest.mark.every_mode
 @pytest.mark.parametrize("key", ["id", None])
 def test_a_dataframe_is_loaded_from_where_its_cursor_stopped(

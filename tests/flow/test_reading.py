@@ -93,6 +93,7 @@ def test_a_load_that_is_stopped_between_two_tables_is_not_seen(
     assert state(old) == after(0)
 
 
+@pytest.mark.handful
 @pytest.mark.every_mode
 def test_a_first_load_that_is_stopped_shows_no_table(
     spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

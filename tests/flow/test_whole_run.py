@@ -26,6 +26,7 @@ def columns(frame: Any) -> dict[str, str]:
     return dict(frame.dtypes)
 
 
+@pytest.mark.handful
 @pytest.mark.every_mode
 def test_nested_rows_become_tables_that_can_be_read_back(
     spark: SparkSession, location: str, tmp_path: Path
@@ -95,6 +96,7 @@ def test_a_second_run_appends_and_the_ledger_has_both(
     assert dataset["_dlt_pipeline_state"].count() == 1, "an unchanged state is not stored again"
 
 
+@pytest.mark.handful
 @pytest.mark.every_mode
 def test_the_given_session_is_left_as_it_was(compiled: SparkSession, location: str, tmp_path: Path) -> None:
     compiled.range(3).createOrReplaceTempView("mine")

@@ -34,6 +34,7 @@ def orders(item: int, lines: int = 2) -> Any:
         yield {"id": item * 100 + line, "triple": tripled(item), "tags": ["a"] * line}
 
 
+@pytest.mark.handful
 @pytest.mark.every_mode
 def test_items_run_on_executors_that_know_nothing_of_the_function(
     spark: SparkSession, location: str, tmp_path: Path
