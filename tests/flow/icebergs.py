@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from penstock.destinations.iceberg.place import IcebergCatalog
 from penstock.destinations.iceberg.reference import ICEBERG
 from penstock.destinations.iceberg.settings import IcebergConfiguration
 from penstock.interfaces import LoadMark
@@ -14,7 +15,7 @@ from penstock.spark.own import SessionPool
 from penstock.spark.session import UserSession
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
 
@@ -68,3 +69,32 @@ def icebergs(location: str, spark: SparkSession, **settings: Any) -> Iterator[Ic
         own.conf.set("spark.sql.shuffle.partitions", "1")
         yield Icebergs(ICEBERG.client(Schema("shop"), config, spark=own), own)
     pool.close()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watched(IcebergCatalog):
+    """A place that tells of each step before it is made."""
+
+    on_step: Callable[[str, str], None]
+
+    def create_branch(self, table: str, branch: str, version: int | None) -> str:
+        self.on_step("branch", table)
+        return IcebergCatalog.create_branch(self, table, branch, version)
+
+    def branch(self, table: str, branch: str) -> str:
+        self.on_step("write", table)
+        return IcebergCatalog.branch(self, table, branch)
+
+    def drop_branch(self, table: str, branch: str) -> str:
+        self.on_step("drop", table)
+        return IcebergCatalog.drop_branch(self, table, branch)
+
+    def call(self, procedure: str, table: str, **arguments: str) -> str:
+        self.on_step(procedure, table)
+        return IcebergCatalog.call(self, procedure, table, **arguments)
+
+
+def watched(tables: IcebergTables, on_step: Callable[[str, str], None]) -> IcebergTables:
+    """The tables, with a call before each step of a commit: what it is, and of which table."""
+    said = {name: getattr(tables.place, name) for name in ("catalog", "dataset", "conf", "is_ours")}
+    return replace(tables, place=Watched(**said, on_step=on_step))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.flow.icebergs import Icebergs, icebergs, mark
+from tests.flow.icebergs import Icebergs, icebergs, mark, watched
 
 from penstock.destinations.iceberg.marks import branch_name, is_of
-from penstock.destinations.iceberg.place import IcebergCatalog
 from penstock.errors import DestinationAhead, DestinationTerminalException
 
 if TYPE_CHECKING:
@@ -26,38 +25,8 @@ class Crash(BaseException):
     """The process is gone."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Watched(IcebergCatalog):
-    """A place that tells of each step before it is made, once."""
-
-    told: list[str]
-    on_step: Callable[[str], None]
-
-    def create_branch(self, table: str, branch: str, version: int | None) -> str:
-        self._tell("branch")
-        return IcebergCatalog.create_branch(self, table, branch, version)
-
-    def branch(self, table: str, branch: str) -> str:
-        self._tell("write")
-        return IcebergCatalog.branch(self, table, branch)
-
-    def call(self, procedure: str, table: str, **arguments: str) -> str:
-        self._tell(procedure)
-        return IcebergCatalog.call(self, procedure, table, **arguments)
-
-    def _tell(self, step: str) -> None:
-        if step not in self.told:
-            self.told.append(step)
-            self.on_step(step)
-
-
-def watched(tables: IcebergTables, on_step: Callable[[str], None]) -> IcebergTables:
-    said = {name: getattr(tables.place, name) for name in ("catalog", "dataset", "conf", "is_ours")}
-    return replace(tables, place=Watched(**said, told=[], on_step=on_step))
-
-
 def dying(tables: IcebergTables, at: str) -> IcebergTables:
-    def die(step: str) -> None:
+    def die(step: str, table: str) -> None:
         if step == at:
             raise Crash
 
@@ -65,7 +34,15 @@ def dying(tables: IcebergTables, at: str) -> IcebergTables:
 
 
 def at_step(tables: IcebergTables, wanted: str, act: Callable[[], Any]) -> IcebergTables:
-    return watched(tables, lambda step: act() if step == wanted else None)
+    """Let something happen before a step is made for the first time."""
+    told: list[str] = []
+
+    def tell(step: str, table: str) -> None:
+        if step == wanted and not told:
+            told.append(step)
+            act()
+
+    return watched(tables, tell)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.flow.crashes.lakes import LAKES
 from tests.flow.crashes.recorded import Recorded, record
 
 if TYPE_CHECKING:
@@ -20,7 +21,10 @@ def spark(quick: SparkSession) -> SparkSession:
 
 
 @pytest.fixture(scope="session")
-def recorded(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
-    """One load, undisturbed, with an image at each of its steps."""
+def recorded(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Recorded]:
+    """One load of Delta tables, or of those that a test asks for, with an image at each of its steps."""
+    lake = LAKES[getattr(request, "param", "delta")]
     with pytest.MonkeyPatch.context() as patch:
-        yield record(tmp_path_factory.mktemp("crashes"), spark, patch)
+        yield record(tmp_path_factory.mktemp("crashes"), spark, lake, patch)

@@ -1,4 +1,4 @@
-"""Loads the second batch of the shop and kills itself: `killed <folder> <step> [seconds after it]`."""
+"""Loads the second batch of the shop and kills itself: `killed <lake> <folder> <step> [seconds after it]`."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import sys
 import threading
 from pathlib import Path
 
+from tests.flow.crashes.lakes import LAKES
 from tests.flow.crashes.shop import lake_of, pipeline_at, shop
-from tests.flow.crashes.steps import Step, Steps, watched, watched_delta
+from tests.flow.crashes.steps import Step, Steps, watched
 
 
 def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def main(folder: str, pattern: str, seconds: str = "0") -> None:
+def main(lake: str, folder: str, pattern: str, seconds: str = "0") -> None:
     root = Path(folder)
 
     def look(step: Step) -> None:
@@ -29,7 +30,7 @@ def main(folder: str, pattern: str, seconds: str = "0") -> None:
 
     steps = Steps(root, look)
     with watched(steps):
-        pipeline_at(root, None, destination=watched_delta(steps, lake_of(root))).run(shop(2))
+        pipeline_at(root, None, destination=LAKES[lake].watched(steps, lake_of(root))).run(shop(2))
 
 
 if __name__ == "__main__":

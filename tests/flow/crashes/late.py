@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.flow.crashes.lakes import DELTA
 from tests.flow.crashes.shop import bury, lake_of, pipeline_at, shop
-from tests.flow.crashes.steps import Step, Steps, unwatched, watched, watched_delta
+from tests.flow.crashes.steps import Step, Steps, unwatched, watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,7 @@ def stand_still(
     monkeypatch: pytest.MonkeyPatch,
     spark: SparkSession,
     *,
-    destination: Callable[[Steps, str], Destination] = watched_delta,
+    destination: Callable[[Steps, str], Destination] = DELTA.watched,
 ) -> list[str]:
     """Run up to the first step of a kind, let the other one work, and go on; gives what that one said."""
     said: list[list[str]] = []

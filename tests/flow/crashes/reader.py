@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from pyspark.sql import SparkSession
+    from tests.flow.crashes.lakes import Lake
 
 
 @dataclass
@@ -21,6 +22,7 @@ class Reader:
 
     root: Path
     spark: SparkSession
+    lake: Lake
     whole: list[Any]
     """What the tables hold after each of the loads."""
     reads: int = 0
@@ -50,7 +52,7 @@ class Reader:
         """Read everything once."""
         self.reads += 1
         try:
-            dataset = pipeline_at(self.root, self.spark, disk="reader").dataset()
+            dataset = pipeline_at(self.root, self.spark, destination=self.lake, disk="reader").dataset()
             loaded = dataset.load_ids()
             found = told(rows_of({table: dataset[table].spark() for table in TABLES}), loaded)["chains"]
         except Exception as error:  # whatever it is, it was seen

@@ -6,7 +6,6 @@ every step is tried by letting a new process, on a disk of its own, go on from t
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import re
@@ -14,9 +13,10 @@ import shutil
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from tests.flow.crashes.lakes import LAKES
 from tests.flow.crashes.reader import Reader
 from tests.flow.crashes.shop import (
     NAME,
@@ -32,7 +32,7 @@ from tests.flow.crashes.shop import (
     shop,
     told,
 )
-from tests.flow.crashes.steps import Step, Steps, watched, watched_delta
+from tests.flow.crashes.steps import Step, Steps, watched
 
 from penstock.errors import PenstockError
 
@@ -40,12 +40,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from pyspark.sql import SparkSession
+    from tests.flow.crashes.lakes import Lake
 
     from penstock.interfaces import Destination
 
 SEED = int(os.environ.get("PENSTOCK_TEST_SEED", "1"))
 ASKED = os.environ.get("PENSTOCK_TEST_CRASHES", "")
 """Nothing for a few, `all`, or `2/5` for the second fifth."""
+EACH_LAKE = tuple(os.environ.get("PENSTOCK_TEST_LAKES", ",".join(LAKES)).split(","))
+"""The table formats to try."""
+of_each_lake = pytest.mark.parametrize("recorded", EACH_LAKE, indirect=True)
+of_delta = pytest.mark.parametrize("recorded", ["delta"], indirect=True)
 at_length = pytest.mark.skipif(not ASKED, reason="PENSTOCK_TEST_CRASHES says how many steps to try")
 
 
@@ -53,12 +58,13 @@ at_length = pytest.mark.skipif(not ASKED, reason="PENSTOCK_TEST_CRASHES says how
 class Expected:
     """What the tables hold."""
 
+    lake: Lake
     loaded: list[str]
     tables: Content
 
     @staticmethod
-    def at(root: Path, spark: SparkSession) -> Expected:
-        return Expected(loads(root), content(root, spark))
+    def at(root: Path, spark: SparkSession, lake: Lake) -> Expected:
+        return Expected(lake, loads(root), content(root, spark, lake))
 
 
 @dataclass(frozen=True)
@@ -71,18 +77,33 @@ class Recorded:
     first: Expected
     expected: Expected
 
+    @property
+    def lake(self) -> Lake:
+        return self.expected.lake
+
     def image(self, step: Step) -> Path:
-        """A copy to try: its tables are at an address that no session has seen."""
-        trial = self.folder / "trial" / f"{step.number}-{len(list((self.folder / 'trial').iterdir()))}"
-        return Path(shutil.copytree(self.folder / "images" / str(step.number), trial))
+        """A copy to try."""
+        trials = len(list((self.folder / "trial").iterdir()))
+        return self._trial(self.folder / "images" / str(step.number), f"{step.number}-{trials}")
 
     def from_base(self, name: str) -> Path:
-        return Path(shutil.copytree(self.base, self.folder / "trial" / name))
+        return self._trial(self.base, name)
+
+    def _trial(self, image: Path, name: str) -> Path:
+        """At an address that no session has seen, or at the only one where its tables are some."""
+        if self.lake.can_move:
+            return Path(shutil.copytree(image, self.folder / "trial" / name))
+        root = self.folder / "root"
+        shutil.rmtree(root, ignore_errors=True)
+        return Path(shutil.copytree(image, root))
 
     def reader(self, root: Path, spark: SparkSession) -> Reader:
         """Somebody who reads while a trial is made."""
         return Reader(
-            root, spark, [told(one.tables, one.loaded)["chains"] for one in (self.first, self.expected)]
+            root,
+            spark,
+            self.lake,
+            [told(one.tables, one.loaded)["chains"] for one in (self.first, self.expected)],
         )
 
     def first_of_each_kind(self) -> list[Step]:
@@ -92,12 +113,13 @@ class Recorded:
         return [step for step in self.steps if re.search(pattern, step.what)]
 
 
-def record(folder: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Recorded:
+def record(folder: Path, spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Recorded:
     """Load a batch, and the next with an image at each step; jobs one by one, so that steps have an order."""
     root, base = folder / "root", folder / "base"
     (folder / "images").mkdir(parents=True)
     (folder / "trial").mkdir()
-    pipeline_at(root, spark).run(shop(1))
+    pipeline_at(root, spark, destination=lake).run(shop(1))
+    first = Expected.at(root, spark, lake)
     image(root, base)
 
     def keep(step: Step) -> None:
@@ -106,9 +128,8 @@ def record(folder: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -
     steps = Steps(root, keep)
     with monkeypatch.context() as patch, watched(steps):
         patch.setenv("LOAD__WORKERS", "1")
-        pipeline_at(root, spark, destination=watched_delta(steps, lake_of(root))).run(shop(2))
-    first, last = Expected.at(base, spark), Expected.at(root, spark)
-    return Recorded(folder, base, tuple(steps.seen), first, last)
+        pipeline_at(root, spark, destination=lake.watched(steps, lake_of(root))).run(shop(2))
+    return Recorded(folder, base, tuple(steps.seen), first, Expected.at(root, spark, lake))
 
 
 def chosen(steps: Sequence[Step], few: int) -> list[Step]:
@@ -131,7 +152,7 @@ def problems(
     destination: Callable[[str], Destination] | None = None,
 ) -> list[str]:
     """Let a new process go on, and say what is not as it would be without the crash."""
-    given = destination(lake_of(root)) if destination else None
+    given = destination(lake_of(root)) if destination else expected.lake
     try:
         pipeline_at(root, spark, destination=given, disk=disk).run(shop(2))
     except PenstockError as error:
@@ -141,14 +162,18 @@ def problems(
 
 def differences(root: Path, spark: SparkSession, expected: Expected) -> list[str]:
     """What is not as it should be after both loads."""
-    found = Expected.at(root, spark)
+    lake = expected.lake
+    found = Expected.at(root, spark, lake)
     packages = packages_at(root)
     said = [
         *_if(len(found.loaded) != 2, f"{len(found.loaded)} loads are complete"),
         *_if(set(done(root).values()) != {2}, f"the state has {done(root)}"),
         *_if(bool(packages.unsealed()), "packages wait"),
         *_if(packages.to_roll_forward() is not None, "a load waits"),
-        *[f"{table} has more than one content of load {number}" for table, number in contents_of(root)],
+        *[
+            f"{table} has more than one content of load {number}"
+            for table, number in contents_of(root, spark, lake)
+        ],
     ]
     if found.loaded == expected.loaded:
         tables = [name for name in TABLES if found.tables.get(name) != expected.tables[name]]
@@ -164,25 +189,16 @@ def differences(root: Path, spark: SparkSession, expected: Expected) -> list[str
     ]
 
 
-def contents_of(root: Path) -> Iterable[tuple[str, int]]:
+def contents_of(root: Path, spark: SparkSession, lake: Lake) -> Iterable[tuple[str, int]]:
     """Tables with a load whose commit is not of what stands in its slot, or is there twice."""
     slots = packages_at(root).slots
     for table in TABLES:
-        logs = sorted((Path(lake_of(root)) / NAME / table / "_delta_log").glob("*.json"))
-        marks = [mark for log in logs if (mark := _mark(log)) is not None]
-        counts = Counter(mark["sequence"] for mark in marks)
-        for mark in marks:
-            sealed = slots.read(mark["sequence"])
-            if counts[mark["sequence"]] > 1 or sealed is None or sealed.content_hash != mark["manifest"]:
-                yield table, mark["sequence"]
-
-
-def _mark(log: Path) -> dict[str, Any] | None:
-    for line in log.read_text(encoding="utf-8").splitlines():
-        said = json.loads(line).get("commitInfo", {}).get("userMetadata")
-        if said is not None and "sequence" in json.loads(said):
-            return dict(json.loads(said))
-    return None
+        marks = list(lake.marks(Path(lake_of(root)) / NAME, table, spark))
+        counts = Counter(sequence for sequence, _ in marks)
+        for sequence, manifest in marks:
+            sealed = slots.read(sequence)
+            if counts[sequence] > 1 or sealed is None or sealed.content_hash != manifest:
+                yield table, sequence
 
 
 def _if(condition: bool, said: str) -> list[str]:

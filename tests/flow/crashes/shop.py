@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F
-from tests.flow.making import CATALOG, QUICK, session_with
+from tests.flow.crashes.lakes import DELTA, Lake
 
 import penstock
 from penstock.package import Packages
@@ -81,13 +81,17 @@ def lake_of(root: Path) -> str:
 
 
 def pipeline_at(
-    root: Path, spark: SparkSession | None, *, destination: Destination | None = None, disk: str = "disk"
+    root: Path,
+    spark: SparkSession | None,
+    *,
+    destination: Destination | Lake = DELTA,
+    disk: str = "disk",
 ) -> penstock.Pipeline:
     """A new object. `disk` is the folder of this machine; under another name nothing is in it."""
     return penstock.pipeline(
         NAME,
         pipelines_dir=root / disk,
-        destination=destination or penstock.destinations.delta(lake_of(root)),
+        destination=destination.destination(lake_of(root)) if isinstance(destination, Lake) else destination,
         dataset_name=NAME,
         spark=spark,
     )
@@ -125,12 +129,9 @@ def loads(root: Path) -> list[str]:
     return [row["load_id"] for row in rows if row["status"] == 0]
 
 
-def content(root: Path, spark: SparkSession) -> Content:
+def content(root: Path, spark: SparkSession, lake: Lake = DELTA) -> Content:
     """Every row of every table, with all of its columns, in one order, as somebody else reads them."""
-    spark = session_with(spark, QUICK | CATALOG)
-    base = Path(lake_of(root)) / NAME
-    tables = [entry.name for entry in base.iterdir() if (entry / "_delta_log").is_dir()]
-    return rows_of({table: spark.read.format("delta").load(str(base / table)) for table in tables})
+    return rows_of(lake.frames(Path(lake_of(root)) / NAME, spark))
 
 
 def rows_of(frames: Mapping[str, DataFrame]) -> Content:

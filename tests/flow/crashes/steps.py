@@ -14,14 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.destinations.delta.reference import DeltaReference
-from penstock.interfaces import Destination
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-
-    from penstock.destinations.delta.adapter import DeltaClient
 
 _TARGETS: Final = {"os.link": 1, "os.rename": 1, "os.remove": 0}
 _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -145,21 +140,3 @@ class WatchedTables:
             return done
 
         return stopping
-
-
-class WatchedReference(DeltaReference):
-    """Delta, with a stop before and after each commit."""
-
-    def __init__(self, steps: Steps) -> None:
-        super().__init__()
-        self._steps = steps
-
-    def client(self, *arguments: Any, **options: Any) -> DeltaClient:
-        client = super().client(*arguments, **options)
-        client._tables = WatchedTables(client.tables, self._steps)  # type: ignore[assignment]
-        return client
-
-
-def watched_delta(steps: Steps, location: str) -> Destination:
-    """The destination of a run that is watched."""
-    return Destination("delta", WatchedReference(steps), {"bucket_url": location})

@@ -14,10 +14,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.flow.crashes.lakes import LAKES
 from tests.flow.crashes.late import stand_still
-from tests.flow.crashes.recorded import ASKED, SEED, Recorded, at_length, chosen, differences, problems
+from tests.flow.crashes.recorded import (
+    ASKED,
+    EACH_LAKE,
+    SEED,
+    Recorded,
+    at_length,
+    chosen,
+    differences,
+    of_each_lake,
+    problems,
+)
 from tests.flow.crashes.shop import bury, lake_of, pipeline_at, shop
-from tests.flow.crashes.steps import Step, Steps, watched, watched_delta
+from tests.flow.crashes.steps import Step, Steps, watched
 
 from penstock.testing.promises import Crash
 
@@ -48,11 +59,18 @@ KILLS = (
 )
 
 
+def kills() -> list[tuple[str, str]]:
+    """A driver is killed at these steps, of each lake."""
+    points = [(name, at) for name in EACH_LAKE for at in (*KILLS, *LAKES[name].kills)]
+    return points if ASKED else [random.Random(SEED).choice(points)]
+
+
 def say(capsys: pytest.CaptureFixture[str], text: str) -> None:
     with capsys.disabled():
         print(f"\n{text}", flush=True)  # noqa: T201 - the figures
 
 
+@of_each_lake
 def test_a_load_that_dies_at_any_step_ends_as_one_that_does_not(
     recorded: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -67,14 +85,12 @@ def test_a_load_that_dies_at_any_step_ends_as_one_that_does_not(
         if found:
             wrong[f"{step.number} {step.what}"] = found
 
-    kinds = len(recorded.first_of_each_kind())
-    say(
-        capsys,
-        f"soft crashes: {len(tried)} of {len(recorded.steps)} points ({kinds} kinds), {len(wrong)} wrong",
-    )
+    points = f"{len(recorded.steps)} points ({len(recorded.first_of_each_kind())} kinds)"
+    say(capsys, f"{recorded.lake.name}, soft crashes: {len(tried)} of {points}, {len(wrong)} wrong")
     assert not wrong
 
 
+@of_each_lake
 def test_so_it_does_on_another_machine_with_an_empty_disk(
     recorded: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -89,10 +105,12 @@ def test_so_it_does_on_another_machine_with_an_empty_disk(
         if found:
             wrong[f"{step.number} {step.what}"] = found
 
-    say(capsys, f"with the disk wiped: {len(tried)} of {len(points)} points, {len(wrong)} wrong")
+    of_all = f"{len(tried)} of {len(points)} points"
+    say(capsys, f"{recorded.lake.name}, with the disk wiped: {of_all}, {len(wrong)} wrong")
     assert not wrong
 
 
+@of_each_lake
 def test_a_crash_among_jobs_that_run_side_by_side(
     recorded: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -110,16 +128,19 @@ def test_a_crash_among_jobs_that_run_side_by_side(
         steps = Steps(trial, die)
         with recorded.reader(trial, spark) as reader:
             with watched(steps), pytest.raises(Crash):
-                pipeline_at(trial, spark, destination=watched_delta(steps, lake_of(trial))).run(shop(2))
+                pipeline_at(trial, spark, destination=recorded.lake.watched(steps, lake_of(trial))).run(
+                    shop(2)
+                )
             bury(trial)
             found = problems(trial, spark, recorded.expected)
         reads += reader.reads
 
         assert found + reader.mixed == [], steps.seen[number].what
-    say(capsys, f"four jobs at once: {count} crashes, a reader looked {reads} times")
+    say(capsys, f"{recorded.lake.name}, four jobs at once: {count} crashes, a reader looked {reads} times")
 
 
 @at_length
+@of_each_lake
 def test_a_run_that_stood_still_while_another_one_finished_changes_nothing(
     recorded: Recorded,
     spark: SparkSession,
@@ -132,24 +153,25 @@ def test_a_run_that_stood_still_while_another_one_finished_changes_nothing(
     for step in tried:
         trial = recorded.from_base(f"standing-still-{step.number}")
         other = partial(problems, trial, spark, recorded.expected)
-        found = stand_still(trial, step.kind, other, monkeypatch, spark)
+        found = stand_still(trial, step.kind, other, monkeypatch, spark, destination=recorded.lake.watched)
         found += differences(trial, spark, recorded.expected) + problems(trial, spark, recorded.expected)
         if found:
             wrong[f"{step.number} {step.what}"] = found
 
-    say(capsys, f"stood still: {len(tried)} points, {len(wrong)} wrong")
+    say(capsys, f"{recorded.lake.name}, stood still: {len(tried)} points, {len(wrong)} wrong")
     assert not wrong
 
 
-@pytest.mark.parametrize("at", random.Random(SEED).sample(KILLS, 1) if not ASKED else KILLS)
+@pytest.mark.parametrize(("recorded", "at"), kills(), indirect=["recorded"])
 def test_a_driver_that_is_really_killed(at: str, recorded: Recorded, spark: SparkSession) -> None:
     trial = recorded.from_base(f"killed-{re.sub(r'[^a-z]+', '-', at)}")
     environment = {
         **os.environ,
-        "SPARK__JARS": os.environ["PENSTOCK_TEST_JARS_DELTA"],
+        "SPARK__JARS": os.environ[f"PENSTOCK_TEST_JARS_{recorded.lake.name.upper()}"],
         "PYTHONPATH": str(ROOT),
     }
-    command = [sys.executable, "-m", "tests.flow.crashes.killed", str(trial), *at.rsplit(" ", at.count("0."))]
+    given = (recorded.lake.name, str(trial), *at.rsplit(" ", at.count("0.")))
+    command = [sys.executable, "-m", "tests.flow.crashes.killed", *given]
     killed = subprocess.run(command, check=False, capture_output=True, env=environment, cwd=trial)
     assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
 

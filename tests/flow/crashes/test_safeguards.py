@@ -12,37 +12,20 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
+from tests.flow.crashes.lakes import DELTA
 from tests.flow.crashes.late import stand_still
-from tests.flow.crashes.recorded import Recorded, at_length, problems
+from tests.flow.crashes.recorded import Recorded, at_length, of_delta, of_each_lake, problems
 from tests.flow.crashes.shop import bury, lake_of, pipeline_at, shop
-from tests.flow.crashes.steps import Step, Steps, WatchedTables, watched, watched_delta
+from tests.flow.crashes.steps import Step, Steps, WatchedTables, watched
 
-from penstock.destinations.delta.reference import DeltaReference
 from penstock.interfaces import AppliedJob, Destination, LoadMark
 from penstock.package.local import LocalFiles
 from penstock.testing.promises import Crash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import SparkSession
 
-    from penstock.destinations.delta.adapter import DeltaClient
-
 WRITES = ("append", "overwrite", "merge")
-
-
-class Changed(DeltaReference):
-    """Delta whose tables are not as they should be."""
-
-    def __init__(self, change: Callable[[Any], Any]) -> None:
-        super().__init__()
-        self._change = change
-
-    def client(self, *arguments: Any, **options: Any) -> DeltaClient:
-        client = super().client(*arguments, **options)
-        client._tables = self._change(client.tables)
-        return client
 
 
 class WithoutMarks:
@@ -90,35 +73,36 @@ def _unmarked(argument: Any) -> Any:
     return replace(argument, pipeline_name=uuid4().hex) if isinstance(argument, LoadMark) else argument
 
 
-def delta(change: Callable[[Any], Any], location: str) -> Destination:
-    return Destination("delta", Changed(change), {"bucket_url": location})
-
-
 def put(files: LocalFiles, path: str, content: bytes) -> bool:
     """Whoever comes last wins, and everybody thinks that they were first."""
     files.put(path, content)
     return True
 
 
+@of_each_lake
 @pytest.mark.parametrize("table", ["events", pytest.param("orders__lines", marks=at_length)])
 def test_without_marks_a_table_gets_its_rows_twice(
     table: str, recorded: Recorded, spark: SparkSession
 ) -> None:
     (step,) = recorded.matching(rf"^after (append|merge) {table}$")
 
-    found = problems(recorded.image(step), spark, recorded.expected, destination=partial(delta, WithoutMarks))
+    def unmarked(location: str) -> Destination:
+        return recorded.lake.destination(location, WithoutMarks)
+
+    found = problems(recorded.image(step), spark, recorded.expected, destination=unmarked)
 
     assert any(said.startswith(f"{table} has ") for said in found), found
 
 
 @at_length
+@of_delta
 def test_marks_that_are_looked_at_before_only_let_a_late_run_write_again(
     recorded: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = recorded.from_base("looked-at-before")
 
     def unsafe(steps: Steps, location: str) -> Destination:
-        return delta(lambda tables: MarksLookedAtBefore(tables, steps), location)
+        return DELTA.destination(location, lambda tables: MarksLookedAtBefore(tables, steps))
 
     def append_and_die() -> None:
         """The rows of the package stay where they are, for whoever goes on."""
@@ -129,7 +113,7 @@ def test_marks_that_are_looked_at_before_only_let_a_late_run_write_again(
 
         steps = Steps(root, die)
         with watched(steps), pytest.raises(Crash):
-            pipeline_at(root, spark, destination=watched_delta(steps, lake_of(root))).run(shop(2))
+            pipeline_at(root, spark, destination=DELTA.watched(steps, lake_of(root))).run(shop(2))
         bury(root)
 
     stand_still(root, "before append events", append_and_die, monkeypatch, spark, destination=unsafe)
@@ -141,6 +125,7 @@ def test_marks_that_are_looked_at_before_only_let_a_late_run_write_again(
 
 
 @at_length
+@of_delta
 @pytest.mark.parametrize("safe", [True, False])
 def test_without_put_if_absent_a_load_is_committed_that_was_given_up(
     recorded: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, safe: bool
@@ -161,6 +146,7 @@ def test_without_put_if_absent_a_load_is_committed_that_was_given_up(
 
 
 @at_length
+@of_delta
 def test_without_put_if_absent_one_number_has_two_contents(
     recorded: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

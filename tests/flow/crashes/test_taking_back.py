@@ -6,7 +6,8 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.flow.crashes.recorded import Recorded, at_length, chosen
+from tests.flow.crashes.lakes import DELTA, Lake
+from tests.flow.crashes.recorded import Recorded, at_length, chosen, of_delta
 from tests.flow.crashes.shop import (
     NAME,
     TABLES,
@@ -21,7 +22,7 @@ from tests.flow.crashes.shop import (
     shop,
     told,
 )
-from tests.flow.crashes.steps import Step, Steps, watched, watched_delta
+from tests.flow.crashes.steps import Step, Steps, watched
 
 from penstock.errors import LoadClientJobFailed, TablesMovedOn
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from penstock.interfaces import Destination
 
+pytestmark = of_delta
 MENDED: list[dict[str, Any]] = [
     {"sku": "a", "price": 5, "tiers": [10]},
     {"sku": "b", "price": 2, "tiers": [30]},
@@ -61,7 +63,7 @@ def at(root: Path, table: str) -> str:
     return f"delta.`{lake_of(root)}/{NAME}/{table}`"
 
 
-def drop(root: Path, spark: SparkSession, destination: Destination | None = None, **said: Any) -> None:
+def drop(root: Path, spark: SparkSession, destination: Destination | Lake = DELTA, **said: Any) -> None:
     pipeline_at(root, spark, destination=destination).drop_pending_packages(**said)
 
 
@@ -96,7 +98,7 @@ def test_it_is_taken_back_and_may_be_killed_at_each_of_its_steps(
 
     steps = Steps(stuck, keep)
     with watched(steps):
-        drop(stuck, spark, watched_delta(steps, lake_of(stuck)))
+        drop(stuck, spark, DELTA.watched(steps, lake_of(stuck)))
 
     assert content(stuck, spark) == before, "all columns, ids too"
     assert packages_at(stuck).with_status("aborted")

@@ -1,0 +1,129 @@
+"""The table formats whose loads are let die: how steps are watched, and how somebody else reads."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from tests.flow.crashes.steps import Steps, WatchedTables
+from tests.flow.icebergs import watched
+from tests.flow.making import CATALOG, QUICK, session_with
+
+from penstock.destinations.delta.reference import DeltaReference
+from penstock.destinations.iceberg.marks import MANIFEST, SEQUENCE
+from penstock.destinations.iceberg.reference import IcebergReference
+from penstock.interfaces import Destination
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.destinations.lake.client import LakeClient
+    from penstock.destinations.lake.reference import LakeReference
+
+_STRANGERS: Final = "strangers"
+
+
+class Changed:
+    """A table format whose tables are not as they should be."""
+
+    def __init__(self, reference: LakeReference[Any, Any], change: Callable[[Any], Any]) -> None:
+        self._reference, self._change = reference, change
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._reference, name)
+
+    def client(self, *arguments: Any, **options: Any) -> LakeClient:
+        client: Any = self._reference.client(*arguments, **options)
+        client._tables = self._change(client.tables)
+        return client  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Lake:
+    """One table format."""
+
+    name: str
+    reference: LakeReference[Any, Any]
+    sign: str
+    """The folder that every table has."""
+    can_move: bool
+    """Whether a copy of a table is a table. Iceberg's tables name their files by the whole path."""
+    kills: tuple[str, ...] = ()
+    """Steps at which a driver is killed, beside those that all formats have."""
+
+    def destination(self, location: str, change: Callable[[Any], Any] = lambda tables: tables) -> Destination:
+        return Destination(self.name, Changed(self.reference, change), {"bucket_url": location})
+
+    def watched(self, steps: Steps, location: str) -> Destination:
+        """The destination of a run that is watched."""
+        return self.destination(location, partial(watch, steps=steps))
+
+    def frames(self, dataset: Path, spark: SparkSession) -> dict[str, DataFrame]:
+        """The tables of a dataset, as a session reads them that knows nothing of penstock."""
+        tables = sorted(entry.name for entry in dataset.iterdir() if (entry / self.sign).is_dir())
+        if self.name == "delta":
+            own = session_with(spark, QUICK | CATALOG)
+            return {name: own.read.format("delta").load(str(dataset / name)) for name in tables}
+        own = session_with(spark, QUICK | catalog_at(dataset.parent))
+        return {name: own.table(f"{_STRANGERS}.`{dataset.name}`.`{name}`") for name in tables}
+
+    def marks(self, dataset: Path, table: str, spark: SparkSession) -> Iterable[tuple[int, str]]:
+        """The sequence number and the manifest of each load that a table has a commit of."""
+        if self.name == "delta":
+            return _marks_in_log(dataset / table)
+        own = session_with(spark, QUICK | catalog_at(dataset.parent))
+        name = f"{_STRANGERS}.`{dataset.name}`.`{table}`"
+        found = own.sql(
+            f"SELECT summary FROM {name}.snapshots WHERE snapshot_id IN "
+            f"(SELECT snapshot_id FROM {name}.history WHERE is_current_ancestor)"
+        )
+        summaries = [row["summary"] for row in found.collect()]
+        return [(int(one[SEQUENCE]), one[MANIFEST]) for one in summaries if MANIFEST in one]
+
+
+def watch(tables: Any, steps: Steps) -> WatchedTables:
+    """Stop before and after each commit, and within it where it has steps."""
+    if hasattr(tables, "way"):
+        tables = watched(tables, lambda step, table: steps.reach(f"before {step} of {table}"))
+    return WatchedTables(tables, steps)
+
+
+def catalog_at(warehouse: Path) -> dict[str, str]:
+    """A catalog of Iceberg tables by path, under a name that penstock does not use."""
+    name = f"spark.sql.catalog.{_STRANGERS}"
+    return {
+        name: "org.apache.iceberg.spark.SparkCatalog",
+        f"{name}.type": "hadoop",
+        f"{name}.warehouse": str(warehouse),
+        f"{name}.cache-enabled": "false",
+    }
+
+
+def _marks_in_log(table: Path) -> Iterator[tuple[int, str]]:
+    for log in sorted((table / "_delta_log").glob("*.json")):
+        for line in log.read_text(encoding="utf-8").splitlines():
+            said = json.loads(json.loads(line).get("commitInfo", {}).get("userMetadata") or "{}")
+            if "sequence" in said:
+                yield said["sequence"], said["manifest"]
+
+
+DELTA: Final = Lake("delta", DeltaReference(), sign="_delta_log", can_move=True)
+ICEBERG: Final = Lake(
+    "iceberg",
+    IcebergReference(),
+    sign="metadata",
+    can_move=False,
+    kills=(
+        r"before branch of orders__lines",
+        r"before write of orders__lines",
+        r"before fast_forward of orders__lines",
+        r"before fast_forward of events",
+        r"before drop of events",
+    ),
+)
+LAKES: Final = {lake.name: lake for lake in (DELTA, ICEBERG)}
