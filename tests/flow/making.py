@@ -10,10 +10,12 @@ import penstock
 from penstock.package import Packages
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from pyspark.sql import SparkSession
+
+    from penstock.interfaces import Destination
 
 # Where rows are few and statements many, to compile them takes longer than to run them.
 UNCOMPILED: Final = {
@@ -44,11 +46,17 @@ def few_rows(spark: SparkSession) -> SparkSession:
     return session_with(spark, UNCOMPILED) if MODE == "local" else spark
 
 
-def make(location: str, tmp_path: Path, spark: SparkSession | None, name: str = "quick") -> penstock.Pipeline:
+def make(
+    location: str,
+    tmp_path: Path,
+    spark: SparkSession | None,
+    name: str = "quick",
+    destination: Callable[..., Destination] = penstock.destinations.delta,
+) -> penstock.Pipeline:
     return penstock.pipeline(
         name,
         pipelines_dir=tmp_path / "pipelines",
-        destination=penstock.destinations.delta(bucket_url=location),
+        destination=destination(bucket_url=location),
         dataset_name="demo",
         spark=spark,
     )

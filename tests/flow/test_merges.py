@@ -1,4 +1,4 @@
-"""Histories of loads end on Delta as dlt ends them on DuckDB."""
+"""Histories of loads end on Delta and on Iceberg as dlt ends them on DuckDB."""
 
 from __future__ import annotations
 
@@ -73,17 +73,31 @@ def test_histories_end_as_they_do_with_dlt(quick: SparkSession, location: str, t
     assert named == {"h19": [ORPHANS], "h97": [NESTED], "h254": [REFUSED]}
 
 
+def test_some_end_so_on_iceberg_too(quick: SparkSession, location: str, tmp_path: Path) -> None:
+    histories = [history(seed) for seed in RECORDED[:3]]
+
+    found = loaded(make(location, tmp_path, quick, destination=penstock.destinations.iceberg), histories)
+
+    compare(histories, found, vector("merges.json"))
+
+
 @needs_dlt
+@pytest.mark.parametrize("lake", ["delta", "iceberg"])
 @pytest.mark.skipif(not MORE, reason="PENSTOCK_TEST_HISTORIES says how many histories to compare")
-def test_many_histories_end_as_they_do_with_dlt(quick: SparkSession, location: str, tmp_path: Path) -> None:
+def test_many_histories_end_as_they_do_with_dlt(
+    lake: str, quick: SparkSession, location: str, tmp_path: Path
+) -> None:
     seeds = short_ones(FIRST, MORE)
     histories = [history(seed) for seed in seeds]
 
-    named = compare(histories, loaded(make(location, tmp_path, quick), histories), asked(seeds))
+    pipeline = make(location, tmp_path, quick, destination=getattr(penstock.destinations, lake))
+    named = compare(histories, loaded(pipeline, histories), asked(seeds))
 
     counted = Counter(trait for one in histories for trait in (one["kind"], *one["traits"]))
     loads = sum(len(one["loads"]) for one in histories)
-    print(f"{len(seeds)} histories to seed {seeds[-1]}, {loads} loads: {dict(sorted(counted.items()))}")  # noqa: T201 - the figures
+    print(
+        f"{lake}: {len(seeds)} histories to seed {seeds[-1]}, {loads} loads: {dict(sorted(counted.items()))}"
+    )  # noqa: T201 - the figures
     print(f"{len(named)} with a difference: {named}")  # noqa: T201 - the figures
 
 
