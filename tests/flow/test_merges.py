@@ -95,9 +95,8 @@ def test_many_histories_end_as_they_do_with_dlt(
 
     counted = Counter(trait for one in histories for trait in (one["kind"], *one["traits"]))
     loads = sum(len(one["loads"]) for one in histories)
-    print(
-        f"{lake}: {len(seeds)} histories to seed {seeds[-1]}, {loads} loads: {dict(sorted(counted.items()))}"
-    )  # noqa: T201 - the figures
+    kinds = dict(sorted(counted.items()))
+    print(f"{lake}: {len(seeds)} histories to seed {seeds[-1]}, {loads} loads: {kinds}")  # noqa: T201 - the figures
     print(f"{len(named)} with a difference: {named}")  # noqa: T201 - the figures
 
 
