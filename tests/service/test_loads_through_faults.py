@@ -1,0 +1,174 @@
+"""Whole loads in an S3 that fails, for Spark and for the driver: packages and tables behind two proxies.
+
+`PENSTOCK_TEST_FAULT_LOADS` says how many loads each kind of fault gets, `PENSTOCK_TEST_FAULT_SEED` which requests
+fail.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.conftest import session_builder
+from tests.flow.making import few_rows
+from tests.service.faultproxy import Fault, Proxy, faulty, seeded
+from tests.service.test_packages_s3 import options
+from tests.service.toxics import Toxic, toxic
+
+import penstock
+from penstock.config import AwsCredentials
+from penstock.errors import RetryableError
+from penstock.package import FileStorage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from penstock.interfaces import Destination
+
+LOADS = int(os.environ.get("PENSTOCK_TEST_FAULT_LOADS", "1"))
+SEED = int(os.environ.get("PENSTOCK_TEST_FAULT_SEED", "1"))
+PATIENCE = 1800.0
+KINDS: dict[str, list[Toxic] | dict[Fault, float]] = {
+    "slow": [Toxic("latency", {"latency": 30, "jitter": 30})],
+    "narrow": [Toxic("bandwidth", {"rate": 500}), Toxic("bandwidth", {"rate": 500}, stream="upstream")],
+    "reset": [Toxic("reset_peer", {"timeout": 20}, toxicity=0.1)],
+    "cut": [Toxic("limit_data", {"bytes": 20_000}, toxicity=0.1)],
+    "refused": {"500": 0.02, "503": 0.02, "412": 0.05},
+    "lost": {"cut": 0.01, "lost": 0.02, "torn": 0.01, "500 done": 0.01, "412 done": 0.05, "undeleted": 0.05},
+}
+
+
+@pytest.fixture(scope="module")
+def proxy() -> Iterator[Proxy]:
+    """Before the proxy of `make up`: Hadoop goes on with the endpoint that it was first told."""
+    with faulty(os.environ["PENSTOCK_TEST_S3_TOXIC"]) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def bucket() -> Iterator[str]:
+    """A bucket that this process has not asked for under another endpoint."""
+    name = f"faults-{uuid.uuid4().hex[:12]}"
+    system = FileStorage(f"s3://{name}", **options()).system
+    system.mkdir(name)
+    yield name
+    system.rm(name, recursive=True)
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    session = session_builder("delta", "iceberg", "s3").master("local[2]").getOrCreate()
+    yield few_rows(session)
+    session.stop()
+
+
+@contextmanager
+def failing(kind: str, proxy: Proxy) -> Iterator[None]:
+    """Faults of a kind for the time of a block."""
+    said = KINDS[kind]
+    if isinstance(said, dict):
+        proxy.plan = seeded(SEED, said)
+        try:
+            yield
+        finally:
+            proxy.plan = None
+    else:
+        with toxic(*said):
+            yield
+
+
+def batch(number: int) -> list[Any]:
+    """One load: rows of three formats, each once, whoever asks again."""
+
+    def rows(of: str) -> Iterator[dict[str, Any]]:
+        state = penstock.current.resource_state()
+        if state.get("done", 0) < number:
+            yield {"id": number, "of": of, "tags": ["a", "b"]}
+            yield {"id": 0, "of": of, "tags": [str(number)]}
+        state["done"] = number
+
+    def named(name: str, **hints: Any) -> Any:
+        return penstock.resource(rows, name=name, **hints)(name)
+
+    merged = {"write_disposition": "merge", "primary_key": "id"}
+    return [
+        named("files", write_disposition="append"),
+        named("deltas", table_format="delta", **merged),
+        named("icebergs", table_format="iceberg", **merged),
+    ]
+
+
+def made(destination: Destination, tmp_path: Path, spark: SparkSession) -> penstock.Pipeline:
+    return penstock.pipeline(
+        "shop",
+        pipelines_dir=tmp_path / "pipelines",
+        destination=destination,
+        dataset_name="demo",
+        spark=spark,
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_loads_through_faults_lose_nothing_and_double_nothing(
+    kind: str,
+    proxy: Proxy,
+    bucket: str,
+    spark: SparkSession,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    keys = AwsCredentials(
+        aws_access_key_id=os.environ["PENSTOCK_TEST_S3_KEY"],
+        aws_secret_access_key=os.environ["PENSTOCK_TEST_S3_SECRET"],
+        endpoint_url=proxy.url,
+    )
+    lake = penstock.destinations.filesystem(
+        f"s3://{bucket}/{kind}", credentials=keys, iceberg={"catalog": "hadoop"}
+    )
+    made(lake, tmp_path, spark).run(batch(1))
+    errors: Counter[str] = Counter()
+    proxy.done.clear()
+    began = time.monotonic()
+
+    with failing(kind, proxy):
+        for number in range(2, LOADS + 2):
+            load(lake, tmp_path, spark, number, errors)
+
+    seconds = time.monotonic() - began
+    pipeline = made(lake, tmp_path, spark)
+    last = LOADS + 1
+    assert len(pipeline.dataset().load_ids()) == last
+    assert pipeline.dataset().row_counts() == {
+        "files": 2 * last,
+        "files__tags": 3 * last,
+        "deltas": 1 + last,
+        "deltas__tags": 1 + 2 * last,
+        "icebergs": 1 + last,
+        "icebergs__tags": 1 + 2 * last,
+    }
+    with capsys.disabled():
+        print(f"\n{kind}: {LOADS} loads, {seconds:.0f} s; {proxy.told()}")  # noqa: T201 - the figures
+        for message, times in errors.items():
+            print(f"  begun again {times} times: {message}")  # noqa: T201 - the messages are to be looked at
+
+
+def load(lake: Destination, tmp_path: Path, spark: SparkSession, number: int, errors: Counter[str]) -> None:
+    """Run until the load counts, as somebody would who calls `run` again."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            made(lake, tmp_path, spark).run(batch(number))
+        except RetryableError as error:
+            errors[f"{type(error).__name__}: {error}"] += 1
+            assert os.environ["PENSTOCK_TEST_S3_SECRET"] not in repr(error)
+            assert time.monotonic() < until, f"load {number} does not come to an end: {errors}"
+        else:
+            return
