@@ -1,7 +1,7 @@
 """Whole loads in an S3 that fails, for Spark and for the driver: packages and tables behind two proxies.
 
-`PENSTOCK_TEST_FAULT_LOADS` says how many loads each kind of fault gets, `PENSTOCK_TEST_FAULT_SEED` chooses the
-requests that fail.
+`PENSTOCK_TEST_FAULT_LOADS` says how many loads each kind of fault gets, `PENSTOCK_TEST_FAULT_SEED` chooses
+the requests that fail.
 """
 
 from __future__ import annotations
