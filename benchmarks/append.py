@@ -1,14 +1,16 @@
-"""A small append to Delta, warm, beside the bare appends of the same tables one after another.
+"""A small append, warm, beside the bare appends of the same tables one after another.
 
-    dev/with-jars python benchmarks/append.py [--rows 1000] [--turns 9] [--check] [--profile]
+    dev/with-jars python benchmarks/append.py [--to delta] [--rows 1000] [--turns 9] [--check] [--profile]
+
+`--to` is `delta`, `iceberg` or `files`, which are of Parquet.
 
 All sides write the same four tables in one session, `local[2]`, and take turns after two rounds that are not
 counted:
 
 - `penstock`: a whole run of a pipeline whose schema is known, from Python rows; told by step
-- `by hand`: the tables out of a nested Parquet file that is there, one Delta append for each
-- `by hand, numbered`: the same with a transaction id on each append, without which a load cannot land once:
-  to look for the last number Delta computes the state of the table
+- `by hand`: the tables out of a nested Parquet file that is there, one append for each
+- `by hand, numbered`: on Delta the same with a transaction id on each append, without which a load cannot
+  land once: to look for the last number Delta computes the state of the table
 
 The budget is 2 times the time by hand, for everything that comes after extract. Spark jobs are counted from
 the event log, those of Delta's checkpoints left out. `--profile` tells what the jobs of the last round were.
@@ -54,6 +56,7 @@ COLUMNS = (
 def main() -> int:
     """Print medians, ratios and jobs; with --check fail when the budget is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--to", choices=("delta", "iceberg", "files"), default="delta")
     parser.add_argument("--rows", type=int, default=1_000)
     parser.add_argument("--turns", type=int, default=9)
     parser.add_argument("--check", action="store_true")
@@ -63,11 +66,14 @@ def main() -> int:
         rounds = measured(Path(folder), options)
         log = EventLog(Path(folder) / "log")
     bare = statistics.median(one["by hand"].seconds for one in rounds)
-    print(f"{options.rows:,} nested rows, four tables, medians of {options.turns}:")
+    print(f"{options.rows:,} nested rows, four tables, to {options.to}, medians of {options.turns}:")
     print(f"  {'by hand':<20} {bare:6.2f} s  1.00   {jobs_of(log, [one['by hand'] for one in rounds])}")
-    numbered = [one["by hand, numbered"] for one in rounds]
-    with_ids = statistics.median(one.seconds for one in numbered)
-    print(f"  {'by hand, numbered':<20} {with_ids:6.2f} s {with_ids / bare:5.2f}   {jobs_of(log, numbered)}")
+    if options.to == "delta":
+        numbered = [one["by hand, numbered"] for one in rounds]
+        with_ids = statistics.median(one.seconds for one in numbered)
+        print(
+            f"  {'by hand, numbered':<20} {with_ids:6.2f} s {with_ids / bare:5.2f}   {jobs_of(log, numbered)}"
+        )
     whole = [one["penstock"] for one in rounds]
     steps = {
         step: statistics.median(one[step] for one in rounds) for step in ("extract", "normalize", "load")
@@ -101,18 +107,22 @@ def profile(log: EventLog, last: dict[str, Any]) -> None:
 def measured(folder: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Let both sides take turns; gives the stretches of time and the steps of each round."""
     (folder / "log").mkdir()
-    builder = session_builder("delta").master("local[2]").config("spark.eventLog.dir", f"file:{folder}/log")
-    for key, value in CONF.items():
+    preset = "iceberg" if options.to == "iceberg" else "delta"
+    builder = session_builder(preset).master("local[2]").config("spark.eventLog.dir", f"file:{folder}/log")
+    for key, value in (CONF | catalog_at(folder / "hand")).items():
         builder = builder.config(key, value)
     user = builder.getOrCreate()
     rows = list(events(options.rows))
     pool = SessionPool(
-        UserSession(spark=user, is_connect=False, master="local[2]", origin="given"), ("delta",)
+        UserSession(spark=user, is_connect=False, master="local[2]", origin="given"), (preset,)
+    )
+    lake = {"files": penstock.destinations.filesystem}.get(options.to) or getattr(
+        penstock.destinations, options.to
     )
     pipeline = penstock.pipeline(
         "bench",
         pipelines_dir=folder / "pipelines",
-        destination=penstock.destinations.delta(bucket_url=str(folder / "lake")),
+        destination=lake(bucket_url=str(folder / "lake")),
         dataset_name="d",
         spark=user,
     )
@@ -121,12 +131,15 @@ def measured(folder: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
         nested = nested_file(spark, folder, rows)
         for turn in range(WARMING + options.turns):
             with stretch() as hand:
-                by_hand(spark, nested, folder / "hand", {})
-            with stretch() as numbered:
-                by_hand(spark, nested, folder / "numbered", {"txnAppId": "hand", "txnVersion": str(turn)})
+                by_hand(nested, options.to, folder / "hand", {}, is_new=turn == 0)
+            told: dict[str, Any] = {"by hand": hand}
+            if options.to == "delta":
+                ids = {"txnAppId": "hand", "txnVersion": str(turn)}
+                with stretch() as told["by hand, numbered"]:
+                    by_hand(nested, options.to, folder / "numbered", ids)
             with stretch() as ours:
                 info = pipeline.run(rows, table_name="events")
-            found.append({"by hand": hand, "by hand, numbered": numbered, "penstock": ours, **info.seconds})
+            found.append({**told, "penstock": ours, **info.seconds})
             print(f"# by hand {hand.seconds:.2f} s, penstock {ours.seconds:.2f} s", flush=True)
     user.stop()
     return found[WARMING:]
@@ -143,7 +156,19 @@ def nested_file(spark: SparkSession, folder: Path, rows: list[dict[str, Any]]) -
     return spark.read.schema(parsed.schema).parquet(str(folder / "nested"))
 
 
-def by_hand(spark: SparkSession, nested: DataFrame, lake: Path, options: Mapping[str, str]) -> None:
+def catalog_at(folder: Path) -> dict[str, str]:
+    """The catalog of the Iceberg tables that are written by hand."""
+    name = "spark.sql.catalog.hand"
+    return {
+        name: "org.apache.iceberg.spark.SparkCatalog",
+        f"{name}.type": "hadoop",
+        f"{name}.warehouse": str(folder),
+    }
+
+
+def by_hand(
+    nested: DataFrame, to: str, lake: Path, options: Mapping[str, str], *, is_new: bool = False
+) -> None:
     """What somebody who knows the data would write."""
     child = "substr(base64(unhex(sha2(concat(parent, '_{}_', idx), 256))), 1, 14)"
     labels = nested.selectExpr("id AS parent", "posexplode(row.labels) AS (idx, value)")
@@ -157,7 +182,14 @@ def by_hand(spark: SparkSession, nested: DataFrame, lake: Path, options: Mapping
         "files": files.selectExpr("value", "parent", "idx", f"{child.format('files')} AS id"),
     }
     for name, frame in tables.items():
-        frame.write.format("delta").mode("append").options(**options).save(str(lake / name))
+        if to == "delta":
+            frame.write.format("delta").mode("append").options(**options).save(str(lake / name))
+        elif to == "files":
+            frame.write.mode("append").parquet(str(lake / name))
+        elif is_new:
+            frame.writeTo(f"hand.d.{name}").using("iceberg").create()
+        else:
+            frame.writeTo(f"hand.d.{name}").append()
 
 
 if __name__ == "__main__":
