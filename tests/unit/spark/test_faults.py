@@ -1,4 +1,4 @@
-"""What Spark says of a store, in words that it was seen to use."""
+"""What Spark says of a store, in the words of Hadoop and of the client that Hadoop uses."""
 
 from __future__ import annotations
 
