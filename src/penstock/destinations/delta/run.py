@@ -69,6 +69,11 @@ class DeltaTables:
     file_size: int | None = None
     """Bytes that files should have; None leaves it to the number of tasks."""
 
+    @property
+    def merges_from_itself(self) -> bool:
+        """Delta reads a source as it was when the statement began."""
+        return True
+
     def initialize(self, *, spark: SparkSession) -> None:
         """Make room for tables, where there is none."""
         self.place.initialize(spark=spark)

@@ -79,7 +79,12 @@ class Sets:
     @property
     def are_empty(self) -> bool:
         """Whether there is nothing to agree on."""
-        return not (self.left_out or self.gone or self.versions)
+        return not (self.left_out or self.come_from_the_table)
+
+    @property
+    def come_from_the_table(self) -> bool:
+        """Whether some of it is found in the table that changes."""
+        return bool(self.gone) or self.versions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

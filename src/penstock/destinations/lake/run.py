@@ -36,6 +36,10 @@ _PATIENCE: Final = 0.5
 class LakeTables(Readable, Protocol):
     """What a chain needs of a table format: each writing method makes one commit with a mark, once."""
 
+    @property
+    def merges_from_itself(self) -> bool:
+        """Whether what is merged into a table may be read from it in the same statement."""
+
     def append(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
         """Add rows; a table that is not there is made."""
 
@@ -122,6 +126,12 @@ class ChainLoad:
         return self._finder.hints
 
     @property
+    def _is_alone(self) -> bool:
+        """Whether sets need not be written down: one table finds out what it needs as it is merged."""
+        can_look = self.into.merges_from_itself or not self.plan.sets.come_from_the_table
+        return self.plan.is_flat and can_look
+
+    @property
     def _boundary(self) -> str:
         history = self._hints.history
         return (history.boundary if history else None) or self.staged.created_at
@@ -141,7 +151,7 @@ class ChainLoad:
 
     def _chosen(self, staged: DataFrame, step: Step) -> DataFrame:
         match step.rows:
-            case "kept" | "winners" if self.plan.is_flat:
+            case "kept" | "winners" if self._is_alone:
                 return shape.chosen_here(staged, self._hints, step.rows)
             case "kept" | "winners":
                 places = self._set("left_out")
@@ -154,7 +164,7 @@ class ChainLoad:
 
     def _begun(self) -> DataFrame | None:
         """Places of versions that begin; None means all."""
-        if self.plan.is_flat:
+        if self._is_alone:
             return self._finder.find("begun", ())
         written = self._agreed.sets.get("begun")
         return None if written is None else self._read(written)
@@ -191,7 +201,7 @@ class ChainLoad:
         return pruning(self._agreed.ranges, self._hints.key_sets, "t")
 
     def _set(self, name: SetName) -> DataFrame | None:
-        if self.plan.is_flat:
+        if self._is_alone:
             return self._finder.find(name, self._agreed.ranges)
         written = self._agreed.find(name)
         return None if written is None else self._read(written)
@@ -205,7 +215,7 @@ class ChainLoad:
     @cached_property
     def _agreed(self) -> Agreed:
         """What the tables agree on; a table that is alone needs nothing but the range of its keys."""
-        if self.plan.is_flat:
+        if self._is_alone:
             return Agreed(sets={}, ranges=self._ranges())
         store = self.staged.store
         with self.turns.taken(store.path(self.root)):
