@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.conftest import session_builder
 from tests.flow.making import few_rows
+from tests.service.bucket import keys
 
 import penstock
-from penstock.config import AwsCredentials
 from penstock.errors import StorageNotReachable, StorageRefused
 from penstock.interfaces import Destination
 from penstock.package import FileStorage, Packages
@@ -32,24 +32,6 @@ if TYPE_CHECKING:
 
 FEW = ("append-adds-nested-rows", "merge-clears-lists-that-shrink-to-nothing", "another-machine-goes-on")
 CASES = () if os.environ.get("PENSTOCK_TEST_S3_CASES") == "all" else FEW
-
-
-def keys(**others: Any) -> AwsCredentials:
-    """The keys of the gateway, as a user gives them."""
-    given = {
-        "aws_access_key_id": os.environ["PENSTOCK_TEST_S3_KEY"],
-        "aws_secret_access_key": os.environ["PENSTOCK_TEST_S3_SECRET"],
-        "endpoint_url": os.environ["PENSTOCK_TEST_S3_ENDPOINT"],
-    }
-    return AwsCredentials(**{**given, **others})
-
-
-@pytest.fixture
-def location() -> Iterator[str]:
-    """A place in the bucket, empty and removed afterwards."""
-    address = f"s3://{os.environ['PENSTOCK_TEST_S3_BUCKET']}/lakes-{uuid.uuid4().hex[:12]}"
-    yield address
-    FileStorage(address, credentials=keys()).delete("")
 
 
 @pytest.fixture(scope="module")

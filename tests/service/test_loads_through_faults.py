@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.conftest import session_builder
 from tests.flow.making import few_rows
+from tests.service.bucket import keys
 from tests.service.faultproxy import Fault, Proxy, faulty, seeded
 from tests.service.test_packages_s3 import options
 from tests.service.toxics import Toxic, toxic
 
 import penstock
-from penstock.config import AwsCredentials
 from penstock.errors import RetryableError
 from penstock.package import FileStorage
 
@@ -125,13 +125,8 @@ def test_loads_through_faults_lose_nothing_and_double_nothing(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    keys = AwsCredentials(
-        aws_access_key_id=os.environ["PENSTOCK_TEST_S3_KEY"],
-        aws_secret_access_key=os.environ["PENSTOCK_TEST_S3_SECRET"],
-        endpoint_url=proxy.url,
-    )
     lake = penstock.destinations.filesystem(
-        f"s3://{bucket}/{kind}", credentials=keys, iceberg={"catalog": "hadoop"}
+        f"s3://{bucket}/{kind}", credentials=keys(endpoint_url=proxy.url), iceberg={"catalog": "hadoop"}
     )
     made(lake, tmp_path, spark).run(batch(1))
     errors: Counter[str] = Counter()

@@ -56,12 +56,15 @@ class Lake:
     kills: tuple[str, ...] = ()
     """Steps at which a driver is killed, beside those that all formats have."""
 
-    def destination(self, location: str, change: Callable[[Any], Any] = lambda tables: tables) -> Destination:
-        return Destination(self.name, Changed(self.reference, change), {"bucket_url": location})
+    def destination(
+        self, location: str, change: Callable[[Any], Any] = lambda tables: tables, **settings: Any
+    ) -> Destination:
+        given = {"bucket_url": location, **settings}
+        return Destination(self.name, Changed(self.reference, change), given)
 
-    def watched(self, steps: Steps, location: str) -> Destination:
+    def watched(self, steps: Steps, location: str, **settings: Any) -> Destination:
         """The destination of a run that is watched."""
-        return self.destination(location, partial(watch, steps=steps))
+        return self.destination(location, partial(watch, steps=steps), **settings)
 
     def frames(self, dataset: Path, spark: SparkSession) -> dict[str, DataFrame]:
         """The tables of a dataset, as a session reads them that knows nothing of penstock."""

@@ -106,8 +106,13 @@ def ledger_at(root: Path) -> FileLedger:
 
 
 def bury(root: Path) -> None:
-    """Whoever holds the lease is gone: its number is that of a process that has ended."""
-    store = packages_at(root).store
+    """Whoever holds the lease is gone."""
+    bury_holder(packages_at(root))
+
+
+def bury_holder(packages: Packages) -> None:
+    """The number in the lease is that of a process that has ended."""
+    store = packages.store
     with subprocess.Popen(["true"]) as gone:
         gone.wait()
     for name in store.names("lease"):

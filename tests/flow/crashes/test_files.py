@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
+from tests.flow.crashes.plainshop import TABLES, Content, shop, told
 from tests.flow.crashes.recorded import chosen
 from tests.flow.crashes.shop import NAME, bury, image, lake_of, pipeline_at
 from tests.flow.crashes.steps import Step, Steps, unwatched, watched
@@ -19,7 +20,6 @@ from penstock.destinations.filesystem import plain
 from penstock.destinations.filesystem.publish import FileList, Lists
 from penstock.destinations.filesystem.run import write_rows
 from penstock.package.local import LocalFiles
-from penstock.testing import documents
 from penstock.testing.promises import Crash
 
 if TYPE_CHECKING:
@@ -27,45 +27,13 @@ if TYPE_CHECKING:
 
     from penstock.interfaces import Destination
 
-BATCHES: dict[str, list[list[dict[str, Any]]]] = {
-    "events": [[{"id": 1, "tags": ["a", "b"]}], [{"id": 2, "tags": ["c"]}, {"id": 3}]],
-    "stock": [[{"id": 1, "parts": [1, 2], "tags": ["x"]}, {"id": 2}], [{"id": 3, "parts": [4]}]],
-}
-DISPOSITIONS = {"events": "append", "stock": "replace"}
-TABLES = ("events", "events__tags", "stock", "stock__parts", "stock__tags")
-
-Content = dict[str, Any]
-
 
 def files(root: Path) -> Destination:
     return penstock.destinations.filesystem(lake_of(root))
 
 
-def shop(upto: int) -> list[Any]:
-    """Resources that remember which batch they brought last."""
-
-    def batch(name: str) -> Any:
-        state = penstock.current.resource_state()
-        if state.get("done", 0) < upto:
-            yield from BATCHES[name][upto - 1]
-        state["done"] = upto
-
-    # A resource that is replaced begins anew each time, so only the batch of the call counts for it.
-    return [
-        penstock.resource(batch, name=name, write_disposition=said)(name)
-        for name, said in DISPOSITIONS.items()
-    ]
-
-
 def run(root: Path, spark: SparkSession, upto: int, *, disk: str = "disk") -> None:
     pipeline_at(root, spark, destination=files(root), disk=disk).run(shop(upto))
-
-
-def told(tables: dict[str, list[dict[str, Any]]]) -> Content:
-    return {
-        root: documents({name: rows for name, rows in tables.items() if name.startswith(root)}, root)
-        for root in DISPOSITIONS
-    }
 
 
 def by_ledger(root: Path, spark: SparkSession) -> Content:
