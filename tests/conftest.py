@@ -65,25 +65,29 @@ def session_builder(*jar_groups: str) -> SparkSession.Builder:
     )
 
 
+def classic_session(*jar_groups: str) -> SparkSession:
+    """On this machine, or in that mode on the standalone cluster."""
+    builder = session_builder(*jar_groups)
+    if MODE != "standalone":
+        return builder.master("local[2]").getOrCreate()
+    # Executors run as another user, who must be able to write into folders that the driver makes.
+    os.umask(0)
+    return (
+        builder.master(os.environ["PENSTOCK_TEST_SPARK_MASTER"])
+        .config("spark.hadoop.fs.permissions.umask-mode", "000")
+        .config("spark.cores.max", "2")
+        .config("spark.executor.cores", "1")
+        .config("spark.executor.memory", "1g")
+        .getOrCreate()
+    )
+
+
 @pytest.fixture(scope="session")
 def session_of_mode() -> Iterator[SparkSession]:
     """The user's session: local, on the standalone cluster, or a client of the Connect server."""
     match MODE:
-        case "local":
-            session = session_builder("delta", "iceberg").master("local[2]").getOrCreate()
-        case "standalone":
-            # Executors run as another user, who must be able to write into folders that the driver makes.
-            os.umask(0)
-            session = (
-                session_builder("delta", "iceberg")
-                .master(os.environ["PENSTOCK_TEST_SPARK_MASTER"])
-                .config("spark.hadoop.fs.permissions.umask-mode", "000")
-                .config("spark.cores.max", "2")
-                .config("spark.databricks.delta.snapshotPartitions", "2")
-                .config("spark.executor.cores", "1")
-                .config("spark.executor.memory", "1g")
-                .getOrCreate()
-            )
+        case "local" | "standalone":
+            session = classic_session("delta", "iceberg")
         case "connect":
             os.umask(0)
             session = SparkSession.builder.remote(os.environ["PENSTOCK_TEST_CONNECT"]).getOrCreate()

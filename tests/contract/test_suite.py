@@ -7,11 +7,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.contract.gaps import PLAIN_FILES, STRANGER
 
 import penstock
-from penstock.errors import UsageError
 from penstock.interfaces import Destination
-from penstock.testing import Bench, Case, Gap, destination_suite, gap
+from penstock.testing import Bench, Case, Gap, destination_suite
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -36,19 +36,7 @@ EVERY_MODE = (
     "merge-clears-lists-that-shrink-to-nothing",
     "upsert-updates-and-adds",
 )
-_NO_MERGE = gap(
-    "never", "rows in plain files are never found again: a merge needs a table format", raises=UsageError
-)
-PLAIN_GAPS = {case.name: _NO_MERGE for case in destination_suite() if "merge" in case.needs}
 PLAIN_EVERY_MODE = ("append-adds-nested-rows", "append-adds-columns", "replace-by-nothing-empties")
-_ONE_KEY = gap("never", "the example merges by the one key of its settings, and by nothing else")
-STRANGERS_GAPS = {
-    "merge-by-merge-key-replaces-a-slice": _ONE_KEY,
-    "merge-by-both-keys": _ONE_KEY,
-    "merge-takes-the-newest-of-a-load": _ONE_KEY,
-    "merge-deletes-what-is-flagged": _ONE_KEY,
-    "merge-without-a-key-appends": _ONE_KEY,
-}
 
 
 def params(gaps: dict[str, Gap], every_mode: Collection[str] = EVERY_MODE) -> list[Any]:
@@ -92,14 +80,14 @@ def test_filesystem(case: Case, spark: SparkSession, location: str, tmp_path: Pa
     case.run(Bench(destination=lake, folder=tmp_path, spark=spark, hints={"table_format": "delta"}))
 
 
-@pytest.mark.parametrize("case", params(PLAIN_GAPS, PLAIN_EVERY_MODE))
+@pytest.mark.parametrize("case", params(PLAIN_FILES, PLAIN_EVERY_MODE))
 def test_plain_files(case: Case, spark: SparkSession, location: str, tmp_path: Path) -> None:
     lake = penstock.destinations.filesystem(bucket_url=location)
 
     case.run(Bench(destination=lake, folder=tmp_path, spark=spark))
 
 
-@pytest.mark.parametrize("case", destination_suite(STRANGERS_GAPS), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", destination_suite(STRANGER), ids=lambda case: case.name)
 def test_a_strangers_destination(
     case: Case, site: Path, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

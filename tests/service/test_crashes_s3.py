@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.conftest import session_builder
+from tests.conftest import classic_session
 from tests.flow.crashes import plainshop, shop
 from tests.flow.crashes.lakes import LAKES
 from tests.flow.crashes.recorded import chosen
@@ -33,7 +33,7 @@ CHANGES = ("put", "put_if_absent", "move", "copy", "delete", "open_new")
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    session = session_builder("delta", "iceberg", "s3").master("local[2]").getOrCreate()
+    session = classic_session("delta", "iceberg", "s3")
     yield few_rows(session)
     session.stop()
 

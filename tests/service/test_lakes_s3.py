@@ -1,6 +1,6 @@
 """Packages and tables at once in a real object store: the S3 gateway that `make up` starts.
 
-`PENSTOCK_TEST_S3_CASES=all` runs the whole contract suite there.
+`PENSTOCK_TEST_S3_CASES=all` runs the whole contract suite there, in each kind of tables.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.conftest import session_builder
+from tests.conftest import classic_session
+from tests.contract.gaps import PLAIN_FILES
 from tests.flow.making import few_rows
 from tests.service.bucket import keys
 
@@ -37,7 +38,7 @@ CASES = () if os.environ.get("PENSTOCK_TEST_S3_CASES") == "all" else FEW
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
     """A session of a user who has the jars of S3, and no keys."""
-    session = session_builder("delta", "s3").master("local[2]").getOrCreate()
+    session = classic_session("delta", "iceberg", "s3")
     yield few_rows(session)
     session.stop()
 
@@ -113,11 +114,21 @@ def test_a_load_that_died_is_finished_by_another_machine(
     assert make(lake, tmp_path, spark).dataset().row_counts() == {"items": 1, "items__tags": 1}
 
 
-@pytest.mark.parametrize("case", destination_suite(only=CASES), ids=lambda case: case.name)
+def cases() -> list[Any]:
+    """The contract, or a part of it, for each kind of tables."""
+    return [
+        pytest.param(kind, case, id=f"{kind}-{case.name}")
+        for kind in ("delta", "iceberg", "filesystem")
+        for case in destination_suite(PLAIN_FILES if kind == "filesystem" else {}, only=CASES)
+    ]
+
+
+@pytest.mark.every_mode
+@pytest.mark.parametrize(("kind", "case"), cases())
 def test_the_contract_holds_in_a_bucket(
-    case: Case, spark: SparkSession, location: str, tmp_path: Path
+    kind: str, case: Case, spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    lake = penstock.destinations.delta(location, credentials=keys())
+    lake = getattr(penstock.destinations, kind)(location, credentials=keys())
 
     case.run(Bench(destination=lake, folder=tmp_path, spark=spark))
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.conftest import session_builder
+from tests.conftest import classic_session
 from tests.flow.making import few_rows
 from tests.service.bucket import keys
 from tests.service.faultproxy import Fault, Proxy, faulty, seeded
@@ -65,7 +65,7 @@ def bucket() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    session = session_builder("delta", "iceberg", "s3").master("local[2]").getOrCreate()
+    session = classic_session("delta", "iceberg", "s3")
     yield few_rows(session)
     session.stop()
 
