@@ -1,4 +1,4 @@
-"""A place in the bucket of the S3 gateway."""
+"""The session of these tests, and a place in the bucket of the S3 gateway."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import uuid
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.conftest import classic_session
+from tests.flow.making import few_rows
 from tests.service.bucket import keys
 
 from penstock.package import FileStorage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
 
 
 @pytest.fixture
@@ -21,3 +25,11 @@ def location() -> Iterator[str]:
     address = f"s3://{os.environ['PENSTOCK_TEST_S3_BUCKET']}/lakes-{uuid.uuid4().hex[:12]}"
     yield address
     FileStorage(address, credentials=keys()).delete("")
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A session of a user who has all jars, since a JVM takes them as it starts, and no keys."""
+    session = classic_session("delta", "iceberg", "s3", "postgres")
+    yield few_rows(session)
+    session.stop()

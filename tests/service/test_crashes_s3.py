@@ -9,12 +9,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.conftest import classic_session
 from tests.flow.crashes import plainshop, shop
 from tests.flow.crashes.lakes import LAKES
 from tests.flow.crashes.recorded import chosen
 from tests.flow.crashes.steps import Step, Steps
-from tests.flow.making import few_rows
 from tests.service.bucket import keys
 
 import penstock
@@ -29,13 +27,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 CHANGES = ("put", "put_if_absent", "move", "copy", "delete", "open_new")
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    session = classic_session("delta", "iceberg", "s3")
-    yield few_rows(session)
-    session.stop()
 
 
 @contextmanager

@@ -10,13 +10,13 @@ import subprocess
 import sys
 import uuid
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from tests.conftest import session_builder
-from tests.flow.making import few_rows
-
 import penstock
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 PROCESSES = int(os.environ.get("PENSTOCK_TEST_PROCESSES", "2"))
 LOADS = int(os.environ.get("PENSTOCK_TEST_LOADS", "3"))
@@ -70,12 +70,13 @@ def processes(location: str, folder: Path, dataset: str) -> None:
         assert one.returncode == 0, errors[-4000:]
 
 
-def test_pipelines_of_several_processes_load_into_one_dataset_at_once(tmp_path: Path) -> None:
+def test_pipelines_of_several_processes_load_into_one_dataset_at_once(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     location, dataset = str(tmp_path / "lake"), f"d{uuid.uuid4().hex[:8]}"
 
     processes(location, tmp_path / "pipelines", dataset)
 
-    spark = few_rows(session_builder("iceberg", "postgres").master("local[2]").getOrCreate())
     pipeline = penstock.pipeline(
         "client0",
         pipelines_dir=tmp_path / "pipelines",

@@ -13,9 +13,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.conftest import classic_session
 from tests.contract.gaps import PLAIN_FILES
-from tests.flow.making import few_rows
 from tests.service.bucket import keys
 
 import penstock
@@ -26,21 +24,12 @@ from penstock.testing import Bench, Case, destination_suite
 from penstock.testing.promises import Crash, Mortal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
 FEW = ("append-adds-nested-rows", "merge-clears-lists-that-shrink-to-nothing", "another-machine-goes-on")
 CASES = () if os.environ.get("PENSTOCK_TEST_S3_CASES") == "all" else FEW
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    """A session of a user who has the jars of S3, and no keys."""
-    session = classic_session("delta", "iceberg", "s3")
-    yield few_rows(session)
-    session.stop()
 
 
 def make(destination: Destination, tmp_path: Path, spark: SparkSession | None) -> penstock.Pipeline:

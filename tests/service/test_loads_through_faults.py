@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.conftest import classic_session
-from tests.flow.making import few_rows
 from tests.service.bucket import keys
 from tests.service.faultproxy import Fault, Proxy, faulty, seeded
 from tests.service.test_packages_s3 import options
@@ -61,13 +59,6 @@ def bucket() -> Iterator[str]:
     system.mkdir(name)
     yield name
     system.rm(name, recursive=True)
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    session = classic_session("delta", "iceberg", "s3")
-    yield few_rows(session)
-    session.stop()
 
 
 @contextmanager
