@@ -63,6 +63,11 @@ def on_executor() -> bool:
     return tasks is not None and tasks.TaskContext.get() is not None
 
 
+def enter(**changes: Any) -> None:
+    """Change some fields from here on: for a pipeline that becomes the active one."""
+    _current.set(replace(_current.get(), **changes))
+
+
 @contextmanager
 def during(**changes: Any) -> Iterator[Current]:
     """Change some fields for the time of a block.

@@ -10,6 +10,7 @@ from penstock.config import pipelines_folder
 from penstock.errors import InvalidDatasetName
 from penstock.interfaces import Destination
 from penstock.pipeline import stages
+from penstock.pipeline.active import active_pipeline
 from penstock.pipeline.pipeline import Pipeline
 from penstock.pipeline.workdir import WorkDir, check_name
 
@@ -35,13 +36,23 @@ def pipeline(
     and without one a session is built from the `[spark]` settings: on this machine by default. With
     `progress="log"` a line says now and then how far extraction is.
 
+    The pipeline is the active one from here on. Without any argument the active one is given, if any.
+
     >>> pipeline("quick", destination="delta").dataset_name
     'quick'
+    >>> pipeline().pipeline_name
+    'quick'
     """
+    given = (pipeline_name, pipelines_dir, destination, dataset_name, spark, progress)
+    active = active_pipeline()
+    if active is not None and all(one is None for one in given):
+        return active
     folder = Path(pipelines_dir).absolute() if pipelines_dir is not None else pipelines_folder()
-    return Pipeline(
+    made = Pipeline(
         pipeline_name or _default_name(), folder, destination, dataset_name, spark=spark, progress=progress
     )
+    made.activate()
+    return made
 
 
 def dataset(

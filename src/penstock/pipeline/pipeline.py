@@ -10,13 +10,14 @@ from penstock.errors import InvalidDatasetName, UsageError
 from penstock.interfaces import Destination
 from penstock.interfaces.current import during
 from penstock.pipeline import stages
+from penstock.pipeline.active import activate, active_pipeline, deactivate
 from penstock.pipeline.arguments import extraction_of
 from penstock.pipeline.progress import collector_of
 from penstock.pipeline.workdir import WorkDir, check_name
 from penstock.sources import flows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import timedelta
     from pathlib import Path
 
@@ -30,9 +31,12 @@ if TYPE_CHECKING:
     from penstock.interfaces.hints import NestedValues
     from penstock.interfaces.progress import Collector
     from penstock.load.report import LoadInfo
+    from penstock.package import LoadJobInfo, LoadPackageInfo, TLoadPackageState
+    from penstock.pipeline.listing import Listing
+    from penstock.pipeline.memory import Memory
     from penstock.pipeline.target import Target
     from penstock.pipeline.trace import PipelineTrace
-    from penstock.schema import Schema
+    from penstock.schema import NamingConvention, Schema
 
 
 class Pipeline:
@@ -204,6 +208,100 @@ class Pipeline:
                 with_partial_loads=with_partial_loads,
             )
 
+    def activate(self) -> None:
+        """Make this the active pipeline: `penstock.pipeline()` gives it, and settings are looked up for it.
+
+        Only one is active at a time, the one that was made, attached or run last. Where settings have a
+        section with its name, that counts before all others.
+        """
+        activate(self)
+
+    def deactivate(self) -> None:
+        """Leave no pipeline active; an error where this one is not."""
+        deactivate(self)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this is the active pipeline."""
+        return active_pipeline() is self
+
+    @property
+    def has_data(self) -> bool:
+        """Whether there is anything: a schema, a package, or a load at the destination."""
+        return not self._memory().is_new or self.has_pending_data or bool(self.list_completed_load_packages())
+
+    @property
+    def has_pending_data(self) -> bool:
+        """Whether a package waits to be normalized or loaded."""
+        return self._listing().has_pending
+
+    @property
+    def first_run(self) -> bool:
+        """Whether no load of this pipeline has been completed yet."""
+        return not self.list_completed_load_packages() and self._memory().is_new
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The state after everything that waits is loaded; a copy, to look at."""
+        return self._memory().state
+
+    @property
+    def schemas(self) -> Mapping[str, Schema]:
+        """The schemas by their names."""
+        return self._memory()
+
+    @property
+    def default_schema(self) -> Schema:
+        """The schema of sources that bring none."""
+        return self._memory().default_schema
+
+    @property
+    def default_schema_name(self) -> str:
+        """The name of the default schema."""
+        return self.default_schema.name
+
+    @property
+    def naming(self) -> NamingConvention:
+        """The naming convention of the default schema."""
+        return self.default_schema.naming
+
+    def set_local_state_val(self, key: str, value: Any) -> None:
+        """Remember a value on this machine alone: it never gets to the destination."""
+        workdir = WorkDir(self.working_dir)
+        workdir.save_local({**workdir.local(), key: stages.typed(value)})
+
+    def get_local_state_val(self, key: str) -> Any:
+        """A value that this machine remembers; None for one that it does not."""
+        return self._memory().local().get(key)
+
+    def list_extracted_resources(self) -> Sequence[str]:
+        """Where the rows stand that will be normalized; `list_extracted_load_packages` says more."""
+        return self._listing().extracted_folders()
+
+    def list_extracted_load_packages(self) -> Sequence[str]:
+        """The ids of packages that are or will be normalized."""
+        return self._listing().extracted()
+
+    def list_normalized_load_packages(self) -> Sequence[str]:
+        """The ids of packages that are or will be loaded."""
+        return self._listing().normalized()
+
+    def list_completed_load_packages(self) -> Sequence[str]:
+        """The ids of packages that are loaded; of old ones nothing is kept."""
+        return self._listing().completed()
+
+    def get_load_package_info(self, load_id: str) -> LoadPackageInfo:
+        """A package, with all jobs and their states."""
+        return self._listing().info(load_id)
+
+    def get_load_package_state(self, load_id: str) -> TLoadPackageState:
+        """What a package remembers."""
+        return self._listing().state(load_id)
+
+    def list_failed_jobs_in_package(self, load_id: str) -> Sequence[LoadJobInfo]:
+        """The failed jobs of a package, with their messages."""
+        return self._listing().failed_jobs(load_id)
+
     def dataset(self, *, consistent: bool = True) -> Dataset:
         """Read what was loaded: `pipeline.dataset()["items"].df()`.
 
@@ -244,6 +342,25 @@ class Pipeline:
                     hint=f"use one of: {', '.join(sorted(allowed))}",
                     write_disposition=word,
                 )
+
+    def _listing(self) -> Listing:
+        return stages.listing(
+            self._target() if self.destination is not None else None,
+            pipeline_name=self.pipeline_name,
+            workdir=WorkDir(self.working_dir),
+            storage=extraction_of(self.pipeline_name).package_storage,
+            spark=self._spark,
+        )
+
+    def _memory(self) -> Memory:
+        return stages.memory(
+            self._target() if self.destination is not None else None,
+            pipeline_name=self.pipeline_name,
+            dataset_name=self.dataset_name,
+            workdir=WorkDir(self.working_dir),
+            storage=extraction_of(self.pipeline_name).package_storage,
+            spark=self._spark,
+        )
 
     def _destination(self) -> Destination:
         if self.destination is None:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from penstock.interfaces import Destination, Flow
     from penstock.interfaces.framecursor import FrameCursors
     from penstock.interfaces.landing import FrameHook, LandedFrame
+    from penstock.pipeline.listing import Listing
+    from penstock.pipeline.memory import Memory
+    from penstock.pipeline.restore import Known
     from penstock.pipeline.trace import PipelineTrace
     from penstock.pipeline.workdir import WorkDir
 
@@ -104,6 +107,67 @@ def drop_pending(
         RunConfiguration, settings=read_settings(), sections=("run",), pipeline_name=pipeline_name
     )
     room.drop(times=habits.lease_times)
+
+
+def listing(
+    target: Target | None,
+    *,
+    pipeline_name: str,
+    workdir: WorkDir,
+    storage: str | None,
+    spark: SparkSession | None,
+) -> Listing:
+    """The packages of a pipeline; those of its dataset too where the destination is known."""
+    from penstock.package import Packages
+    from penstock.pipeline.listing import Listing
+    from penstock.pipeline.waiting import WaitingRoom
+
+    room = WaitingRoom(pipeline_name=pipeline_name, workdir=workdir, storage=storage)
+    waiting = Packages.at(room.location)
+    if target is None:
+        return Listing((waiting,))
+    from penstock.pipeline.site import Site
+
+    return Listing((waiting, Site(target, spark=spark).packages))
+
+
+def memory(
+    target: Target | None,
+    *,
+    pipeline_name: str,
+    dataset_name: str,
+    workdir: WorkDir,
+    storage: str | None,
+    spark: SparkSession | None,
+) -> Memory:
+    """What a pipeline remembers; without a destination that is what this machine does."""
+    from penstock.package.typed import from_typed
+    from penstock.pipeline.memory import Memory
+    from penstock.pipeline.waiting import WaitingRoom
+
+    def local() -> dict[str, Any]:
+        found: dict[str, Any] = from_typed(workdir.local())
+        return found
+
+    if target is None:
+        room = WaitingRoom(pipeline_name=pipeline_name, workdir=workdir, storage=storage)
+        return Memory(lambda name: room.known_later(name, dataset_name), local)
+    from penstock.pipeline.site import Site
+
+    site = Site(target, spark=spark)
+
+    def known(name: str | None) -> Known:
+        with site.client:
+            return site.known_later(name)
+
+    return Memory(known, local)
+
+
+def typed(value: Any) -> Any:
+    """A value in the form in which JSON keeps it."""
+    from penstock.package.typed import to_typed
+
+    return to_typed(value)
 
 
 def read_items(flow: Flow) -> Iterator[Any]:

@@ -59,7 +59,7 @@ class WaitingRoom:
         with held(packages.store, pipeline=self.pipeline_name, times=times) as lease:
             extracting = Extracting(
                 packages=packages,
-                known=lambda name: after_pending(self._known(name, dataset_name), packages),
+                known=lambda name: after_pending(self.known(name, dataset_name), packages),
                 naming=lambda schema: schema.naming,
                 settings=settings,
                 check=lease.check,
@@ -97,7 +97,11 @@ class WaitingRoom:
             with held(packages.store, pipeline=self.pipeline_name, times=times):
                 packages.drop_unsealed()
 
-    def _known(self, schema_name: str | None, dataset_name: str) -> Known:
+    def known_later(self, schema_name: str | None, dataset_name: str) -> Known:
+        """The same with what waits here."""
+        return after_pending(self.known(schema_name, dataset_name), Packages.at(self.location))
+
+    def known(self, schema_name: str | None, dataset_name: str) -> Known:
         """What this machine remembers of the last load."""
         state = self.workdir.state()
         name = schema_name or default_schema_name(self.pipeline_name)

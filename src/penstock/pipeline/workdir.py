@@ -46,6 +46,14 @@ class WorkDir:
         """The state as it was after the last load from this machine."""
         return _read(self.path / "state.json")
 
+    def local(self) -> dict[str, Any]:
+        """What this machine alone remembers; no load carries it anywhere."""
+        return _read(self.path / "local.json") or {}
+
+    def save_local(self, values: Mapping[str, Any]) -> None:
+        """Replace what this machine remembers."""
+        _write(self.path / "local.json", values)
+
     def schema(self, name: str) -> dict[str, Any] | None:
         """A schema as it was after the last load from this machine."""
         return _read(self.path / "schemas" / f"{name}.schema.json")

@@ -1,0 +1,34 @@
+"""The active pipeline: the one that `penstock.pipeline()` gives, and that settings are looked up for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from penstock.config import enter_scope
+from penstock.errors import UsageError
+from penstock.interfaces.current import current, enter
+
+if TYPE_CHECKING:
+    from penstock.pipeline.pipeline import Pipeline
+
+
+def active_pipeline() -> Pipeline | None:
+    """The pipeline that runs or was activated last; None where there is none."""
+    return cast("Pipeline | None", current().pipeline)
+
+
+def activate(pipeline: Pipeline) -> None:
+    """Make a pipeline the active one; the one before it is active no more."""
+    enter(pipeline=pipeline)
+    enter_scope(pipeline_name=pipeline.pipeline_name)
+
+
+def deactivate(pipeline: Pipeline) -> None:
+    """Leave no pipeline active."""
+    if current().pipeline is not pipeline:
+        raise UsageError(
+            f"pipeline {pipeline.pipeline_name!r} is not active, so it cannot be deactivated",
+            hint="call activate() first, or leave this call out",
+        )
+    enter(pipeline=None)
+    enter_scope(pipeline_name="")

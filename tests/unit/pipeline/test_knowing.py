@@ -1,0 +1,96 @@
+"""What a pipeline tells of itself: its packages, what it remembers, and whether it is the active one."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import penstock
+from penstock.errors import LoadPackageNotFound, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@penstock.resource
+def counted() -> Iterator[Any]:
+    state = penstock.current.resource_state()
+    state["last"] = state.get("last", 0) + 1
+    yield {"n": state["last"]}
+
+
+def made(tmp_path: Path, *, at_lake: bool) -> penstock.Pipeline:
+    lake = penstock.destinations.delta(str(tmp_path / "lake")) if at_lake else None
+    return penstock.pipeline("shop", pipelines_dir=tmp_path / "disk", destination=lake)
+
+
+@pytest.mark.parametrize("at_lake", [False, True], ids=["waiting", "at the lake"])
+def test_what_was_extracted_is_listed_and_remembered(tmp_path: Path, at_lake: bool) -> None:
+    pipeline = made(tmp_path, at_lake=at_lake)
+    assert (pipeline.has_data, pipeline.has_pending_data, pipeline.first_run) == (False, False, True)
+
+    pipeline.extract(counted())
+    pipeline.extract(counted())
+
+    first, second = pipeline.list_extracted_load_packages()
+    assert first < second
+    assert len(pipeline.list_extracted_resources()) == 2
+    assert pipeline.list_normalized_load_packages() == pipeline.list_completed_load_packages() == []
+    assert (pipeline.has_data, pipeline.has_pending_data, pipeline.first_run) == (True, True, True)
+    assert pipeline.state["sources"]["shop"]["resources"]["counted"] == {"last": 2}
+    assert pipeline.get_load_package_info(first).state == "extracted"
+    assert pipeline.list_failed_jobs_in_package(first) == []
+    assert pipeline.get_load_package_state(first)["created_at"] is not None
+    with pytest.raises(LoadPackageNotFound):
+        pipeline.get_load_package_info("1700000000.5")
+
+
+def test_a_destination_that_becomes_known_does_not_hide_what_waits(tmp_path: Path) -> None:
+    made(tmp_path, at_lake=False).extract(counted())
+
+    later = made(tmp_path, at_lake=True)
+
+    assert len(later.list_extracted_load_packages()) == 1
+    assert later.has_pending_data
+
+
+def test_a_pipeline_that_has_not_run_has_a_schema_with_its_name(tmp_path: Path) -> None:
+    pipeline = made(tmp_path, at_lake=False)
+
+    assert pipeline.default_schema_name == pipeline.default_schema.name == "shop"
+    assert list(pipeline.schemas) == ["shop"]
+    assert pipeline.schemas["shop"].name == "shop"
+    assert "other" not in pipeline.schemas
+    assert pipeline.naming.normalize_identifier("OrderId") == "order_id"
+
+
+def test_values_of_this_machine_are_kept_and_stay_here(tmp_path: Path) -> None:
+    moment = datetime(2024, 5, 6, tzinfo=UTC)
+    made(tmp_path, at_lake=False).set_local_state_val("seen", moment)
+    made(tmp_path, at_lake=False).set_local_state_val("times", 2)
+
+    again = made(tmp_path, at_lake=False)
+
+    assert again.get_local_state_val("seen") == moment
+    assert again.state["_local"] == {"seen": moment, "times": 2}
+    assert again.get_local_state_val("other") is None
+
+
+def test_the_last_one_made_is_active_until_it_is_not(tmp_path: Path) -> None:
+    first = penstock.pipeline("first", pipelines_dir=tmp_path)
+    second = penstock.pipeline("second", pipelines_dir=tmp_path)
+    assert (first.is_active, second.is_active) == (False, True)
+    assert penstock.pipeline() is second
+
+    first.activate()
+    assert penstock.pipeline() is first
+    assert penstock.current.pipeline() is first
+    with pytest.raises(UsageError, match="'second' is not active"):
+        second.deactivate()
+
+    first.deactivate()
+    assert not first.is_active
+    assert penstock.pipeline() is not first
