@@ -271,8 +271,8 @@ class Pipeline:
         workdir.save_local({**workdir.local(), key: stages.typed(value)})
 
     def get_local_state_val(self, key: str) -> Any:
-        """A value that this machine remembers; None for one that it does not."""
-        return self._memory().local().get(key)
+        """A value that this machine remembers; KeyError for one that it does not."""
+        return self._memory().local()[key]
 
     def list_extracted_resources(self) -> Sequence[str]:
         """Where the rows stand that will be normalized; `list_extracted_load_packages` says more."""

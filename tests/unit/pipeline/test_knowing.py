@@ -76,7 +76,8 @@ def test_values_of_this_machine_are_kept_and_stay_here(tmp_path: Path) -> None:
 
     assert again.get_local_state_val("seen") == moment
     assert again.state["_local"] == {"seen": moment, "times": 2}
-    assert again.get_local_state_val("other") is None
+    with pytest.raises(KeyError):
+        again.get_local_state_val("other")
 
 
 def test_the_last_one_made_is_active_until_it_is_not(tmp_path: Path) -> None:
