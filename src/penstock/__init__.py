@@ -11,7 +11,7 @@ from penstock import destinations, sources
 from penstock.config import ConfigAccessor, SecretsAccessor, TCredentials, TSecretStrValue, TSecretValue
 from penstock.errors import PenstockError
 from penstock.pipeline import progress
-from penstock.pipeline.factory import dataset, pipeline
+from penstock.pipeline.factory import attach, dataset, pipeline, run
 from penstock.pipeline.pipeline import Pipeline
 from penstock.schema import Schema
 from penstock.sources import current, mark
@@ -30,6 +30,7 @@ __all__ = [
     "TSecretStrValue",
     "TSecretValue",
     "__version__",
+    "attach",
     "config",
     "current",
     "dataset",
@@ -39,6 +40,7 @@ __all__ = [
     "pipeline",
     "progress",
     "resource",
+    "run",
     "secrets",
     "source",
     "sources",

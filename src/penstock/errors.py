@@ -5,6 +5,7 @@ A message states a fact, `hint` the next move, and the facts are attributes. `co
 
 PenstockError
 ├── UsageError: change the call or the settings
+│   ├── CannotRestorePipelineException
 │   ├── CantExtractTablePrefix
 │   ├── ConfigFieldMissing
 │   ├── ConfigProviderFailed
@@ -27,6 +28,7 @@ PenstockError
 │   ├── MissingOnExecutors
 │   ├── MissingTableName
 │   ├── NotDuringRun
+│   ├── PipelineNotActive
 │   ├── ResourceNameTaken
 │   ├── ResourceUnbound
 │   ├── ResourcesNotFound
@@ -142,6 +144,21 @@ class UsageError(PenstockError):
     """The call or the settings cannot work as they are."""
 
     code = "usage"
+
+
+class CannotRestorePipelineException(UsageError):
+    """A pipeline is to be attached to, and neither this machine nor a destination knows of it."""
+
+    code = "cannot-restore-pipeline"
+
+    def __init__(self, *, pipeline_name: str, working_dir: str, reason: str) -> None:
+        super().__init__(
+            f"there is no pipeline {pipeline_name!r} to attach to: {reason}",
+            hint="give attach() the destination and the dataset that it loads to, or run the pipeline first",
+            pipeline_name=pipeline_name,
+            working_dir=working_dir,
+            reason=reason,
+        )
 
 
 class CantExtractTablePrefix(UsageError):
@@ -464,6 +481,19 @@ class NotDuringRun(UsageError):
             f"{what} was asked for, and none is at hand here",
             hint="ask inside a source or resource, while a pipeline runs it",
             what=what,
+        )
+
+
+class PipelineNotActive(UsageError):
+    """A pipeline is to be deactivated that is not active."""
+
+    code = "pipeline-not-active"
+
+    def __init__(self, *, pipeline_name: str) -> None:
+        super().__init__(
+            f"pipeline {pipeline_name!r} is not active, so it cannot be deactivated",
+            hint="call activate() first, or leave this call out",
+            pipeline_name=pipeline_name,
         )
 
 

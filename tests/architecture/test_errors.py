@@ -20,6 +20,11 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "message": "pipeline 'shop' has no destination",
         "hint": "pass destination='delta' to penstock.pipeline() or to run()",
     },
+    "CannotRestorePipelineException": {
+        "pipeline_name": "shop",
+        "working_dir": "pipelines/shop",
+        "reason": "this machine has no working folder of it",
+    },
     "CantExtractTablePrefix": {"layout": "{load_id}.{ext}", "reason": "it has no {table_name}"},
     "ConfigFieldMissing": {
         "spec": "GithubConfiguration",
@@ -56,6 +61,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "MissingOnExecutors": {"resource": "orders", "module": "requests.adapters"},
     "MissingTableName": {"data_type": "list"},
     "NotDuringRun": {"what": "the resource"},
+    "PipelineNotActive": {"pipeline_name": "shop"},
     "ResourceNameTaken": {"resource": "orders", "source": "shop"},
     "ResourceUnbound": {"resource": "orders", "missing": "customer_id"},
     "ResourcesNotFound": {"source": "shop", "unknown": "order", "known": "orders, customers"},

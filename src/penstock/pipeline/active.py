@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from penstock.config import enter_scope
-from penstock.errors import UsageError
+from penstock.errors import PipelineNotActive
 from penstock.interfaces.current import current, enter
 
 if TYPE_CHECKING:
@@ -26,9 +26,6 @@ def activate(pipeline: Pipeline) -> None:
 def deactivate(pipeline: Pipeline) -> None:
     """Leave no pipeline active."""
     if current().pipeline is not pipeline:
-        raise UsageError(
-            f"pipeline {pipeline.pipeline_name!r} is not active, so it cannot be deactivated",
-            hint="call activate() first, or leave this call out",
-        )
+        raise PipelineNotActive(pipeline_name=pipeline.pipeline_name)
     enter(pipeline=None)
     enter_scope(pipeline_name="")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.config import pipelines_folder
-from penstock.errors import InvalidDatasetName
+from penstock.errors import CannotRestorePipelineException, InvalidDatasetName
 from penstock.interfaces import Destination
 from penstock.pipeline import stages
 from penstock.pipeline.active import active_pipeline
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from penstock.dataset.dataset import Dataset
     from penstock.interfaces.progress import Collector
+    from penstock.load.report import LoadInfo
 
 
 def pipeline(
@@ -53,6 +54,68 @@ def pipeline(
     )
     made.activate()
     return made
+
+
+def attach(
+    pipeline_name: str | None = None,
+    pipelines_dir: str | Path | None = None,
+    destination: str | Destination | None = None,
+    dataset_name: str | None = None,
+    *,
+    spark: SparkSession | None = None,
+    progress: str | Collector | None = None,
+) -> Pipeline:
+    """Give a pipeline that was made and run before, here or elsewhere, and make it the active one.
+
+    Where this machine has its working folder, destination and dataset are those of its last load. Elsewhere
+    they must be given, and the destination must have a load of it.
+    """
+    name = pipeline_name or _default_name()
+    folder = Path(pipelines_dir).absolute() if pipelines_dir is not None else pipelines_folder()
+    state = WorkDir(folder / check_name(name)).state()
+    if state is not None:
+        destination = destination or state["destination_name"] or _destination_name(state["destination_type"])
+        dataset_name = dataset_name or state["dataset_name"]
+    found = Pipeline(name, folder, destination, dataset_name, spark=spark, progress=progress)
+    reason = _unknown(found) if state is None else None
+    if reason is not None:
+        raise CannotRestorePipelineException(
+            pipeline_name=name, working_dir=str(found.working_dir), reason=reason
+        )
+    found.activate()
+    return found
+
+
+def _unknown(pipeline: Pipeline) -> str | None:
+    """Why a pipeline without a working folder cannot be attached to; None where it can."""
+    if pipeline.destination is None:
+        return "this machine has no working folder of it"
+    if pipeline.first_run:
+        return (
+            f"{pipeline.destination.destination_name} has no load of it in dataset {pipeline.dataset_name!r}"
+        )
+    return None
+
+
+def _destination_name(destination_type: str) -> str | None:
+    """The name of a destination, from that or from its class as dlt writes it."""
+    return destination_type.rpartition(".")[2] or None
+
+
+def run(
+    data: Any,
+    *,
+    destination: str | Destination | None = None,
+    dataset_name: str | None = None,
+    spark: SparkSession | None = None,
+    **said: Any,
+) -> LoadInfo:
+    """Run the active pipeline, or one with the name of the script: `penstock.run(rows, table_name="items")`.
+
+    The other arguments are those of `Pipeline.run`.
+    """
+    found = active_pipeline() or pipeline(spark=spark)
+    return found.run(data, destination=destination, dataset_name=dataset_name, **said)
 
 
 def dataset(

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import penstock
-from penstock.errors import LoadPackageNotFound, UsageError
+from penstock.errors import CannotRestorePipelineException, LoadPackageNotFound, PipelineNotActive
+from penstock.pipeline.state import new_state
+from penstock.pipeline.workdir import WorkDir
+from penstock.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,9 +92,33 @@ def test_the_last_one_made_is_active_until_it_is_not(tmp_path: Path) -> None:
     first.activate()
     assert penstock.pipeline() is first
     assert penstock.current.pipeline() is first
-    with pytest.raises(UsageError, match="'second' is not active"):
+    with pytest.raises(PipelineNotActive, match="'second' is not active"):
         second.deactivate()
 
     first.deactivate()
     assert not first.is_active
     assert penstock.pipeline() is not first
+
+
+def test_a_pipeline_that_nobody_knows_cannot_be_attached_to(tmp_path: Path) -> None:
+    with pytest.raises(CannotRestorePipelineException, match="has no working folder of it"):
+        penstock.attach("shop", pipelines_dir=tmp_path)
+    with pytest.raises(CannotRestorePipelineException, match="delta has no load of it in dataset 'shop'"):
+        penstock.attach("shop", tmp_path, penstock.destinations.delta(str(tmp_path / "lake")))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_that_ran_here_is_attached_to_with_what_it_had(tmp_path: Path) -> None:
+    state = new_state(
+        pipeline_name="shop",
+        dataset_name="raw",
+        schema_name="shop",
+        destination_type="dlt.destinations.delta",
+    )
+    WorkDir(tmp_path / "shop").save(state=state, schema=Schema("shop").to_dict())
+
+    found = penstock.attach("shop", pipelines_dir=tmp_path)
+
+    assert found.destination is not None
+    assert (found.destination.destination_name, found.dataset_name) == ("delta", "raw")
+    assert found.is_active
