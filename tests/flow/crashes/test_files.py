@@ -16,7 +16,7 @@ from tests.flow.crashes.shop import NAME, bury, image, lake_of, pipeline_at
 from tests.flow.crashes.steps import Step, Steps, unwatched, watched
 
 import penstock
-from penstock.destinations.filesystem import plain
+from penstock.destinations.filesystem import plain, present
 from penstock.destinations.filesystem.publish import FileList, Lists
 from penstock.destinations.filesystem.run import write_rows
 from penstock.package.local import LocalFiles
@@ -144,7 +144,7 @@ def test_without_the_list_an_attempt_leaves_files_that_the_next_does_not_know(
     """The first attempt has two files for each table, the second one, as on a cluster of another size."""
     root, write = load.base(f"agreed-{is_agreed}"), write_rows
     if not is_agreed:
-        monkeypatch.setattr("penstock.destinations.filesystem.present.Lists", Forgetful)
+        monkeypatch.setattr(present, "Lists", Forgetful)
 
     def write_two(rows: DataFrame, *arguments: Any, **options: Any) -> Any:
         return write(rows.repartition(2), *arguments, **options)
