@@ -41,7 +41,7 @@ def main() -> int:
             f" {len(written)} tables,"
             f" {max(len(table.columns) for table in normalized.schema.tables.values())} columns at most"
         )
-        print("\n".join(f"    {line}" for line in str(normalized.info).splitlines()[:8]), flush=True)
+        print("\n".join(f"    {line}" for line in str(normalized.report).splitlines()[:8]), flush=True)
     return 0
 
 

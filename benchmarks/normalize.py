@@ -270,7 +270,7 @@ def by_hand(package: Package, spark: SparkSession, out: Path) -> str:
 
 def steps_of(normalized: Normalized) -> str:
     """The seconds of what comes before the tables."""
-    return ", ".join(f"{step.name} {step.seconds:.1f} s" for step in normalized.info.steps)
+    return ", ".join(f"{step.name} {step.seconds:.1f} s" for step in normalized.report.steps)
 
 
 def tables_of(

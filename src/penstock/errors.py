@@ -28,6 +28,7 @@ PenstockError
 │   ├── MissingOnExecutors
 │   ├── MissingTableName
 │   ├── NotDuringRun
+│   ├── PipelineConfigMissing
 │   ├── PipelineNotActive
 │   ├── ResourceNameTaken
 │   ├── ResourceUnbound
@@ -76,11 +77,12 @@ PenstockError
 │   ├── SlotTaken
 │   ├── StorageNotReachable
 │   └── WaveFailed
-└── InternalError: report it to us
-    ├── BoundaryDamaged
-    ├── DestinationAhead
-    ├── JobNotFound
-    └── PackageDamaged
+├── InternalError: report it to us
+│   ├── BoundaryDamaged
+│   ├── DestinationAhead
+│   ├── JobNotFound
+│   └── PackageDamaged
+└── PipelineStepFailed: look at its `exception`, one of these or one of somebody else
 """
 
 from __future__ import annotations
@@ -481,6 +483,19 @@ class NotDuringRun(UsageError):
             f"{what} was asked for, and none is at hand here",
             hint="ask inside a source or resource, while a pipeline runs it",
             what=what,
+        )
+
+
+class PipelineConfigMissing(UsageError):
+    """A pipeline is to do what it needs a destination for, and has none."""
+
+    code = "pipeline-config-missing"
+
+    def __init__(self, *, pipeline_name: str) -> None:
+        super().__init__(
+            f"pipeline {pipeline_name!r} has no destination",
+            hint="pass destination='delta' to penstock.pipeline() or to run()",
+            pipeline_name=pipeline_name,
         )
 
 
@@ -1245,3 +1260,41 @@ class PackageDamaged(InternalError):
             path=path,
             reason=reason,
         )
+
+
+class PipelineStepFailed(PenstockError):
+    """A step of `run`, `extract`, `normalize` or `load` failed; `exception` is what with.
+
+    `step_info` says what came of the step until then. A copy that comes from another process lacks it, the
+    `pipeline`, and an `exception` that is not one of ours.
+    """
+
+    code = "pipeline-step-failed"
+
+    def __init__(
+        self, *, pipeline: Any, step: str, load_id: str | None, exception: Exception, step_info: Any = None
+    ) -> None:
+        why, hint = f"{type(exception).__name__}: {exception}", "the error above this one says more"
+        if isinstance(exception, PenstockError):
+            why, hint = exception.message, exception.hint
+        where = f"{step} of package {load_id}" if load_id else step
+        super().__init__(
+            f"pipeline {pipeline.pipeline_name!r} failed in {where}: {why}",
+            hint=hint,
+            pipeline=pipeline,
+            pipeline_name=pipeline.pipeline_name,
+            step=step,
+            step_info=step_info,
+        )
+        self.load_id, self.exception = load_id, exception
+
+    @property
+    def is_retryable(self) -> bool:
+        """Whether the same call may do better later."""
+        return isinstance(self.exception, RetryableError)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What may hold a session or come of somebody else's library stays where it is."""
+        ours = self.exception if isinstance(self.exception, PenstockError) else None
+        facts = {**self.__dict__, "pipeline": None, "step_info": None, "exception": ours}
+        return (_rebuild, (type(self), self.args, facts))

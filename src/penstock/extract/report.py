@@ -69,6 +69,34 @@ class ExtractInfo:
         """What resources raised that were left out, by name."""
         return {name: why for package in self.packages for name, why in package.failures.items()}
 
+    def asdict(self) -> dict[str, Any]:
+        """Plain data that can itself be loaded as a table."""
+        return {
+            "pipeline_name": self.pipeline_name,
+            "location": self.location,
+            "loads_ids": self.loads_ids,
+            "seconds": sum(package.seconds for package in self.packages),
+            "tables": [
+                {
+                    "load_id": package.load_id,
+                    "table": table.table,
+                    "resource": table.resource,
+                    "rows": table.rows,
+                    "bytes": table.bytes,
+                }
+                for package in self.packages
+                for table in package.tables
+            ],
+            "put_aside": [
+                {"load_id": package.load_id, "resource": name, "rows": count}
+                for package in self.packages
+                for name, count in package.put_aside.items()
+            ],
+            "failed_resources": [
+                {"resource": name, "error": why.message} for name, why in self.failures.items()
+            ],
+        }
+
     def __str__(self) -> str:
         if not self.packages:
             return f"Pipeline {self.pipeline_name!r} had nothing to extract"

@@ -160,8 +160,8 @@ def _joined_rejects(reports: Sequence[RootReport]) -> tuple[Reject, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NormalizeInfo:
-    """One package after normalize. `print` it: it says what came in, what is new, and what was left out."""
+class NormalizeReport:
+    """One package: what came in, what is new, and what was left out."""
 
     load_id: str
     roots: tuple[RootReport, ...]
@@ -190,7 +190,7 @@ class NormalizeInfo:
         ]
         return [*map(str, self.rejects), *aside]
 
-    def with_loaded(self, rows: Mapping[str, int | None]) -> NormalizeInfo:
+    def with_loaded(self, rows: Mapping[str, int | None]) -> NormalizeReport:
         """The same, with the counts of tables that only the load could tell."""
         return replace(
             self,

@@ -18,12 +18,13 @@ from penstock.normalize.heads import number_of, read_head
 from penstock.normalize.jobs import Part, add_jobs, normalized_document, written_bytes
 from penstock.normalize.known import is_seen, terms_of, with_declared, with_root
 from penstock.normalize.learn import learn
+from penstock.normalize.left import Normalized
 from penstock.normalize.leftover import has_unfit
 from penstock.normalize.plan import doubts, keeps_whole, strict_fractions
 from penstock.normalize.readings import Reading, readings_of
 from penstock.normalize.refusals import KEYLESS, counts_of, left_out, refused_nested
 from penstock.normalize.report import (
-    NormalizeInfo,
+    NormalizeReport,
     Reject,
     joined_reports,
     rejects_of,
@@ -37,7 +38,7 @@ from penstock.normalize.stopwatch import Stopwatch
 from penstock.normalize.stored import Dataset, Object, dataset_of
 from penstock.normalize.typed import typed_files, with_digits, with_kept
 from penstock.normalize.verify import Check, is_odd
-from penstock.package import DataFolder, Package, TableEntry
+from penstock.package import DataFolder, Package
 from penstock.package.extracted import Extracted
 from penstock.schema import Evidence, decide
 from penstock.schema.frozen import thaw
@@ -61,16 +62,6 @@ _MOST_LOOKED_AT: Final = 1_000
 _LONGEST_LOOKED_AT: Final = 100_000
 _ODD, _REFUSED, _KEYLESS = "odd", "refused", "keyless"
 _IS_ODD: Final = "raw IS NOT NULL AND raw.rule IS NULL"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Normalized:
-    """A package ready to be sealed: its tables, children before their root, and the schema after it."""
-
-    tables: tuple[TableEntry, ...]
-    folders: tuple[DataFolder, ...]
-    schema: Schema
-    info: NormalizeInfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,11 +91,14 @@ def normalize(
     settings: NormalizeConfiguration | None = None,
     merge_strategy: str | None = None,
     can_alter: frozenset[tuple[DataType, DataType]] = frozenset(),
+    destination_type: str | None = None,
+    schema_before: str | None = None,
 ) -> Normalized:
     """Give every extracted table its final shape, and its nested tables.
 
     `merge_strategy` is what the destination does where a table is merged and does not say how; `can_alter`
-    has the types that it changes into one another.
+    has the types that it changes into one another. The package remembers its `destination_type`, and the
+    version of the schema before it, so that `left_of` finds what it came to.
 
     Safe to run again: each attempt writes to a folder of its own.
     """
@@ -143,8 +137,9 @@ def normalize(
         described = _describe_folders(package, f"data/normalized/{attempt}", spark) if roots else {}
     entries = [entry for parts in roots.values() for entry in add_jobs(package, parts, described, attempt)]
     package.save_schema(dict(after.to_dict()))
-    package.mark_normalized(normalized_document(entries, described))
-    info = NormalizeInfo(
+    said = {"destination_type": destination_type, "schema_before": schema_before}
+    package.mark_normalized({**normalized_document(entries, described), **said})
+    report = NormalizeReport(
         load_id=package.load_id,
         roots=tuple(joined_reports([part.report for part in parts]) for parts in roots.values()),
         seconds=time.monotonic() - started,
@@ -152,7 +147,13 @@ def normalize(
         bytes_in=sum(table.bytes for table in extracted.tables),
         bytes_out=sum(folder.bytes or 0 for folder in described.values()),
     )
-    return Normalized(tables=tuple(entries), folders=tuple(described.values()), schema=after, info=info)
+    return Normalized(
+        tables=tuple(entries),
+        folders=tuple(described.values()),
+        schema=after,
+        schema_before=schema_before,
+        report=report,
+    )
 
 
 def _reader(reading: Reading) -> Callable[[_Work, Reading, str, StoredSchema], Iterator[Outcome]]:

@@ -9,21 +9,21 @@ from penstock.errors import PipelineNotActive
 from penstock.interfaces.current import current, enter
 
 if TYPE_CHECKING:
-    from penstock.pipeline.pipeline import Pipeline
+    from penstock.pipeline.asking import Asking
 
 
-def active_pipeline() -> Pipeline | None:
+def active_pipeline() -> Asking | None:
     """The pipeline that runs or was activated last; None where there is none."""
-    return cast("Pipeline | None", current().pipeline)
+    return cast("Asking | None", current().pipeline)
 
 
-def activate(pipeline: Pipeline) -> None:
+def activate(pipeline: Asking) -> None:
     """Make a pipeline the active one; the one before it is active no more."""
     enter(pipeline=pipeline)
     enter_scope(pipeline_name=pipeline.pipeline_name)
 
 
-def deactivate(pipeline: Pipeline) -> None:
+def deactivate(pipeline: Asking) -> None:
     """Leave no pipeline active."""
     if current().pipeline is not pipeline:
         raise PipelineNotActive(pipeline_name=pipeline.pipeline_name)

@@ -15,9 +15,12 @@ from penstock.pipeline.pipeline import Pipeline
 from penstock.pipeline.workdir import WorkDir, check_name
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import SparkSession
 
     from penstock.dataset.dataset import Dataset
+    from penstock.interfaces.hooks import RunHooks
     from penstock.interfaces.progress import Collector
     from penstock.load.report import LoadInfo
 
@@ -30,12 +33,14 @@ def pipeline(
     *,
     spark: SparkSession | None = None,
     progress: str | Collector | None = None,
+    hooks: Sequence[RunHooks] = (),
 ) -> Pipeline:
     """Make a pipeline: a name, a destination, a dataset, and a Spark session to work with.
 
     The dataset is called like the pipeline unless it is named. Without `spark` the active session is used,
     and without one a session is built from the `[spark]` settings: on this machine by default. With
-    `progress="log"` a line says now and then how far extraction is.
+    `progress="log"` a line says now and then how far extraction is. Each of `hooks` is called when a run
+    starts, when a package has come through a step, when a step fails and when the run is over.
 
     The pipeline is the active one from here on. Without any argument the active one is given, if any.
 
@@ -44,13 +49,19 @@ def pipeline(
     >>> pipeline().pipeline_name
     'quick'
     """
-    given = (pipeline_name, pipelines_dir, destination, dataset_name, spark, progress)
+    given = (pipeline_name, pipelines_dir, destination, dataset_name, spark, progress, hooks or None)
     active = active_pipeline()
-    if active is not None and all(one is None for one in given):
+    if isinstance(active, Pipeline) and all(one is None for one in given):
         return active
     folder = Path(pipelines_dir).absolute() if pipelines_dir is not None else pipelines_folder()
     made = Pipeline(
-        pipeline_name or _default_name(), folder, destination, dataset_name, spark=spark, progress=progress
+        pipeline_name or _default_name(),
+        folder,
+        destination,
+        dataset_name,
+        spark=spark,
+        progress=progress,
+        hooks=hooks,
     )
     made.activate()
     return made
@@ -69,6 +80,9 @@ def attach(
 
     Where this machine has its working folder, destination and dataset are those of its last load. Elsewhere
     they must be given, and the destination must have a load of it.
+
+    >>> attach("quick", destination="delta").has_pending_data  # doctest: +SKIP
+    False
     """
     name = pipeline_name or _default_name()
     folder = Path(pipelines_dir).absolute() if pipelines_dir is not None else pipelines_folder()
@@ -113,8 +127,11 @@ def run(
     """Run the active pipeline, or one with the name of the script: `penstock.run(rows, table_name="items")`.
 
     The other arguments are those of `Pipeline.run`.
+
+    >>> run([{"id": 1}], destination="delta", table_name="items")  # doctest: +SKIP
     """
-    found = active_pipeline() or pipeline(spark=spark)
+    active = active_pipeline()
+    found = active if isinstance(active, Pipeline) else pipeline(spark=spark)
     return found.run(data, destination=destination, dataset_name=dataset_name, **said)
 
 

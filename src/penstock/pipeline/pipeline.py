@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from penstock.config import in_scope
-from penstock.errors import InvalidDatasetName, UsageError
+from penstock.errors import InvalidDatasetName
 from penstock.interfaces import Destination
 from penstock.interfaces.current import during
 from penstock.pipeline import stages
 from penstock.pipeline.active import activate, active_pipeline, deactivate
+from penstock.pipeline.allowed import check_dispositions
 from penstock.pipeline.arguments import extraction_of
+from penstock.pipeline.asking import Asking
+from penstock.pipeline.history import History
 from penstock.pipeline.progress import collector_of
 from penstock.pipeline.workdir import WorkDir, check_name
 from penstock.sources import flows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import timedelta
     from pathlib import Path
 
@@ -27,19 +30,20 @@ if TYPE_CHECKING:
     from penstock.dataset.sqlclient import SqlClient
     from penstock.extract.plan import OnError
     from penstock.extract.report import ExtractInfo
+    from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Flow
     from penstock.interfaces.hints import NestedValues
+    from penstock.interfaces.hooks import RunHooks
     from penstock.interfaces.progress import Collector
     from penstock.load.report import LoadInfo
-    from penstock.package import LoadJobInfo, LoadPackageInfo, TLoadPackageState
-    from penstock.pipeline.listing import Listing
-    from penstock.pipeline.memory import Memory
-    from penstock.pipeline.target import Target
+    from penstock.normalize.info import NormalizeInfo
+    from penstock.pipeline.recording import Recorder
+    from penstock.pipeline.runner import Runner
     from penstock.pipeline.trace import PipelineTrace
-    from penstock.schema import NamingConvention, Schema
+    from penstock.schema import Schema
 
 
-class Pipeline:
+class Pipeline(Asking):
     """Moves data to one dataset of one destination, load by load.
 
     Make one with `penstock.pipeline`.
@@ -58,6 +62,7 @@ class Pipeline:
         *,
         spark: SparkSession | None = None,
         progress: str | Collector | None = None,
+        hooks: Sequence[RunHooks] = (),
     ) -> None:
         self.pipeline_name = check_name(pipeline_name)
         self.pipelines_dir = pipelines_dir
@@ -65,17 +70,17 @@ class Pipeline:
         self.dataset_name = check_name(dataset_name or pipeline_name, InvalidDatasetName)
         self._spark = spark
         self.collector = collector_of(progress)
+        self._hooks = tuple(hooks)
         self._last_trace: PipelineTrace | None = None
 
     @property
     def last_trace(self) -> PipelineTrace | None:
-        """What the last run of this object came to, step by step; None before it."""
-        return self._last_trace
+        """What the last run came to, step by step: of this object, else of this machine; None before it."""
+        return self._last_trace or self._history().last()
 
-    @property
-    def working_dir(self) -> Path:
-        """The local folder of this pipeline: caches only."""
-        return self.pipelines_dir / self.pipeline_name
+    def traces(self) -> Iterator[PipelineTrace]:
+        """What the last runs on this machine came to, the newest first; a hundred are kept."""
+        return self._history().newest_first()
 
     def run(  # noqa: PLR0913 - the arguments are the page's
         self,
@@ -111,10 +116,8 @@ class Pipeline:
         With `commit_interval`, in seconds, what has come so far is loaded every so often while extraction
         goes on. Both can be settings of the section `extract`.
         """
-        if destination is not None:
-            self.destination = Destination.from_reference(destination)
-        self.dataset_name = check_name(dataset_name or self.dataset_name, InvalidDatasetName)
-        with self._at_work():
+        self._bind(destination, dataset_name)
+        with self._traced() as recorder:
             flows: tuple[Flow, ...] = ()
             if data is not None:
                 flows = flows_of(
@@ -129,11 +132,10 @@ class Pipeline:
                     schema_contract=schema_contract,
                     nested=nested,
                 )
-            self._check_dispositions(flows)
-            extraction = extraction_of(self.pipeline_name, on_error=on_error, commit_interval=commit_interval)
-            trace = stages.run(self._target(), flows, spark=self._spark, extraction=extraction)
-            self._last_trace = trace
-            return cast("LoadInfo", trace.last_load_info)
+            check_dispositions(flows, self._destination())
+            said = {"on_error": on_error, "commit_interval": commit_interval}
+            self._runner(recorder, extraction_of(self.pipeline_name, **said)).run(flows)
+            return recorder.load_info()
 
     def extract(  # noqa: PLR0913 - the arguments are the page's
         self,
@@ -157,7 +159,7 @@ class Pipeline:
         `extract.package_storage` says, and a later run carries it to its destination. Spark is not started
         for Python rows. The arguments are those of `run`.
         """
-        with self._at_work():
+        with self._traced() as recorder:
             flows = flows_of(
                 data,
                 table_name=table_name,
@@ -170,14 +172,11 @@ class Pipeline:
                 nested=nested,
             )
             extraction = extraction_of(
-                self.pipeline_name,
-                max_parallel_items=max_parallel_items,
-                workers=workers,
-                on_error=on_error,
+                self.pipeline_name, max_parallel_items=max_parallel_items, workers=workers, on_error=on_error
             ).model_copy(update={"commit_interval": None})
             if self.destination is not None:
-                self._check_dispositions(flows)
-                return stages.extract(self._target(), flows, spark=self._spark, extraction=extraction)
+                check_dispositions(flows, self.destination)
+                return self._runner(recorder, extraction).extract(flows)
             return stages.extract_to_wait(
                 flows,
                 pipeline_name=self.pipeline_name,
@@ -185,7 +184,33 @@ class Pipeline:
                 workdir=WorkDir(self.working_dir),
                 extraction=extraction,
                 collector=self.collector,
+                recorder=recorder,
             )
+
+    def normalize(self) -> NormalizeInfo:
+        """Normalize what `extract` has left, and leave it for `load`. The destination must be known."""
+        with self._traced() as recorder:
+            self._runner(recorder).normalize()
+            return recorder.normalize_info()
+
+    def load(
+        self,
+        destination: str | Destination | None = None,
+        dataset_name: str | None = None,
+        *,
+        workers: int | None = None,
+        raise_on_failed_jobs: bool | None = None,
+    ) -> LoadInfo:
+        """Load what `normalize` has left.
+
+        `workers` jobs run side by side. With `raise_on_failed_jobs=False` a chain of tables with a job that
+        cannot be done is left out, and told in the result.
+        """
+        self._bind(destination, dataset_name)
+        with self._traced() as recorder:
+            said = {"workers": workers, "raise_on_failed_jobs": raise_on_failed_jobs}
+            self._runner(recorder, loading=said).load()
+            return recorder.load_info()
 
     def drop_pending_packages(self, with_partial_loads: bool = True) -> None:  # noqa: FBT001, FBT002 - the page's
         """Delete the packages that wait: extracted, normalized, and those that are loaded in part.
@@ -225,83 +250,6 @@ class Pipeline:
         """Whether this is the active pipeline."""
         return active_pipeline() is self
 
-    @property
-    def has_data(self) -> bool:
-        """Whether there is anything: a schema, a package, or a load at the destination."""
-        return not self._memory().is_new or self.has_pending_data or bool(self.list_completed_load_packages())
-
-    @property
-    def has_pending_data(self) -> bool:
-        """Whether a package waits to be normalized or loaded."""
-        return self._listing().has_pending
-
-    @property
-    def first_run(self) -> bool:
-        """Whether no load of this pipeline has been completed yet."""
-        return not self.list_completed_load_packages() and self._memory().is_new
-
-    @property
-    def state(self) -> dict[str, Any]:
-        """The state after everything that waits is loaded; a copy, to look at."""
-        return self._memory().state
-
-    @property
-    def schemas(self) -> Mapping[str, Schema]:
-        """The schemas by their names."""
-        return self._memory()
-
-    @property
-    def default_schema(self) -> Schema:
-        """The schema of sources that bring none."""
-        return self._memory().default_schema
-
-    @property
-    def default_schema_name(self) -> str:
-        """The name of the default schema."""
-        return self.default_schema.name
-
-    @property
-    def naming(self) -> NamingConvention:
-        """The naming convention of the default schema."""
-        return self.default_schema.naming
-
-    def set_local_state_val(self, key: str, value: Any) -> None:
-        """Remember a value on this machine alone: it never gets to the destination."""
-        workdir = WorkDir(self.working_dir)
-        workdir.save_local({**workdir.local(), key: stages.typed(value)})
-
-    def get_local_state_val(self, key: str) -> Any:
-        """A value that this machine remembers; KeyError for one that it does not."""
-        return self._memory().local()[key]
-
-    def list_extracted_resources(self) -> Sequence[str]:
-        """Where the rows stand that will be normalized; `list_extracted_load_packages` says more."""
-        return self._listing().extracted_folders()
-
-    def list_extracted_load_packages(self) -> Sequence[str]:
-        """The ids of packages that are or will be normalized."""
-        return self._listing().extracted()
-
-    def list_normalized_load_packages(self) -> Sequence[str]:
-        """The ids of packages that are or will be loaded."""
-        return self._listing().normalized()
-
-    def list_completed_load_packages(self) -> Sequence[str]:
-        """The ids of packages that are loaded; of old ones nothing is kept."""
-        return self._listing().completed()
-
-    def get_load_package_info(self, load_id: str) -> LoadPackageInfo:
-        """A package, with all jobs and their states."""
-        return self._listing().info(load_id)
-
-    def get_load_package_state(self, load_id: str) -> TLoadPackageState:
-        """What a package remembers."""
-        return self._listing().state(load_id)
-
-    def list_failed_jobs_in_package(self, load_id: str) -> Sequence[LoadJobInfo]:
-        """The failed jobs of a package, with their messages."""
-        return self._listing().failed_jobs(load_id)
-
     def dataset(self, *, consistent: bool = True) -> Dataset:
         """Read what was loaded: `pipeline.dataset()["items"].df()`.
 
@@ -324,61 +272,44 @@ class Pipeline:
         with during(pipeline=self), in_scope(pipeline_name=self.pipeline_name):
             yield
 
-    def _check_dispositions(self, flows: tuple[Flow, ...]) -> None:
-        """Refuse what is known to be refused, before anything is started."""
-        able = self._destination().capabilities
-        hints = [stream.hints for flow in flows for stream in flow.streams]
-        self._check_words((one.disposition for one in hints), (*able.supported_write_dispositions, "skip"))
-        self._check_words((one.merge_strategy for one in hints), able.supported_merge_strategies)
-        if able.supported_table_formats:
-            said = (one.table_format for one in hints if isinstance(one.table_format, str))
-            self._check_words(said, able.supported_table_formats)
+    @contextmanager
+    def _traced(self) -> Iterator[Recorder]:
+        """One call: what it comes to is written down, and what fails in a step says in which."""
+        recorder = stages.recorder(self.pipeline_name, self._hooks)
+        recorder.start()
+        try:
+            with self._at_work():
+                yield recorder
+        except Exception as error:
+            if not recorder.is_begun:
+                raise
+            raise recorder.failure(self, error) from error
+        finally:
+            self._last_trace = recorder.finish()
+            if recorder.is_begun:
+                self._history().add(self._last_trace)
 
-    def _check_words(self, said: Iterable[str | None], allowed: Collection[str]) -> None:
-        for word in said:
-            if word is not None and word not in allowed:
-                raise UsageError(
-                    f"{self._destination().destination_name} cannot write with {word!r} yet",
-                    hint=f"use one of: {', '.join(sorted(allowed))}",
-                    write_disposition=word,
-                )
+    def _bind(self, destination: str | Destination | None, dataset_name: str | None) -> None:
+        if destination is not None:
+            self.destination = Destination.from_reference(destination)
+        self.dataset_name = check_name(dataset_name or self.dataset_name, InvalidDatasetName)
 
-    def _listing(self) -> Listing:
-        return stages.listing(
-            self._target() if self.destination is not None else None,
-            pipeline_name=self.pipeline_name,
-            workdir=WorkDir(self.working_dir),
-            storage=extraction_of(self.pipeline_name).package_storage,
+    def _runner(
+        self,
+        recorder: Recorder,
+        extraction: ExtractConfiguration | None = None,
+        loading: Mapping[str, Any] | None = None,
+    ) -> Runner:
+        return stages.runner(
+            self._target(),
+            recorder,
             spark=self._spark,
+            extraction=extraction or extraction_of(self.pipeline_name),
+            loading={key: value for key, value in (loading or {}).items() if value is not None},
         )
 
-    def _memory(self) -> Memory:
-        return stages.memory(
-            self._target() if self.destination is not None else None,
-            pipeline_name=self.pipeline_name,
-            dataset_name=self.dataset_name,
-            workdir=WorkDir(self.working_dir),
-            storage=extraction_of(self.pipeline_name).package_storage,
-            spark=self._spark,
-        )
-
-    def _destination(self) -> Destination:
-        if self.destination is None:
-            raise UsageError(
-                f"pipeline {self.pipeline_name!r} has no destination",
-                hint="pass destination='delta' to penstock.pipeline() or to run()",
-            )
-        return self.destination
-
-    def _target(self) -> Target:
-        return stages.open_target(
-            self._destination(),
-            dataset_name=self.dataset_name,
-            pipeline_name=self.pipeline_name,
-            workdir=WorkDir(self.working_dir),
-            spark=self._spark,
-            collector=self.collector,
-        )
+    def _history(self) -> History:
+        return History(self.working_dir / "traces")
 
     def __repr__(self) -> str:
         to = self.destination.destination_name if self.destination else "no destination,"

@@ -81,6 +81,13 @@ def after_pending(known: Known, packages: Packages) -> Known:
     return replace(known, state=state)
 
 
+def schema_after(schema: Schema, packages: Packages, *, before: str) -> Schema:
+    """The schema once the packages are loaded that are normalized and older than one."""
+    older = [one for one in packages.with_status("normalized") if one.load_id < before]
+    made = (Schema.from_dict(one.schema()) for one in reversed(older))
+    return next((one for one in made if one.name == schema.name), schema)
+
+
 def with_source_schema(schema: Schema, extracted: Extracted) -> Schema:
     """The schema with what the source says of it: its contract, its nesting, and, at first, its tables."""
     if extracted.schema is None:

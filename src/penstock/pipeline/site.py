@@ -51,6 +51,11 @@ class Site:
         return pool
 
     @property
+    def notes(self) -> list[str]:
+        """What sessions of our own could not be told."""
+        return self.pool.notes if "pool" in self.__dict__ else []
+
+    @property
     def is_remote(self) -> bool:
         """Whether Spark is reached as a client of a server."""
         return is_remote(self._given, self.target.settings)

@@ -29,32 +29,36 @@ if TYPE_CHECKING:
     from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Destination, Flow
     from penstock.interfaces.framecursor import FrameCursors
+    from penstock.interfaces.hooks import RunHooks
     from penstock.interfaces.landing import FrameHook, LandedFrame
     from penstock.pipeline.listing import Listing
     from penstock.pipeline.memory import Memory
     from penstock.pipeline.restore import Known
-    from penstock.pipeline.trace import PipelineTrace
+    from penstock.pipeline.recording import Recorder
+    from penstock.pipeline.runner import Runner
     from penstock.pipeline.workdir import WorkDir
 
 
-def run(
-    target: Target, flows: Sequence[Flow], *, spark: SparkSession | None, extraction: ExtractConfiguration
-) -> PipelineTrace:
-    """Everything that `Pipeline.run` does."""
+def recorder(pipeline_name: str, hooks: Sequence[RunHooks]) -> Recorder:
+    """Who writes down what a run comes to."""
+    from penstock.pipeline.recording import Recorder
+
+    return Recorder(pipeline_name, tuple(hooks))
+
+
+def runner(
+    target: Target,
+    recorder: Recorder,
+    *,
+    spark: SparkSession | None,
+    extraction: ExtractConfiguration,
+    loading: Mapping[str, Any],
+) -> Runner:
+    """Who does what `Pipeline.run`, `extract`, `normalize` and `load` say where the destination is known."""
     _require_spark()
     from penstock.pipeline.runner import Runner
 
-    return Runner(target, spark=spark, extraction=extraction).run(flows)
-
-
-def extract(
-    target: Target, flows: Sequence[Flow], *, spark: SparkSession | None, extraction: ExtractConfiguration
-) -> ExtractInfo:
-    """What `Pipeline.extract` does where the destination is known."""
-    _require_spark()
-    from penstock.pipeline.runner import Runner
-
-    return Runner(target, spark=spark, extraction=extraction).extract(flows)
+    return Runner(target, recorder, spark=spark, extraction=extraction, loading=loading)
 
 
 def extract_to_wait(
@@ -65,6 +69,7 @@ def extract_to_wait(
     workdir: WorkDir,
     extraction: ExtractConfiguration,
     collector: Collector,
+    recorder: Recorder,
 ) -> ExtractInfo:
     """What `Pipeline.extract` does without a destination: pyspark need not even be installed."""
     from penstock.pipeline.settings import RunConfiguration
@@ -80,6 +85,7 @@ def extract_to_wait(
         settings=extraction,
         times=habits.lease_times,
         collector=collector,
+        recorder=recorder,
     )
 
 

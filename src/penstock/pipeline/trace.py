@@ -2,15 +2,83 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from collections.abc import Mapping, Sequence
 
-    from penstock.extract.report import ExtractReport
-    from penstock.load.report import LoadInfo
-    from penstock.normalize.report import NormalizeInfo
+Step: TypeAlias = Literal["extract", "normalize", "load"]
+STEPS: Final[tuple[Step, ...]] = ("extract", "normalize", "load")
+ENGINE_VERSION: Final = 1
+
+
+class StepInfo(Protocol):
+    """What a step gives back: `ExtractInfo`, `NormalizeInfo` or `LoadInfo`."""
+
+    @property
+    def loads_ids(self) -> Sequence[str]:
+        """The ids of its packages."""
+        ...
+
+    def asdict(self) -> dict[str, Any]:
+        """Plain data that can itself be loaded as a table."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a step gave back in an earlier process: its plain data, and the text it was printed as."""
+
+    document: Mapping[str, Any]
+    text: str
+
+    @property
+    def loads_ids(self) -> Sequence[str]:
+        """The ids of its packages."""
+        found: Sequence[str] = self.document["loads_ids"]
+        return found
+
+    def asdict(self) -> dict[str, Any]:
+        """Plain data that can itself be loaded as a table."""
+        return dict(self.document)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepTrace:
+    """One step of a run: what it came to, how long it took, and what it failed with."""
+
+    step: Step
+    seconds: float
+    info: StepInfo
+    rows: int | None = None
+    bytes: int | None = None
+    error: str | None = None
+    """What the step failed with, in words."""
+    error_code: str | None = None
+
+    def asdict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "step": self.step,
+            "seconds": self.seconds,
+            "rows": self.rows,
+            "bytes": self.bytes,
+            "error": self.error,
+            "error_code": self.error_code,
+            "info": self.info.asdict(),
+            "text": str(self.info),
+        }
+
+    @staticmethod
+    def from_dict(document: Mapping[str, Any]) -> StepTrace:
+        """Read what `asdict` gave."""
+        facts = dict(document)
+        return StepTrace(info=Told(document=facts.pop("info"), text=facts.pop("text")), **facts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,31 +87,79 @@ class PipelineTrace:
 
     >>> from datetime import UTC, datetime
     >>> now = datetime(2024, 5, 6, tzinfo=UTC)
-    >>> print(PipelineTrace(pipeline_name="shop", started_at=now, finished_at=now))
+    >>> print(PipelineTrace(transaction_id="5f", pipeline_name="shop", started_at=now, finished_at=now))
     Run of 'shop' at 2024-05-06 00:00:00 UTC, 0.0 s
     """
 
+    transaction_id: str
     pipeline_name: str
     started_at: datetime
     finished_at: datetime
-    extract_infos: tuple[ExtractReport, ...] = ()
-    normalize_infos: tuple[NormalizeInfo, ...] = ()
-    last_load_info: LoadInfo | None = None
+    steps: tuple[StepTrace, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """The settings that counted, by their dotted names; secrets are not among them."""
 
     @property
-    def last_extract_info(self) -> ExtractReport | None:
-        """The last package that was extracted; None where there was nothing to extract."""
-        return self.extract_infos[-1] if self.extract_infos else None
+    def seconds(self) -> float:
+        """How long the run took."""
+        return (self.finished_at - self.started_at).total_seconds()
 
     @property
-    def last_normalize_info(self) -> NormalizeInfo | None:
-        """The last package that was normalized: rows of each table, what is new, and what was left out."""
-        return self.normalize_infos[-1] if self.normalize_infos else None
+    def failed_step(self) -> StepTrace | None:
+        """The step that failed, if one did."""
+        return next((step for step in self.steps if step.error is not None), None)
+
+    @property
+    def last_extract_info(self) -> Any:
+        """What extraction came to; None where there was none."""
+        return self._last("extract")
+
+    @property
+    def last_normalize_info(self) -> Any:
+        """What normalization came to: rows of each table, what is new, and what was left out."""
+        return self._last("normalize")
+
+    @property
+    def last_load_info(self) -> Any:
+        """What the load came to; None where there was none."""
+        return self._last("load")
+
+    def last_pipeline_step_trace(self, step: Step) -> StepTrace | None:
+        """The last step of that name."""
+        return next((one for one in reversed(self.steps) if one.step == step), None)
+
+    def asdict(self) -> dict[str, Any]:
+        """Plain data, as it is written to the history of the pipeline; it can be loaded as a table."""
+        return {
+            "transaction_id": self.transaction_id,
+            "pipeline_name": self.pipeline_name,
+            "started_at": self.started_at.isoformat(),
+            "finished_at": self.finished_at.isoformat(),
+            "engine_version": ENGINE_VERSION,
+            "settings": dict(self.settings),
+            "steps": [step.asdict() for step in self.steps],
+        }
+
+    @staticmethod
+    def from_dict(document: Mapping[str, Any]) -> PipelineTrace:
+        """Read what `asdict` gave."""
+        return PipelineTrace(
+            transaction_id=document["transaction_id"],
+            pipeline_name=document["pipeline_name"],
+            started_at=datetime.fromisoformat(document["started_at"]),
+            finished_at=datetime.fromisoformat(document["finished_at"]),
+            settings=document["settings"],
+            steps=tuple(map(StepTrace.from_dict, document["steps"])),
+        )
+
+    def _last(self, name: Step) -> StepInfo | None:
+        found = self.last_pipeline_step_trace(name)
+        return found.info if found else None
 
     def __str__(self) -> str:
-        seconds = (self.finished_at - self.started_at).total_seconds()
-        lines = [f"Run of {self.pipeline_name!r} at {self.started_at:%Y-%m-%d %H:%M:%S} UTC, {seconds:.1f} s"]
-        lines += [f"Extracted {info}" for info in self.extract_infos]
-        lines += map(str, self.normalize_infos)
-        lines += [str(self.last_load_info)] if self.last_load_info else []
+        begun = f"{self.started_at:%Y-%m-%d %H:%M:%S} UTC"
+        lines = [f"Run of {self.pipeline_name!r} at {begun}, {self.seconds:.1f} s"]
+        for one in self.steps:
+            lines.append(str(one.info))
+            lines += [f"{one.step} failed: {one.error}"] if one.error is not None else []
         return "\n".join(lines)

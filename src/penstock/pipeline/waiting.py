@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.extract.cursor.files import remove_unnamed
-from penstock.extract.report import ExtractInfo
 from penstock.package import Packages
 from penstock.package.carry import carry
 from penstock.package.lease import held
@@ -21,11 +20,12 @@ from penstock.schema import Schema
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from penstock.extract.report import ExtractReport
+    from penstock.extract.report import ExtractInfo
     from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Flow
     from penstock.interfaces.progress import Collector
     from penstock.package.holder import LeaseTimes
+    from penstock.pipeline.recording import Recorder
     from penstock.pipeline.workdir import WorkDir
 
 
@@ -52,11 +52,15 @@ class WaitingRoom:
         settings: ExtractConfiguration,
         times: LeaseTimes,
         collector: Collector,
+        recorder: Recorder,
     ) -> ExtractInfo:
         """Extract flows into packages that wait. Nothing but this machine is needed: no Spark, no Java."""
         packages = Packages.at(self.location)
-        reports: list[ExtractReport] = []
-        with held(packages.store, pipeline=self.pipeline_name, times=times) as lease:
+        with (
+            held(packages.store, pipeline=self.pipeline_name, times=times) as lease,
+            recorder.step("extract"),
+        ):
+            recorder.is_begun = True
             extracting = Extracting(
                 packages=packages,
                 known=lambda name: after_pending(self.known(name, dataset_name), packages),
@@ -67,14 +71,9 @@ class WaitingRoom:
             )
             for package in packages.with_status("new"):
                 package.delete()
-            ready = [
-                package.load_id for made in extracting.extract(flows, reports.append) for package in made
-            ]
-        return ExtractInfo(
-            pipeline_name=self.pipeline_name,
-            location=self.location,
-            packages=tuple(report for report in reports if report.load_id in ready),
-        )
+            made = extracting.extract(flows, recorder.hear_extracted)
+            ready = [package.load_id for packages in made for package in packages]
+        return recorder.extract_info(self.location, ready)
 
     def carry_to(self, packages: Packages, *, times: LeaseTimes) -> list[str]:
         """Carry what waits to the packages of a destination; gives the ids."""

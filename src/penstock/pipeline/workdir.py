@@ -39,8 +39,8 @@ class WorkDir:
 
     def save(self, *, state: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
         """Replace the copies; each file is written whole."""
-        _write(self.path / "schemas" / f"{schema['name']}.schema.json", schema)
-        _write(self.path / "state.json", state)
+        write_json(self.path / "schemas" / f"{schema['name']}.schema.json", schema)
+        write_json(self.path / "state.json", state)
 
     def state(self) -> dict[str, Any] | None:
         """The state as it was after the last load from this machine."""
@@ -52,14 +52,14 @@ class WorkDir:
 
     def save_local(self, values: Mapping[str, Any]) -> None:
         """Replace what this machine remembers."""
-        _write(self.path / "local.json", values)
+        write_json(self.path / "local.json", values)
 
     def schema(self, name: str) -> dict[str, Any] | None:
         """A schema as it was after the last load from this machine."""
         return _read(self.path / "schemas" / f"{name}.schema.json")
 
 
-def _write(path: Path, document: Mapping[str, Any]) -> None:
+def write_json(path: Path, document: Mapping[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(".new")
     beside.write_text(json.dumps(document, indent=2, ensure_ascii=False), encoding="utf-8")

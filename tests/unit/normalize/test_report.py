@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from penstock.normalize.changes import changes_in
-from penstock.normalize.report import NormalizeInfo, Reject, RootReport, StepReport, joined_reports
+from penstock.normalize.report import NormalizeReport, Reject, RootReport, StepReport, joined_reports
 from penstock.schema import Schema, decide, gather
 
 ITEMS = RootReport(
@@ -19,7 +19,7 @@ ITEMS = RootReport(
 
 
 def test_the_text_tells_what_came_of_each_root_what_is_new_and_what_was_left_out() -> None:
-    info = NormalizeInfo(
+    info = NormalizeReport(
         load_id="17.5",
         seconds=1.26,
         roots=(ITEMS,),
@@ -41,7 +41,7 @@ def test_the_text_tells_what_came_of_each_root_what_is_new_and_what_was_left_out
 
 
 def test_what_only_the_load_could_count_is_filled_in() -> None:
-    info = NormalizeInfo(load_id="17.5", seconds=1, roots=(ITEMS,)).with_loaded(
+    info = NormalizeReport(load_id="17.5", seconds=1, roots=(ITEMS,)).with_loaded(
         {"items": 5, "items__tags": 6, "items__tags__list": 7}
     )
 

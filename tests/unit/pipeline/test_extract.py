@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import penstock
-from penstock.errors import PipelineLocked, ResourceFailed, UsageError
+from penstock.errors import PipelineLocked, PipelineStepFailed, ResourceFailed, UsageError
 from penstock.package import Packages
 from penstock.package.extracted import Extracted
 from penstock.package.lease import held
@@ -72,7 +72,7 @@ def test_the_settings_say_where_packages_wait(tmp_path: Path, monkeypatch: pytes
 
     assert info.location == f"{tmp_path}/elsewhere/shop"
     assert len(Packages.at(info.location).with_status("extracted")) == 1
-    assert not (tmp_path / "p").exists()
+    assert not (tmp_path / "p" / "shop" / "extracted").exists()
 
 
 def test_what_a_crash_left_goes_and_nothing_waits_after_an_error(tmp_path: Path) -> None:
@@ -82,8 +82,9 @@ def test_what_a_crash_left_goes_and_nothing_waits_after_an_error(tmp_path: Path)
 
     pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
     for _ in range(2):
-        with pytest.raises(ResourceFailed):
+        with pytest.raises(PipelineStepFailed) as failed:
             pipeline.extract(bad, table_name="t")
+        assert isinstance(failed.value.exception, ResourceFailed)
 
     packages = Packages.at(str(tmp_path / "shop" / "extracted"))
     assert (len(packages.with_status("new")), waiting(tmp_path)) == (1, [])

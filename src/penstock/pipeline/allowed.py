@@ -1,0 +1,33 @@
+"""Refuses what a destination is known to refuse, before anything is started."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from penstock.interfaces import Destination, Flow
+
+
+def check_dispositions(flows: Sequence[Flow], destination: Destination) -> None:
+    """Refuse dispositions, merge strategies and formats that the destination does not know."""
+    able, name = destination.capabilities, destination.destination_name
+    hints = [stream.hints for flow in flows for stream in flow.streams]
+    _check((one.disposition for one in hints), (*able.supported_write_dispositions, "skip"), name)
+    _check((one.merge_strategy for one in hints), able.supported_merge_strategies, name)
+    if able.supported_table_formats:
+        said = (one.table_format for one in hints if isinstance(one.table_format, str))
+        _check(said, able.supported_table_formats, name)
+
+
+def _check(said: Iterable[str | None], allowed: Collection[str], destination_name: str) -> None:
+    for word in said:
+        if word is not None and word not in allowed:
+            raise UsageError(
+                f"{destination_name} cannot write with {word!r} yet",
+                hint=f"use one of: {', '.join(sorted(allowed))}",
+                write_disposition=word,
+            )

@@ -1,0 +1,128 @@
+"""Carries packages forward: an extracted one is normalized, a normalized one is sealed and loaded."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import SlotTaken, in_stage
+from penstock.interfaces import StateInfo
+from penstock.load.run import finish, load
+from penstock.load.takeback import take_back
+from penstock.normalize.left import left_of, version_of
+from penstock.normalize.run import normalize
+from penstock.normalize.settings import NormalizeConfiguration
+from penstock.package import Manifest
+from penstock.package.extracted import Extracted
+from penstock.pipeline.restore import schema_after, with_source_schema
+from penstock.pipeline.state import ENGINE_VERSION, encode_state, with_sources, with_version
+
+if TYPE_CHECKING:
+    from penstock.load.settings import LoaderConfiguration
+    from penstock.normalize.left import Normalized
+    from penstock.package import Package
+    from penstock.package.lease import Lease
+    from penstock.pipeline.recording import Recorder
+    from penstock.pipeline.site import Site
+    from penstock.schema import Schema
+
+
+class Forward:
+    """What a run does with its packages, for as long as it holds the lease."""
+
+    def __init__(self, site: Site, lease: Lease, rules: LoaderConfiguration, recorder: Recorder) -> None:
+        self._site, self._lease, self._rules, self._recorder = site, lease, rules, recorder
+
+    def settle_sealed(self) -> bool:
+        """Take back what was given up, and finish the sealed load that an earlier run left.
+
+        False where no load was ever sealed here.
+        """
+        packages = self._site.packages
+        aborted = packages.to_take_back()
+        if aborted is not None:
+            manifest, outcome = aborted
+            take_back(manifest, outcome, self._site.into(manifest, self._lease))
+        sealed = packages.to_roll_forward()
+        if sealed is None:
+            return bool(packages.slots.last())
+        if self._site.is_committed(sealed):
+            finish(sealed, self._site.into(sealed, self._lease), state=_state_row(sealed))
+        else:
+            self._load(sealed)
+        return True
+
+    def normalize(self, package: Package) -> None:
+        """Normalize a package and leave it to be loaded; packages before it may wait for that too."""
+        extracted = Extracted.from_dict(package.extracted())
+        known = self._site.known(extracted.schema_name).schema
+        self._normalize(package, extracted, schema_after(known, self._site.packages, before=package.load_id))
+
+    def load(self, package: Package) -> None:
+        """Seal a package and load it. What it was normalized to is used where that still fits."""
+        extracted = Extracted.from_dict(package.extracted())
+        known = self._site.known(extracted.schema_name)
+        left = left_of(package, destination_type=self._site.target.destination_type)
+        if left is None or left.schema_before != version_of(known.schema):
+            left = self._normalize(package, extracted, known.schema)
+        manifest = Manifest(
+            load_id=package.load_id,
+            sequence=self._site.next_sequence(),
+            pipeline_name=self._site.target.pipeline_name,
+            dataset_name=self._site.target.dataset_name,
+            schema_name=known.schema.name,
+            tables=left.tables,
+            folders=left.folders,
+            schema_before=version_of(known.schema),
+            schema=dict(left.schema.to_dict()),
+            state=with_version(with_sources(known.state, extracted)),
+        )
+        self._lease.check()
+        if not self._site.packages.seal(manifest):
+            raise SlotTaken(pipeline=manifest.pipeline_name, sequence=manifest.sequence)
+        self._load(manifest)
+
+    def _normalize(self, package: Package, extracted: Extracted, known: Schema) -> Normalized:
+        able = self._site.target.destination.capabilities
+        table_format = able.preferred_table_format
+        schema = with_source_schema(known, extracted)
+        with (
+            self._recorder.step("normalize"),
+            in_stage("normalize", load_id=package.load_id),
+            self._site.session() as spark,
+        ):
+            made = normalize(
+                package,
+                schema,
+                spark=spark,
+                naming=self._site.naming(schema),
+                table_extras={"table_format": table_format} if table_format else {},
+                settings=self._site.settings(NormalizeConfiguration, "normalize"),
+                merge_strategy=next(iter(able.supported_merge_strategies), None),
+                can_alter=self._site.target.config.alterable_types,
+                destination_type=self._site.target.destination_type,
+                schema_before=version_of(known),
+            )
+        if made.report is not None:
+            self._recorder.hear_normalized(made.report)
+        return made
+
+    def _load(self, manifest: Manifest) -> None:
+        into = self._site.into(manifest, self._lease)
+        with self._recorder.step("load"), in_stage("load", load_id=manifest.load_id):
+            report = load(manifest, into, state=_state_row(manifest), rules=self._rules)
+        self._site.target.workdir.save(state=manifest.state, schema=manifest.schema)
+        self._recorder.hear_loaded(report)
+
+
+def _state_row(manifest: Manifest) -> StateInfo:
+    state: dict[str, Any] = dict(manifest.state)
+    return StateInfo(
+        version=state["_state_version"],
+        engine_version=ENGINE_VERSION,
+        pipeline_name=manifest.pipeline_name,
+        state=encode_state(state),
+        created_at=datetime.fromtimestamp(float(manifest.load_id), UTC),
+        version_hash=state["_version_hash"],
+        dlt_load_id=manifest.load_id,
+    )

@@ -1,0 +1,182 @@
+"""Writes down what the steps of one run come to, while it runs."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from penstock.config import logger
+from penstock.errors import PenstockError, PipelineStepFailed
+from penstock.extract.report import ExtractInfo
+from penstock.interfaces.hooks import call_hooks
+from penstock.load.report import LoadInfo
+from penstock.normalize.info import NormalizeInfo
+from penstock.pipeline.trace import STEPS, PipelineTrace, StepTrace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from penstock.extract.report import ExtractReport
+    from penstock.interfaces.hooks import RunHooks
+    from penstock.load.report import PackageReport
+    from penstock.normalize.report import NormalizeReport
+    from penstock.pipeline.trace import Step, StepInfo
+
+_LOG = logger("penstock.pipeline")
+
+
+class Recorder:
+    """Collects reports of packages, and times, by step; gives the infos and the trace of the run."""
+
+    def __init__(self, pipeline_name: str, hooks: tuple[RunHooks, ...] = ()) -> None:
+        self.pipeline_name, self._hooks = pipeline_name, hooks
+        self.transaction_id = uuid.uuid4().hex
+        self.started_at = datetime.now(UTC)
+        self.place: Mapping[str, str] = {}
+        """Where loads go: what `LoadInfo` says of the destination."""
+        self.extracted: list[ExtractReport] = []
+        self.normalized: list[NormalizeReport] = []
+        self.loaded: list[PackageReport] = []
+        self.notes: list[str] = []
+        self.seconds: dict[Step, float] = {}
+        self.is_begun = False
+        """Whether a step may have done something: what breaks before that is no failure of a step."""
+        self._failed: tuple[Step, Exception] | None = None
+
+    def start(self) -> None:
+        """Say that the run begins."""
+        run = {"pipeline_name": self.pipeline_name, "transaction_id": self.transaction_id}
+        self._tell(lambda one: one.on_run_start(**run))
+
+    def finish(self) -> PipelineTrace:
+        """Say that the run is over; gives its trace."""
+        trace = self.trace()
+        self._tell(lambda one: one.on_run_end(pipeline_name=self.pipeline_name, trace=trace))
+        return trace
+
+    @contextmanager
+    def step(self, name: Step) -> Iterator[None]:
+        """Measure a part of a step; what breaks in it belongs to it, unless it was told already."""
+        started = time.monotonic()
+        try:
+            yield
+        except Exception as error:
+            if self._failed is None:
+                self._failed = (name, error)
+            raise
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - started
+
+    def hear_extracted(self, report: ExtractReport) -> None:
+        """Take note of what the extraction of a package came to."""
+        self.extracted.append(report)
+        self._tell_end("extract", report)
+        self.notes += [
+            f"of {name} {count:,} could not be written: see the table _dlt_quarantine"
+            for name, count in report.put_aside.items()
+        ]
+
+    def hear_normalized(self, report: NormalizeReport) -> None:
+        """Take note of what a package was normalized to."""
+        self.normalized.append(report)
+        self._tell_end("normalize", report)
+        self.notes += report.notes
+
+    def hear_loaded(self, report: PackageReport) -> None:
+        """Take note of what the load of a package came to."""
+        self.loaded.append(report)
+        self._tell_end("load", report)
+
+    def extract_info(self, location: str = "", load_ids: Sequence[str] | None = None) -> ExtractInfo:
+        """What was extracted; of these packages only, where some are named."""
+        packages = tuple(one for one in self.extracted if load_ids is None or one.load_id in load_ids)
+        return ExtractInfo(pipeline_name=self.pipeline_name, location=location, packages=packages)
+
+    def normalize_info(self) -> NormalizeInfo:
+        """What was normalized, with counts that only the load could tell."""
+        rows = {one.load_id: {table.table: table.rows for table in one.tables} for one in self.loaded}
+        packages = tuple(one.with_loaded(rows.get(one.load_id, {})) for one in self.normalized)
+        return NormalizeInfo(pipeline_name=self.pipeline_name, packages=packages)
+
+    def load_info(self) -> LoadInfo:
+        """What was loaded."""
+        failures = {name: why for report in self.extracted for name, why in report.failures.items()}
+        return LoadInfo(
+            pipeline_name=self.pipeline_name,
+            destination_name=self.place.get("destination_name", ""),
+            dataset_name=self.place.get("dataset_name", ""),
+            location=self.place.get("location", ""),
+            packages=tuple(self.loaded),
+            seconds={name: self.seconds[name] for name in STEPS if name in self.seconds},
+            notes=tuple(self.notes),
+            failed_resources=failures,
+        )
+
+    def trace(self, settings: Mapping[str, Any] | None = None) -> PipelineTrace:
+        """The run until now."""
+        return PipelineTrace(
+            transaction_id=self.transaction_id,
+            pipeline_name=self.pipeline_name,
+            started_at=self.started_at,
+            finished_at=datetime.now(UTC),
+            steps=tuple(self._step_trace(name) for name in STEPS if name in self.seconds),
+            settings=settings or {},
+        )
+
+    def failure(self, pipeline: Any, error: Exception) -> PipelineStepFailed:
+        """An error as it leaves the door: with the step, the package, and what came of the step."""
+        stage = error.stage if isinstance(error, PenstockError) else None
+        told = stage if stage in STEPS else (self._failed[0] if self._failed else "extract")
+        self._failed = (told, error)
+        self.seconds.setdefault(told, 0.0)
+        name = self.pipeline_name
+        self._tell(lambda one: one.on_failure(pipeline_name=name, step=told, error=error))
+        return PipelineStepFailed(
+            pipeline=pipeline,
+            step=told,
+            load_id=error.load_id if isinstance(error, PenstockError) else None,
+            exception=error,
+            step_info=self._info(told),
+        )
+
+    def _tell_end(self, step: Step, report: ExtractReport | NormalizeReport | PackageReport) -> None:
+        said = {"pipeline_name": self.pipeline_name, "step": step, "load_id": report.load_id}
+        self._tell(lambda one: one.on_step_end(**said, report=report))
+
+    def _tell(self, call: Callable[[RunHooks], None]) -> None:
+        for one, error in call_hooks(self._hooks, call):
+            _LOG.warning("%s raised %s: %s", type(one).__name__, type(error).__name__, error)
+
+    def _step_trace(self, name: Step) -> StepTrace:
+        failed = self._failed[1] if self._failed and self._failed[0] == name else None
+        counts = {
+            "extract": [(one.rows, sum(table.bytes for table in one.tables)) for one in self.extracted],
+            "normalize": [
+                (sum(root.rows_in for root in one.roots), one.bytes_out) for one in self.normalized
+            ],
+            "load": [(sum(table.rows or 0 for table in one.tables), 0) for one in self.loaded],
+        }[name]
+        return StepTrace(
+            step=name,
+            seconds=round(self.seconds[name], 3),
+            info=self._info(name),
+            rows=sum(rows for rows, _ in counts),
+            bytes=sum(size for _, size in counts) if name != "load" else None,
+            error=None if failed is None else _words(failed),
+            error_code=failed.code if isinstance(failed, PenstockError) else None,
+        )
+
+    def _info(self, name: Step) -> StepInfo:
+        found: dict[Step, StepInfo] = {
+            "extract": self.extract_info(),
+            "normalize": self.normalize_info(),
+            "load": self.load_info(),
+        }
+        return found[name]
+
+
+def _words(error: Exception) -> str:
+    return error.message if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}"
