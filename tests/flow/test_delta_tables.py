@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.failing import failing
 
 import penstock
 from penstock.destinations.delta.reference import DELTA
@@ -221,7 +222,7 @@ def test_a_catalog_that_the_session_does_not_know_is_named(
         spark=spark,
     )
 
-    with pytest.raises(DestinationTerminalException, match=r"`nowhere`\.`demo`") as refused:
+    with failing(DestinationTerminalException, match=r"`nowhere`\.`demo`") as refused:
         pipeline.run([{"id": 1}], table_name="items")
 
     assert "spark.sql.catalog.nowhere" in (refused.value.hint or "")

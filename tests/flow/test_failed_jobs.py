@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.failing import failing
 from tests.flow.making import make
 
 import penstock
@@ -34,7 +35,7 @@ def test_a_refused_table_keeps_the_load_back_until_it_is_mended(
     stand_in_the_way(location, other, "named_struct('a', 1)")
     pipeline = make(location, tmp_path, spark)
 
-    with pytest.raises(LoadClientJobFailed, match="items") as caught:
+    with failing(LoadClientJobFailed, match="items", step="load") as caught:
         pipeline.run(ROWS, table_name="items")
 
     assert vars(caught.value)["stage"] == "load"

@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.failing import failing
 from tests.flow.making import make, packages_of
 
 from penstock.errors import LeaseLost, PipelineLocked
@@ -90,7 +91,7 @@ def test_a_run_that_was_taken_for_dead_stops_and_marks_and_seals_nothing(
         store.put(f"lease/{epoch + 1:010d}.json", holder)
         time.sleep(1)
 
-    with pytest.raises(LeaseLost):
+    with failing(LeaseLost):
         make(location, tmp_path, spark).run(rows)
 
     assert packages_of(location).slots.last() == 0

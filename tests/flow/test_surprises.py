@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from tests.failing import failing
 from tests.flow.making import make
 
 import penstock
-from penstock.errors import DataValidationError, PenstockError
+from penstock.errors import DataValidationError
 from penstock.normalize.heads import MOST_ROWS
 
 if TYPE_CHECKING:
@@ -139,10 +140,9 @@ def test_what_is_frozen_stops_the_run_and_says_what_came(
     pipeline = make(location, tmp_path, spark)
     pipeline.run(things([{"id": 1}]))
 
-    with pytest.raises(PenstockError) as caught:
+    with failing(DataValidationError, step="normalize") as caught:
         pipeline.run(things([{"id": 2, "new": "x"}]))
 
-    assert isinstance(caught.value, DataValidationError)
     facts = vars(caught.value)
     assert (facts["table_name"], facts["column_name"]) == ("things", "new")
 

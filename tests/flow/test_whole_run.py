@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.failing import failing
 from tests.flow.making import make
 
 import penstock
@@ -247,7 +248,7 @@ def test_a_failing_generator_loads_nothing_and_says_where(
 
     pipeline = make(location, tmp_path, spark)
 
-    with pytest.raises(ResourceFailed) as caught:
+    with failing(ResourceFailed, step="extract") as caught:
         pipeline.run(broken)
 
     facts = vars(caught.value)

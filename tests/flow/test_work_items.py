@@ -12,6 +12,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.failing import failing
 from tests.flow.making import make, packages_of
 
 import penstock
@@ -63,7 +64,7 @@ def test_an_error_comes_back_with_its_item_and_traceback_and_what_was_done_befor
         yield {"id": item, "part": 1 / (8 - item) if item == 8 and not faults else 1}
 
     # The argument stays the same: only the function changes.
-    with pytest.raises(ResourceFailed) as failed:
+    with failing(ResourceFailed) as failed:
         pipeline.run(penstock.resource(reciprocals, name="parts", work_items=numbers))
     (left,) = packages_of(location).with_status("new")
     assert (failed.value.resource, failed.value.item) == ("parts", "8")
@@ -93,13 +94,13 @@ def test_a_package_with_waves_is_dropped_when_the_resource_is_not_run_again(
         yield {"id": size // (8 - item)}
 
     broken = penstock.resource(breaks, name="parts", work_items=range(9))
-    with pytest.raises(ResourceFailed):
+    with failing(ResourceFailed):
         pipeline.run(broken)
     (left,) = packages_of(location).with_status("new")
 
     pipeline.run()
     assert has_waves(left.store), "a run without data leaves it alone"
-    with pytest.raises(ResourceFailed):
+    with failing(ResourceFailed):
         pipeline.run(broken(size=2))
     (other,) = packages_of(location).with_status("new")
     assert other.load_id != left.load_id, "other arguments make it another resource"
@@ -168,7 +169,7 @@ def test_state_is_not_to_be_had_on_executors(spark: SparkSession, location: str,
         yield {"id": item, "state": penstock.current.resource_state()}
 
     # This Python has penstock on executors too; those of a cluster lack it.
-    with pytest.raises((ResourceFailed, MissingOnExecutors), match="state"):
+    with failing((ResourceFailed, MissingOnExecutors), match="state"):
         make(location, tmp_path, spark).run(asks)
 
 
@@ -201,7 +202,7 @@ def test_a_resource_that_fails_there_may_be_left_out(
 
     assert pipeline.dataset().row_counts() == {"orders": 12}
     assert "ZeroDivisionError" in info.failed_resources["parts"].message
-    with pytest.raises(ResourceFailed):
+    with failing(ResourceFailed):
         pipeline.run(broken, on_error="continue")
 
 

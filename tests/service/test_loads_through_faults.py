@@ -20,7 +20,7 @@ from tests.service.test_packages_s3 import options
 from tests.service.toxics import Toxic, toxic
 
 import penstock
-from penstock.errors import RetryableError
+from penstock.errors import PipelineStepFailed, RetryableError
 from penstock.package import FileStorage
 
 if TYPE_CHECKING:
@@ -153,9 +153,10 @@ def load(lake: Destination, tmp_path: Path, spark: SparkSession, number: int, er
     while True:
         try:
             made(lake, tmp_path, spark).run(batch(number))
-        except RetryableError as error:
-            errors[f"{type(error).__name__}: {error}"] += 1
-            if time.monotonic() > until:
+        except (PipelineStepFailed, RetryableError) as error:
+            cause = error.exception if isinstance(error, PipelineStepFailed) else error
+            errors[f"{type(cause).__name__}: {cause}"] += 1
+            if time.monotonic() > until or not isinstance(cause, RetryableError):
                 raise
         else:
             return

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from penstock.normalize.pruned import columns_for
 from penstock.normalize.report import joined_reports
@@ -28,24 +28,6 @@ class Part:
     plans: list[TablePlan]
     dataset: Dataset
     report: RootReport
-
-
-def normalized_document(entries: Sequence[TableEntry], folders: Mapping[str, DataFolder]) -> dict[str, Any]:
-    """What the marker says. Tables that share a folder are each given its size once, at their root."""
-    roots = {entry.data: entry.job for entry in entries}
-    jobs = [
-        {
-            "job_id": ParsedLoadJobFileName.parse(entry.job).job_id(),
-            "rows": entry.rows,
-            "bytes": folders[entry.data].bytes if entry.data and roots[entry.data] == entry.job else 0,
-        }
-        for entry in entries
-    ]
-    return {
-        "tables": [asdict(entry) for entry in entries],
-        "folders": [folder.to_dict() for folder in folders.values()],
-        "jobs": jobs,
-    }
 
 
 def written_bytes(roots: Mapping[str, Sequence[Part]], folders: Mapping[str, DataFolder]) -> dict[str, int]:

@@ -1,12 +1,12 @@
-"""What an earlier call left of a package, where it can still be used."""
+"""Marks a package as normalized, and finds what an earlier call left of one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PackageDamaged
-from penstock.package import DataFolder, TableEntry
+from penstock.package import DataFolder, ParsedLoadJobFileName, TableEntry
 from penstock.package.record import fitting
 from penstock.schema import Schema
 
@@ -22,26 +22,51 @@ class Normalized:
     tables: tuple[TableEntry, ...]
     folders: tuple[DataFolder, ...]
     schema: Schema
-    schema_before: str | None
-    """The version of the schema that it was made with; None for a new one."""
     report: NormalizeReport | None = None
     """None where it was made by an earlier call."""
 
 
-def left_of(package: Package, *, destination_type: str) -> Normalized | None:
-    """What a package was normalized to for a destination; None where that is not known.
+def leave(package: Package, made: Normalized, *, destination_type: str, schema_before: str | None) -> None:
+    """Mark a package as normalized, for a destination and from a version of the schema."""
+    package.save_schema(dict(made.schema.to_dict()))
+    package.mark_normalized(
+        {
+            "tables": [asdict(entry) for entry in made.tables],
+            "folders": [folder.to_dict() for folder in made.folders],
+            "jobs": _sizes(made),
+            "destination_type": destination_type,
+            "schema_before": schema_before,
+        }
+    )
+
+
+def _sizes(made: Normalized) -> list[dict[str, Any]]:
+    """Rows and bytes of each job. Tables that share a folder are given its size once, at their root."""
+    sizes = {folder.path: folder.bytes for folder in made.folders}
+    roots = {entry.data: entry.job for entry in made.tables}
+    return [
+        {
+            "job_id": ParsedLoadJobFileName.parse(entry.job).job_id(),
+            "rows": entry.rows,
+            "bytes": sizes[entry.data] if entry.data and roots[entry.data] == entry.job else 0,
+        }
+        for entry in made.tables
+    ]
+
+
+def left_of(package: Package, *, destination_type: str, schema_before: str | None) -> Normalized | None:
+    """What a package was normalized to; None where that was for another destination or another schema.
 
     Names, types and merges are those that the destination can bear, so another one cannot take it.
     """
     found = package.normalized()
-    if found.get("destination_type") != destination_type:
+    if (found.get("destination_type"), found.get("schema_before")) != (destination_type, schema_before):
         return None
     try:
         return Normalized(
             tables=tuple(fitting(TableEntry(**entry)) for entry in found["tables"]),
             folders=tuple(DataFolder.from_dict(folder) for folder in found["folders"]),
             schema=Schema.from_dict(package.schema()),
-            schema_before=found["schema_before"],
         )
     except (KeyError, TypeError, ValueError) as error:
         raise PackageDamaged(path=package.path, reason=f"{error} is missing or wrong in it") from error

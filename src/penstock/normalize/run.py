@@ -15,7 +15,7 @@ from penstock.errors import InternalError
 from penstock.interfaces.columns import NO_COLUMN
 from penstock.normalize.aside import quarantined, rows_aside
 from penstock.normalize.heads import number_of, read_head
-from penstock.normalize.jobs import Part, add_jobs, normalized_document, written_bytes
+from penstock.normalize.jobs import Part, add_jobs, written_bytes
 from penstock.normalize.known import is_seen, terms_of, with_declared, with_root
 from penstock.normalize.learn import learn
 from penstock.normalize.left import Normalized
@@ -91,16 +91,13 @@ def normalize(
     settings: NormalizeConfiguration | None = None,
     merge_strategy: str | None = None,
     can_alter: frozenset[tuple[DataType, DataType]] = frozenset(),
-    destination_type: str | None = None,
-    schema_before: str | None = None,
 ) -> Normalized:
     """Give every extracted table its final shape, and its nested tables.
 
     `merge_strategy` is what the destination does where a table is merged and does not say how; `can_alter`
-    has the types that it changes into one another. The package remembers its `destination_type`, and the
-    version of the schema before it, so that `left_of` finds what it came to.
+    has the types that it changes into one another.
 
-    Safe to run again: each attempt writes to a folder of its own.
+    Safe to run again: each attempt writes to a folder of its own. It counts once `leave` has marked it.
     """
     started = time.monotonic()
     attempt = uuid.uuid4().hex[:12]
@@ -136,9 +133,6 @@ def normalize(
     with work.clock("describe"):
         described = _describe_folders(package, f"data/normalized/{attempt}", spark) if roots else {}
     entries = [entry for parts in roots.values() for entry in add_jobs(package, parts, described, attempt)]
-    package.save_schema(dict(after.to_dict()))
-    said = {"destination_type": destination_type, "schema_before": schema_before}
-    package.mark_normalized({**normalized_document(entries, described), **said})
     report = NormalizeReport(
         load_id=package.load_id,
         roots=tuple(joined_reports([part.report for part in parts]) for parts in roots.values()),
@@ -151,7 +145,6 @@ def normalize(
         tables=tuple(entries),
         folders=tuple(described.values()),
         schema=after,
-        schema_before=schema_before,
         report=report,
     )
 

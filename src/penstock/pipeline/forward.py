@@ -9,7 +9,7 @@ from penstock.errors import SlotTaken, in_stage
 from penstock.interfaces import StateInfo
 from penstock.load.run import finish, load
 from penstock.load.takeback import take_back
-from penstock.normalize.left import left_of, version_of
+from penstock.normalize.left import leave, left_of, version_of
 from penstock.normalize.run import normalize
 from penstock.normalize.settings import NormalizeConfiguration
 from penstock.package import Manifest
@@ -62,9 +62,10 @@ class Forward:
         """Seal a package and load it. What it was normalized to is used where that still fits."""
         extracted = Extracted.from_dict(package.extracted())
         known = self._site.known(extracted.schema_name)
-        left = left_of(package, destination_type=self._site.target.destination_type)
-        if left is None or left.schema_before != version_of(known.schema):
-            left = self._normalize(package, extracted, known.schema)
+        before = version_of(known.schema)
+        left = left_of(
+            package, destination_type=self._site.target.destination_type, schema_before=before
+        ) or self._normalize(package, extracted, known.schema)
         manifest = Manifest(
             load_id=package.load_id,
             sequence=self._site.next_sequence(),
@@ -73,7 +74,7 @@ class Forward:
             schema_name=known.schema.name,
             tables=left.tables,
             folders=left.folders,
-            schema_before=version_of(known.schema),
+            schema_before=before,
             schema=dict(left.schema.to_dict()),
             state=with_version(with_sources(known.state, extracted)),
         )
@@ -100,9 +101,9 @@ class Forward:
                 settings=self._site.settings(NormalizeConfiguration, "normalize"),
                 merge_strategy=next(iter(able.supported_merge_strategies), None),
                 can_alter=self._site.target.config.alterable_types,
-                destination_type=self._site.target.destination_type,
-                schema_before=version_of(known),
             )
+            before = version_of(known)
+            leave(package, made, destination_type=self._site.target.destination_type, schema_before=before)
         if made.report is not None:
             self._recorder.hear_normalized(made.report)
         return made

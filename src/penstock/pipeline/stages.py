@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from penstock.interfaces.landing import FrameHook, LandedFrame
     from penstock.pipeline.listing import Listing
     from penstock.pipeline.memory import Memory
-    from penstock.pipeline.restore import Known
     from penstock.pipeline.recording import Recorder
+    from penstock.pipeline.restore import Known
     from penstock.pipeline.runner import Runner
     from penstock.pipeline.workdir import WorkDir
 

@@ -60,6 +60,7 @@ class WorkDir:
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
+    """Write a file whole, or leave the one that is there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(".new")
     beside.write_text(json.dumps(document, indent=2, ensure_ascii=False), encoding="utf-8")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import TableNotFound
+from penstock.errors import PipelineStepFailed, TableNotFound
 from penstock.pipeline.factory import pipeline
 from penstock.sources.decorators import resource
 from penstock.testing.documents import documents
@@ -73,8 +73,11 @@ class Bench:
         )
 
     def load(self, rows: Sequence[Mapping[str, Any]], **hints: Any) -> LoadInfo:
-        """Load rows into the table of the case."""
-        return self.pipeline().run(resource(list(rows), name=ROOT, **{**self.hints, **hints}))
+        """Load rows into the table of the case; what a step fails with is raised as it is."""
+        try:
+            return self.pipeline().run(resource(list(rows), name=ROOT, **{**self.hints, **hints}))
+        except PipelineStepFailed as failed:
+            raise failed.exception from failed
 
     def resume(self) -> LoadInfo:
         """Finish what is pending."""

@@ -6,6 +6,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.failing import failing
 from tests.flow.crashes.lakes import DELTA, Lake
 from tests.flow.crashes.recorded import Recorded, at_length, chosen, of_delta
 from tests.flow.crashes.shop import (
@@ -53,7 +54,7 @@ def stuck(
     other.sql(f"ALTER TABLE {at(root, 'prices')} ADD CONSTRAINT no_nines CHECK (price <> 9)")
     with monkeypatch.context() as patch:
         patch.setenv("LOAD__WORKERS", "1")
-        with pytest.raises(LoadClientJobFailed, match="table prices refuses a row"):
+        with failing(LoadClientJobFailed, match="table prices refuses a row"):
             pipeline_at(root, spark).run(shop(2))
     assert packages_at(root).to_roll_forward() is not None
     return root
