@@ -15,11 +15,11 @@ from penstock.errors import (
 )
 from penstock.interfaces import WithUndo
 from penstock.load.failures import is_terminal, told
-from penstock.load.plan import is_last_try, pause_before
+from penstock.load.plan import is_last_try, pause_before, table_of
 from penstock.load.worker import run_job
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from penstock.errors import PenstockError
     from penstock.interfaces import AppliedJob
@@ -173,6 +173,8 @@ class Engine:
                 match self._work.states[job]:
                     case "completed":
                         self._take_back(chain, job)
+                    case "new" if self._work.was_begun(job):
+                        self._give_up(chain, job)
                     case "new":
                         self._work.fail(job, _left_out(chain, "and was not run"))
                     case _:
@@ -183,6 +185,21 @@ class Engine:
         what = self._tried_undo(job, self._work.applied(job))
         if what is not None:
             self._work.take_back(job, _left_out(chain, what))
+
+    def _give_up(self, chain: Chain, job: str) -> None:
+        """A process may have died between the commit of a job and its note, so the tables are asked."""
+        what = self._tried_undo(job, self._as_tables_tell(chain, job))
+        if what is not None:
+            self._work.fail(job, _left_out(chain, what))
+
+    def _as_tables_tell(self, chain: Chain, job: str) -> Iterator[AppliedJob]:
+        """What a job has done. That of a root may have changed tables that have no job of their own."""
+        others = {table_of(other) for other in chain.jobs if other != job}
+        tables = chain.tables if table_of(job) == chain.root else (table_of(job),)
+        with self._opener.client() as client:
+            if isinstance(client, WithUndo):
+                found = (client.to_undo(table, self._work.mark) for table in tables if table not in others)
+                yield from (applied for applied in found if applied is not None)
 
     def _tried_undo(self, job: str, done: Iterable[AppliedJob]) -> str | None:
         """Take back what a job has done; gives what came of it, or None where that stops the run for now."""

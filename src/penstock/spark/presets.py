@@ -101,6 +101,9 @@ OWN_CONF: Mapping[str, str] = MappingProxyType(
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.ansi.enabled": "true",
         "spark.databricks.delta.schema.autoMerge.enabled": "false",
+        # A file that cannot be read is an error: rows that are passed over are never missed.
+        "spark.sql.files.ignoreCorruptFiles": "false",
+        "spark.sql.files.ignoreMissingFiles": "false",
         **SAFE_COMMIT,
     }
 )
