@@ -14,7 +14,6 @@ from penstock.package.control import read_control, versioned
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from penstock.interfaces import LoadMark
     from penstock.interfaces.capabilities import TLoaderParallelismStrategy
     from penstock.package import Package, PackageStorage, TJobState
 
@@ -89,14 +88,6 @@ class Work:
     def was_begun(self, job: str) -> bool:
         """Whether a job that is to be run was run before: nobody knows what it has done."""
         return job in self._restored or ParsedLoadJobFileName.parse(self._files[job]).retry_count > 0
-
-    @property
-    def mark(self) -> LoadMark:
-        """What commits of this load are marked with."""
-        found = self._package.mark()
-        if found is None:
-            raise PackageDamaged(path=self._package.path, reason="it is being loaded and is not sealed")
-        return found
 
     def leave(self, job: str) -> None:
         """Nobody waits for the job any more; it is found among the started ones next time."""

@@ -91,8 +91,13 @@ def _s3_trust(system: Any, root: str) -> Trust:
     host = urlsplit(_s3_address(system)).hostname
     if host and re.search(r"(^|\.)amazonaws\.com(\.cn)?$", host):
         return Trust(trusted=True, reason=TRUSTED["s3"])
-    with answering(root):
-        answer = system.call_s3("head_bucket", Bucket=system.split_path(root)[0])
+    try:
+        with answering(root):
+            answer = system.call_s3("head_bucket", Bucket=system.split_path(root)[0])
+    except StorageNotReachable:
+        raise
+    except OSError as error:
+        return Trust(trusted=False, reason=f"the server at {host} did not say what it is: {error}")
     server = str(answer["ResponseMetadata"]["HTTPHeaders"].get("server", "none"))
     if _S3_SERVERS.search(server):
         return Trust(trusted=True, reason=f"{server} keeps If-None-Match in one step")

@@ -143,12 +143,12 @@ def test_a_trial_never_raises_the_trust_in_a_store_that_is_not_known() -> None:
 
 
 @contextmanager
-def s3_server(name: str | None) -> Iterator[str]:
+def s3_server(name: str | None, status: int = 200) -> Iterator[str]:
     """A server that answers every request with its name and nothing else."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_HEAD(self) -> None:
-            self.send_response_only(200)
+            self.send_response_only(status)
             if name is not None:
                 self.send_header("Server", name)
             self.send_header("Content-Length", "0")
@@ -200,6 +200,15 @@ def test_an_s3_server_is_trusted_by_the_name_it_gives_itself(name: str | None, t
 )
 def test_amazon_is_known_by_its_address_and_not_asked(endpoint: str | None) -> None:
     assert known_trust(s3_storage(endpoint)).trusted
+
+
+@pytest.mark.parametrize("status", [403, 404], ids=["forbidden", "no bucket"])
+def test_a_server_that_does_not_say_what_it_is_is_not_trusted(status: int) -> None:
+    with s3_server("MinIO", status) as endpoint:
+        found = known_trust(s3_storage(endpoint))
+
+    assert not found.trusted
+    assert "did not say what it is" in found.reason
 
 
 @pytest.mark.parametrize("variable", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"])
