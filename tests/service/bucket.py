@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,14 +20,15 @@ def keys(**others: Any) -> AwsCredentials:
     return AwsCredentials(**{**given, **others})
 
 
-def jdbc_catalog() -> dict[str, Any]:
+def jdbc_catalog(location: str) -> dict[str, Any]:
     """The settings of an Iceberg catalog in Postgres; its tables of tables are made by who opens it first.
 
-    Catalogs of other locations have other names there, so tests do not meet.
+    Each location has a catalog of its own there, so tests do not meet.
     """
     server = urlsplit(os.environ["PENSTOCK_TEST_POSTGRES"])
     return {
         "catalog": "jdbc",
+        "catalog_name": f"lake_{hashlib.sha256(location.encode()).hexdigest()[:12]}",
         "catalog_properties": {
             "uri": f"jdbc:postgresql://{server.hostname}:{server.port}{server.path}",
             "jdbc.user": server.username,

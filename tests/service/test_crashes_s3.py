@@ -55,7 +55,7 @@ def run(
         lake = penstock.destinations.filesystem(at, credentials=keys())
     else:
         # A catalog of files is refused in a bucket.
-        said = {"credentials": keys(), **(jdbc_catalog() if kind == "iceberg" else {})}
+        said = {"credentials": keys(), **(jdbc_catalog(at) if kind == "iceberg" else {})}
         of_kind = LAKES[kind]
         lake = of_kind.watched(steps, at, **said) if steps else of_kind.destination(at, **said)
     pipeline = penstock.pipeline(

@@ -68,7 +68,7 @@ def test_pipelines_of_several_processes_load_into_one_dataset_at_once(
     pipeline = penstock.pipeline(
         "client0",
         pipelines_dir=tmp_path / "pipelines",
-        destination=penstock.destinations.iceberg(bucket_url=location, **jdbc_catalog()),
+        destination=penstock.destinations.iceberg(bucket_url=location, **jdbc_catalog(location)),
         dataset_name=dataset,
         spark=spark,
     )

@@ -117,7 +117,7 @@ def cases() -> list[Any]:
 def test_the_contract_holds_in_a_bucket(
     kind: str, case: Case, spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    said = jdbc_catalog() if kind == "iceberg" else {}
+    said = jdbc_catalog(location) if kind == "iceberg" else {}
     lake = getattr(penstock.destinations, kind)(location, credentials=keys(), **said)
 
     case.run(Bench(destination=lake, folder=tmp_path, spark=spark))

@@ -118,7 +118,9 @@ def test_loads_through_faults_lose_nothing_and_double_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     lake = penstock.destinations.filesystem(
-        f"s3://{bucket}/{kind}", credentials=keys(endpoint_url=proxy.url), iceberg=jdbc_catalog()
+        f"s3://{bucket}/{kind}",
+        credentials=keys(endpoint_url=proxy.url),
+        iceberg=jdbc_catalog(f"s3://{bucket}/{kind}"),
     )
     made(lake, tmp_path, spark).run(batch(1))
     errors: Counter[str] = Counter()

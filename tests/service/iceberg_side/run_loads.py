@@ -23,7 +23,7 @@ spark = (
 pipeline = penstock.pipeline(
     f"client{number}",
     pipelines_dir=pipelines_dir,
-    destination=penstock.destinations.iceberg(bucket_url=location, **jdbc_catalog()),
+    destination=penstock.destinations.iceberg(bucket_url=location, **jdbc_catalog(location)),
     dataset_name=os.environ["PENSTOCK_TEST_DATASET"],
     spark=spark,
 )

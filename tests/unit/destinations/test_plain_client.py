@@ -165,9 +165,12 @@ def test_tables_on_storage_that_cannot_decide_are_refused_before_the_first_one(
     client: PlainClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put = client.store._files.put
-    monkeypatch.setattr(
-        client.store._files, "put_if_absent", lambda path, content: put(path, content) or True
-    )
+
+    def put_anyway(path: str, content: bytes) -> bool:
+        put(path, content)
+        return True
+
+    monkeypatch.setattr(client.store._files, "put_if_absent", put_anyway)
 
     with pytest.raises(StorageNotTrusted):
         client.update_stored_schema([])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import uuid
 from datetime import datetime
 from functools import cached_property, partial
@@ -192,15 +191,7 @@ class PlainClient(DatasetClient, WithTableVersions, WithUndo):
     @cached_property
     def known_tables(self) -> Mapping[str, Table]:
         """All tables that were ever loaded here, with the columns that any schema has for them."""
-        ledger = self.ledger()
-        found: dict[str, Table] = {}
-        for name, load_id in {load.schema_name: load.load_id for load in ledger.complete_loads()}.items():
-            load = ledger.find_commit(schema_name=name, load_id=load_id)
-            stored = load and ledger.find_schema(schema_name=name, version_hash=load.schema_version_hash)
-            tables = Schema.from_dict(json.loads(stored.schema)).tables if stored else {}
-            for table, told in tables.items():
-                found[table] = found[table].with_columns(told.columns.values()) if table in found else told
-        return found
+        return self.all_tables()
 
     def _load(self, table: str, file_path: str) -> Iterator[AppliedJob]:
         """Bring the rows of a job file to their table; with a root come nested ones that get no rows."""
