@@ -102,7 +102,9 @@ def start(part: str, launch: Launch, places: Places) -> Started:
         exports=launch.exports,
         facts=launch.facts,
     )
-    (places.records / f"{part}.json").write_text(json.dumps(asdict(started), indent=2))
+    record = places.records / f"{part}.json"
+    record.touch(mode=0o600)  # exports hold keys
+    record.write_text(json.dumps(asdict(started), indent=2))
     return started
 
 

@@ -154,6 +154,74 @@ def test_a_load_is_taken_back_once_and_not_brought_again(lake: Icebergs) -> None
         lake.append(1, load=mark(2))
 
 
+@pytest.mark.parametrize("step", ["fast_forward", "rollback"])
+def test_what_was_not_taken_back_to_the_end_is_never_published(lake: Icebergs, step: str) -> None:
+    """A process dies before it publishes, or after it has gone back and before it has said so."""
+    lake.append(9, load=mark(1))
+    if step == "fast_forward":
+        with pytest.raises(Crash):
+            lake.append(1, load=mark(2), tables=dying(lake.tables, step))
+    else:
+        done = lake.append(1, load=mark(2))
+        back = lake.tables.place.call("rollback_to_snapshot", "items", snapshot_id=str(done.version_before))
+        lake.spark.sql(back)
+
+    found = lake.tables.to_undo("items", mark(2), spark=lake.spark)
+    assert found is not None
+    lake.tables.undo(found, mark(2).load_id, spark=lake.spark)
+
+    assert lake.tables.to_undo("items", mark(2), spark=lake.spark) is None
+    with pytest.raises(DestinationTerminalException, match="taken back"):
+        lake.append(1, load=mark(2))
+    assert lake.ids() == [9]
+
+
+def test_a_commit_that_comes_while_a_load_is_taken_back_stays(lake: Icebergs) -> None:
+    lake.append(9, load=mark(1))
+    done = lake.append(1, load=mark(2))
+    act = partial(lake.append, 5, load=mark(7, "other"))
+
+    with pytest.raises(DestinationTerminalException, match="cannot be taken back"):
+        at_step(lake.tables, "rollback_to_snapshot", act).undo(done, mark(2).load_id, spark=lake.spark)
+
+    assert lake.ids() == [1, 5, 9]
+
+
+def test_a_load_in_doubt_is_an_error_and_readers_are_held(lake: Icebergs) -> None:
+    lake.append(9, load=mark(1))
+    done = lake.append(1, load=mark(2))
+    for one in (5, 6, 7):
+        lake.append(one, load=mark(one, "other"))
+    lake.expire_all()
+
+    with pytest.raises(DestinationTerminalException, match="cannot tell"):
+        lake.append(1, load=mark(2))
+    with pytest.raises(DestinationTerminalException, match="cannot tell"):
+        lake.tables.to_undo("items", mark(2), spark=lake.spark)
+    told = [one.load_id for one in lake.look().commits()]
+    assert told[told.index("shop-2") :] == ["shop-2", "shop-1"]
+    assert lake.ids() == [1, 5, 6, 7, 9]
+    held = lake.tables.read("items", done.version_before, spark=lake.spark)
+    assert [row["id"] for row in held.collect()] == [9]
+
+
+def test_an_attempt_that_comes_after_everything_was_expired_does_nothing(lake: Icebergs) -> None:
+    lake.append(9, load=mark(1))
+    done = lake.append(1, load=mark(2))
+    assert done.version_after is not None
+    lake.spark.sql(lake.tables.place.settle_branch("items", branch_name(mark(2)), done.version_after))
+    for one in (5, 6, 7):
+        lake.append(one, load=mark(one, "other"))
+    lake.expire_all()
+
+    with pytest.raises(DestinationTerminalException, match="cannot tell"):
+        lake.append(1, load=mark(2))
+    lake.append(3, load=mark(3))
+    with pytest.raises(DestinationAhead):
+        lake.append(1, load=mark(2))
+    assert lake.ids() == [1, 3, 5, 6, 7, 9]
+
+
 def test_the_first_load_of_a_table_is_taken_back_to_no_rows(lake: Icebergs) -> None:
     done = lake.append(1, load=mark(1))
 

@@ -14,6 +14,8 @@ from penstock.errors import TableVersionGone
 from penstock.schema import Table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import SparkSession
 
 UPSERT: dict[str, Any] = {
@@ -163,19 +165,30 @@ def test_a_version_that_is_gone_is_said_to_be(lake: Lake, location: str, spark: 
         dataset["items"].fetchall()
 
 
-def test_a_catalog_of_the_session_is_used_by_its_name(lake: Lake, location: str, spark: SparkSession) -> None:
-    for key, value in {
-        "": "org.apache.iceberg.spark.SparkCatalog",
-        ".type": "hadoop",
-        ".warehouse": f"{location}/named",
-    }.items():
-        spark.conf.set(f"spark.sql.catalog.lakehouse{key}", value)
+@pytest.fixture
+def lakehouse(location: str, spark: SparkSession) -> Iterator[str]:
+    """A catalog that the session has."""
+    said = {
+        "spark.sql.catalog.lakehouse": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.lakehouse.type": "hadoop",
+        "spark.sql.catalog.lakehouse.warehouse": f"{location}/named",
+    }
+    for key, value in said.items():
+        spark.conf.set(key, value)
+    yield "lakehouse"
+    for key in said:
+        spark.conf.unset(key)
+
+
+def test_a_catalog_of_the_session_is_used_by_its_name(
+    lake: Lake, lakehouse: str, spark: SparkSession
+) -> None:
     before = dict(spark.conf.getAll)
 
     for one in range(2):
-        lake.run([{"id": one}], {"catalog": "lakehouse"})
+        lake.run([{"id": one}], {"catalog": lakehouse})
     found = [row["id"] for row in spark.table("lakehouse.demo.items").collect()]
-    read = lake.pipeline({"catalog": "lakehouse"}).dataset()["items"].arrow().to_pylist()
+    read = lake.pipeline({"catalog": lakehouse}).dataset()["items"].arrow().to_pylist()
 
     assert sorted(found) == sorted(row["id"] for row in read) == [0, 1]
     assert dict(spark.conf.getAll) == before

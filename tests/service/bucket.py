@@ -1,9 +1,11 @@
-"""The keys of the S3 gateway that `make up` starts."""
+"""What users say to reach the S3 gateway and the Postgres that `make up` starts."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from typing import Any
+from urllib.parse import urlsplit
 
 from penstock.config import AwsCredentials
 
@@ -16,3 +18,20 @@ def keys(**others: Any) -> AwsCredentials:
         "endpoint_url": os.environ["PENSTOCK_TEST_S3_ENDPOINT"],
     }
     return AwsCredentials(**{**given, **others})
+
+
+def jdbc_catalog(location: str) -> dict[str, Any]:
+    """The settings of an Iceberg catalog in Postgres; its tables of tables are made by who opens it first.
+
+    Each location has a catalog of its own there, so tests do not meet.
+    """
+    server = urlsplit(os.environ["PENSTOCK_TEST_POSTGRES"])
+    return {
+        "catalog": "jdbc",
+        "catalog_name": f"lake_{hashlib.sha256(location.encode()).hexdigest()[:12]}",
+        "catalog_properties": {
+            "uri": f"jdbc:postgresql://{server.hostname}:{server.port}{server.path}",
+            "jdbc.user": server.username,
+            "jdbc.password": server.password,
+        },
+    }

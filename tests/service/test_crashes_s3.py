@@ -13,7 +13,7 @@ from tests.flow.crashes import plainshop, shop
 from tests.flow.crashes.lakes import LAKES
 from tests.flow.crashes.recorded import chosen
 from tests.flow.crashes.steps import Step, Steps
-from tests.service.bucket import keys
+from tests.service.bucket import jdbc_catalog, keys
 
 import penstock
 from penstock.package import Packages
@@ -53,10 +53,11 @@ def run(
     """One run of a new object; the steps of it where somebody watches."""
     if kind == "files":
         lake = penstock.destinations.filesystem(at, credentials=keys())
-    elif steps is None:
-        lake = LAKES[kind].destination(at, credentials=keys())
     else:
-        lake = LAKES[kind].watched(steps, at, credentials=keys())
+        # A catalog of files is refused in a bucket.
+        said = {"credentials": keys(), **(jdbc_catalog(at) if kind == "iceberg" else {})}
+        of_kind = LAKES[kind]
+        lake = of_kind.watched(steps, at, **said) if steps else of_kind.destination(at, **said)
     pipeline = penstock.pipeline(
         shop.NAME, pipelines_dir=disk, destination=lake, dataset_name=shop.NAME, spark=spark
     )

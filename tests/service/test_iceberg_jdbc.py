@@ -11,7 +11,8 @@ import sys
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+
+from tests.service.bucket import jdbc_catalog
 
 import penstock
 
@@ -22,19 +23,6 @@ PROCESSES = int(os.environ.get("PENSTOCK_TEST_PROCESSES", "2"))
 LOADS = int(os.environ.get("PENSTOCK_TEST_LOADS", "3"))
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).parent / "iceberg_side" / "run_loads.py"
-
-
-def settings() -> dict[str, Any]:
-    """The catalog; its tables of tables are made by the first who opens it."""
-    server = urlsplit(os.environ["PENSTOCK_TEST_POSTGRES"])
-    return {
-        "catalog": "jdbc",
-        "catalog_properties": {
-            "uri": f"jdbc:postgresql://{server.hostname}:{server.port}{server.path}",
-            "jdbc.user": server.username,
-            "jdbc.password": server.password,
-        },
-    }
 
 
 def rows_of(number: int, load: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -80,7 +68,7 @@ def test_pipelines_of_several_processes_load_into_one_dataset_at_once(
     pipeline = penstock.pipeline(
         "client0",
         pipelines_dir=tmp_path / "pipelines",
-        destination=penstock.destinations.iceberg(bucket_url=location, **settings()),
+        destination=penstock.destinations.iceberg(bucket_url=location, **jdbc_catalog(location)),
         dataset_name=dataset,
         spark=spark,
     )

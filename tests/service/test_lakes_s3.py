@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.contract.gaps import PLAIN_FILES
-from tests.service.bucket import keys
+from tests.service.bucket import jdbc_catalog, keys
 
 import penstock
 from penstock.errors import StorageNotReachable, StorageRefused
@@ -117,7 +117,8 @@ def cases() -> list[Any]:
 def test_the_contract_holds_in_a_bucket(
     kind: str, case: Case, spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    lake = getattr(penstock.destinations, kind)(location, credentials=keys())
+    said = jdbc_catalog(location) if kind == "iceberg" else {}
+    lake = getattr(penstock.destinations, kind)(location, credentials=keys(), **said)
 
     case.run(Bench(destination=lake, folder=tmp_path, spark=spark))
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.service.bucket import keys
+from tests.service.bucket import jdbc_catalog, keys
 from tests.service.faultproxy import Fault, Proxy, faulty, seeded
 from tests.service.test_packages_s3 import options
 from tests.service.toxics import Toxic, toxic
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 LOADS = int(os.environ.get("PENSTOCK_TEST_FAULT_LOADS", "1"))
 SEED = int(os.environ.get("PENSTOCK_TEST_FAULT_SEED", "1"))
 PATIENCE = 1800.0
+BREATH = 0.3
 KINDS: dict[str, list[Toxic] | dict[Fault, float]] = {
     "slow": [Toxic("latency", {"latency": 30, "jitter": 30})],
     "narrow": [Toxic("bandwidth", {"rate": 500}), Toxic("bandwidth", {"rate": 500}, stream="upstream")],
@@ -117,7 +118,9 @@ def test_loads_through_faults_lose_nothing_and_double_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     lake = penstock.destinations.filesystem(
-        f"s3://{bucket}/{kind}", credentials=keys(endpoint_url=proxy.url), iceberg={"catalog": "hadoop"}
+        f"s3://{bucket}/{kind}",
+        credentials=keys(endpoint_url=proxy.url),
+        iceberg=jdbc_catalog(f"s3://{bucket}/{kind}"),
     )
     made(lake, tmp_path, spark).run(batch(1))
     errors: Counter[str] = Counter()
@@ -130,6 +133,7 @@ def test_loads_through_faults_lose_nothing_and_double_nothing(
 
     seconds = time.monotonic() - began
     assert os.environ["PENSTOCK_TEST_S3_SECRET"] not in "".join(errors)
+    assert proxy.faults or not isinstance(KINDS[kind], dict), "no request was made to fail"
     pipeline = made(lake, tmp_path, spark)
     last = LOADS + 1
     assert len(pipeline.dataset().load_ids()) == last
@@ -158,5 +162,6 @@ def load(lake: Destination, tmp_path: Path, spark: SparkSession, number: int, er
             errors[f"{type(cause).__name__}: {cause}"] += 1
             if time.monotonic() > until or not isinstance(cause, RetryableError):
                 raise
+            time.sleep(BREATH)
         else:
             return

@@ -34,7 +34,8 @@ def standing(commits: Sequence[TableCommit], complete: Collection[str], *, is_wh
 
     Loads of one pipeline come one after another: once one of them is complete, those before it are settled,
     complete or given up. A load that was taken back is settled too. Commits that no load made count as they
-    are. What comes after the first commit of an open load is held back with it.
+    are. What comes after the first commit of an open load is held back with it, unless a complete load has
+    replaced that: then it is in no version since.
     """
     newest = commits[0].version
     settled: set[str | None] = set()
@@ -48,6 +49,9 @@ def standing(commits: Sequence[TableCommit], complete: Collection[str], *, is_wh
             continue
         if commit.load_id in complete:
             settled.add(commit.pipeline_name)
+            if commit.replaces:
+                is_whole = True
+                break
         else:
             is_open.add(commit.pipeline_name)
             first = place

@@ -67,6 +67,8 @@ class TableCommit:
     pipeline_name: str | None = None
     undoes: str | None = None
     """The load that this commit takes back."""
+    replaces: bool = False
+    """Whether nothing of the commits before it is left in the table. False where nobody knows."""
 
 
 class WithTableVersions(ABC):

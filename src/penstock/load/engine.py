@@ -15,14 +15,14 @@ from penstock.errors import (
 )
 from penstock.interfaces import WithUndo
 from penstock.load.failures import is_terminal, told
-from penstock.load.plan import is_last_try, pause_before
+from penstock.load.plan import is_last_try, pause_before, table_of
 from penstock.load.worker import run_job
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from penstock.errors import PenstockError
-    from penstock.interfaces import AppliedJob
+    from penstock.interfaces import AppliedJob, LoadMark
     from penstock.load.plan import Chain
     from penstock.load.settings import LoaderConfiguration
     from penstock.load.work import Work
@@ -42,12 +42,13 @@ class Engine:
         work: Work,
         opener: Opener,
         *,
+        mark: LoadMark,
         staged: Collection[str],
         rules: LoaderConfiguration,
         check: Callable[[], None] = lambda: None,
     ) -> None:
         self._work, self._opener, self._staged, self._rules = work, opener, staged, rules
-        self._check = check
+        self._mark, self._check = mark, check
         self._able = opener.destination.capabilities
         self._paused: dict[str, float] = {}
         self._stop = threading.Event()
@@ -135,7 +136,7 @@ class Engine:
 
     def _fail(self, job: str, outcome: Outcome) -> None:
         if not self._rules.raise_on_failed_jobs:
-            what = self._tried_undo(job, outcome.applied) if outcome.applied else ""
+            what = self._tried_undo(job, lambda _: outcome.applied) if outcome.applied else ""
             if what is None:
                 self._work.leave(job)
             else:
@@ -173,6 +174,8 @@ class Engine:
                 match self._work.states[job]:
                     case "completed":
                         self._take_back(chain, job)
+                    case "new" if self._work.was_begun(job):
+                        self._give_up(chain, job)
                     case "new":
                         self._work.fail(job, _left_out(chain, "and was not run"))
                     case _:
@@ -180,11 +183,27 @@ class Engine:
 
     def _take_back(self, chain: Chain, job: str) -> None:
         """What cannot be taken back stays: it must not keep the pipeline from going on."""
-        what = self._tried_undo(job, self._work.applied(job))
+        what = self._tried_undo(job, lambda _: self._work.applied(job))
         if what is not None:
             self._work.take_back(job, _left_out(chain, what))
 
-    def _tried_undo(self, job: str, done: Iterable[AppliedJob]) -> str | None:
+    def _give_up(self, chain: Chain, job: str) -> None:
+        """A process may have died between the commit of a job and its note, so the tables are asked.
+
+        The job of a root may have changed tables that have no job of their own.
+        """
+        others = {table_of(other) for other in chain.jobs if other != job}
+        tables = chain.tables if table_of(job) == chain.root else (table_of(job),)
+
+        def as_they_tell(client: WithUndo) -> Iterator[AppliedJob]:
+            found = (client.to_undo(table, self._mark) for table in tables if table not in others)
+            return (applied for applied in found if applied is not None)
+
+        what = self._tried_undo(job, as_they_tell)
+        if what is not None:
+            self._work.fail(job, _left_out(chain, what))
+
+    def _tried_undo(self, job: str, done: Callable[[WithUndo], Iterable[AppliedJob]]) -> str | None:
         """Take back what a job has done; gives what came of it, or None where that stops the run for now."""
         try:
             return self._undone(done)
@@ -198,11 +217,11 @@ class Engine:
             self._halt_by(failed)
             return None
 
-    def _undone(self, done: Iterable[AppliedJob]) -> str:
+    def _undone(self, done: Callable[[WithUndo], Iterable[AppliedJob]]) -> str:
         with self._opener.client() as client:
             if not isinstance(client, WithUndo):
-                return "but its rows are in their table: the destination cannot undo"
-            for applied in done:
+                return "but what it has written stays: the destination cannot undo"
+            for applied in done(client):
                 client.undo(applied, self._work.load_id)
         return "and its rows were taken back"
 

@@ -51,7 +51,7 @@ def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfi
         with opener.client() as client:
             staged = prepare(client, package, chains, lambda: _tables_before(into.ledger, opener.schema))
         work = Work(package, into.packages.normalized, chains)
-        Engine(work, opener, staged=staged, rules=rules, check=into.check).run()
+        Engine(work, opener, mark=manifest.mark, staged=staged, rules=rules, check=into.check).run()
         applied = outcomes(work.results())
         into.check()
         into.packages.commit(manifest)

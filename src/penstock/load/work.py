@@ -85,6 +85,10 @@ class Work:
             is_staged=staged,
         )
 
+    def was_begun(self, job: str) -> bool:
+        """Whether a job that is to be run was run before: nobody knows what it has done."""
+        return job in self._restored or ParsedLoadJobFileName.parse(self._files[job]).retry_count > 0
+
     def leave(self, job: str) -> None:
         """Nobody waits for the job any more; it is found among the started ones next time."""
         self.states[job] = "new"

@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
@@ -78,7 +79,11 @@ class LocalFiles:
         found = []
         for entry in self.entries(folder):
             path = f"{folder}/{entry.name}"
-            found += self.tree(path) if entry.is_folder else [path]
+            if not entry.is_folder:
+                found.append(path)
+                continue
+            with suppress(FileNotFoundError):  # deleted since the listing began
+                found += self.tree(path)
         return found
 
     def copy(self, source: str, target: str) -> None:

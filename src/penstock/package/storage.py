@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import uuid
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
@@ -182,8 +183,12 @@ class FileStorage:
         if self.system == other.system:
             self._files.copy(other._at(source), self._at(target))
             return
-        with other.open(source) as read, self.open_new(target) as write:
+        # On a disk a file that is being written can be seen; elsewhere it is there once it is whole.
+        beside = f"{target}.{uuid.uuid4().hex}" if self.is_local else target
+        with other.open(source) as read, self.open_new(beside) as write:
             shutil.copyfileobj(read, write)
+        if beside != target:
+            self.move(beside, target)
 
     def delete(self, name: str) -> None:
         """Delete a file or a folder with all that is in it; nothing to delete is no error."""

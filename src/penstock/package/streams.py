@@ -14,17 +14,20 @@ class AnsweringStream:
     """A stream of a client library, which sends and fetches whenever it wants."""
 
     def __init__(self, stream: IO[bytes], path: str) -> None:
-        self._stream, self._path = stream, path
+        self._stream: Any = stream
+        self._path = path
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes, fewer only at the end."""
         with answering(self._path):
-            return self._stream.read(size)
+            content: bytes = self._stream.read(size)
+            return content
 
     def write(self, content: Any) -> int:
         """Keep bytes, and send what has come together."""
         with answering(self._path):
-            return self._stream.write(content)
+            count: int = self._stream.write(content)
+            return count
 
     def flush(self) -> None:
         """Nothing must be sent now."""
@@ -42,7 +45,13 @@ class AnsweringStream:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        if kind is None or not hasattr(self._stream, "discard"):
+            self.close()
+            return
+        # Half a file must not stand where a whole one belongs, or stood.
+        with answering(self._path):
+            self._stream.discard()
+            self._stream.closed = True
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from penstock.errors import StorageNotTrusted
+from penstock.errors import StorageNotReachable, StorageNotTrusted
 from penstock.package.objects import answering
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ def tried_trust(storage: FileStorage) -> Trust:
     name = f"{_TRIAL}/{uuid.uuid4().hex}"
     try:
         first, second = (storage.put_if_absent(name, uuid.uuid4().bytes) for _ in range(2))
+    except StorageNotReachable:
+        raise  # that says nothing of the storage, and another day it may be there
     except (OSError, NotImplementedError, TypeError, ValueError) as error:
         return Trust(trusted=False, reason=f"a trial failed: {error}")
     finally:
@@ -86,16 +88,23 @@ def _protocol(storage: FileStorage) -> str:
 
 def _s3_trust(system: Any, root: str) -> Trust:
     """Amazon by its address; another server by the name it gives itself."""
-    endpoint = system.endpoint_url or (system.client_kwargs or {}).get("endpoint_url")
-    host = urlsplit(endpoint).hostname if endpoint else "amazonaws.com"
+    host = urlsplit(_s3_address(system)).hostname
     if host and re.search(r"(^|\.)amazonaws\.com(\.cn)?$", host):
         return Trust(trusted=True, reason=TRUSTED["s3"])
     try:
         with answering(root):
             answer = system.call_s3("head_bucket", Bucket=system.split_path(root)[0])
+    except StorageNotReachable:
+        raise
     except OSError as error:
-        return Trust(trusted=False, reason=f"the server at {host} did not answer: {error}")
+        return Trust(trusted=False, reason=f"the server at {host} did not say what it is: {error}")
     server = str(answer["ResponseMetadata"]["HTTPHeaders"].get("server", "none"))
     if _S3_SERVERS.search(server):
         return Trust(trusted=True, reason=f"{server} keeps If-None-Match in one step")
     return Trust(trusted=False, reason=f"the S3 server {server!r} at {host} is not a known one")
+
+
+def _s3_address(system: Any) -> str:
+    """Where requests really go: the environment and profiles may name another server than the arguments."""
+    system.connect()
+    return str(system._s3.meta.endpoint_url)  # noqa: SLF001 - nothing else tells

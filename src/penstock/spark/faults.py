@@ -23,11 +23,12 @@ _LACKS: Final = re.compile(r'S3AFileSystem not found|No FileSystem for scheme "?
 _REFUSED: Final = re.compile(
     r"(?P<what>AccessDeniedException: (?=s3a://)|UnknownStoreException: |NoAuthWithAWSException: |"
     r"NoAwsCredentialsException: |AWSRedirectException: |AWSBadRequestException: |"
-    r"S3Exception: (?=[^\n]*Status Code: (?:301|400|403)))(?P<why>[^\n]*)"
+    r"S3Exception: (?=[^\n]*Status Code: (?:301|400|403)))(?![^\n]*RequestTimeout)(?P<why>[^\n]*)"
 )
 _MAY_PASS: Final = re.compile(
     r"(?P<what>(?:AWSServiceThrottled|AWSStatus500|AWSServiceIO|AWSClientIO|AWSNoResponse|AWSApiCallTimeout|"
-    r"AWSS3IO|SdkClient|NoHttpResponse|ConnectTimeout|SocketTimeout|UnknownHost|Socket)Exception: )"
+    r"AWSS3IO|SdkClient|NoHttpResponse|ConnectTimeout|SocketTimeout|UnknownHost|Socket)Exception: |"
+    r"(?:AWSBadRequest|S3)Exception: (?=[^\n]*RequestTimeout))"
     r"(?P<why>[^\n]*)"
 )
 _ADDRESS: Final = re.compile(r"s3a://[^\s:,;'\"`)]+")

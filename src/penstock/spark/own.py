@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 
     from penstock.spark.session import UserSession
 
-# Idempotent-write markers of the user's own jobs must not mark ours.
-_NOT_COPIED = ("spark.databricks.delta.write.",)
+# Marks that the user's own jobs put on their commits must not be on ours, nor may these go to a branch.
+_NOT_COPIED = (
+    "spark.databricks.delta.write.",
+    "spark.sql.iceberg.snapshot-property.",
+    "spark.wap.",
+)
 
 
 class SessionPool:

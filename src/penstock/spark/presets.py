@@ -101,6 +101,11 @@ OWN_CONF: Mapping[str, str] = MappingProxyType(
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.ansi.enabled": "true",
         "spark.databricks.delta.schema.autoMerge.enabled": "false",
+        # A file that cannot be read is an error: rows that are passed over are never missed.
+        "spark.sql.files.ignoreCorruptFiles": "false",
+        "spark.sql.files.ignoreMissingFiles": "false",
+        # What plans show of the options of a table.
+        "spark.sql.redaction.options.regex": "(?i)url|uri|secret|password|token|credential|access[.]?key",
         **SAFE_COMMIT,
     }
 )

@@ -4,7 +4,8 @@ import os
 import sys
 
 from tests.conftest import session_builder
-from tests.service.test_iceberg_jdbc import rows_of, settings
+from tests.service.bucket import jdbc_catalog
+from tests.service.test_iceberg_jdbc import rows_of
 
 import penstock
 
@@ -22,7 +23,7 @@ spark = (
 pipeline = penstock.pipeline(
     f"client{number}",
     pipelines_dir=pipelines_dir,
-    destination=penstock.destinations.iceberg(bucket_url=location, **settings()),
+    destination=penstock.destinations.iceberg(bucket_url=location, **jdbc_catalog(location)),
     dataset_name=os.environ["PENSTOCK_TEST_DATASET"],
     spark=spark,
 )

@@ -119,3 +119,16 @@ def test_a_table_without_a_complete_load_is_not_there() -> None:
 
     assert found == Standing(newest=0, version=None)
     assert found.is_held_back
+
+
+def test_a_complete_load_that_replaced_all_hides_an_open_one_before_it() -> None:
+    commits = [
+        TableCommit(version=4, load_id="q2", pipeline_name="q"),
+        TableCommit(version=3, load_id="q1", pipeline_name="q", replaces=True),
+        TableCommit(version=2, load_id="p2", pipeline_name="p"),
+        TableCommit(version=1, load_id="p1", pipeline_name="p"),
+    ]
+
+    assert standing(commits[1:], {"p1", "q1"}, is_whole=False) == Standing(newest=3, version=3)
+    assert standing(commits, {"p1", "q1"}, is_whole=False) == Standing(newest=4, version=3)
+    assert standing(commits, {"p1"}, is_whole=True) == Standing(newest=4, version=1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from penstock.destinations.iceberg.lineage import MAIN, Lineage, Snapshot
@@ -142,3 +144,59 @@ def test_rows_that_were_only_copied_are_not_counted(
     operation: str, summary: dict[str, str], rows: int | None
 ) -> None:
     assert rows_of(operation, summary) == rows
+
+
+def cut(load: dict[str, str], *, parent: int | None = 2, **refs: int) -> Lineage:
+    """Readers see 9, and what came before it was expired; a branch of the load has kept 3 and 2."""
+    snapshots = [
+        Snapshot(id=9, parent=8, operation="append"),
+        Snapshot(id=3, parent=parent, operation="append", summary=load),
+        Snapshot(id=2, parent=1, operation="append"),
+    ]
+    names = refs or {branch_name(mark()): 3}
+    return Lineage(snapshots={one.id: one for one in snapshots}, refs={MAIN: 9, **names})
+
+
+def test_where_the_middle_was_expired_a_load_on_a_branch_is_in_doubt() -> None:
+    seen = cut(properties(mark()))
+
+    assert seen.visible("items", mark()) is None
+    with pytest.raises(DestinationTerminalException, match="cannot tell"):
+        seen.find("items", mark())
+    assert [(one.version, one.load_id) for one in seen.commits()] == [(9, None), (3, "2.0"), (2, None)]
+
+
+def test_what_began_at_something_that_readers_see_is_not_in_doubt() -> None:
+    seen = cut(properties(mark()), parent=9)
+
+    assert seen.find("items", mark()) is None
+    assert [one.version for one in seen.commits()] == [9]
+
+
+def test_other_branches_leave_no_doubt() -> None:
+    assert cut({}).find("items", mark()) is None
+    assert cut(properties(mark()), audit=3).find("items", mark()) is None
+    assert cut(properties(mark(1))).find("items", mark()) is None
+
+
+def test_the_branch_of_a_later_load_keeps_an_earlier_one_out() -> None:
+    with pytest.raises(DestinationAhead):
+        lineage((9, {}), **{branch_name(mark(3)): 9}).find("items", mark(2))
+
+
+def test_a_load_is_begun_as_soon_as_it_has_a_branch() -> None:
+    assert lineage((9, {}), **{branch_name(mark()): 9}).begun(mark()) == 9
+    assert lineage((9, {}), **{branch_name(mark(1)): 9}).begun(mark()) is None
+
+
+def test_open_loads_of_others_are_told_from_complete_ones() -> None:
+    theirs = branch_name(mark(1, "other"))
+    seen = lineage((9, {}), **dict.fromkeys([branch_name(mark()), theirs, "audit"], 9))
+
+    assert seen.of_others("shop") == (theirs,)
+    assert replace(seen, settled=frozenset((theirs,))).of_others("shop") == ()
+
+
+def test_a_load_that_was_taken_back_is_told() -> None:
+    assert lineage((9, {}), (3, {UNDONE: mark().load_id})).is_undone(mark().load_id)
+    assert not lineage((9, {}), (3, properties(mark()))).is_undone(mark().load_id)

@@ -5,24 +5,28 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from penstock.config import Settings
+from penstock.config import AwsCredentials, Settings
 from penstock.destinations import iceberg
-from penstock.destinations.iceberg.conflicts import is_conflict, is_without_branches, was_refused
+from penstock.destinations.iceberg.conflicts import is_conflict, is_unknown, is_without_branches, was_refused
 from penstock.destinations.iceberg.define import (
     can_widen,
     create_statement,
     partition_fields,
     table_properties,
 )
+from penstock.destinations.iceberg.lineage import Lineage
+from penstock.destinations.iceberg.marks import branch_name
 from penstock.destinations.iceberg.place import IcebergCatalog
 from penstock.destinations.iceberg.reference import ICEBERG
 from penstock.destinations.iceberg.settings import IcebergConfiguration
-from penstock.destinations.iceberg.upkeep import Upkeep
+from penstock.destinations.iceberg.upkeep import Settled, Upkeep
 from penstock.errors import MissingLocation, SchemaCorruptedException, UsageError
+from penstock.interfaces import LoadMark
 from penstock.schema import Schema, Table
 
 JDBC = {"uri": "jdbc:postgresql://db/x", "jdbc.user": "ada", "jdbc.password": "open-sesame"}
@@ -44,7 +48,7 @@ def table(**said: Any) -> Table:
 def test_by_default_tables_stand_in_the_folder_of_their_dataset() -> None:
     found = configured()
 
-    conf, name = found.session_conf(), found.catalog_name
+    conf, name = found.session_conf(), found.name_in_sessions
     assert conf[f"spark.sql.catalog.{name}.type"] == "hadoop"
     assert conf[f"spark.sql.catalog.{name}.warehouse"] == f"file://{Path.cwd()}/shop_lake"
     assert conf[f"spark.sql.catalog.{name}.cache-enabled"] == "false"
@@ -64,9 +68,9 @@ def test_a_password_is_told_to_the_session_and_to_nobody_else() -> None:
     client = ICEBERG.client(Schema("shop"), found)
 
     told = " ".join(
-        (repr(found), str(found), found.model_dump_json(), found.fingerprint(), found.catalog_name)
+        (repr(found), str(found), found.model_dump_json(), found.fingerprint(), found.name_in_sessions)
     )
-    assert found.session_conf()[f"spark.sql.catalog.{found.catalog_name}.jdbc.password"] == "open-sesame"
+    assert found.session_conf()[f"spark.sql.catalog.{found.name_in_sessions}.jdbc.password"] == "open-sesame"
     assert "open-sesame" not in told + repr(client.tables) + client.displayable_location()
 
 
@@ -82,19 +86,61 @@ def test_what_a_catalog_is_told_comes_from_the_settings() -> None:
     assert "open-sesame" not in repr(found)
 
 
-def test_two_catalogs_have_two_names_whoever_opens_them() -> None:
-    def name(**more: str) -> str:
+def test_a_catalog_in_a_database_has_one_name_however_its_address_is_spelled() -> None:
+    def name(**more: Any) -> str:
+        properties = {**JDBC, **more.pop("properties", {})}
         return configured(
-            catalog="jdbc", catalog_properties={**JDBC, **more}, bucket_url="/lake"
-        ).catalog_name
+            catalog="jdbc", catalog_properties=properties, bucket_url="/lake", **more
+        ).name_in_sessions
 
-    assert name() == name(**{"jdbc.password": "another"}) != name(uri="jdbc:postgresql://db/y")
+    assert name() == name(properties={"uri": f"{JDBC['uri']}?ssl=true"}) == "penstock"
+    assert name(catalog_name="shop") == "shop"
+
+
+def test_other_catalogs_have_a_name_for_each_place() -> None:
+    def name(url: str) -> str:
+        return configured(bucket_url=url).name_in_sessions
+
+    assert name("/lake") == name("/lake") != name("/pond")
+
+
+def test_a_warehouse_of_its_own_is_not_the_folder_of_the_dataset() -> None:
+    found = configured(bucket_url="/lake", catalog_properties={"warehouse": "/elsewhere"})
+
+    assert not found.is_by_path
+    with pytest.raises(UsageError, match="loses commits"):
+        configured(catalog_properties={"warehouse": "s3://lake"}).check_warehouse()
+
+
+def test_keys_of_a_bucket_go_with_the_catalog() -> None:
+    credentials = AwsCredentials(aws_access_key_id="me", aws_secret_access_key="open-sesame")
+    found = configured(catalog="glue", bucket_url="s3://lake/raw", credentials=credentials)
+
+    key = f"spark.sql.catalog.{found.name_in_sessions}.hadoop.fs.s3a.bucket.lake.secret.key"
+    assert found.session_conf()[key] == "open-sesame"
+
+
+def test_a_session_that_has_another_catalog_of_the_name_is_not_told_of_this_one() -> None:
+    class Conf(dict[str, str]):
+        set = dict.__setitem__
+
+    def told(conf: Conf, uri: str) -> None:
+        place = IcebergCatalog(catalog="c", dataset="d", conf={"spark.sql.catalog.c.uri": uri})
+        place._tell(SimpleNamespace(conf=conf))  # type: ignore[arg-type]
+
+    conf = Conf()
+    told(conf, "here")
+    told(conf, "here")
+
+    with pytest.raises(UsageError, match="another catalog"):
+        told(conf, "there")
+    assert conf == {"spark.sql.catalog.c.uri": "here"}
 
 
 def test_the_warehouse_of_a_rest_catalog_is_its_own_affair() -> None:
     found = configured(catalog="rest", catalog_properties={"uri": "https://host"}, bucket_url="/lake")
 
-    assert f"spark.sql.catalog.{found.catalog_name}.warehouse" not in found.session_conf()
+    assert f"spark.sql.catalog.{found.name_in_sessions}.warehouse" not in found.session_conf()
 
 
 @pytest.mark.parametrize("url", ["s3://lake/raw", "gs://lake", "abfss://lake@account/raw"])
@@ -180,18 +226,54 @@ def test_errors_are_known_by_their_words() -> None:
     assert is_without_branches(without)
     assert not is_without_branches(refused)
     assert not is_conflict(ValueError("Cannot write incompatible data"))
+    assert (is_unknown(unknown), is_unknown(refused)) == (True, False)
 
 
-def test_the_branch_of_a_load_goes_before_snapshots_expire() -> None:
-    upkeep = Upkeep(place=IcebergCatalog(catalog="c", dataset="d"), optimize=True, expire_hours=1)
+def upkeep(seen: Lineage, **said: Any) -> Upkeep:
+    return Upkeep(place=IcebergCatalog(catalog="c", dataset="d"), look=lambda table, *, spark: seen, **said)
 
-    found = [one.statement for one in upkeep.chores("t", "b", datetime(2024, 1, 2, tzinfo=UTC))]
 
-    assert found == [
-        "ALTER TABLE `c`.`d`.`t` DROP BRANCH IF EXISTS `b`",
+def settled(branch: str | None = "b", version: int | None = 7) -> Settled:
+    mark = LoadMark(pipeline_name="shop", sequence=1, load_id="1.0", manifest_hash="m")
+    return Settled(mark=mark, branch=branch, versions={"t": version})
+
+
+def tidied(seen: Lineage, **said: Any) -> list[str]:
+    statements: list[str] = []
+    spark: Any = SimpleNamespace(sql=statements.append, conf=None)
+    upkeep(seen, **said).tidy(["t"], settled(), spark=spark)
+    return [text.split("(", maxsplit=1)[0] for text in statements]
+
+
+def test_the_branch_of_a_complete_load_goes_by_itself() -> None:
+    found = upkeep(Lineage(snapshots={}, refs={}))
+
+    (chore,) = found.settling("t", settled())
+    assert chore.statement == (
+        "ALTER TABLE `c`.`d`.`t` CREATE OR REPLACE BRANCH `b` AS OF VERSION 7 "
+        "RETAIN 1 DAYS WITH SNAPSHOT RETENTION 1 SNAPSHOTS"
+    )
+    assert not [*found.settling("t", settled(branch=None)), *found.settling("t", settled(version=None))]
+
+
+def test_tables_are_tidied_up_as_the_settings_say() -> None:
+    found = upkeep(Lineage(snapshots={}, refs={}), optimize=True, expire_hours=1)
+
+    assert [one.statement for one in found.chores("t", datetime(2024, 1, 2, tzinfo=UTC))] == [
         "CALL `c`.system.rewrite_data_files(table => '`c`.`d`.`t`')",
         (
             "CALL `c`.system.expire_snapshots(table => '`c`.`d`.`t`', "
             "older_than => TIMESTAMP '2024-01-02 00:00:00.000000')"
         ),
     ]
+
+
+def test_a_table_with_an_open_load_of_another_pipeline_is_not_tidied_up() -> None:
+    other = branch_name(LoadMark(pipeline_name="other", sequence=1, load_id="2.0", manifest_hash="m"))
+    alone, shared = Lineage(snapshots={}, refs={"b": 7}), Lineage(snapshots={}, refs={other: 8})
+    after = Lineage(snapshots={}, refs={other: 8}, settled=frozenset((other,)))
+
+    settling, expiry = "ALTER TABLE `c`.`d`.`t` CREATE OR REPLACE BRANCH", "CALL `c`.system.expire_snapshots"
+    assert [len(tidied(seen, expire_hours=1)) for seen in (alone, shared, after)] == [2, 1, 2]
+    assert tidied(alone, expire_hours=1)[1] == expiry
+    assert tidied(shared, expire_hours=1)[0].startswith(settling)

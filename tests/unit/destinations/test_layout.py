@@ -139,7 +139,7 @@ def test_the_files_of_a_table_begin_alike(template: str, prefix: str, has_own_fo
         ]
     ),
     table=WORDS,
-    file_id=WORDS,
+    file_id=st.from_regex(r"[0-9a-f]{2,15}", fullmatch=True),
     load=st.tuples(st.integers(1, 10**10), st.integers(0, 999_999)),
     ext=st.sampled_from(["parquet", "jsonl.gz", "csv"]),
 )

@@ -132,3 +132,64 @@ def test_an_older_version_is_what_it_was(store: FileStorage) -> None:
     with pytest.raises(DestinationTerminalException) as caught:
         table(store).files(1)
     assert caught.value.hint.startswith("open the dataset again")
+
+
+def test_files_of_dlt_are_shown_until_the_load_that_replaces_them_is_complete(store: FileStorage) -> None:
+    ours(store, 1, "items/1.5.aa.parquet")
+    put(store, "items/7.5.bb.parquet")
+    complete(store, "7.5", by_dlt=True)
+    found = table(store).others()
+    entry = Entry(kind="replace", adopted=found, gone=("items/1.5.aa.parquet", *found))
+    table(store).log.commit(lambda _: entry)
+
+    assert list(table(store).files(1)) == ["items/1.5.aa.parquet", "items/7.5.bb.parquet"]
+    assert list(table(store).files(2)) == []
+
+
+@pytest.mark.parametrize("more", [1, 40], ids=["soon", "much later"])
+def test_files_that_were_replaced_and_not_deleted_yet_do_not_come_back(store: FileStorage, more: int) -> None:
+    put(store, "items/7.5.bb.parquet")
+    complete(store, "7.5", by_dlt=True)
+    found = table(store).others()
+    entry = Entry(kind="replace", adopted=found, gone=tuple(found))
+    table(store).log.commit(lambda _: entry)
+    for number in range(2, 16 + more):
+        ours(store, number, f"items/{number}.5.aa.parquet")
+
+    assert "items/7.5.bb.parquet" not in table(store).files()
+    assert table(store).others() == {}
+
+
+def test_a_flat_layout_keeps_tables_apart(store: FileStorage) -> None:
+    flat = Layout(template="{table_name}_{file_id}.{ext}")
+    put(store, "items_aa.parquet", "items__tags_bb.parquet", "items_old_cc.parquet")
+
+    assert list(table(store, flat).files()) == ["items_aa.parquet"]
+
+
+def test_a_file_that_comes_while_one_looks_is_not_missed(
+    store: FileStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours(store, 1, "items/1.5.aa.parquet")
+    looked = table(store)
+    tree, looks = store.tree, list[str]()
+
+    def slow(folder: str) -> list[str]:
+        looks.append(folder)
+        found: list[str] = tree(folder)
+        if len(looks) == 1:
+            ours(store, 2, "items/2.5.bb.parquet")
+        return found
+
+    monkeypatch.setattr(store, "tree", slow)
+
+    assert list(looked.files()) == ["items/1.5.aa.parquet", "items/2.5.bb.parquet"]
+
+
+def test_dlt_excuses_only_files_that_were_there_before_its_load(store: FileStorage) -> None:
+    complete(store, "2.5", by_dlt=True)
+    ours(store, 3, "elsewhere/aa.parquet")
+    store.delete("elsewhere/aa.parquet")
+
+    with pytest.raises(DestinationTerminalException, match="files of table items are gone"):
+        table(store).files()

@@ -364,6 +364,30 @@ def test_what_cannot_be_taken_back_now_is_taken_back_by_the_next_run(tmp_path: P
     assert place.commits() == 1
 
 
+@pytest.mark.parametrize("says", [[], ["unknown"]], ids=["at once", "the second time"])
+def test_what_a_process_committed_before_it_died_goes_with_the_chain_that_is_left_out(
+    tmp_path: Path, says: list[str]
+) -> None:
+    place = sealed(tmp_path, script={"undo": says})
+    storage = place.into().packages.normalized
+    for table in ("items__tags", "items__parts"):
+        storage.start_job("17.5", f"{table}.x.0.reference")
+    storage.fail_job("17.5", "items__tags.x.0.reference", "a row is refused")
+    place.world.landed.append("items__parts")
+
+    if says:
+        with pytest.raises(LoadClientJobRetry, match="cannot be undone"):
+            place.load(raise_on_failed_jobs=False)
+        assert place.commits() == 0
+    report = place.load(raise_on_failed_jobs=False)
+
+    assert place.world.undone == ["items__parts"]
+    assert set(place.folders().values()) == {"failed_jobs", "completed_jobs"}
+    messages = {job.job_id.split(".")[0]: job.failed_message for job in report.failed_jobs}
+    assert "were taken back" in messages["items__parts"]
+    assert "was not run" in messages["items"]
+
+
 def test_what_can_never_be_taken_back_does_not_keep_the_pipeline_from_going_on(tmp_path: Path) -> None:
     place = sealed(tmp_path, script={"items": ["terminal"], "undo": ["terminal", "terminal"]})
 

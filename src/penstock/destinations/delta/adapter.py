@@ -72,7 +72,7 @@ class DeltaClient(LakeClient):
         return super().displayable_location()
 
     def table_names(self) -> tuple[str, ...]:
-        """The data tables that exist here; in a catalog those that the last schema has seen rows of."""
+        """The data tables that exist here; in a catalog those that any schema has seen rows of."""
         if not self._settings.catalog:
             return self._folders.names()
-        return tuple(sorted(name for name, table in self.tables_before().items() if table.has_seen_data))
+        return tuple(sorted(name for name, table in self.all_tables().items() if table.has_seen_data))

@@ -143,6 +143,8 @@ class Layout:
             "schema_name": re.escape(schema_name),
             "table_name": re.escape(table),
             "load_id": r"(?P<load_id>\d+\.\d+|[^/.]+)",
+            # Letters and digits alone: what stands before it could be a part of the name of another table.
+            "file_id": r"[0-9A-Za-z]+",
             "ext": r"(?P<ext>[a-z]+(?:\.gz)?)",
         }
         seen: set[str] = set()

@@ -38,6 +38,7 @@ class Header:
     pipeline_name: str | None = None
     sequence: int | None = None
     undoes: str | None = None
+    replaces: bool = False
 
     def told(self) -> TableCommit:
         """As readers want it."""
@@ -46,6 +47,7 @@ class Header:
             load_id=self.load_id,
             pipeline_name=self.pipeline_name,
             undoes=self.undoes,
+            replaces=self.replaces,
         )
 
 
@@ -67,6 +69,8 @@ class Entry:
     """Files to be deleted once the load is complete."""
     whole: Files | None = None
     """All files after this commit, where somebody has put them together."""
+    buried: tuple[str, ...] = ()
+    """Files that commits before have replaced and that may still be there; told together with the whole."""
     version: int = 0
     recent: tuple[Header, ...] = ()
     """This commit and those before it, newest first: one look tells them."""
@@ -91,12 +95,13 @@ class Entry:
             pipeline_name=self.pipeline_name,
             sequence=self.sequence,
             undoes=self.undoes,
+            replaces=self.kind == "replace",
         )
 
     @property
     def mentioned(self) -> frozenset[str]:
         """All files that it knows of, in the table or not."""
-        return frozenset((*self.files, *self.adopted, *self.gone, *(self.whole or ())))
+        return frozenset((*self.files, *self.adopted, *self.gone, *self.buried, *(self.whole or ())))
 
     def after(self, before: Files) -> Files:
         """The files after this commit."""
@@ -117,7 +122,7 @@ class Entry:
         """Read what `to_json` wrote."""
         said = {**document, "files": _apart(document["files"]), "adopted": _apart(document["adopted"])}
         said["whole"] = None if document["whole"] is None else _apart(document["whole"])
-        said["gone"] = tuple(document["gone"])
+        said["gone"], said["buried"] = tuple(document["gone"]), tuple(document["buried"])
         said["recent"] = tuple(Header(**one) for one in document["recent"])
         return Entry(**said)
 
@@ -156,6 +161,23 @@ class TableLog:
             if entry.whole is not None:
                 break
         return frozenset(found)
+
+    def adopted(self, *, after: int, last: int) -> Files:
+        """Files of others that commits after one have found in the table."""
+        return {
+            key: form
+            for number in range(after + 1, last + 1)
+            for key, form in self.read(number).adopted.items()
+        }
+
+    def has_commits(self) -> bool:
+        """Whether a load was ever committed; a load that was only kept from it makes no table."""
+        return any(one.undoes is None for one in self.headers())
+
+    def brought_by(self, key: str) -> str | None:
+        """The load that brought a file."""
+        entries = (self.read(number) for number in range(self.last(), 0, -1))
+        return next((entry.load_id for entry in entries if key in entry.files), None)
 
     def headers(self) -> Iterator[Header]:
         """The commits in short, newest first."""
@@ -216,7 +238,20 @@ class TableLog:
         entry = replace(made, version=last + 1)
         if entry.whole is None and entry.version % _WHOLE == 0:
             entry = replace(entry, whole=entry.after(self.alive(last)))
+        if entry.whole is not None:
+            entry = replace(entry, buried=self._buried(last))
         return replace(entry, recent=(entry.header, *before)[:_RECENT])
+
+    def _buried(self, last: int) -> tuple[str, ...]:
+        """Files that are replaced and may be there: of older ones only those that are."""
+        found: dict[str, None] = {}
+        for number in range(last, 0, -1):
+            entry = self.read(number)
+            found |= dict.fromkeys(entry.gone)
+            if entry.whole is not None:
+                found |= dict.fromkeys(key for key in entry.buried if self._store.exists(key))
+                break
+        return tuple(found)
 
     def _name(self, version: int) -> str:
         return f"{self._folder}/{version:010}.json"

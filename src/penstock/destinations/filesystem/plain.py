@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import uuid
 from datetime import datetime
 from functools import cached_property, partial
@@ -19,9 +18,17 @@ from penstock.destinations.lake.dataset import DatasetClient
 from penstock.destinations.lake.job import TableLoadJob
 from penstock.destinations.lake.plan import plan_chain
 from penstock.destinations.lake.staged import StagedPackage
-from penstock.errors import DestinationTerminalException, UsageError
-from penstock.interfaces import AppliedJob, LoadJob, ParsedLoadJobFileName, WithTableVersions, WithUndo
+from penstock.errors import DestinationTerminalException, InternalError, UsageError
+from penstock.interfaces import (
+    AppliedJob,
+    LoadJob,
+    ParsedLoadJobFileName,
+    TableCommit,
+    WithTableVersions,
+    WithUndo,
+)
 from penstock.package.ledger import SYSTEM_TABLES
+from penstock.package.trust import require_trust
 from penstock.schema import Schema, root_of
 
 if TYPE_CHECKING:
@@ -31,7 +38,7 @@ if TYPE_CHECKING:
 
     from penstock.destinations.filesystem.settings import FilesystemConfiguration
     from penstock.destinations.lake.plan import Step
-    from penstock.interfaces import DestinationCapabilitiesContext, LoadMark, TableCommit
+    from penstock.interfaces import DestinationCapabilitiesContext, LoadMark
     from penstock.schema import Table, TSchemaTables, TTableSchema
 
 PLAIN: Final = frozenset((None, "native"))
@@ -73,7 +80,7 @@ class PlainClient(DatasetClient, WithTableVersions, WithUndo):
         """Take tables away with all their files; what is not there is gone already."""
         for table in tables:
             standing = self.standing(table)
-            found = standing.listed()
+            found = standing.log.mentioned(standing.log.last()) | frozenset(standing.others())
             standing.log.drop()
             delete_files(found, self.store)
 
@@ -82,6 +89,9 @@ class PlainClient(DatasetClient, WithTableVersions, WithUndo):
     ) -> TSchemaTables | None:
         """Refuse what cannot be written; columns come with the files that have them."""
         names = list(self.schema.tables if only_tables is None else only_tables)
+        if not self.store.names(FOLDER):
+            # Commits to tables are decided where the tables are, wherever packages stand.
+            require_trust(self.store)
         for name in names:
             root = root_of(name, self.schema.tables)
             if root.write_disposition == "merge":
@@ -114,10 +124,15 @@ class PlainClient(DatasetClient, WithTableVersions, WithUndo):
     def table_names(self) -> tuple[str, ...]:
         """The tables with a log, and those of others that have files; what is known of them is asked anew."""
         self.__dict__.pop("known_tables", None)
-        ours = self.store.names(FOLDER)
+        # Only tables that no complete load tells of must be looked into.
+        ours = [
+            name
+            for name in self.store.names(FOLDER)
+            if name in self.known_tables or self.standing(name).log.has_commits()
+        ]
         known = [name for name in self.known_tables if name not in (*ours, *SYSTEM_TABLES)]
         known = [name for name in known if self.is_plain(name)]
-        return tuple(sorted((*ours, *(name for name in known if self.standing(name).listed()))))
+        return tuple(sorted((*ours, *(name for name in known if self.standing(name).others()))))
 
     def table_version(self, table: str, *, spark: SparkSession) -> int | None:
         """The number of the newest commit; None where there is none."""
@@ -127,12 +142,14 @@ class PlainClient(DatasetClient, WithTableVersions, WithUndo):
     def commits(self, table: str, *, most: int | None = None, spark: SparkSession) -> Sequence[TableCommit]:
         """The commits to a table, newest first."""
         del spark
+        standing = self.standing(table)
         found: list[TableCommit] = []
-        for header in self.standing(table).log.headers():
-            if most is not None and len(found) == most:
-                break
+        for header in standing.log.headers():
             found.append(header.told())
-        return found
+            if len(found) == most:
+                return found
+        # Somebody who keeps no log may have begun the table: it was there before the first commit.
+        return [*found, TableCommit(version=0)] if found and standing.began_elsewhere() else found
 
     def read(self, table: str, version: int | None = None, *, spark: SparkSession) -> DataFrame:
         """A frame over the files of a table in the given session."""
@@ -147,7 +164,7 @@ class PlainClient(DatasetClient, WithTableVersions, WithUndo):
         return reading.frame(standing.files(version))
 
     def to_undo(self, table: str, mark: LoadMark) -> AppliedJob | None:
-        """What a load did to a table: a commit, or files on their way to one."""
+        """What a load did to a table; where there is no commit, it is to be kept from having one."""
         standing = self.standing(table)
         if standing.log.is_undone(mark.load_id):
             return None
@@ -155,13 +172,14 @@ class PlainClient(DatasetClient, WithTableVersions, WithUndo):
         if entry is not None:
             _check_newest(standing, entry)
             return _applied(table, entry)
-        return AppliedJob(table=table) if standing.lists.find(mark.load_id) else None
+        return AppliedJob(table=table)
 
     def undo(self, applied: AppliedJob, load_id: str) -> None:
         """Take the files of a load out of the log, then delete them."""
         standing = self.standing(applied.table)
+        standing.log.commit(lambda last: _undone(standing, load_id, last))
+        # From here on nobody can commit it.
         entry, listed = standing.log.find(load_id), standing.lists.find(load_id)
-        standing.log.commit(lambda last: _undone(standing, entry, load_id, last))
         delete_files({**(entry.files if entry else {}), **(listed.by_key() if listed else {})}, self.store)
         standing.lists.forget(load_id)
 
@@ -172,15 +190,8 @@ class PlainClient(DatasetClient, WithTableVersions, WithUndo):
 
     @cached_property
     def known_tables(self) -> Mapping[str, Table]:
-        """All tables that were ever loaded here, as the newest schemas tell of them."""
-        ledger = self.ledger()
-        names = dict.fromkeys(load.schema_name for load in ledger.complete_loads())
-        stored = [found for name in names if (found := ledger.last_schema(name))]
-        return {
-            name: table
-            for one in stored
-            for name, table in Schema.from_dict(json.loads(one.schema)).tables.items()
-        }
+        """All tables that were ever loaded here, with the columns that any schema has for them."""
+        return self.all_tables()
 
     def _load(self, table: str, file_path: str) -> Iterator[AppliedJob]:
         """Bring the rows of a job file to their table; with a root come nested ones that get no rows."""
@@ -222,6 +233,12 @@ class PlainClient(DatasetClient, WithTableVersions, WithUndo):
             raise
         if done is not None:
             yield _applied(step.table, done)
+        if done is None or self._is_complete(mark):
+            standing.lists.forget(mark.load_id)
+
+    def _is_complete(self, mark: LoadMark) -> bool:
+        found = self.ledger().find_commit(schema_name=self.schema.name, load_id=mark.load_id)
+        return found is not None
 
     def _listed(self, step: Step, staged: StagedPackage, standing: Standing) -> FileList:
         """The files of a load for a table: as they were agreed on, or written now."""
@@ -259,6 +276,11 @@ class PlainClient(DatasetClient, WithTableVersions, WithUndo):
             Published(path=f"{folder}/{one.name}", key=self.layout.key(named(number)), bytes=one.size)
             for number, one in enumerate(found)
         ]
+        if len({one.key for one in files}) < len(files):
+            raise InternalError(
+                f"{len(files)} files of table {table.name} were written, and there are fewer names for them",
+                hint="report this, with the layout; nothing was published",
+            )
         return FileList(form=form, files=tuple(files) if rows != 0 else (), rows=rows)
 
     def _format_of(self, table: Table) -> FileFormat:
@@ -291,10 +313,11 @@ def _replaced(standing: Standing, entry: Entry, last: int) -> Entry:
     return dataclasses.replace(entry, adopted=others, gone=gone)
 
 
-def _undone(standing: Standing, entry: Entry | None, load_id: str, last: int) -> Entry | None:
+def _undone(standing: Standing, load_id: str, last: int) -> Entry | None:
     """An entry that takes a load back; one that has no commit is kept from having one."""
     if standing.log.is_undone(load_id):
         return None
+    entry = standing.log.find(load_id)
     left = standing.log.alive(last)
     if entry is not None and entry.kind == "append":
         left = {key: form for key, form in left.items() if key not in entry.files}

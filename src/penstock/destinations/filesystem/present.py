@@ -69,10 +69,18 @@ class Standing:
         pending = self.lists.keys() if present else frozenset[str]()
         last = self.log.last()
         ours = self.log.alive(last if version is None else version)
+        if version is not None:
+            # What later commits have replaced was there.
+            ours |= self.log.adopted(after=version, last=last)
         gone = self._gone(ours, frozenset(names))
         known = self.log.mentioned(last) | pending
         strangers = {key: told for key, told in present.items() if key not in known}
         return {**{key: form for key, form in ours.items() if key not in gone}, **self._of_others(strangers)}
+
+    def began_elsewhere(self) -> bool:
+        """Whether files are there of somebody who keeps no log; an open load may be about to replace them."""
+        replaced = self.log.adopted(after=0, last=self.log.last())
+        return bool(self.others()) or any(key in replaced for key in self.listed())
 
     def others(self) -> Files:
         """Files of complete loads that are not in the log."""
@@ -94,9 +102,10 @@ class Standing:
     def _gone(self, ours: Files, names: frozenset[str]) -> frozenset[str]:
         """Files that the log knows and that are not there. An error, unless others have replaced them."""
         missing = [key for key in ours if key not in names]
-        # Loads before may have had another layout.
-        elsewhere = {key.rpartition("/")[0] for key in missing if not key.startswith(f"{self.folder}/")}
-        there = {name for folder in elsewhere for name in self.store.tree(folder)}
+        # Loads before may have had another layout, and a file may have come since the first look.
+        there = {
+            name for folder in {key.rpartition("/")[0] for key in missing} for name in self.store.tree(folder)
+        }
         gone = frozenset(key for key in missing if key not in there)
         if gone and not self._was_replaced(gone):
             raise DestinationTerminalException(
@@ -130,5 +139,5 @@ class Standing:
 
     def _was_replaced(self, gone: Iterable[str]) -> bool:
         """Whether somebody without a log has loaded since: dlt deletes the files of a table it replaces."""
-        newest = max((told.load_id or "" for told in self._told(gone).values()), default="")
+        newest = max((self.log.brought_by(key) or "" for key in gone), default="")
         return any(self._is_theirs(load) for load in self._complete if load > newest)

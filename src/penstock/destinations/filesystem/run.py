@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # Spark's own default is a form that others cannot read all moments from.
 _MICROSECONDS: Final = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+# However the user cuts files, one name is for one file.
+_UNCUT: Final = {"spark.sql.files.maxRecordsPerFile": "0"}
 FEW: Final = 32
 """Spark looks up so many files one by one; beyond that a folder is listed."""
 
@@ -36,7 +38,8 @@ def write_rows(
     """Write rows into a folder; gives how many there were, None where nobody counted."""
     counted, seen = observed(completed(rows, table).selectExpr(*form.written(table)))
     whole = counted.coalesce(1) if one_file else counted
-    with conf_set(rows.sparkSession, _MICROSECONDS):
+    rules = {**_MICROSECONDS, **(_UNCUT if one_file else {})}
+    with conf_set(rows.sparkSession, rules):
         writer = whole.write.mode("overwrite").options(**form.write_options(is_compressed=is_compressed))
         writer.format(form.source).save(spark_path(address))
     return seen.rows()

@@ -8,7 +8,7 @@ from penstock.destinations.iceberg.alter import bring_up_to_date
 from penstock.destinations.iceberg.marks import branch_name
 from penstock.destinations.iceberg.place import IcebergCatalog
 from penstock.destinations.iceberg.run import IcebergTables
-from penstock.destinations.iceberg.upkeep import Upkeep
+from penstock.destinations.iceberg.upkeep import Settled, Upkeep
 from penstock.destinations.lake.client import LakeClient
 from penstock.interfaces import LoadMark
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from penstock.destinations.iceberg.settings import IcebergConfiguration
     from penstock.destinations.lake.sets import Turns
-    from penstock.interfaces import CommitRecord, DestinationCapabilitiesContext
+    from penstock.interfaces import DestinationCapabilitiesContext
     from penstock.schema import Schema, Table
 
 _SIGNS: Final = ("version-hint.text", "v1.metadata.json")
@@ -40,7 +40,7 @@ class IcebergClient(LakeClient):
         super().__init__(schema, config, capabilities, bucket_url=config.bucket_url, spark=spark, turns=turns)
         self._settings = config
         place = IcebergCatalog(
-            catalog=config.catalog_name,
+            catalog=config.name_in_sessions,
             dataset=self.dataset_name,
             conf=config.session_conf(),
             is_ours=config.is_ours,
@@ -63,16 +63,28 @@ class IcebergClient(LakeClient):
         bring_up_to_date(self.tables, table, before, spark=self.session())
 
     def complete_load(self, load_id: str) -> None:
-        """The row in the ledger is the mark; what is left is to take branches away and to tidy up."""
+        """The row in the ledger is the mark; what is left is to let branches go and to tidy up."""
         done = self.ledger().find_commit(schema_name=self.schema.name, load_id=load_id)
-        if done is None:
+        if done is None or done.pipeline_name is None or done.sequence is None:
             return
+        mark = LoadMark(
+            pipeline_name=done.pipeline_name,
+            sequence=done.sequence,
+            load_id=done.load_id,
+            manifest_hash=done.manifest_hash or "",
+        )
+        load = Settled(
+            mark=mark,
+            branch=branch_name(mark) if self._settings.commits == "branch" else None,
+            versions={name: told.get("after") for name, told in done.tables.items()},
+        )
         upkeep = Upkeep(
             place=self.tables.place,
+            look=self.tables.look,
             optimize=self._settings.optimize,
             expire_hours=self._settings.expire_hours,
         )
-        upkeep.tidy(self.of_this_kind(done.tables), _branch(done), spark=self.session())
+        upkeep.tidy(self.of_this_kind(done.tables), load, spark=self.session())
 
     def displayable_location(self) -> str:
         """The folder of the dataset or its name in a catalog, without credentials."""
@@ -83,24 +95,10 @@ class IcebergClient(LakeClient):
         )
 
     def table_names(self) -> tuple[str, ...]:
-        """The data tables that exist here; in a catalog those that the last schema has seen rows of."""
+        """The data tables that exist here; in a catalog those that any schema has seen rows of."""
         if self._settings.is_by_path:
             return tuple(name for name in self.store.names("") if self._is_table(name))
-        return tuple(sorted(name for name, table in self.tables_before().items() if table.has_seen_data))
+        return tuple(sorted(name for name, table in self.all_tables().items() if table.has_seen_data))
 
     def _is_table(self, name: str) -> bool:
         return any(self.store.exists(f"{name}/metadata/{sign}") for sign in _SIGNS)
-
-
-def _branch(done: CommitRecord) -> str | None:
-    """The branch that the load was published from, unless another name had to be taken."""
-    if done.pipeline_name is None or done.sequence is None:
-        return None
-    return branch_name(
-        LoadMark(
-            pipeline_name=done.pipeline_name,
-            sequence=done.sequence,
-            load_id=done.load_id,
-            manifest_hash=done.manifest_hash or "",
-        )
-    )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from penstock.destinations.iceberg.conflicts import persistent
 from penstock.destinations.iceberg.define import can_widen, table_properties
 from penstock.destinations.lake.define import changed_types, property_statement, type_statement
 
@@ -30,7 +32,7 @@ def bring_up_to_date(
     name = tables.sql_name(table.name)
     has = tables.properties_of(table.name, spark=spark) if wanted else {}
     differing = {key: value for key, value in wanted.items() if has.get(key) != value}
-    if differing:
-        spark.sql(property_statement(name, differing))
-    for column, sql_type in wider.items():
-        spark.sql(type_statement(name, column, sql_type))
+    statements = [property_statement(name, differing)] if differing else []
+    statements += [type_statement(name, column, sql_type) for column, sql_type in wider.items()]
+    for text in statements:
+        persistent(table.name, partial(spark.sql, text))

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 LOG = logger("penstock.iceberg")
 NOT_AN_ANCESTOR: Final = "Cannot fast-forward"
+_UNKNOWN: Final = "CommitStateUnknownException"
 _CONFLICTS: Final = (
     NOT_AN_ANCESTOR,
     "CommitFailedException",
-    "CommitStateUnknownException",
+    _UNKNOWN,
     # Rows that a merge would have had to see came after it had looked.
     "Found conflicting files",
     "Found new conflicting delete files",
@@ -51,6 +52,11 @@ def is_conflict(error: Exception) -> bool:
 def is_without_branches(error: Exception) -> bool:
     """Whether a catalog refuses branches altogether."""
     return _has(error, _NO_BRANCHES) and not is_conflict(error)
+
+
+def is_unknown(error: Exception) -> bool:
+    """Whether nobody knows if a commit was made."""
+    return _has(error, (_UNKNOWN,))
 
 
 def was_refused(error: Exception) -> bool:

@@ -9,7 +9,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from penstock.destinations.iceberg.marks import UNDONE, is_ahead, is_of, rows_of, sequence_of, told
+from penstock.destinations.iceberg.marks import (
+    BRANCHES,
+    UNDONE,
+    is_ahead,
+    is_of,
+    rows_of,
+    sequence_of,
+    told,
+)
 from penstock.errors import DestinationAhead, DestinationTerminalException
 from penstock.interfaces import AppliedJob, TableCommit
 
@@ -45,6 +53,8 @@ class Lineage:
 
     snapshots: Mapping[int, Snapshot]
     refs: Mapping[str, int]
+    settled: frozenset[str] = frozenset()
+    """Names that go by themselves after a while: the loads of such branches are complete."""
 
     @property
     def is_torn(self) -> bool:
@@ -54,26 +64,65 @@ class Lineage:
     @cached_property
     def main(self) -> tuple[Snapshot, ...]:
         """What readers see, newest first, as far back as it was kept."""
-        found: list[Snapshot] = []
-        following = self.snapshots.get(self.refs.get(MAIN, 0))
-        while following is not None:
-            found.append(following)
-            following = self.snapshots.get(following.parent or 0)
-        return tuple(found)
+        return self._down_from(self.snapshots.get(self.refs.get(MAIN, 0)))
 
     @property
     def head(self) -> int | None:
         """The version that readers see; None before the first."""
         return self.main[0].id if self.main else None
 
+    @cached_property
+    def in_doubt(self) -> tuple[Snapshot, ...]:
+        """Commits of loads on branches of which nobody can tell whether readers see them.
+
+        Somebody expired snapshots in the middle of what readers see, and these begin further down.
+        """
+        is_cut = bool(self.main) and self.main[-1].parent is not None
+        if not is_cut:
+            return ()
+        seen = {one.id for one in self.main}
+        heads = (self.snapshots[head] for name, head in self.refs.items() if name.startswith(BRANCHES))
+        return tuple(
+            one
+            for one in heads
+            if not {one.id, one.parent} & seen and told(one.id, one.summary).load_id is not None
+        )
+
     def commits(self) -> tuple[TableCommit, ...]:
-        """The commits that readers see, newest first, and the loads that made them."""
+        """The commits that readers see, newest first, and the loads that made them.
+
+        Below them come those that may be among them: readers are held at what was before an open load.
+        """
         if not self.main:
             return (_NOTHING_YET,)
-        return tuple(told(one.id, one.summary) for one in self.main if not one.is_making)
+        below = (each for one in self.in_doubt for each in self._down_from(one))
+        return tuple(told(one.id, one.summary) for one in (*self.main, *below) if not one.is_making)
 
     def find(self, table: str, mark: LoadMark) -> Snapshot | None:
-        """The commit of a load that readers see; a table that is ahead of the load is an error."""
+        """The commit of a load that readers see.
+
+        A table that is ahead of the load is an error, and so is one that cannot tell.
+        """
+        found = self.visible(table, mark)
+        if found is None:
+            self.check(table, mark)
+        return found
+
+    def check(self, table: str, mark: LoadMark) -> None:
+        """Refuse to go on where branches say that a later load has begun, or leave a doubt."""
+        sequences = (sequence_of(name, mark.pipeline_name) for name in self.refs)
+        if any(sequence is not None and sequence > mark.sequence for sequence in sequences):
+            raise DestinationAhead(table=table, sequence=mark.sequence)
+        if any(is_of(one.summary, mark) for one in self.in_doubt):
+            raise DestinationTerminalException(
+                f"{table} cannot tell whether it has load {mark.load_id}: "
+                "snapshots were expired before the load was complete",
+                hint=f"look for rows of the load by their _dlt_load_id, delete those that are there, "
+                f"drop the branches of {table} that begin with {BRANCHES}, and run again",
+            )
+
+    def visible(self, table: str, mark: LoadMark) -> Snapshot | None:
+        """The commit of a load among those that are known to be seen."""
         for one in self.main:
             if is_of(one.summary, mark):
                 return one
@@ -85,6 +134,27 @@ class Lineage:
                     hint="its rows are not brought again; run the pipeline to load new ones",
                 )
         return None
+
+    def is_undone(self, load_id: str) -> bool:
+        """Whether a load was taken back."""
+        return any(one.summary.get(UNDONE) == load_id for one in self.main)
+
+    def begun(self, mark: LoadMark) -> int | None:
+        """Where a branch of a load stands, whether or not its commit is there."""
+        heads = (
+            head for name, head in self.refs.items() if sequence_of(name, mark.pipeline_name) == mark.sequence
+        )
+        return next(heads, None)
+
+    def of_others(self, pipeline_name: str) -> tuple[str, ...]:
+        """Branches of open loads of other pipelines."""
+        return tuple(
+            name
+            for name in self.refs
+            if name.startswith(BRANCHES)
+            and name not in self.settled
+            and sequence_of(name, pipeline_name) is None
+        )
 
     def staged(self, mark: LoadMark) -> str | None:
         """A branch with the commit of a load that can be published as it is."""
@@ -121,6 +191,13 @@ class Lineage:
             version_after=made.id,
             skipped=skipped,
         )
+
+    def _down_from(self, newest: Snapshot | None) -> tuple[Snapshot, ...]:
+        found: list[Snapshot] = []
+        while newest is not None:
+            found.append(newest)
+            newest = self.snapshots.get(newest.parent or 0)
+        return tuple(found)
 
     def _base(self, made: Snapshot) -> int | None:
         """The version that a snapshot was made on; None where the table was new."""

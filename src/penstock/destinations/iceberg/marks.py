@@ -18,6 +18,8 @@ PREFIX: Final = "penstock."
 LOAD, PIPELINE, SEQUENCE, MANIFEST = (
     f"{PREFIX}{name}" for name in ("load-id", "pipeline", "sequence", "manifest")
 )
+BRANCHES: Final = "penstock_"
+"""The branches that are ours begin with this."""
 UNDONE: Final = f"{PREFIX}undone"
 _UNDONE_VERSION: Final = f"{PREFIX}undone-snapshot"
 _MERGED: Final = tuple(f"spark.merge-into.num-target-rows-{name}" for name in ("inserted", "updated"))
@@ -89,4 +91,4 @@ def sequence_of(branch: str, pipeline_name: str) -> int | None:
 
 
 def _family(pipeline_name: str) -> str:
-    return f"penstock_{hashlib.sha256(pipeline_name.encode()).hexdigest()[:10]}"
+    return f"{BRANCHES}{hashlib.sha256(pipeline_name.encode()).hexdigest()[:10]}"

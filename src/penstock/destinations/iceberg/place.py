@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from penstock.destinations.lake.catalog import CatalogNames
+from penstock.errors import UsageError
 from penstock.package.sql import literal, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyspark.sql import DataFrame, SparkSession
+
+_PLACES: Final = (".type", ".uri", ".warehouse")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +33,22 @@ class IcebergCatalog(CatalogNames):
         that has it by itself the catalog may remember tables as they were: it is asked to look again.
         """
         if self.is_ours:
-            for key, value in self.conf.items():
-                if spark.conf.get(key, None) != value:
-                    spark.conf.set(key, value)
+            self._tell(spark)
         else:
             spark.sql(f"REFRESH TABLE {self.sql_name(table)}")
         return CatalogNames.read(self, table, version, spark=spark)
+
+    def _tell(self, spark: SparkSession) -> None:
+        """A session opens a catalog once: what it is told of it afterwards changes nothing."""
+        has = {key: spark.conf.get(key, None) for key in self.conf}
+        if any(has[key] not in {None, self.conf[key]} for key in self.conf if key.endswith(_PLACES)):
+            raise UsageError(
+                f"the session has another catalog with the name {self.catalog}",
+                hint="give one of them another catalog_name, or read it in another session",
+            )
+        for key, value in self.conf.items():
+            if has[key] != value:
+                spark.conf.set(key, value)
 
     def branch(self, table: str, branch: str) -> str:
         """A branch of a table in SQL, to be written to."""
@@ -45,8 +58,9 @@ class IcebergCatalog(CatalogNames):
         """The query for all snapshots and names of a table; `shown` is SQL for what is said of a snapshot."""
         snapshots, refs = (quoted(self.catalog, self.dataset, table, one) for one in ("snapshots", "refs"))
         return (
-            f"SELECT snapshot_id, parent_id, operation, {shown} AS summary, NULL AS name FROM {snapshots} "
-            f"UNION ALL SELECT snapshot_id, NULL, NULL, NULL, name FROM {refs}"
+            f"SELECT snapshot_id, parent_id, operation, {shown} AS summary, NULL AS name, NULL AS age "
+            f"FROM {snapshots} UNION ALL "
+            f"SELECT snapshot_id, NULL, NULL, NULL, name, max_reference_age_in_ms FROM {refs}"
         )
 
     def create_branch(self, table: str, branch: str, version: int | None) -> str:
@@ -59,6 +73,16 @@ class IcebergCatalog(CatalogNames):
         name = quoted(branch)
         return (
             f"ALTER TABLE {self.sql_name(table)} CREATE BRANCH {name}{at} WITH SNAPSHOT RETENTION 2 SNAPSHOTS"
+        )
+
+    def settle_branch(self, table: str, branch: str, version: int) -> str:
+        """Let a branch go by itself, a day after the commit of its load, when anybody expires snapshots.
+
+        Until then it tells an attempt of the load that comes late that there is nothing left to do.
+        """
+        return (
+            f"ALTER TABLE {self.sql_name(table)} CREATE OR REPLACE BRANCH {quoted(branch)} "
+            f"AS OF VERSION {version} RETAIN 1 DAYS WITH SNAPSHOT RETENTION 1 SNAPSHOTS"
         )
 
     def drop_branch(self, table: str, branch: str) -> str:

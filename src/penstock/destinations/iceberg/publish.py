@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from penstock.destinations.iceberg.conflicts import (
     LOG,
     CommittedMeanwhile,
+    is_unknown,
     is_without_branches,
     persistent,
     was_refused,
@@ -83,7 +84,7 @@ class Publisher:
             branch = seen.staged(mark) or self._stage(table, mark, seen, write, spark)
             if branch is None:
                 return self._directly(table, mark, write, spark)
-            return self._publish(table, mark, branch, spark)
+            return self._publish(table, mark, branch, seen.head, spark)
 
         return persistent(table, once)
 
@@ -108,10 +109,16 @@ class Publisher:
             write(self.place.branch(table, branch))
         return branch
 
-    def _publish(self, table: str, mark: LoadMark, branch: str, spark: SparkSession) -> AppliedJob:
+    def _publish(
+        self, table: str, mark: LoadMark, branch: str, head: int | None, spark: SparkSession
+    ) -> AppliedJob:
+        """Move readers from `head`, which the branch began at, to the commit on it."""
         seen = self.look(table, spark=spark)
+        found = seen.visible(table, mark)
+        if found is not None:
+            return seen.job(table, found, skipped=True)
         version = seen.refs.get(branch)
-        if version is None or not seen.is_next(version, mark):
+        if version is None or seen.head != head or not seen.is_next(version, mark):
             # A branch that was taken away begins anew with the next snapshot, wherever the table is then.
             spark.sql(self.place.drop_branch(table, branch))
             raise CommittedMeanwhile(table)
@@ -126,9 +133,17 @@ class Publisher:
     def _directly(
         self, table: str, mark: LoadMark, write: Callable[[str], None], spark: SparkSession
     ) -> AppliedJob:
-        """Write where readers see it. That no other attempt does the same is left to the lease."""
-        with conf_set(spark, said(properties(mark))):
-            write(self.place.sql_name(table))
+        """Write where readers see it. That no other attempt does the same is left to the lease.
+
+        A commit of unknown state that is not there may still come: it is not made again in this run.
+        """
+        try:
+            with conf_set(spark, said(properties(mark))):
+                write(self.place.sql_name(table))
+        except Exception as error:  # as above
+            if not is_unknown(error):
+                raise
+            LOG.warning("nobody knows whether a commit to %s was made: it is looked for", table)
         seen = self.look(table, spark=spark)
         made = seen.find(table, mark)
         if made is None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, MapType, StructType
 
 from penstock.destinations.iceberg.conflicts import CommittedMeanwhile, persistent
 from penstock.destinations.iceberg.define import (
@@ -14,17 +15,17 @@ from penstock.destinations.iceberg.define import (
     missing_fields,
     table_properties,
 )
+from penstock.destinations.iceberg.fit import fitted
 from penstock.destinations.iceberg.lineage import Lineage, Snapshot
-from penstock.destinations.iceberg.marks import COUNTS, PREFIX, is_of, undone
-from penstock.destinations.iceberg.publish import Publisher, said
-from penstock.errors import DestinationTerminalException
+from penstock.destinations.iceberg.marks import COUNTS, PREFIX
+from penstock.destinations.iceberg.publish import Publisher
+from penstock.destinations.iceberg.undo import Undo
 from penstock.package.sql import literal, quoted
-from penstock.spark.conf import conf_set
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from penstock.destinations.iceberg.place import IcebergCatalog
     from penstock.destinations.iceberg.settings import Way
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from penstock.schema import Table
 
 _SOURCE: Final = "penstock_merge_source"
+_NESTED: Final = (ArrayType, MapType, StructType)
 _LOOKS: Final = 3
 # Tables that live long have many snapshots, and each says much that nobody here asks for.
 _SHOWN: Final = (
@@ -95,15 +97,26 @@ class IcebergTables:
 
     def append(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
         """Append once; a table that is not there is made as its hints say."""
-        return self._commit(table, rows, mark, lambda target: rows.writeTo(target).append(), spark=spark)
+        return self._commit(
+            table,
+            rows,
+            mark,
+            lambda target: self._fitted(table.name, rows, spark).writeTo(target).append(),
+            spark=spark,
+        )
 
     def overwrite(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
         """Replace all rows in one commit.
 
         The table stays, with its partitions, properties and grants, and with columns that these rows lack.
         """
+        everything = F.lit(True)  # noqa: FBT003 - a condition that all rows fulfil
         return self._commit(
-            table, rows, mark, lambda target: rows.writeTo(target).overwrite(_everything()), spark=spark
+            table,
+            rows,
+            mark,
+            lambda target: self._fitted(table.name, rows, spark).writeTo(target).overwrite(everything),
+            spark=spark,
         )
 
     def merge(
@@ -113,7 +126,7 @@ class IcebergTables:
         known = replace(merge, target_columns=frozenset((*merge.target_columns, *merge.columns)))
 
         def write(target: str) -> None:
-            source.createOrReplaceTempView(_SOURCE)
+            self._fitted(table.name, source, spark).createOrReplaceTempView(_SOURCE)
             try:
                 spark.sql(known.text(target=target, source=quoted(_SOURCE)))
             finally:
@@ -138,44 +151,14 @@ class IcebergTables:
             spark.sql(f"DROP SCHEMA IF EXISTS {name}")
 
     def undo(self, applied: AppliedJob, load_id: str, *, spark: SparkSession) -> None:
-        """Bring a table back to the version before a job, unless it has moved on since.
-
-        A snapshot that changes nothing tells of it, so that no other attempt of the load publishes it again.
-        A table that was new is left without rows.
-        """
-        table, after = applied.table, applied.version_after
-        if after is None or self._since(table, after, load_id, self.look(table, spark=spark)) is None:
-            return
-        if applied.version_before is not None:
-            back = str(applied.version_before)
-            spark.sql(self.place.call("rollback_to_snapshot", table, snapshot_id=back))
-        nothing = spark.createDataFrame([], self.read(table, spark=spark).schema)
-        writer = nothing.writeTo(self.sql_name(table))
-        with conf_set(spark, said(undone(applied, load_id))):
-            # Not a DELETE: one of all rows takes no properties.
-            is_new = applied.version_before is None
-            persistent(table, (lambda: writer.overwrite(_everything())) if is_new else writer.append)
+        """Bring a table back to the version before a job, unless it has moved on since."""
+        Undo(place=self.place, look=self.look).undo(applied, load_id, spark=spark)
 
     def to_undo(self, table: str, mark: LoadMark, *, spark: SparkSession) -> AppliedJob | None:
         """What a load did to a table; None where it did nothing, or nothing of it is left."""
         if not self.exists(table, spark=spark):
             return None
-        seen = self.look(table, spark=spark)
-        made = next((one for one in seen.main if is_of(one.summary, mark)), None)
-        if made is None or self._since(table, made.id, mark.load_id, seen) is None:
-            return None
-        return seen.job(table, made)
-
-    @staticmethod
-    def _since(table: str, version: int, load_id: str, seen: Lineage) -> tuple[Snapshot, ...] | None:
-        """Nothing came after a version, or None where readers do not see it; all else is an error."""
-        since = seen.since(version)
-        if since:
-            raise DestinationTerminalException(
-                f"{table} was changed after snapshot {version} and cannot be taken back",
-                hint=f"bring it back by hand to what it was before load {load_id}, with rollback_to_snapshot",
-            )
-        return since
+        return Undo(place=self.place, look=self.look).find(table, mark, spark=spark)
 
     def _commit(
         self,
@@ -193,6 +176,11 @@ class IcebergTables:
             table.name, mark, write, ready=lambda: self._shape(table, rows, names, spark), spark=spark
         )
 
+    def _fitted(self, table: str, rows: DataFrame, spark: SparkSession) -> DataFrame:
+        if not any(isinstance(field.dataType, _NESTED) for field in rows.schema):
+            return rows
+        return fitted(rows, self.read(table, spark=spark).schema)
+
     def _shape(self, table: Table, rows: DataFrame, columns: Iterable[str], spark: SparkSession) -> None:
         """Make the table if it is not there, and add the columns that it lacks: they are null until then."""
         name = self.sql_name(table.name)
@@ -205,15 +193,12 @@ class IcebergTables:
             spark.sql(column_statement(name, lacks))
 
 
-def _everything() -> Column:
-    return F.lit(True)  # noqa: FBT003 - a condition that all rows fulfil
-
-
 def _lineage(rows: Iterable[Any]) -> Lineage:
-    snapshots, refs = {}, {}
+    snapshots, refs, settled = {}, {}, set()
     for row in rows:
         if row["name"] is not None:
             refs[row["name"]] = row["snapshot_id"]
+            settled |= {row["name"]} if row["age"] is not None else set()
         else:
             snapshots[row["snapshot_id"]] = Snapshot(
                 id=row["snapshot_id"],
@@ -221,4 +206,4 @@ def _lineage(rows: Iterable[Any]) -> Lineage:
                 operation=row["operation"],
                 summary=row["summary"] or {},
             )
-    return Lineage(snapshots=snapshots, refs=refs)
+    return Lineage(snapshots=snapshots, refs=refs, settled=frozenset(settled))

@@ -15,6 +15,7 @@ from penstock.destinations.lake.define import property_text
 from penstock.destinations.lake.settings import LakeConfiguration
 from penstock.errors import UsageError
 from penstock.spark.paths import spark_path
+from penstock.spark.s3 import s3a_conf
 
 Way = Literal["branch", "direct"]
 """How commits are made: on a branch first, or right where readers see them."""
@@ -22,6 +23,7 @@ KINDS: Final = ("hadoop", "jdbc", "rest", "glue", "hive")
 """Catalogs that penstock sets up itself; any other word is the name of one that the session has."""
 # A new metadata file gets its name by a rename there, and of two writers one finds it taken.
 _RENAMING: Final = frozenset(("", "file", "hdfs", "viewfs"))
+_IN_DATABASE: Final = "penstock"
 _LOCK: Final = "lock-impl"
 _CLASS: Final = "org.apache.iceberg.spark.SparkCatalog"
 _MERGE_MODES: Final = ("write.merge.mode", "write.update.mode", "write.delete.mode")
@@ -41,6 +43,8 @@ class IcebergConfiguration(LakeConfiguration):
     """`hadoop`, `jdbc`, `rest`, `glue` or `hive`, or the name of a catalog that the session has."""
     catalog_properties: dict[str, Any] = Field(default_factory=dict)
     """What else the catalog is told, such as `uri`, `warehouse` and `jdbc.password`."""
+    catalog_name: str | None = None
+    """How sessions call a catalog that penstock sets up; one in a database has its tables by that name."""
     table_properties: dict[str, Any] | None = None
     """Properties that all tables have, such as `write.parquet.compression-codec`; kept so at every load."""
     merge_mode: Literal["copy-on-write", "merge-on-read"] | None = None
@@ -81,16 +85,23 @@ class IcebergConfiguration(LakeConfiguration):
     @property
     def is_by_path(self) -> bool:
         """Whether tables are found by their folders."""
-        return self.catalog == "hadoop"
+        return self.catalog == "hadoop" and "warehouse" not in self.catalog_properties
 
     @property
-    def catalog_name(self) -> str:
-        """How the catalog is called in sessions: a name of its own, unless the session has it."""
-        return f"penstock_{self.catalog}_{self.fingerprint()}" if self.is_ours else self.catalog
+    def name_in_sessions(self) -> str:
+        """How the catalog is called in sessions: a name of its own, unless the session has it.
+
+        A catalog in a database finds its tables by that name: it must be the same whoever spells the address.
+        """
+        if not self.is_ours:
+            return self.catalog
+        if self.catalog_name is not None:
+            return self.catalog_name
+        return _IN_DATABASE if self.catalog == "jdbc" else f"penstock_{self.catalog}_{self.fingerprint()}"
 
     def session_conf(self) -> dict[str, str]:
         """What a session must be told to know the catalog. It never remembers tables as they were."""
-        key = f"spark.sql.catalog.{self.catalog_name}"
+        key = f"spark.sql.catalog.{self.name_in_sessions}"
         if not self.is_ours:
             return {f"{key}.cache-enabled": "false"}
         found = {"type": self.catalog}
@@ -98,6 +109,8 @@ class IcebergConfiguration(LakeConfiguration):
             found["warehouse"] = spark_path(self.bucket_url)
         found |= self.catalog_properties
         found["cache-enabled"] = "false"
+        keys = s3a_conf(found.get("warehouse"), self.storage_credentials)
+        found |= {f"hadoop.{name}": value for name, value in keys.items()}
         return {key: _CLASS, **{f"{key}.{name}": value for name, value in found.items()}}
 
     def fingerprint(self) -> str:
@@ -117,7 +130,7 @@ class IcebergConfiguration(LakeConfiguration):
         """Refuse a catalog of files where two writers could take the same name for their commits."""
         warehouse = self.catalog_properties.get("warehouse", self.bucket_url or "")
         scheme = urlsplit(str(warehouse)).scheme
-        if self.is_by_path and scheme not in _RENAMING and _LOCK not in self.catalog_properties:
+        if self.catalog == "hadoop" and scheme not in _RENAMING and _LOCK not in self.catalog_properties:
             raise UsageError(
                 f"a catalog of files on {scheme}: loses commits when two writers meet",
                 hint="use catalog='jdbc', 'rest', 'glue' or 'hive', or name a lock in catalog_properties, "

@@ -26,13 +26,21 @@ class CatalogNames:
         """Make the schema if it is not there: who may only write to it need not be allowed to make it."""
         name = quoted(self.catalog, self.dataset)
         try:
-            if not spark.catalog.databaseExists(name):
+            if not self._is_there(spark):
                 spark.sql(f"CREATE SCHEMA IF NOT EXISTS {name}")
         except AnalysisException as error:
+            if self._is_there(spark):  # somebody else was first
+                return
             raise DestinationTerminalException(
                 f"there is no schema {name}, and it cannot be made: {redact(str(error)).splitlines()[0]}",
                 hint=f"set spark.sql.catalog.{self.catalog} in the session, or have the schema made",
             ) from error
+
+    def _is_there(self, spark: SparkSession) -> bool:
+        try:
+            return spark.catalog.databaseExists(quoted(self.catalog, self.dataset))
+        except AnalysisException:
+            return False
 
     def sql_name(self, table: str) -> str:
         """A table in SQL."""

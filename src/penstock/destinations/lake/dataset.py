@@ -77,6 +77,19 @@ class DatasetClient(JobClientBase, WithStateSync, WithLedger, WithPackageStorage
         stored = self.get_stored_schema()
         return Schema.from_dict(json.loads(stored.schema)).tables if stored else {}
 
+    def all_tables(self) -> Mapping[str, Table]:
+        """All tables that were ever loaded here, with the columns that any schema has for them."""
+        ledger = self.ledger()
+        found: dict[str, Table] = {}
+        for name, load_id in {load.schema_name: load.load_id for load in ledger.complete_loads()}.items():
+            load = ledger.find_commit(schema_name=name, load_id=load_id)
+            stored = load and ledger.find_schema(schema_name=name, version_hash=load.schema_version_hash)
+            tables = Schema.from_dict(json.loads(stored.schema)).tables if stored else {}
+            for table, told in tables.items():
+                base, other = sorted((found.get(table, told), told), key=lambda one: not one.has_seen_data)
+                found[table] = base.with_columns(other.columns.values())
+        return found
+
     def session(self) -> SparkSession:
         """The session that this client was opened with."""
         if self._spark is None:

@@ -1,0 +1,189 @@
+"""Plain tables without Spark: whose columns they have, what is taken back, and what is a table at all."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import penstock
+from penstock.destinations.filesystem import plain
+from penstock.destinations.filesystem.form import Form
+from penstock.destinations.filesystem.log import Entry
+from penstock.destinations.filesystem.publish import FileList, Published
+from penstock.errors import DestinationTerminalException, StorageNotTrusted
+from penstock.interfaces import AppliedJob, LoadMark, StorageSchemaInfo
+from penstock.interfaces.ledger import CommitRecord
+from penstock.schema import Schema, Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from penstock.destinations.filesystem.plain import PlainClient
+
+PARQUET = Form("parquet")
+MARK = LoadMark(pipeline_name="shop", sequence=2, load_id="2.5", manifest_hash="h")
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> PlainClient:
+    lake = penstock.destinations.filesystem(bucket_url=str(tmp_path / "lake"))
+    pipeline = penstock.pipeline("shop", tmp_path / "pipelines", lake, "demo")
+    opened: Any = pipeline._target().client()
+    found: PlainClient = opened.plain
+    found.ledger().initialize()
+    return found
+
+
+def schema_of(name: str, *columns: str) -> Schema:
+    schema = Schema(name)
+    types = {column: {"name": column, "data_type": "text"} for column in columns}
+    schema.update_table(
+        Table.from_dict(
+            {
+                "name": "items",
+                "write_disposition": "append",
+                "columns": types,
+                "x-normalizer": {"seen-data": True},
+            }
+        )
+    )
+    return schema
+
+
+def loaded(client: PlainClient, schema: Schema, load_id: str, *, manifest_hash: str | None = "h") -> None:
+    ledger = client.ledger()
+    record = CommitRecord(
+        load_id=load_id,
+        schema_name=schema.name,
+        schema_version_hash=schema.version_hash,
+        inserted_at="2024-01-01T00:00:00+00:00",
+        manifest_hash=manifest_hash,
+    )
+    stored(client, schema, datetime(2024, 1, 1, tzinfo=UTC))
+    ledger.commit(record)
+
+
+def stored(client: PlainClient, schema: Schema, at: datetime) -> None:
+    client.ledger().store_schema(
+        StorageSchemaInfo(
+            version_hash=schema.version_hash,
+            schema_name=schema.name,
+            version=schema.version,
+            engine_version=11,
+            inserted_at=at,
+            schema=json.dumps(dict(schema.to_dict())),
+        )
+    )
+
+
+def added(client: PlainClient, *keys: str, mark: LoadMark = MARK, **said: Any) -> None:
+    for key in keys:
+        client.store.put(key, b"rows")
+    entry = Entry.of_load(mark, **{"kind": "append", **said}, files=dict.fromkeys(keys, PARQUET))
+    client.standing("items").log.commit(lambda _: entry)
+
+
+def test_a_table_of_two_schemas_has_the_columns_of_both(client: PlainClient) -> None:
+    loaded(client, schema_of("a", "id", "colour"), "1.5")
+    loaded(client, schema_of("b", "id", "weight"), "2.5")
+
+    assert list(client.known_tables["items"].columns) == ["id", "colour", "weight"]
+
+
+def test_a_schema_is_that_of_the_last_load_and_not_that_of_the_latest_clock(client: PlainClient) -> None:
+    new, old = schema_of("a", "id", "colour"), schema_of("a", "id")
+    loaded(client, new, "2.5")
+    stored(client, old, datetime(2034, 1, 1, tzinfo=UTC))
+
+    assert list(client.known_tables["items"].columns) == ["id", "colour"]
+
+
+def test_a_load_that_has_only_said_what_it_will_bring_makes_no_table(client: PlainClient) -> None:
+    standing = client.standing("items")
+    standing.lists.agree("2.5", FileList(form=PARQUET, files=(), rows=0))
+    assert client.table_names() == ()
+
+    client.undo(AppliedJob(table="items"), "2.5")
+    assert client.table_names() == ()
+
+    added(client, "items/3.5.aa.parquet", mark=replace(MARK, sequence=3, load_id="3.5"))
+    assert client.table_names() == ("items",)
+
+
+def test_a_begun_load_without_a_trace_is_kept_from_being_committed(client: PlainClient) -> None:
+    applied = client.to_undo("items", MARK)
+    assert applied == AppliedJob(table="items")
+
+    client.undo(applied, MARK.load_id)
+    client.undo(applied, MARK.load_id)
+
+    assert client.to_undo("items", MARK) is None
+    with pytest.raises(DestinationTerminalException, match="was taken back"):
+        client.standing("items").log.find_mark(MARK)
+
+
+def test_a_commit_that_comes_while_its_load_is_taken_back_is_taken_back(
+    client: PlainClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, keep = "items/2.5.aa.parquet", "items/1.5.bb.parquet"
+    added(client, keep, mark=replace(MARK, sequence=1, load_id="1.5"))
+    listed = FileList(form=PARQUET, files=(Published(path="data/x", key=key, bytes=4),), rows=1)
+    client.standing("items").lists.agree("2.5", listed)
+    undone = plain._undone
+
+    def late(standing: Any, load_id: str, last: int) -> Entry | None:
+        made = undone(standing, load_id, last)
+        if last == 1:
+            added(client, key)  # by the process that was thought dead
+        return made
+
+    monkeypatch.setattr(plain, "_undone", late)
+    client.undo(AppliedJob(table="items"), "2.5")
+
+    assert list(client.standing("items").files()) == [keep]
+    assert not client.store.exists(key)
+
+
+def test_a_table_that_dlt_began_is_there_while_the_first_load_of_ours_is_open(client: PlainClient) -> None:
+    loaded(client, schema_of("shop", "id"), "1.5", manifest_hash=None)
+    client.store.put("items/1.5.aa.parquet", b"rows")
+    assert client.commits("items", spark=None) == []  # type: ignore[arg-type]
+
+    added(client, "items/2.5.bb.parquet")
+    found = client.commits("items", spark=None)  # type: ignore[arg-type]
+
+    assert [one.version for one in found] == [1, 0]
+    assert list(client.standing("items").files(0)) == ["items/1.5.aa.parquet"]
+    assert client.commits("items", most=1, spark=None) == [found[0]]  # type: ignore[arg-type]
+
+
+def test_tables_on_storage_that_cannot_decide_are_refused_before_the_first_one(
+    client: PlainClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = client.store._files.put
+
+    def put_anyway(path: str, content: bytes) -> bool:
+        put(path, content)
+        return True
+
+    monkeypatch.setattr(client.store._files, "put_if_absent", put_anyway)
+
+    with pytest.raises(StorageNotTrusted):
+        client.update_stored_schema([])
+
+
+def test_only_files_of_the_table_are_dropped_with_it(client: PlainClient) -> None:
+    flat = replace(client.layout, template="{table_name}_{load_id}_{file_id}.{ext}")
+    client.layout = flat
+    added(client, "items_2.5_aa.parquet")
+    for name in ("items_old_2.5_bb.parquet", "items__tags_2.5_cc.parquet"):
+        client.store.put(name, b"rows")
+
+    client.drop_tables("items")
+
+    left = [name for name in client.store.names("") if name.startswith("items")]
+    assert sorted(left) == ["items__tags_2.5_cc.parquet", "items_old_2.5_bb.parquet"]
