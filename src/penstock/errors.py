@@ -1283,10 +1283,9 @@ class PipelineStepFailed(PenstockError):
             hint=hint,
             pipeline=pipeline,
             pipeline_name=pipeline.pipeline_name,
-            step=step,
             step_info=step_info,
         )
-        self.load_id, self.exception = load_id, exception
+        self.step, self.load_id, self.exception = step, load_id, exception
 
     @property
     def is_retryable(self) -> bool:
