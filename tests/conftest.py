@@ -27,6 +27,9 @@ settings.register_profile("dev", max_examples=25, **_PATIENT)  # type: ignore[ar
 settings.register_profile("ci", max_examples=100, **_PATIENT)  # type: ignore[arg-type]
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
+# For processes that tests start: they are short, and the compiler that optimizes takes more than it saves.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m")
+
 MODE = os.environ.get("PENSTOCK_TEST_MODE", "local")
 EXTENSIONS = {
     "delta": "io.delta.sql.DeltaSparkSessionExtension",
@@ -56,6 +59,8 @@ def session_builder(*jar_groups: str) -> SparkSession.Builder:
         .config("spark.driver.host", "127.0.0.1")
         # One session sees hundreds of tables in a run, and Delta keeps the state of each.
         .config("spark.driver.memory", "4g")
+        # It lives as long as all tests, and is worth being optimized.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=4")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")

@@ -80,10 +80,13 @@ def _launch_connect(places: Places, running: Mapping[str, Started]) -> Launch:
     address = f"{LOOPBACK}:{(port := free_port())}"
     jars = running[MASTER].exports
     tables = f"{jars['PENSTOCK_TEST_JARS_DELTA']}:{jars['PENSTOCK_TEST_JARS_ICEBERG']}"
+    # The server keeps a folder of one fixed name among temporary files: /tmp would give it to the first user.
+    temporary = own_folder(places.run / "spark" / "tmp", stranger_user())
     conf = {
         **CONNECT_CONF,
         "spark.connect.grpc.binding.port": str(port),
         "spark.driver.extraClassPath": tables,
+        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={temporary}",
         "spark.executor.extraClassPath": tables,
         "spark.sql.warehouse.dir": str(places.shared / "warehouse"),
     }

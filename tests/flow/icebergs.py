@@ -89,6 +89,10 @@ class Watched(IcebergCatalog):
         self.on_step("drop", table)
         return IcebergCatalog.drop_branch(self, table, branch)
 
+    def settle_branch(self, table: str, branch: str, version: int) -> str:
+        self.on_step("settling", table)
+        return IcebergCatalog.settle_branch(self, table, branch, version)
+
     def call(self, procedure: str, table: str, **arguments: str) -> str:
         self.on_step(procedure, table)
         return IcebergCatalog.call(self, procedure, table, **arguments)

@@ -6,10 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 LOOK = """
 import os, sys
@@ -38,6 +35,15 @@ rows = spark.range(8, numPartitions=4).mapInArrow(look, "told string").distinct(
 print("|".join(row["told"] for row in rows))
 """
 
+LET_GO = """
+import os
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.remote(os.environ["PENSTOCK_TEST_CONNECT"]).getOrCreate()
+spark.range(1).collect()
+spark.client.release_session()
+"""
+
 
 def doctor(folder: Path, *arguments: str) -> tuple[int, list[dict[str, str]]]:
     environment = {
@@ -64,6 +70,15 @@ def test_executors_have_no_penstock_and_do_not_see_the_drivers_folder(tmp_path: 
     if os.getuid() == 0:
         assert "does not see it" in told
         assert "user 0" not in told
+
+
+def test_the_connect_server_shares_no_temporary_files_with_other_users() -> None:
+    """When a session is let go, the server opens a folder whose name is the same for all servers."""
+    done = subprocess.run([sys.executable, "-c", LET_GO], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    temporary = Path(os.environ["PENSTOCK_TEST_SHARED"]).parent / "spark" / "tmp"
+    assert (temporary / "spark_connect_model_cache").is_dir()
 
 
 def test_the_doctor_finds_a_connect_server_ready(tmp_path: Path) -> None:

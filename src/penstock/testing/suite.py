@@ -24,15 +24,18 @@ class Gap:
     kind: GapKind
     why: str
     raises: type[BaseException] = AssertionError
+    says: str = ""
 
 
-def gap(kind: GapKind, why: str, *, raises: type[BaseException] = AssertionError) -> Gap:
+def gap(kind: GapKind, why: str, *, raises: type[BaseException] = AssertionError, says: str = "") -> Gap:
     """Say that a case is not passed: not yet (`todo`), because of others (`upstream`), or for good (`never`).
 
     >>> gap("never", "files have no history").kind
     'never'
+
+    A case that fails with another error, or with one that does not say this, is no gap.
     """
-    return Gap(kind=kind, why=why, raises=raises)
+    return Gap(kind=kind, why=why, raises=raises, says=says)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +57,9 @@ class Case:
             return
         try:
             self._check(place)
-        except self.gap.raises:
+        except self.gap.raises as error:
+            if self.gap.says not in str(error):
+                raise
             return
         raise AssertionError(f"{self.name} is passed: take its gap away ({self.gap.why})")
 

@@ -75,18 +75,18 @@ class Lake:
         own = session_with(spark, QUICK | catalog_at(dataset.parent))
         return {name: own.table(f"{_STRANGERS}.`{dataset.name}`.`{name}`") for name in tables}
 
-    def marks(self, dataset: Path, table: str, spark: SparkSession) -> Iterable[tuple[int, str]]:
-        """The sequence number and the manifest of each load that a table has a commit of."""
+    def marks(self, dataset: Path, table: str, spark: SparkSession) -> Iterable[tuple[int, str, int]]:
+        """The sequence number and the manifest of each load that a table has a commit of, and its version."""
         if self.name == "delta":
             return _marks_in_log(dataset / table)
         own = session_with(spark, QUICK | catalog_at(dataset.parent))
         name = f"{_STRANGERS}.`{dataset.name}`.`{table}`"
         found = own.sql(
-            f"SELECT summary FROM {name}.snapshots WHERE snapshot_id IN "
+            f"SELECT summary, snapshot_id FROM {name}.snapshots WHERE snapshot_id IN "
             f"(SELECT snapshot_id FROM {name}.history WHERE is_current_ancestor)"
         )
-        summaries = [row["summary"] for row in found.collect()]
-        return [(int(one[SEQUENCE]), one[MANIFEST]) for one in summaries if MANIFEST in one]
+        commits = [(row["summary"], row["snapshot_id"]) for row in found.collect()]
+        return [(int(one[SEQUENCE]), one[MANIFEST], version) for one, version in commits if MANIFEST in one]
 
 
 def watch(tables: Any, steps: Steps) -> WatchedTables:
@@ -107,12 +107,12 @@ def catalog_at(warehouse: Path) -> dict[str, str]:
     }
 
 
-def _marks_in_log(table: Path) -> Iterator[tuple[int, str]]:
+def _marks_in_log(table: Path) -> Iterator[tuple[int, str, int]]:
     for log in sorted((table / "_delta_log").glob("*.json")):
         for line in log.read_text(encoding="utf-8").splitlines():
             said = json.loads(json.loads(line).get("commitInfo", {}).get("userMetadata") or "{}")
             if "sequence" in said:
-                yield said["sequence"], said["manifest"]
+                yield said["sequence"], said["manifest"], int(log.stem)
 
 
 DELTA: Final = Lake("delta", DeltaReference(), sign="_delta_log", can_move=True)
@@ -127,6 +127,7 @@ ICEBERG: Final = Lake(
         r"before fast_forward of orders__lines",
         r"before fast_forward of events",
         r"before drop of events",
+        r"before settling of events",
     ),
 )
 LAKES: Final = {lake.name: lake for lake in (DELTA, ICEBERG)}

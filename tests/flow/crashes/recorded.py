@@ -84,13 +84,13 @@ class Recorded:
     def image(self, step: Step) -> Path:
         """A copy to try."""
         trials = len(list((self.folder / "trial").iterdir()))
-        return self._trial(self.folder / "images" / str(step.number), f"{step.number}-{trials}")
+        return self.trial(self.folder / "images" / str(step.number), f"{step.number}-{trials}")
 
     def from_base(self, name: str) -> Path:
-        return self._trial(self.base, name)
+        return self.trial(self.base, name)
 
-    def _trial(self, image: Path, name: str) -> Path:
-        """At an address that no session has seen, or at the only one where its tables are some."""
+    def trial(self, image: Path, name: str) -> Path:
+        """A copy at an address that no session has seen, or at the only one where its tables are some."""
         if self.lake.can_move:
             return Path(shutil.copytree(image, self.folder / "trial" / name))
         root = self.folder / "root"
@@ -194,8 +194,8 @@ def contents_of(root: Path, spark: SparkSession, lake: Lake) -> Iterable[tuple[s
     slots = packages_at(root).slots
     for table in TABLES:
         marks = list(lake.marks(Path(lake_of(root)) / NAME, table, spark))
-        counts = Counter(sequence for sequence, _ in marks)
-        for sequence, manifest in marks:
+        counts = Counter(sequence for sequence, _, _ in marks)
+        for sequence, manifest, _ in marks:
             sealed = slots.read(sequence)
             if counts[sequence] > 1 or sealed is None or sealed.content_hash != manifest:
                 yield table, sequence

@@ -5,17 +5,16 @@ Without this nobody could say that they would.
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
-from tests.flow.crashes.lakes import DELTA
 from tests.flow.crashes.late import stand_still
 from tests.flow.crashes.recorded import Recorded, at_length, of_delta, of_each_lake, problems
-from tests.flow.crashes.shop import bury, lake_of, pipeline_at, shop
+from tests.flow.crashes.shop import NAME, bury, lake_of, pipeline_at, shop
 from tests.flow.crashes.steps import Step, Steps, WatchedTables, watched
 
 from penstock.interfaces import AppliedJob, Destination, LoadMark
@@ -23,6 +22,8 @@ from penstock.package.local import LocalFiles
 from penstock.testing.promises import Crash
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from pyspark.sql import SparkSession
 
 WRITES = ("append", "overwrite", "merge")
@@ -48,8 +49,9 @@ class WithoutMarks:
 class MarksLookedAtBefore:
     """Whether a load is there is asked before a write, and by nobody while it is made."""
 
-    def __init__(self, tables: Any, steps: Steps) -> None:
+    def __init__(self, tables: Any, steps: Steps, marks: Callable[..., Iterable[Any]]) -> None:
         self._tables, self._writing = tables, WatchedTables(WithoutMarks(tables), steps)
+        self._marks = marks
 
     def __getattr__(self, name: str) -> Any:
         if name not in WRITES:
@@ -58,12 +60,9 @@ class MarksLookedAtBefore:
 
         def write(table: Any, *arguments: Any, spark: SparkSession) -> Any:
             (mark,) = (one for one in arguments if isinstance(one, LoadMark))
-            if self._tables.exists(table.name, spark=spark):
-                name_of = self._tables.sql_name(table.name)
-                for commit in spark.sql(f"DESCRIBE HISTORY {name_of}").collect():
-                    said = json.loads(commit["userMetadata"] or "{}")
-                    if said.get("load_id") == mark.load_id:
-                        return AppliedJob(table=table.name, version_after=commit["version"], skipped=True)
+            for sequence, _, version in self._marks(table.name, spark):
+                if sequence == mark.sequence:
+                    return AppliedJob(table=table.name, version_after=version, skipped=True)
             return found(table, *arguments, spark=spark)
 
         return write
@@ -95,14 +94,17 @@ def test_without_marks_a_table_gets_its_rows_twice(
 
 
 @at_length
-@of_delta
+@of_each_lake
 def test_marks_that_are_looked_at_before_only_let_a_late_run_write_again(
     recorded: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root = recorded.from_base("looked-at-before")
+    root, lake = recorded.from_base("looked-at-before"), recorded.lake
+
+    def marks(table: str, spark: SparkSession) -> Iterable[Any]:
+        return lake.marks(Path(lake_of(root)) / NAME, table, spark)
 
     def unsafe(steps: Steps, location: str) -> Destination:
-        return DELTA.destination(location, lambda tables: MarksLookedAtBefore(tables, steps))
+        return lake.destination(location, lambda tables: MarksLookedAtBefore(tables, steps, marks))
 
     def append_and_die() -> None:
         """The rows of the package stay where they are, for whoever goes on."""
@@ -113,7 +115,7 @@ def test_marks_that_are_looked_at_before_only_let_a_late_run_write_again(
 
         steps = Steps(root, die)
         with watched(steps), pytest.raises(Crash):
-            pipeline_at(root, spark, destination=DELTA.watched(steps, lake_of(root))).run(shop(2))
+            pipeline_at(root, spark, destination=lake.watched(steps, lake_of(root))).run(shop(2))
         bury(root)
 
     stand_still(root, "before append events", append_and_die, monkeypatch, spark, destination=unsafe)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.failing import failing
-from tests.flow.crashes.lakes import DELTA, Lake
-from tests.flow.crashes.recorded import Recorded, at_length, chosen, of_delta
+from tests.flow.crashes.lakes import DELTA, ICEBERG, Lake
+from tests.flow.crashes.recorded import Recorded, at_length, chosen, of_delta, of_each_lake
 from tests.flow.crashes.shop import (
     NAME,
     TABLES,
@@ -25,7 +25,7 @@ from tests.flow.crashes.shop import (
 )
 from tests.flow.crashes.steps import Step, Steps, watched
 
-from penstock.errors import LoadClientJobFailed, TablesMovedOn
+from penstock.errors import DestinationTerminalException, LoadClientJobFailed, TablesMovedOn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,11 +34,27 @@ if TYPE_CHECKING:
 
     from penstock.interfaces import Destination
 
-pytestmark = of_delta
 MENDED: list[dict[str, Any]] = [
     {"sku": "a", "price": 5, "tiers": [10]},
     {"sku": "b", "price": 2, "tiers": [30]},
 ]
+
+
+class Refusing:
+    """Tables of which one takes no rows: Iceberg has no rules for the rows of a table."""
+
+    def __init__(self, tables: Any) -> None:
+        self._tables = tables
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._tables, name)
+
+        def merge(table: Any, *arguments: Any, **options: Any) -> Any:
+            if table.name == "prices":
+                raise DestinationTerminalException("table prices refuses a row", hint="none")
+            return found(table, *arguments, **options)
+
+        return merge if name == "merge" else found
 
 
 @pytest.fixture
@@ -50,12 +66,16 @@ def stuck(
     request: pytest.FixtureRequest,
 ) -> Path:
     """A sealed load: `prices` is refused, the tables before it have their rows."""
-    root = recorded.from_base(f"stuck-{request.node.name}")
-    other.sql(f"ALTER TABLE {at(root, 'prices')} ADD CONSTRAINT no_nines CHECK (price <> 9)")
+    root = recorded.from_base(f"stuck-{request.node.originalname}")
+    refusing = recorded.lake.destination(lake_of(root))
+    if recorded.lake is ICEBERG:
+        refusing = ICEBERG.destination(lake_of(root), Refusing)
+    else:
+        other.sql(f"ALTER TABLE {at(root, 'prices')} ADD CONSTRAINT no_nines CHECK (price <> 9)")
     with monkeypatch.context() as patch:
         patch.setenv("LOAD__WORKERS", "1")
         with failing(LoadClientJobFailed, match="table prices refuses a row"):
-            pipeline_at(root, spark).run(shop(2))
+            pipeline_at(root, spark, destination=refusing).run(shop(2))
     assert packages_at(root).to_roll_forward() is not None
     return root
 
@@ -64,20 +84,20 @@ def at(root: Path, table: str) -> str:
     return f"delta.`{lake_of(root)}/{NAME}/{table}`"
 
 
-def drop(root: Path, spark: SparkSession, destination: Destination | Lake = DELTA, **said: Any) -> None:
+def drop(root: Path, spark: SparkSession, destination: Destination | Lake, **said: Any) -> None:
     pipeline_at(root, spark, destination=destination).drop_pending_packages(**said)
 
 
 def check_next_run(root: Path, recorded: Recorded, spark: SparkSession) -> None:
     """New data is loaded, and the tables have nothing of the load that was given up."""
-    pipeline_at(root, spark).run(shop(2, prices=MENDED))
+    pipeline_at(root, spark, destination=recorded.lake).run(shop(2, prices=MENDED))
 
     assert set(done(root).values()) == {2}
     sequences = [
         row["sequence"] for row in sorted(ledger_at(root).rows("_dlt_loads"), key=lambda row: row["load_id"])
     ]
     assert sequences == [1, 3], "the number of the load that was given up stays used"
-    ours = told(content(root, spark), loads(root))["chains"]
+    ours = told(content(root, spark, recorded.lake), loads(root))["chains"]
     theirs = told(recorded.expected.tables, recorded.expected.loaded)["chains"]
     assert {name: ours[name] for name in ("events", "orders", "customers")} == {
         name: theirs[name] for name in ("events", "orders", "customers")
@@ -86,11 +106,13 @@ def check_next_run(root: Path, recorded: Recorded, spark: SparkSession) -> None:
     assert sorted(prices, key=repr) == [("a", 1, "load 2"), ("a", 5, None), ("b", 2, None)]
 
 
+@of_each_lake
 def test_it_is_taken_back_and_may_be_killed_at_each_of_its_steps(
     stuck: Path, recorded: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = content(recorded.base, spark)
-    changed = [table for table in TABLES if content(stuck, spark)[table] != before[table]]
+    lake = recorded.lake
+    before, begun = recorded.first.tables, content(stuck, spark, lake)
+    changed = [table for table in TABLES if begun[table] != before[table]]
     assert set(changed) == set(TABLES) - {"prices"}, "all but one have their rows"
     images = stuck.parent / f"{stuck.name}-images"
 
@@ -99,37 +121,38 @@ def test_it_is_taken_back_and_may_be_killed_at_each_of_its_steps(
 
     steps = Steps(stuck, keep)
     with watched(steps):
-        drop(stuck, spark, DELTA.watched(steps, lake_of(stuck)))
+        drop(stuck, spark, lake.watched(steps, lake_of(stuck)))
 
-    assert content(stuck, spark) == before, "all columns, ids too"
+    assert content(stuck, spark, lake) == before, "all columns, ids too"
     assert packages_at(stuck).with_status("aborted")
     check_next_run(stuck, recorded, spark)
 
     tried = chosen(steps.seen, few=1)
     for step in tried:
-        trial = images / str(step.number)
+        trial = recorded.trial(images / str(step.number), f"taking-back-{step.number}")
         is_decided = packages_at(trial).slots.outcome(2) is not None
         # The next run goes on with what was decided, and so does the next call.
         if not is_decided or step.number % 2:
-            drop(trial, spark)
-            assert content(trial, spark) == before, f"killed at {step.number} {step.what}"
+            drop(trial, spark, lake)
+            assert content(trial, spark, lake) == before, f"killed at {step.number} {step.what}"
         check_next_run(trial, recorded, spark)
         shutil.rmtree(trial)
     with capsys.disabled():
-        print(f"\ntaken back: killed at {len(tried)} of {len(steps.seen)} points")  # noqa: T201 - the figures
+        print(f"\n{lake.name}, taken back: killed at {len(tried)} of {len(steps.seen)} points")  # noqa: T201 - the figures
 
 
 @at_length
+@of_delta
 def test_a_load_that_was_begun_can_be_kept_and_nothing_is_taken_from_others(
     stuck: Path, recorded: Recorded, spark: SparkSession, other: SparkSession
 ) -> None:
-    drop(stuck, spark, with_partial_loads=False)
+    drop(stuck, spark, DELTA, with_partial_loads=False)
     assert packages_at(stuck).to_roll_forward() is not None
 
     other.sql(f"INSERT INTO {at(stuck, 'events')} (id, _dlt_load_id, _dlt_id) VALUES (99, 'x', 'y')")
     seen = content(stuck, spark)
     with pytest.raises(TablesMovedOn) as caught:
-        drop(stuck, spark)
+        drop(stuck, spark, DELTA)
     assert list(vars(caught.value)["tables"]) == ["events"]
     assert content(stuck, spark) == seen
 
@@ -137,5 +160,5 @@ def test_a_load_that_was_begun_can_be_kept_and_nothing_is_taken_from_others(
         0,
     )
     other.sql(f"RESTORE TABLE {at(stuck, 'events')} TO VERSION AS OF {version - 2}")
-    drop(stuck, spark)
+    drop(stuck, spark, DELTA)
     assert content(stuck, spark) == content(recorded.base, spark)

@@ -44,6 +44,13 @@ def test_a_gap_is_passed_by_failing_and_closes_with_a_noise(bench: Bench) -> Non
         Case(name="one-case", promise="", check=refuses, gap=todo).run(bench)
 
 
+def test_a_gap_says_what_it_is_refused_with(bench: Bench) -> None:
+    refused = gap("never", "it cannot", raises=UsageError, says="another thing")
+
+    with pytest.raises(UsageError):
+        Case(name="one-case", promise="", check=refuses, gap=refused).run(bench)
+
+
 def test_what_a_destination_lacks_it_must_refuse(bench: Bench) -> None:
     Case(name="one-case", promise="", check=refuses, needs=("merge", "cdc")).run(bench)
     with pytest.raises(AssertionError, match="'cdc' is not among the capabilities"):

@@ -152,13 +152,22 @@ class IcebergTables:
 
     def undo(self, applied: AppliedJob, load_id: str, *, spark: SparkSession) -> None:
         """Bring a table back to the version before a job, unless it has moved on since."""
-        Undo(place=self.place, look=self.look).undo(applied, load_id, spark=spark)
+        self._undo.undo(applied, load_id, spark=spark)
 
     def to_undo(self, table: str, mark: LoadMark, *, spark: SparkSession) -> AppliedJob | None:
         """What a load did to a table; None where it did nothing, or nothing of it is left."""
         if not self.exists(table, spark=spark):
             return None
-        return Undo(place=self.place, look=self.look).find(table, mark, spark=spark)
+        return self._undo.find(table, mark, spark=spark)
+
+    @property
+    def _undo(self) -> Undo:
+        return Undo(place=self.place, look=self.look, roll_back=self._roll_back)
+
+    def _roll_back(self, table: str, version: int, *, spark: SparkSession) -> int:
+        call = self.place.call("rollback_to_snapshot", table, snapshot_id=str(version))
+        left: int = spark.sql(call).collect()[0]["previous_snapshot_id"]
+        return left
 
     def _commit(
         self,

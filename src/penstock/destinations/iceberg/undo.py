@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pyspark.sql import functions as F
 
@@ -23,12 +23,20 @@ if TYPE_CHECKING:
     from penstock.interfaces import LoadMark
 
 
+class RollBack(Protocol):
+    """A way to let readers see an older snapshot of a table."""
+
+    def __call__(self, table: str, version: int, *, spark: SparkSession) -> int:
+        """Do it, and say which one they saw until then."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undo:
     """The tables of one dataset, as loads are taken back from them."""
 
     place: IcebergCatalog
     look: Look
+    roll_back: RollBack
 
     def find(self, table: str, mark: LoadMark, *, spark: SparkSession) -> AppliedJob | None:
         """What a load did to a table; None where it did nothing, or was taken back.
@@ -66,7 +74,7 @@ class Undo:
         if is_seen:
             _check(applied, load_id, seen)
             if applied.version_before is not None:
-                self._roll_back(applied, load_id, spark)
+                self._roll_back(applied, applied.version_before, load_id, spark)
         nothing = spark.createDataFrame([], self.place.read(applied.table, None, spark=spark).schema)
         writer = nothing.writeTo(self.place.sql_name(applied.table))
         with conf_set(spark, said(undone(applied, load_id))):
@@ -78,11 +86,9 @@ class Undo:
             else:
                 writer.append()
 
-    def _roll_back(self, applied: AppliedJob, load_id: str, spark: SparkSession) -> None:
+    def _roll_back(self, applied: AppliedJob, back: int, load_id: str, spark: SparkSession) -> None:
         """The procedure does not look at what it leaves behind: that is looked at afterwards."""
-        back = str(applied.version_before)
-        call = self.place.call("rollback_to_snapshot", applied.table, snapshot_id=back)
-        left = spark.sql(call).collect()[0]["previous_snapshot_id"]
+        left = self.roll_back(applied.table, back, spark=spark)
         if left != applied.version_after:
             spark.sql(self.place.call("set_current_snapshot", applied.table, snapshot_id=str(left)))
             raise _moved_on(applied, load_id)
