@@ -4,10 +4,25 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+TABLES: Final = "Tables"
+JOBS: Final = "Jobs"
+OF_THE_STEP: Final = frozenset((TABLES, JOBS))
+"""Counts of a whole step, with a total. All other names are those of resources and tables, and count rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkStage:
+    """A stage of Spark that is under way: how many of its tasks are done."""
+
+    stage_id: int
+    tasks: int
+    done: int
 
 
 class Collector:
@@ -22,13 +37,21 @@ class Collector:
 
     step: str | None = None
     """The step that goes on, if one does."""
+    has_failed: bool = False
+    """Whether the step that ends just now ends with an error."""
+    shows_stages: bool = False
+    """Whether somebody looks at Spark's stages: they are asked for only then."""
 
     @contextmanager
     def __call__(self, step: str) -> Iterator[Self]:
         """Follow a step for the time of a block."""
+        self.has_failed = False
         self._start(step)
         try:
             yield self
+        except BaseException:
+            self.has_failed = True
+            raise
         finally:
             self._stop()
 
@@ -42,6 +65,12 @@ class Collector:
         label: str | None = None,
     ) -> None:
         """Count something: `inc` more, of `total` where that is known."""
+
+    def mark(self, name: str, state: str, *, size: int | None = None, message: str | None = None) -> None:
+        """Say how a resource or a table stands, in a word; `size` are its bytes, `message` is the reason."""
+
+    def stages(self, found: Sequence[SparkStage]) -> None:
+        """See the stages of Spark that are under way now; may be called by another thread."""
 
     def _start(self, step: str) -> None:
         self.step = step

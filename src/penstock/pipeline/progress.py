@@ -1,25 +1,34 @@
-"""Collectors that users choose by name or make: `penstock.progress`."""
+"""Collectors that users choose by name or make: `penstock.progress`.
+
+By default a run draws a live view where somebody looks at a terminal and `rich` is installed, and keeps quiet
+everywhere else.
+"""
 
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import time
-from typing import TYPE_CHECKING, TextIO
+from importlib.util import find_spec
+from typing import IO, TYPE_CHECKING, Any
 
 from penstock.errors import UsageError
-from penstock.interfaces.progress import Collector
+from penstock.interfaces.progress import OF_THE_STEP, Collector
+from penstock.pipeline import stages
+from penstock.pipeline.bars import alive_progress, enlighten, tqdm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Collector", "log", "null"]
+__all__ = ["Collector", "alive_progress", "enlighten", "log", "null", "rich", "tqdm"]
 
 
 class log(Collector):  # noqa: N801 - users write `progress=penstock.progress.log(5)`
     """Writes a line every `log_period` seconds: each count, and what came per second since the step began.
 
-    `logger` is a stream, or a logger that gets the lines with `log_level`.
+    `logger` is a stream, or a logger that gets the lines with `log_level`. `dump_system_stats` adds the
+    processor time of this process.
 
     >>> clock = iter(range(100)).__next__
     >>> lines = log(1.0, logger=sys.stdout, clock=clock)
@@ -32,13 +41,15 @@ class log(Collector):  # noqa: N801 - users write `progress=penstock.progress.lo
     def __init__(
         self,
         log_period: float = 1.0,
-        logger: TextIO | logging.Logger | None = None,
+        logger: IO[str] | logging.Logger | None = None,
         log_level: int = logging.INFO,
+        dump_system_stats: bool = False,  # noqa: FBT001, FBT002 - the order is dlt's
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._period, self._logger, self._level, self._clock = log_period, logger, log_level, clock
         self._begun = self._last = 0.0
+        self._with_stats, self._worked = dump_system_stats, 0.0
         self._counts: dict[str, tuple[int, int | None]] = {}
 
     def update(
@@ -62,22 +73,33 @@ class log(Collector):  # noqa: N801 - users write `progress=penstock.progress.lo
             self._last = now
             self._write(self._told())
 
+    def mark(self, name: str, state: str, *, size: int | None = None, message: str | None = None) -> None:
+        """Say what went wrong, at once; how things stand otherwise is seen by their counts."""
+        del size
+        if message is not None:
+            self._write(f"{name} {state}: {message}")
+
     def _start(self, step: str) -> None:
         super()._start(step)
         self._counts.clear()
         self._begun = self._last = self._clock()
+        self._worked = time.process_time()
 
     def _stop(self) -> None:
         told, took = self._told(), self._clock() - self._begun
-        self._write(f"{told}, done in {took:.0f} s" if told else f"done in {took:.0f} s")
+        end = f"{'stopped after' if self.has_failed else 'done in'} {took:.0f} s"
+        self._write(f"{told}, {end}" if told else end)
         super()._stop()
 
     def _told(self) -> str:
         seconds = max(self._clock() - self._begun, 1e-9)
-        return ", ".join(
-            f"{name} {count:,}{'' if most is None else f' of {most:,}'} ({count / seconds:,.0f}/s)"
+        counts = [
+            f"{name} {count:,}{'' if most is None else f' of {most:,}'}"
+            + ("" if name in OF_THE_STEP else f" ({count / seconds:,.0f}/s)")
             for name, (count, most) in self._counts.items()
-        )
+        ]
+        stats = [f"{time.process_time() - self._worked:.0f} s of processor time"] if self._with_stats else []
+        return ", ".join([*counts, *stats])
 
     def _write(self, text: str) -> None:
         line = f"{self.step}: {text}"
@@ -88,20 +110,58 @@ class log(Collector):  # noqa: N801 - users write `progress=penstock.progress.lo
 
 
 def null() -> Collector:
-    """A collector that says nothing: what a pipeline has unless it is given another."""
+    """A collector that says nothing; by name, `progress="none"`."""
     return Collector()
 
 
+def rich(console: Any = None, refresh_per_second: float = 4.0) -> Collector:
+    """The live view: resources, tables and jobs as they stand, redrawn while a step goes on.
+
+    `console` is one of the library rich. Where it is no terminal, lines are written in place of it.
+
+    >>> from rich.console import Console
+    >>> rich(Console(file=sys.stdout, force_terminal=False)).__class__.__name__
+    'log'
+    """
+    made = stages.live_view(console, refresh_per_second)
+    return made if made.is_on_screen else log(logger=made.console.file)
+
+
 def collector_of(said: str | Collector | None) -> Collector:
-    """The collector that a user named, or gave.
+    """The collector that a user named, or gave; None leaves it to where the run is watched.
 
     >>> type(collector_of("log")).__name__
     'log'
     """
-    if isinstance(said, Collector):
-        return said
-    if said is None:
-        return null()
-    if said == "log":
-        return log()
-    raise UsageError(f"there is no progress {said!r}", hint='use "log", or a penstock.progress.Collector')
+    match said:
+        case Collector():
+            return said
+        case None:
+            return rich() if _is_watched() else null()
+        case "none" | "null":
+            return null()
+        case "log":
+            return log()
+        case "rich":
+            return rich()
+        case "tqdm":
+            return tqdm()
+        case "enlighten":
+            return enlighten()
+        case "alive_progress":
+            return alive_progress()
+        case _:
+            raise UsageError(
+                f"there is no progress {said!r}",
+                hint='use "log", "rich", "tqdm", "enlighten", "alive_progress" or "none", '
+                "or a penstock.progress.Collector",
+            )
+
+
+def _is_watched() -> bool:
+    """Whether somebody looks at a terminal that can draw, and rich is there to draw with."""
+    try:
+        is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    except (AttributeError, ValueError):  # whatever was put in its place, or closed
+        return False
+    return is_terminal and os.environ.get("TERM") != "dumb" and find_spec("rich") is not None

@@ -32,11 +32,23 @@ if TYPE_CHECKING:
     from penstock.interfaces.hooks import RunHooks
     from penstock.interfaces.landing import FrameHook, LandedFrame
     from penstock.pipeline.listing import Listing
+    from penstock.pipeline.live import LiveCollector
     from penstock.pipeline.memory import Memory
     from penstock.pipeline.recording import Recorder
     from penstock.pipeline.restore import Known
     from penstock.pipeline.runner import Runner
     from penstock.pipeline.workdir import WorkDir
+
+
+def live_view(console: Any, refresh_per_second: float) -> LiveCollector:
+    """The live view of a terminal."""
+    try:
+        from penstock.pipeline.live import LiveCollector
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "rich":
+            raise
+        raise MissingExtra(extra="rich", needed_for='progress="rich"') from error
+    return LiveCollector(console, refresh_per_second)
 
 
 def recorder(pipeline_name: str, hooks: Sequence[RunHooks]) -> Recorder:

@@ -1,0 +1,224 @@
+"""What a live view of a step knows, and how it is drawn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from rich.console import Group
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from penstock.interfaces.progress import OF_THE_STEP
+from penstock.package.info import human_seconds, human_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.console import RenderableType
+
+    from penstock.interfaces.progress import SparkStage
+
+COUNTING: Final = "counting"
+"""The state of what is counted and never marked."""
+_AT_ONCE: Final = 0.1
+"""Seconds; what is told within is told at one moment."""
+_MOST_STAGES: Final = 3
+_BAR: Final = 28
+_SLOW: Final = 10
+_FIRST: Final = ("failed", "retried", "left out")
+_LAST: Final = ("waiting", "done")
+_COLOURS: Final = {"done": "green", "failed": "red", "left out": "red", "retried": "yellow", "waiting": "dim"}
+_SIGNS: Final = {"done": "✓", "failed": "✗", "left out": "✗", "retried": "↻", "waiting": "·"}
+_PLAIN: Final = {"done": "+", "failed": "!", "left out": "!", "retried": "!", "waiting": "."}
+_GOES_ON: Final = ("▸", ">")
+
+
+@dataclass(slots=True, kw_only=True)
+class Line:
+    """One resource or table: its rows, and how it stands."""
+
+    begun: float
+    last: float
+    count: int = 0
+    total: int | None = None
+    size: int | None = None
+    state: str = COUNTING
+    message: str | None = None
+
+    @property
+    def rate(self) -> float | None:
+        """Rows for each second while they came; None for what does not come bit by bit."""
+        took = self.last - self.begun
+        return self.count / took if self.state == COUNTING and self.count and took > 0 else None
+
+
+@dataclass(slots=True, kw_only=True)
+class View:
+    """One step that goes on: its lines in the order in which they came, and what counts for all of it."""
+
+    step: str
+    begun: float
+    lines: dict[str, Line] = field(default_factory=dict)
+    overall: dict[str, Line] = field(default_factory=dict)
+    stages: Sequence[SparkStage] = ()
+    _told: tuple[float, float] = (0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        self._told = (self.begun, self.begun)
+
+    def count(self, name: str, inc: int, *, now: float, total: int | None, inc_total: int | None) -> None:
+        """Count more of something, of a total where one is told."""
+        line = self._line(name, now)
+        line.count, line.last = line.count + inc, now
+        line.total = total if total is not None else line.total
+        line.total = (line.total or 0) + inc_total if inc_total else line.total
+
+    def mark(self, name: str, state: str, *, now: float, size: int | None, message: str | None) -> None:
+        """Note how something stands."""
+        line = self._line(name, now)
+        line.state, line.message = state, message
+        line.size = size if size is not None else line.size
+
+    def rows(self) -> int:
+        """Rows of all lines."""
+        return sum(line.count for line in self.lines.values())
+
+    def _line(self, name: str, now: float) -> Line:
+        if now - self._told[1] >= _AT_ONCE:
+            self._told = (self._told[1], now)
+        group = self.overall if name in OF_THE_STEP else self.lines
+        if name not in group:
+            # What is told for the first time has come since others were told last.
+            group[name] = Line(begun=self._told[0], last=now)
+        return group[name]
+
+
+def drawn(view: View, *, now: float, height: int, plain: bool = False) -> RenderableType:
+    """The view as it is now, in at most so many lines; `plain` is for terminals that know ASCII only."""
+    stages = view.stages[:_MOST_STAGES]
+    room = max(height - 3 - len(stages), 1)
+    shown, folded = chosen(view.lines, room)
+    parts: list[RenderableType] = [_head(view, now)]
+    if shown:
+        parts.append(_table(shown, plain=plain))
+    if folded:
+        parts.append(Text(f"  {'...' if plain else '…'} {_told(folded)}", style="dim"))
+    parts += [_stage(one) for one in stages]
+    return Group(*parts)
+
+
+def closing(view: View, *, now: float, failed: bool, plain: bool = False) -> Text:
+    """The line that is left of a step."""
+    sign = (_PLAIN if plain else _SIGNS)["failed" if failed else "done"]
+    took = human_seconds(now - view.begun)
+    facts = [_many(line.count, name.lower()) for name, line in view.overall.items()]
+    facts += [_many(view.rows(), "rows")] if view.lines else []
+    size = sum(line.size or 0 for line in view.lines.values())
+    facts += [human_size(size)] if size else []
+    text = Text(f"{sign} ", style="red" if failed else "green", end="")
+    text.append(clean(view.step), style="bold" if failed else "default")
+    text.append(f" {'stopped after' if failed else 'took'} {took}", style="default")
+    text.append(f"  {', '.join(facts)}" if facts else "", style="dim")
+    return text
+
+
+def chosen(lines: dict[str, Line], room: int) -> tuple[dict[str, Line], list[Line]]:
+    """The lines to show, in their order, and those that there is no room for: waiting and done ones go first.
+
+    >>> lines = {name: Line(begun=0, last=0, state=state) for name, state in [("a", "done"), ("b", "shape")]}
+    >>> shown, folded = chosen(lines, 1)
+    >>> list(shown), [line.state for line in folded]
+    (['b'], ['done'])
+    """
+    by_weight = sorted(lines, key=lambda name: _weight(lines[name]))[:room]
+    shown = {name: line for name, line in lines.items() if name in set(by_weight)}
+    return shown, [line for name, line in lines.items() if name not in shown]
+
+
+def clean(text: str) -> str:
+    """One line of text that moves no cursor and colours nothing, whatever it says."""
+    first = (text.strip().splitlines() or [""])[0]
+    return "".join(one if one.isprintable() else "\ufffd" for one in first)
+
+
+def _weight(line: Line) -> int:
+    if line.state in _FIRST:
+        return 0
+    return 2 + _LAST.index(line.state) if line.state in _LAST else 1
+
+
+def _head(view: View, now: float) -> Table:
+    head = Table.grid(padding=(0, 2))
+    cells: list[RenderableType] = [
+        Text(clean(view.step), style="bold"),
+        Text(human_seconds(now - view.begun), style="dim"),
+    ]
+    for name, line in view.overall.items():
+        if line.total is not None:
+            bar = ProgressBar(total=max(line.total, 1), completed=line.count, width=_BAR)
+            cells += [bar, Text(f"{line.count:,} of {line.total:,} {name.lower()}")]
+    head.add_row(*cells)
+    return head
+
+
+def _table(lines: dict[str, Line], *, plain: bool) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column()
+    table.add_column(no_wrap=True)
+    for _ in range(3):
+        table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True, overflow="ellipsis")
+    for name, line in lines.items():
+        colour = _COLOURS.get(line.state, "cyan")
+        sign = (_PLAIN if plain else _SIGNS).get(line.state, _GOES_ON[plain])
+        table.add_row(
+            Text(f" {sign}", style=colour),
+            Text(clean(name)),
+            Text(_rows(line)),
+            Text(_speed(line.rate), style="dim"),
+            Text("" if line.size is None else human_size(line.size), style="dim"),
+            Text(_state(line), style=colour),
+        )
+    return table
+
+
+def _rows(line: Line) -> str:
+    if not line.count and line.state != COUNTING:
+        return "" if line.state != "done" else "0 rows"
+    if line.total is not None and line.count < line.total:
+        return f"{line.count:,} of {line.total:,} rows"
+    return _many(line.count, "rows")
+
+
+def _speed(rate: float | None) -> str:
+    if rate is None:
+        return ""
+    return f"{rate:,.1f}/s" if rate < _SLOW else f"{rate:,.0f}/s"
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what.removesuffix('s') if count == 1 else what}"
+
+
+def _state(line: Line) -> str:
+    if line.state == COUNTING:
+        return ""
+    return line.state if line.message is None else f"{line.state}: {clean(line.message)}"
+
+
+def _told(lines: Iterable[Line]) -> str:
+    states = Counter(line.state for line in lines)
+    return f"and {states.total():,} more: " + ", ".join(f"{many:,} {state}" for state, many in states.items())
+
+
+def _stage(stage: SparkStage) -> Table:
+    row = Table.grid(padding=(0, 2))
+    row.add_row(
+        Text(f"   Spark stage {stage.stage_id}", style="dim"),
+        ProgressBar(total=max(stage.tasks, 1), completed=stage.done, width=_BAR),
+        Text(f"{stage.done:,} of {stage.tasks:,} tasks", style="dim"),
+    )
+    return row

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import io
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from penstock.interfaces.progress import JOBS, TABLES, SparkStage
+from penstock.pipeline.live import LiveCollector
+from penstock.pipeline.liveview import COUNTING, Line, View, chosen, clean, closing, drawn
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+STATES = st.sampled_from(("done", "waiting", "failed", "retried", "left out", "shape", "running", COUNTING))
+
+
+def text_of(renderable: RenderableType, *, width: int = 90) -> list[str]:
+    console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True)
+    console.print(renderable)
+    return [line.rstrip() for line in console.export_text().splitlines()]
+
+
+def counted(view: View, name: str, inc: int, now: float, total: int | None = None) -> None:
+    view.count(name, inc, now=now, total=total, inc_total=None)
+
+
+def marked(view: View, name: str, state: str, *, size: int | None = None, message: str | None = None) -> None:
+    view.mark(name, state, now=view.begun, size=size, message=message)
+
+
+def test_extraction_shows_rows_and_rows_per_second_of_each_resource() -> None:
+    view = View(step="extract of shop", begun=100.0)
+    counted(view, "orders", 50_000, 106.0)
+    counted(view, "orders", 70_000, 112.0)
+    counted(view, "customers", 4_200, 112.0)
+    marked(view, "prices", "left out", message="prices raised KeyError\nat once")
+    view.stages = (SparkStage(stage_id=7, tasks=200, done=50),)
+
+    assert text_of(drawn(view, now=112.5, height=24)) == [
+        "extract of shop  12.5 s",
+        " ▸  orders     120,000 rows  10,000/s",
+        " ▸  customers    4,200 rows     700/s",
+        " ✗  prices                               left out: prices raised KeyError",
+        "   Spark stage 7  ━━━━━━━╺━━━━━━━━━━━━━━━━━━━━  50 of 200 tasks",
+    ]
+    assert text_of(closing(view, now=112.5, failed=False)) == ["✓ extract of shop took 12.5 s  124,200 rows"]
+
+
+def test_normalization_shows_what_is_done_to_each_table() -> None:
+    view = View(step="normalize of shop", begun=0.0)
+    counted(view, TABLES, 0, 0.0, total=2)
+    marked(view, "orders", "done")
+    counted(view, "orders", 120_000, 5.0)
+    marked(view, "customers", "shape")
+    counted(view, TABLES, 1, 5.0)
+
+    assert text_of(drawn(view, now=8.0, height=24)) == [
+        "normalize of shop  8.0 s  ━━━━━━━━━━━━━━╺━━━━━━━━━━━━━  1 of 2 tables",
+        " ✓  orders     120,000 rows      done",
+        " ▸  customers                    shape",
+    ]
+
+
+def test_a_load_shows_states_rows_and_bytes_of_each_table() -> None:
+    view = View(step="load of shop", begun=0.0)
+    counted(view, JOBS, 0, 0.0, total=4)
+    for name, state, size in [("items", "done", 4_300_000), ("orders", "running", 9_900_000)]:
+        marked(view, name, state, size=size)
+    marked(view, "parts", "failed", size=120_000, message="parts is closed")
+    marked(view, "sellers", "waiting", size=1_200)
+    counted(view, "items", 1, 2.0)
+    counted(view, JOBS, 1, 2.0)
+
+    assert text_of(drawn(view, now=75.0, height=24)) == [
+        "load of shop  1 min 15 s  ━━━━━━━╺━━━━━━━━━━━━━━━━━━━━  1 of 4 jobs",
+        " ✓  items    1 row      4.1 MB  done",
+        " ▸  orders              9.4 MB  running",
+        " ✗  parts             117.2 KB  failed: parts is closed",
+        " ·  sellers             1.2 KB  waiting",
+    ]
+    assert text_of(closing(view, now=75.0, failed=True)) == [
+        "✗ load of shop stopped after 1 min 15 s  1 job, 1 row, 13.7 MB"
+    ]
+
+
+def test_a_terminal_that_knows_ascii_only_gets_nothing_else() -> None:
+    view = View(step="load of shop", begun=0.0)
+    for name, state in [("a", "done"), ("b", "running"), ("c", "failed"), ("d", "waiting")]:
+        marked(view, name, state)
+
+    told = [
+        *text_of(drawn(view, now=1.0, height=6, plain=True)),
+        *text_of(closing(view, now=1.0, failed=False, plain=True)),
+    ]
+
+    assert "\n".join(told).isascii()
+    assert told[-2:] == ["  ... and 1 more: 1 done", "+ load of shop took 1.0 s  0 rows"]
+
+
+@given(states=st.lists(STATES, max_size=60), height=st.integers(1, 40))
+def test_the_view_is_never_higher_than_the_terminal_and_hides_what_matters_least(
+    states: list[str], height: int
+) -> None:
+    view = View(step="load of shop", begun=0.0)
+    for number, state in enumerate(states):
+        marked(view, f"t{number}", state)
+
+    shown, folded = chosen(view.lines, max(height - 3, 1))
+    drawn_lines = text_of(drawn(view, now=1.0, height=height))
+
+    assert len(drawn_lines) <= max(height, 3)
+    assert len(shown) + len(folded) == len(states)
+    assert list(shown) == [name for name in view.lines if name in shown]
+    hidden = {line.state for line in folded}
+    if hidden - {"done"}:
+        assert "done" not in {line.state for line in shown.values()}
+    if hidden & {"failed", "retried", "left out"}:
+        assert {line.state for line in shown.values()} <= {"failed", "retried", "left out"}
+
+
+@given(text=st.text())
+def test_whatever_a_name_holds_it_moves_no_cursor(text: str) -> None:
+    view = View(step="extract of shop", begun=0.0)
+    marked(view, text, "failed", message=text)
+
+    assert clean(text).isprintable()
+    assert "\x1b" not in "".join(text_of(drawn(view, now=1.0, height=24)))
+
+
+@given(pieces=st.lists(st.tuples(st.integers(1, 1000), st.floats(0.2, 5)), min_size=1))
+def test_a_rate_is_that_of_the_time_in_which_rows_came(pieces: list[tuple[int, float]]) -> None:
+    view, now = View(step="extract", begun=10.0), 10.0
+    for inc, seconds in pieces:
+        now += seconds
+        counted(view, "orders", inc, now)
+
+    rate = view.lines["orders"].rate
+    assert rate == pytest.approx(sum(inc for inc, _ in pieces) / (now - 10.0))
+
+
+def test_a_line_that_was_marked_has_no_rate() -> None:
+    assert Line(begun=0, last=1, count=5, state="done").rate is None
+
+
+def screen() -> tuple[LiveCollector, io.StringIO]:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=80, height=24, legacy_windows=False)
+    return LiveCollector(console, refresh_per_second=50), stream
+
+
+def test_a_step_is_drawn_while_it_goes_on_and_one_line_stays() -> None:
+    collector, stream = screen()
+
+    with collector("extract of shop"):
+        collector.update("orders", inc=1_000)
+        collector.stages([SparkStage(stage_id=3, tasks=2, done=1)])
+        during = text_of(collector.drawn())
+    after = stream.getvalue().rsplit("\n", 2)[-2]
+
+    assert [line.split()[0] for line in during] == ["extract", "▸", "Spark"]
+    assert "extract of shop" in after
+    assert "1,000 rows" in after
+    assert collector.drawn() == ""
+
+
+def test_what_breaks_is_told_in_the_line_that_stays() -> None:
+    collector, stream = screen()
+
+    with pytest.raises(KeyError), collector("extract of shop"):
+        raise KeyError("x")
+
+    assert "stopped after" in stream.getvalue()
+
+
+def test_of_two_at_once_one_is_drawn_and_the_next_step_is_drawn_again() -> None:
+    first, _ = screen()
+    second, quiet = screen()
+
+    with first("extract of a"), second("extract of b"):
+        second.update("orders", inc=5)
+    assert quiet.getvalue() == ""
+
+    with second("load of b"):
+        pass
+    assert "load of b" in quiet.getvalue()
+
+
+def test_it_can_be_told_by_many_threads() -> None:
+    collector, _ = screen()
+
+    def tell() -> None:
+        for _ in range(500):
+            collector.update("t", inc=1)
+
+    with collector("load of shop"):
+        tellers = [threading.Thread(target=tell) for _ in range(4)]
+        for teller in tellers:
+            teller.start()
+        for teller in tellers:
+            teller.join()
+        told = text_of(collector.drawn())
+
+    assert "2,000 rows" in told[1]

@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import io
+import logging
+import subprocess
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rich.console import Console
+
+from penstock.errors import UsageError
+from penstock.interfaces.progress import JOBS, Collector
+from penstock.pipeline import progress
+from penstock.pipeline.bars import library
+from penstock.pipeline.live import LiveCollector
+from penstock.pipeline.progress import collector_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+LIBRARIES = ("tqdm", "enlighten", "alive_progress")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def said_by(collector: Collector, stream: io.StringIO) -> str:
+    """What a collector says of a step with two names, a total and something that goes wrong."""
+    with collector("load of shop"):
+        collector.update(JOBS, inc=0, total=3)
+        collector.update("orders", inc=1_000)
+        collector.update("orders", inc=234)
+        collector.update("parts", inc=5, label="lost")
+        collector.mark("orders", "done", size=10)
+        collector.mark("parts", "failed", message="parts is closed")
+        collector.update(JOBS, message="slow today", inc_total=1)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("name", ["none", "null"])
+def test_a_quiet_collector_can_be_asked_for(name: str) -> None:
+    assert type(collector_of(name)) is Collector
+
+
+def test_a_collector_of_somebodys_own_is_used_as_it_is() -> None:
+    own = Collector()
+
+    assert collector_of(own) is own
+
+
+def test_what_nobody_knows_is_refused_with_the_names() -> None:
+    with pytest.raises(UsageError, match="'bars'") as refused:
+        collector_of("bars")
+
+    assert all(name in (refused.value.hint or "") for name in ("log", "rich", *LIBRARIES, "none"))
+
+
+@pytest.mark.parametrize(
+    ("stream", "term", "kind"),
+    [
+        (Terminal, "xterm", LiveCollector),
+        (Terminal, "dumb", Collector),
+        (io.StringIO, "xterm", Collector),
+        (lambda: None, "xterm", Collector),
+        (object, "xterm", Collector),
+    ],
+)
+def test_by_default_a_run_draws_where_somebody_looks_and_is_quiet_elsewhere(
+    stream: Callable[[], Any], term: str, kind: type[Collector], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setattr(sys, "stdout", stream())
+
+    assert type(collector_of(None)) is kind
+
+
+def test_the_live_view_writes_lines_where_there_is_no_terminal() -> None:
+    stream = io.StringIO()
+
+    collector = progress.rich(Console(file=stream, force_terminal=False))
+
+    assert isinstance(collector, progress.log)
+    assert "load of shop: parts failed: parts is closed\n" in said_by(collector, stream)
+
+
+def test_a_terminal_gets_a_live_view() -> None:
+    collector = progress.rich(Console(file=Terminal(), force_terminal=True))
+
+    assert isinstance(collector, LiveCollector)
+    assert collector.shows_stages
+
+
+def test_lines_have_rates_of_rows_and_totals_of_jobs_and_tell_at_once_what_goes_wrong() -> None:
+    stream, moments = io.StringIO(), iter(range(100))
+
+    told = said_by(progress.log(100, logger=stream, clock=lambda: next(moments)), stream)
+
+    assert told.splitlines() == [
+        "load of shop: parts failed: parts is closed",
+        "load of shop: Jobs: slow today",
+        "load of shop: Jobs 1 of 4, orders 1,234 (206/s), parts lost 5 (1/s), done in 7 s",
+    ]
+
+
+def test_a_step_that_breaks_is_not_told_to_be_done() -> None:
+    stream = io.StringIO()
+    collector = progress.log(logger=stream)
+
+    with pytest.raises(KeyError), collector("extract of shop"):
+        raise KeyError("x")
+
+    assert stream.getvalue() == "extract of shop: stopped after 0 s\n"
+    assert collector.step is None
+
+
+def test_lines_can_go_to_a_logger_with_the_time_of_the_processor(caplog: pytest.LogCaptureFixture) -> None:
+    collector = progress.log(0, logging.getLogger("shop"), logging.WARNING, dump_system_stats=True)
+
+    with caplog.at_level(logging.WARNING, "shop"), collector("extract of shop"):
+        collector.update("orders")
+
+    assert {record.levelno for record in caplog.records} == {logging.WARNING}
+    assert "s of processor time" in caplog.text
+
+
+@pytest.mark.parametrize("name", [*LIBRARIES, "rich"])
+def test_a_library_that_is_missing_is_told_with_the_line_that_installs_it(name: str) -> None:
+    program = f"""
+        import sys
+        sys.modules["{name}"] = None
+        import penstock
+        try:
+            penstock.pipeline("shop", progress="{name}")
+        except penstock.PenstockError as error:
+            print(error.code, error.hint)
+    """
+
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=False
+    )
+
+    assert done.stdout == f"missing-extra pip install 'penstock[{name.replace('_', '-')}]'\n", done.stderr
+
+
+def test_a_library_that_is_broken_is_not_called_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken_bars.py").write_text("import something_it_needs")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(ModuleNotFoundError, match="something_it_needs"):
+        library("broken_bars")
+
+
+def test_bars_of_tqdm_count_each_name_and_leave_nothing_open() -> None:
+    pytest.importorskip("tqdm")
+    stream = Terminal()
+    collector = progress.tqdm(file=stream, mininterval=0)
+
+    told = said_by(collector, stream)
+
+    assert "orders: 1234" in told
+    assert "Jobs:" in told
+    assert "0/3" in told
+    assert "parts failed: parts is closed" in told
+    assert collector._bars == {}
+
+
+def test_a_single_bar_of_tqdm_counts_all_rows_and_no_jobs() -> None:
+    pytest.importorskip("tqdm")
+    stream = Terminal()
+
+    told = said_by(progress.tqdm(single_bar=True, file=stream, mininterval=0), stream)
+
+    assert "load of shop: 1239" in told
+    assert "Jobs: " in told  # the message, not a bar
+    assert "orders: " not in told
+
+
+def test_bars_of_enlighten_count_each_name() -> None:
+    pytest.importorskip("enlighten")
+    stream = Terminal()
+
+    told = said_by(progress.enlighten(stream=stream, enabled=True, min_delta=0), stream)
+
+    assert "orders 1" in told
+    assert "parts failed: parts is closed" in told
+
+
+def test_the_bar_of_alive_progress_counts_all_rows_and_tells_those_of_each_name() -> None:
+    pytest.importorskip("alive_progress")
+    stream = Terminal()
+
+    told = said_by(progress.alive_progress(file=stream, force_tty=True, refresh_secs=0.01), stream)
+
+    assert "load of shop" in told
+    assert "1239 in" in told
