@@ -136,6 +136,8 @@ class Extractor:
                 failures = {name: why for name, why in every.items() if name not in self._failed}
                 self._raise_if_nothing_came(engine, every)
                 filling.drop(failures)
+            for name, why in failures.items():
+                self._collector.mark(name, "left out", message=why.message)
             self._cursors.settle()
             self._failed |= failures.keys()
             restore_resources(self._state, self._schema_name, failures, remembered)

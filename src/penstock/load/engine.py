@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from penstock.interfaces import AppliedJob, LoadMark
     from penstock.load.plan import Chain
     from penstock.load.settings import LoaderConfiguration
+    from penstock.load.telling import JobsTold
     from penstock.load.work import Work
     from penstock.load.worker import Opener, Outcome
 
@@ -45,8 +46,10 @@ class Engine:
         mark: LoadMark,
         staged: Collection[str],
         rules: LoaderConfiguration,
+        told: JobsTold,
         check: Callable[[], None] = lambda: None,
     ) -> None:
+        self._told = told
         self._work, self._opener, self._staged, self._rules = work, opener, staged, rules
         self._mark, self._check = mark, check
         self._able = opener.destination.capabilities
@@ -74,6 +77,7 @@ class Engine:
                 self._leave_out_chains()
             if self._halt is None:
                 running |= self._started(threads, workers)
+            self._told.now(self._work)
             if running:
                 done, _ = wait(running, timeout=self._pause(), return_when=FIRST_COMPLETED)
                 for future in done:
@@ -123,9 +127,11 @@ class Engine:
                 self._halt_by(outcome.halt)
             case _:
                 assert_never(outcome.state)
+        self._told.now(self._work)
 
     def _retry(self, job: str, outcome: Outcome) -> None:
         tried = self._work.retry(job, outcome.message)
+        self._told.explain(job, outcome.message)
         self._paused[job] = time.monotonic() + pause_before(tried, first=self._rules.retry_pause)
         if is_last_try(tried, max_retries=self._rules.raise_on_max_retries):
             error = LoadClientJobRetry(
@@ -135,6 +141,7 @@ class Engine:
             self._halt_by(error)
 
     def _fail(self, job: str, outcome: Outcome) -> None:
+        self._told.explain(job, outcome.message)
         if not self._rules.raise_on_failed_jobs:
             what = self._tried_undo(job, lambda _: outcome.applied) if outcome.applied else ""
             if what is None:

@@ -21,6 +21,8 @@ class TableReport:
     rows: int | None
     version: int | None
     skipped: bool
+    bytes: int | None = None
+    """What its rows weigh in the package; None where they stand in the files of another table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

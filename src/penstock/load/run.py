@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from penstock.interfaces import CommitRecord, StorageSchemaInfo
+from penstock.interfaces.progress import Collector
 from penstock.load.engine import Engine
 from penstock.load.plan import chains_of, outcomes
 from penstock.load.prepare import prepare
 from penstock.load.report import FailedJob, PackageReport, TableReport
+from penstock.load.telling import JobsTold
 from penstock.load.work import Work
 from penstock.package import Retention, package_context
+from penstock.package.manifest import job_sizes
 from penstock.package.storage import as_json
 from penstock.schema import ENGINE_VERSION, Schema
 
@@ -39,6 +42,8 @@ class Into:
     check: Callable[[], None]
     """Raises when another run has taken over; asked before anything that lasts."""
     retention: Retention
+    collector: Collector = field(default_factory=Collector)
+    """Who is told how the jobs stand."""
 
 
 def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfiguration) -> PackageReport:
@@ -46,12 +51,17 @@ def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfi
     started = time.monotonic()
     package, opener = into.packages.package(manifest.load_id), into.opener
     chains = chains_of(manifest.tables, opener.schema.tables)
+    sizes = _table_sizes(manifest)
     into.ledger.initialize()
     with _at_hand(package, state):
         with opener.client() as client:
             staged = prepare(client, package, chains, lambda: _tables_before(into.ledger, opener.schema))
         work = Work(package, into.packages.normalized, chains)
-        Engine(work, opener, mark=manifest.mark, staged=staged, rules=rules, check=into.check).run()
+        told = JobsTold(into.collector, sizes)
+        engine = Engine(
+            work, opener, mark=manifest.mark, staged=staged, rules=rules, told=told, check=into.check
+        )
+        engine.run()
         applied = outcomes(work.results())
         into.check()
         into.packages.commit(manifest)
@@ -63,7 +73,13 @@ def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfi
         load_id=manifest.load_id,
         sequence=manifest.sequence,
         tables=tuple(
-            TableReport(table=job.table, rows=job.rows, version=job.version_after, skipped=job.skipped)
+            TableReport(
+                table=job.table,
+                rows=job.rows,
+                version=job.version_after,
+                skipped=job.skipped,
+                bytes=sizes.get(job.table),
+            )
             for job in applied.values()
         ),
         failed_jobs=tuple(
@@ -112,6 +128,12 @@ def _write_down(manifest: Manifest, into: Into, state: StateInfo, applied: Mappi
             },
         )
     )
+
+
+def _table_sizes(manifest: Manifest) -> dict[str, int | None]:
+    """Bytes of each table in the package; a table nested in another one may stand in its files."""
+    sizes = job_sizes(manifest.tables, manifest.folders)
+    return {entry.table: sizes[entry.job] or None for entry in manifest.tables}
 
 
 def _tables_before(ledger: Ledger, schema: Schema) -> Mapping[str, Table]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PackageDamaged
 from penstock.package import DataFolder, ParsedLoadJobFileName, TableEntry
+from penstock.package.manifest import job_sizes
 from penstock.package.record import fitting
 from penstock.schema import Schema
 
@@ -41,14 +42,13 @@ def leave(package: Package, made: Normalized, *, destination_type: str, schema_b
 
 
 def _sizes(made: Normalized) -> list[dict[str, Any]]:
-    """Rows and bytes of each job. Tables that share a folder are given its size once, at their root."""
-    sizes = {folder.path: folder.bytes for folder in made.folders}
-    roots = {entry.data: entry.job for entry in made.tables}
+    """Rows and bytes of each job."""
+    sizes = job_sizes(made.tables, made.folders)
     return [
         {
             "job_id": ParsedLoadJobFileName.parse(entry.job).job_id(),
             "rows": entry.rows,
-            "bytes": sizes[entry.data] if entry.data and roots[entry.data] == entry.job else 0,
+            "bytes": sizes[entry.job],
         }
         for entry in made.tables
     ]

@@ -13,6 +13,7 @@ from pyspark.sql.types import BooleanType, StructType
 
 from penstock.errors import InternalError
 from penstock.interfaces.columns import NO_COLUMN
+from penstock.interfaces.progress import Collector
 from penstock.normalize.aside import quarantined, rows_aside
 from penstock.normalize.heads import number_of, read_head
 from penstock.normalize.jobs import Part, add_jobs, written_bytes
@@ -36,6 +37,7 @@ from penstock.normalize.sizes import list_sizes
 from penstock.normalize.steps import fit_rows, identify_rows, parse_rows, stamp_rows
 from penstock.normalize.stopwatch import Stopwatch
 from penstock.normalize.stored import Dataset, Object, dataset_of
+from penstock.normalize.telling import TablesTold
 from penstock.normalize.typed import typed_files, with_digits, with_kept
 from penstock.normalize.verify import Check, is_odd
 from penstock.package import DataFolder, Package
@@ -81,7 +83,7 @@ class _Work:
         return spark_path(f"{self.package.path}/{folder}")
 
 
-def normalize(
+def normalize(  # noqa: PLR0913 - everything that a run decides about normalization
     package: Package,
     schema: Schema,
     *,
@@ -91,11 +93,12 @@ def normalize(
     settings: NormalizeConfiguration | None = None,
     merge_strategy: str | None = None,
     can_alter: frozenset[tuple[DataType, DataType]] = frozenset(),
+    collector: Collector | None = None,
 ) -> Normalized:
     """Give every extracted table its final shape, and its nested tables.
 
     `merge_strategy` is what the destination does where a table is merged and does not say how; `can_alter`
-    has the types that it changes into one another.
+    has the types that it changes into one another. `collector` is told how far it is.
 
     Safe to run again: each attempt writes to a folder of its own. It counts once `leave` has marked it.
     """
@@ -103,6 +106,7 @@ def normalize(
     attempt = uuid.uuid4().hex[:12]
     folders = (f"data/normalized/{attempt}/{number:05d}" for number in count())
     extracted = Extracted.from_dict(package.extracted())
+    told = TablesTold(collector or Collector())
     work = _Work(
         package=package,
         spark=spark,
@@ -111,11 +115,14 @@ def normalize(
         table_extras=table_extras,
         folders=folders,
         quarantine=(settings or NormalizeConfiguration()).quarantine,
-        clock=Stopwatch(),
+        clock=Stopwatch(told.step),
     )
     stored = with_declared(schema.stored, extracted)
     roots: dict[str, list[Part]] = {}
-    for readings in readings_of(extracted.tables).values():
+    found = readings_of(extracted.tables)
+    told.wait(naming.normalize_tables_path(name) for name in found)
+    for table, readings in found.items():
+        told.begin(naming.normalize_tables_path(table))
         # Each reading sees what the ones before it made of the table, as if they were loads.
         for reading in readings:
             name = naming.normalize_tables_path(reading.table.table)
@@ -126,6 +133,8 @@ def normalize(
             for outcome in list(read(work, reading, name, stored)):
                 roots.setdefault(outcome.root, []).append(outcome.part)
                 stored = outcome.schema
+                told.hear(outcome.part.report.row_counts)
+        told.end()
     after = schema.clone()
     seen = [plan.table.name for parts in roots.values() for part in parts for plan in part.plans]
     after.update(stored.with_tables(stored.tables[name].with_seen_data() for name in dict.fromkeys(seen)))

@@ -14,7 +14,7 @@ from penstock.package.record import fitting
 from penstock.package.storage import from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +27,17 @@ class TableEntry:
     data: str | None = None
     """The folder its rows are read from; several tables may share one."""
     rows: int | None = None
+
+
+def job_sizes(tables: Iterable[TableEntry], folders: Iterable[DataFolder]) -> dict[str, int | None]:
+    """Bytes of each job, by its file. Tables that share a folder are given its size once, at their root."""
+    sizes = {folder.path: folder.bytes for folder in folders}
+    every = tuple(tables)
+    roots = {entry.data: entry.job for entry in every}
+    return {
+        entry.job: sizes.get(entry.data) if entry.data and roots[entry.data] == entry.job else 0
+        for entry in every
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,6 +90,7 @@ class Forward:
         with (
             self._recorder.step("normalize"),
             in_stage("normalize", load_id=package.load_id),
+            self._site.target.collector(f"normalize of {schema.name}") as collector,
             self._site.session() as spark,
         ):
             made = normalize(
@@ -101,6 +102,7 @@ class Forward:
                 settings=self._site.settings(NormalizeConfiguration, "normalize"),
                 merge_strategy=next(iter(able.supported_merge_strategies), None),
                 can_alter=self._site.target.config.alterable_types,
+                collector=collector,
             )
             before = version_of(known)
             leave(package, made, destination_type=self._site.target.destination_type, schema_before=before)
@@ -110,7 +112,11 @@ class Forward:
 
     def _load(self, manifest: Manifest) -> None:
         into = self._site.into(manifest, self._lease)
-        with self._recorder.step("load"), in_stage("load", load_id=manifest.load_id):
+        with (
+            self._recorder.step("load"),
+            in_stage("load", load_id=manifest.load_id),
+            into.collector(f"load of {manifest.schema_name}"),
+        ):
             report = load(manifest, into, state=_state_row(manifest), rules=self._rules)
         self._site.target.workdir.save(state=manifest.state, schema=manifest.schema)
         self._recorder.hear_loaded(report)

@@ -113,6 +113,7 @@ class Site:
             packages=self.packages,
             check=lease.check,
             retention=self.habits.retention,
+            collector=self.target.collector,
         )
 
     def naming(self, schema: Schema) -> NamingConvention:

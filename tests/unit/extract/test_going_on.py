@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.listening import Listener
 from tests.unit.extract.reading import extracted, rows_of
 
 import penstock
@@ -54,6 +55,16 @@ def test_the_others_go_on_and_the_failure_is_told(package: Package, parallel: bo
     assert (done.info.failures["bad"].item, done.info.failures["bad"].cause) == (3, "KeyError('bad')")
     assert "- bad was left out: bad raised KeyError('bad') at item 3" in str(done.info)
     assert list(done.extracted.declared) == ["good"]
+
+
+def test_the_collector_hears_of_rows_and_of_what_is_left_out(package: Package) -> None:
+    told = Listener()
+
+    extracted([breaking("bad", after=2), whole("good", rows=3)], package, workload=GOING_ON, collector=told)
+
+    assert told.counts["good"] == 3
+    assert told.states == {"bad": ["left out"]}
+    assert told.messages == ["bad raised KeyError('bad') at item 3"]
 
 
 def test_of_a_shared_table_only_the_rows_of_the_failed_one_are_missing(package: Package) -> None:

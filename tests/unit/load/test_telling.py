@@ -1,0 +1,101 @@
+"""What a collector hears of a load."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.listening import Listener
+from tests.unit.load.test_run import QUICK, STATE, Place, sealed
+
+from penstock.errors import LoadClientJobFailed
+from penstock.load.plan import JobState
+from penstock.load.run import load
+from penstock.load.telling import standing
+from penstock.package.folder import DataFolder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STATES = st.sampled_from(get_args(JobState))
+
+
+def heard(place: Place, **rules: Any) -> Listener:
+    listener = Listener()
+    into = replace(place.into(), collector=listener)
+    load(place.manifest, into, state=STATE, rules=QUICK.model_copy(update=rules))
+    return listener
+
+
+def test_jobs_are_counted_and_tables_run_and_are_done(tmp_path: Path) -> None:
+    told = heard(sealed(tmp_path))
+
+    assert (told.counts["Jobs"], told.totals["Jobs"]) == (4, 4)
+    assert {name: told.counts[name] for name in told.states} == dict.fromkeys(told.states, 3)
+    assert told.states["items__tags"] == ["running", "done"]
+    assert told.states["items"] == ["waiting", "running", "done"]
+
+
+def test_a_job_that_is_tried_again_says_why(tmp_path: Path) -> None:
+    told = heard(sealed(tmp_path, with_jobs=("others",), script={"others": ["transient"]}))
+
+    assert told.states["others"] == ["running", "retried", "running", "done"]
+    assert told.messages == ["others: transient"]
+    assert told.counts["Jobs"] == 1
+
+
+def test_what_stops_the_run_is_told_before_it_does(tmp_path: Path) -> None:
+    place, told = sealed(tmp_path, with_jobs=("others",), script={"others": ["terminal"]}), Listener()
+
+    with pytest.raises(LoadClientJobFailed):
+        load(place.manifest, replace(place.into(), collector=told), state=STATE, rules=QUICK)
+
+    assert told.states["others"] == ["running", "retried"]
+    assert told.messages == ["others: terminal"]
+
+
+def test_a_chain_that_is_left_out_is_told_with_the_job_that_failed(tmp_path: Path) -> None:
+    told = heard(sealed(tmp_path, script={"items__tags": ["terminal"]}), raise_on_failed_jobs=False)
+
+    assert told.states["items__tags"][-1] == "failed"
+    assert told.states["items"][-1] == "failed"
+    assert told.states["others"][-1] == "done"
+    assert "items__tags: terminal" in told.messages
+    assert told.counts["Jobs"] == told.totals["Jobs"] == 4
+
+
+def test_jobs_that_follow_others_are_more_jobs(tmp_path: Path) -> None:
+    told = heard(sealed(tmp_path, with_jobs=("others",), following_jobs={"others"}))
+
+    assert told.counts["Jobs"] == told.totals["Jobs"] == 2
+    assert told.states["others"][-1] == "done"
+
+
+def test_bytes_are_told_once_for_tables_that_share_files(tmp_path: Path) -> None:
+    place = sealed(tmp_path, with_jobs=("items__tags", "items", "others"))
+    tables = tuple(
+        replace(entry, data="data/a" if entry.table.startswith("items") else "data/b")
+        for entry in place.manifest.tables
+    )
+    folders = (DataFolder(path="data/a", bytes=700), DataFolder(path="data/b", bytes=30))
+    manifest, told = replace(place.manifest, tables=tables, folders=folders), Listener()
+
+    report = load(manifest, replace(place.into(), collector=told), state=STATE, rules=QUICK)
+
+    assert told.sizes == {"items__tags": None, "items": 700, "others": 30}
+    assert {table.table: table.bytes for table in report.tables} == told.sizes
+
+
+@given(jobs=st.dictionaries(st.text(), STATES, min_size=1), retried=st.sets(st.text()))
+def test_a_table_is_done_when_all_jobs_are_and_failed_when_one_is(
+    jobs: dict[str, JobState], retried: set[str]
+) -> None:
+    found = standing(jobs, retried)
+
+    assert (found == "done") is all(state == "completed" for state in jobs.values())
+    assert (found == "failed") is ("failed" in jobs.values())
+    if found == "retried":
+        assert any(jobs.get(job) == "new" for job in retried)

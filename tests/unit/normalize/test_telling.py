@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from tests.listening import Listener
+
+from penstock.normalize.stopwatch import Stopwatch
+from penstock.normalize.telling import TablesTold
+
+
+def test_tables_wait_are_worked_at_and_are_done_with_what_is_nested_in_them() -> None:
+    listener = Listener()
+    told = TablesTold(listener)
+    clock = Stopwatch(told.step)
+
+    told.wait(["items", "others"])
+    told.begin("items")
+    for step in ("learn", "shape"):
+        with clock(step):
+            pass
+    told.hear({"items": 12, "items__tags": 30, "items__deep": None})
+    told.hear({"items": 3})
+    told.end()
+    with clock("describe"):
+        pass
+
+    assert listener.states == {
+        "items": ["waiting", "learn", "shape", "done"],
+        "others": ["waiting"],
+        "items__tags": ["done"],
+        "items__deep": ["done"],
+    }
+    assert listener.counts == {"Tables": 1, "items": 15, "items__tags": 30, "items__deep": 0}
+    assert listener.totals == {"Tables": 2}
+    assert [step.name for step in clock.steps({})] == ["learn", "shape", "describe"]
+
+
+def test_the_end_of_nothing_is_nothing() -> None:
+    listener = Listener()
+
+    TablesTold(listener).end()
+
+    assert listener.counts == {}
