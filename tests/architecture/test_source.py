@@ -33,8 +33,12 @@ ALSO_ACTING = {
 }
 
 FORBIDDEN = {"_jvm", "sparkContext", "_sc", "rdd", "DeltaTable", "pickle", "cloudpickle", "marshal", "shelve"}
-MAY_SAY = {"spark/shipping.py": {"cloudpickle"}}
-"""Code that is sent to executors is packed in one place."""
+MAY_SAY = {
+    # Code that is sent to executors is packed in one place.
+    "spark/shipping.py": {"cloudpickle"},
+    # The jobs and stages of a classic session are asked for in one place, and may be missing.
+    "spark/watch.py": {"sparkContext"},
+}
 FORBIDDEN_CALLS = frozenset(("eval", "exec"))
 MACHINE_PATH = re.compile(r"(?<![\w.:/])/(?:work|home|root|tmp|Users|mnt|opt|var|private)/\w")
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from penstock.package import FileStorage
     from penstock.pipeline.target import Target
     from penstock.spark.session import UserSession
+    from penstock.spark.watch import SparkWatch
 
 _LEDGER = "ledger"
 
@@ -40,7 +41,7 @@ def package_root(target: Target, client: JobClientBase, *, master: str) -> str:
 
 
 def open_pool(
-    target: Target, packages: str, *, spark: SparkSession | None
+    target: Target, packages: str, *, spark: SparkSession | None, watch: SparkWatch | None = None
 ) -> tuple[UserSession, SessionPool]:
     """The session of the user, and those of our own; these can open the stores of tables and packages."""
     places, credentials = (target.config.storage_location, packages), target.config.storage_credentials
@@ -49,7 +50,7 @@ def open_pool(
     user = find_session(spark, target.settings, needs)
     check_session(user, needs)
     conf = {**joined_conf(places, credentials), **target.config.session_conf()}
-    return user, SessionPool(user, needs, conf)
+    return user, SessionPool(user, needs, conf, watch)
 
 
 def ledger_of(client: JobClientBase, packages: FileStorage) -> Ledger:

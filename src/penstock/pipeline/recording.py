@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from penstock.load.report import PackageReport
     from penstock.normalize.report import NormalizeReport
     from penstock.pipeline.trace import Step, StepInfo
+    from penstock.spark.watch import SparkWatch
 
 _LOG = logger("penstock.pipeline")
 
@@ -42,6 +43,8 @@ class Recorder:
         self.loaded: list[PackageReport] = []
         self.notes: list[str] = []
         self.seconds: dict[Step, float] = {}
+        self.watch: SparkWatch | None = None
+        """Who counts the jobs of Spark; None where there is no Spark."""
         self.is_begun = False
         """Whether a step may have done something: what breaks before that is no failure of a step."""
         self._failed: tuple[Step, Exception] | None = None
@@ -61,6 +64,8 @@ class Recorder:
     def step(self, name: Step) -> Iterator[None]:
         """Measure a part of a step; what breaks in it belongs to it, unless it was told already."""
         started = time.monotonic()
+        if self.watch is not None:
+            self.watch.begin(name)
         try:
             yield
         except Exception as error:
@@ -157,14 +162,18 @@ class Recorder:
             "normalize": [
                 (sum(root.rows_in for root in one.roots), one.bytes_out) for one in self.normalized
             ],
-            "load": [(sum(table.rows or 0 for table in one.tables), 0) for one in self.loaded],
+            "load": [
+                (sum(table.rows or 0 for table in one.tables), sum(table.bytes or 0 for table in one.tables))
+                for one in self.loaded
+            ],
         }[name]
         return StepTrace(
             step=name,
             seconds=round(self.seconds[name], 3),
             info=self._info(name),
             rows=sum(rows for rows, _ in counts),
-            bytes=sum(size for _, size in counts) if name != "load" else None,
+            bytes=sum(size for _, size in counts),
+            spark_jobs=None if self.watch is None else self.watch.jobs(name),
             error=None if failed is None else _words(failed),
             error_code=failed.code if isinstance(failed, PenstockError) else None,
         )

@@ -51,6 +51,7 @@ class Runner:
         self._site, self._extraction, self._recorder = Site(target, spark=spark), extraction, recorder
         self._target, self._packages = target, self._site.packages
         self._rules = self._site.settings(LoaderConfiguration, "load").model_copy(update=loading)
+        recorder.watch = self._site.watch
         recorder.place = {
             "destination_name": target.destination.destination_name,
             "dataset_name": target.dataset_name,
@@ -60,7 +61,12 @@ class Runner:
     def extract(self, flows: Sequence[Flow]) -> ExtractInfo:
         """Extract, and leave the packages for a later run. Spark is not started for Python rows."""
         try:
-            with self._site.lease() as lease, self._site.client, self._recorder.step("extract"):
+            with (
+                self._site.lease() as lease,
+                self._site.client,
+                self._recorder.step("extract"),
+                self._site.watched(),
+            ):
                 self._recorder.is_begun = True
                 made = self._extracting(lease, pending=True).extract(flows, self._recorder.hear_extracted)
                 ready = [package.load_id for packages in made for package in packages]
@@ -137,7 +143,7 @@ class Runner:
         )
         made = extracting.extract(flows, self._recorder.hear_extracted)
         while True:
-            with self._recorder.step("extract"):
+            with self._recorder.step("extract"), self._site.watched():
                 packages = next(made, None)
             if packages is None:
                 return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+from contextlib import nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,7 +17,8 @@ from penstock.pipeline.places import ledger_of, open_pool, package_root
 from penstock.pipeline.restore import after_pending, restore
 from penstock.pipeline.settings import RunConfiguration
 from penstock.schema import Schema
-from penstock.spark.session import is_remote, target_master
+from penstock.spark.session import is_remote, session_at_hand, target_master
+from penstock.spark.watch import SparkWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,11 +46,15 @@ class Site:
         self.packages = Packages.at(root, credentials=target.config.storage_credentials)
         self.ledger = ledger_of(self.client, self.packages.store)
         self.habits = self.settings(RunConfiguration, "run")
+        collector = target.collector
+        self.watch = SparkWatch(
+            uuid.uuid4().hex[:12], tell=collector.stages if collector.shows_stages else None
+        )
 
     @cached_property
     def pool(self) -> SessionPool:
         """Made when Spark is first needed: extraction alone may do without."""
-        _, pool = open_pool(self.target, self.packages.store.root, spark=self._given)
+        _, pool = open_pool(self.target, self.packages.store.root, spark=self._given, watch=self.watch)
         return pool
 
     @property
@@ -64,8 +71,14 @@ class Site:
         """A session of our own, for the time of a block."""
         return self.pool.session()
 
+    def watched(self) -> AbstractContextManager[None]:
+        """See what the user's own session does in a block, if it is there: it writes the user's frames."""
+        session = session_at_hand(self._given)
+        return nullcontext() if session is None else self.watch.lent(session)
+
     def close(self) -> None:
         """Let go of the sessions, if any were made."""
+        self.watch.close()
         if "pool" in self.__dict__:
             self.pool.close()
 

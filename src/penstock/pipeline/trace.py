@@ -57,6 +57,8 @@ class StepTrace:
     info: StepInfo
     rows: int | None = None
     bytes: int | None = None
+    spark_jobs: int | None = None
+    """Jobs that Spark ran for it; None where Spark does not tell, as over Connect."""
     error: str | None = None
     """What the step failed with, in words."""
     error_code: str | None = None
@@ -68,6 +70,7 @@ class StepTrace:
             "seconds": self.seconds,
             "rows": self.rows,
             "bytes": self.bytes,
+            "spark_jobs": self.spark_jobs,
             "error": self.error,
             "error_code": self.error_code,
             "info": self.info.asdict(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from penstock.spark.session import UserSession
+    from penstock.spark.watch import SparkWatch
 
 # Marks that the user's own jobs put on their commits must not be on ours, nor may these go to a branch.
 _NOT_COPIED = (
@@ -30,9 +31,14 @@ class SessionPool:
     """Hands a session to one worker at a time, makes more as they are needed, and releases all at the end."""
 
     def __init__(
-        self, user: UserSession, needs: tuple[str, ...], conf: Mapping[str, str] | None = None
+        self,
+        user: UserSession,
+        needs: tuple[str, ...],
+        conf: Mapping[str, str] | None = None,
+        watch: SparkWatch | None = None,
     ) -> None:
-        """`conf` is what these sessions are told besides; it may hold secrets."""
+        """`conf` is what these sessions are told besides; it may hold secrets. `watch` sees what they do."""
+        self._watch = watch
         self._user, self._needs, self._told = user, needs, conf or {}
         self._free: list[SparkSession] = []
         self._made: list[SparkSession] = []
@@ -45,7 +51,8 @@ class SessionPool:
         with self._lock:
             spark = self._free.pop() if self._free else self._make()
         try:
-            yield spark
+            with self._watch.lent(spark) if self._watch is not None else nullcontext():
+                yield spark
         finally:
             with self._lock:
                 self._free.append(spark)

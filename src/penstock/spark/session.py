@@ -69,9 +69,14 @@ def check_session(session: UserSession, needs: Iterable[str]) -> None:
             raise SessionLacksConf(destination=need, conf=conf)
 
 
+def session_at_hand(given: SparkSession | None) -> SparkSession | None:
+    """The session that is there already, if one is; none is built."""
+    return given or SparkSession.getActiveSession()
+
+
 def target_master(given: SparkSession | None, settings: Settings) -> str:
     """Where Spark will run, without starting it."""
-    session = given or SparkSession.getActiveSession()
+    session = session_at_hand(given)
     if session is not None:
         return _described(session, "given").master
     return settings.spark("remote") or settings.spark("master") or LOCAL_MASTER
@@ -79,7 +84,7 @@ def target_master(given: SparkSession | None, settings: Settings) -> str:
 
 def is_remote(given: SparkSession | None, settings: Settings) -> bool:
     """Whether this machine is, or will be, a client of a Spark Connect server, without starting anything."""
-    session = given or SparkSession.getActiveSession()
+    session = session_at_hand(given)
     return is_connect(session) if session is not None else bool(settings.spark("remote"))
 
 

@@ -1,0 +1,185 @@
+"""What Spark does for a step: the stages that are under way, and how many jobs there were.
+
+All of it is asked of Spark beside its work, and no job is started for it. Whatever Spark does not tell is not
+known, and stops nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.interfaces.progress import SparkStage
+from penstock.spark.session import is_connect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from pyspark.sql import SparkSession
+
+    Tell = Callable[[Sequence[SparkStage]], None]
+
+_GROUP: Final = "spark.jobGroup.id"
+
+
+class SparkWatch:
+    """Watches the sessions that are lent in one run, step by step.
+
+    `tell` hears of the stages that are under way; without it nobody asks for them. On a classic session jobs
+    are told apart by the group of the thread that starts them. A client of Connect hears of stages only.
+    """
+
+    def __init__(self, run: str, *, tell: Tell | None = None, every: float = 0.5) -> None:
+        self._run, self._tell, self._every = run, tell, every
+        self._step = ""
+        self._jobs: dict[str, set[int]] = {}
+        self._unknown: set[str] = set()
+        self._groups: dict[str, frozenset[int]] = {}
+        self._operations: dict[str | None, Sequence[SparkStage]] = {}
+        self._lock, self._stopped = threading.Lock(), threading.Event()
+        self._poller: threading.Thread | None = None
+
+    def begin(self, step: str) -> None:
+        """Sessions that are lent from now on work for this step."""
+        self._step = step
+
+    def jobs(self, step: str) -> int | None:
+        """The jobs of Spark that a step has started; None where Spark does not tell."""
+        return None if step in self._unknown else len(self._jobs.get(step, ()))
+
+    @contextmanager
+    def lent(self, spark: SparkSession) -> Iterator[None]:
+        """Watch what this thread does with a session in a block."""
+        step = self._step
+        if is_connect(spark):
+            self._unknown.add(step)
+            with self._heard(spark):
+                yield
+        else:
+            with self._grouped(spark, step):
+                yield
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._stopped.set()
+
+    @contextmanager
+    def _grouped(self, spark: SparkSession, step: str) -> Iterator[None]:
+        group = self._group_of(spark, step)
+        if group is None:
+            self._unknown.add(step)
+            yield
+            return
+        with self._lock:
+            self._groups.setdefault(group.name, group.before)
+        self._poll(group.tracker)
+        try:
+            yield
+        finally:
+            with suppress(Exception):  # a JVM that is gone has told its own error
+                self._jobs.setdefault(step, set()).update(group.jobs())
+                group.leave()
+
+    def _group_of(self, spark: Any, step: str) -> _Group | None:
+        try:
+            return _Group.entered(spark.sparkContext, f"penstock-{self._run}-{step}")
+        except Exception:  # a platform may refuse all of it, by errors of its own
+            return None
+
+    @contextmanager
+    def _heard(self, spark: Any) -> Iterator[None]:
+        if self._tell is None:
+            yield
+            return
+        # One for each time: a session that is lent twice at once must not lose the other's.
+        handler = partial(self._hear)
+        with suppress(Exception):  # as above
+            spark.registerProgressHandler(handler)
+        try:
+            yield
+        finally:
+            with suppress(Exception):
+                spark.removeProgressHandler(handler)
+
+    def _hear(
+        self, *, stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str | None, done: bool
+    ) -> None:
+        """What a client of Spark Connect is told of an operation."""
+        del inflight_tasks
+        with self._lock:
+            self._operations[operation_id] = tuple(_told_by_connect(stages or ()))
+            if done:
+                del self._operations[operation_id]
+            every = [stage for found in self._operations.values() for stage in found]
+        if self._tell is not None:
+            with suppress(Exception):  # the work that goes on is not to blame for who looks at it
+                self._tell(every)
+
+    def _poll(self, tracker: Any) -> None:
+        if self._tell is None or self._poller is not None:
+            return
+        self._poller = threading.Thread(
+            target=self._ask, args=(tracker, self._tell), name="penstock-stages", daemon=True
+        )
+        self._poller.start()
+
+    def _ask(self, tracker: Any, tell: Tell) -> None:
+        while not self._stopped.wait(self._every):
+            with self._lock:
+                groups = dict(self._groups)
+            try:
+                tell(active_stages(tracker, groups) if groups else ())
+            except Exception:  # as above; nobody needs it
+                return
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Group:
+    """The group that the jobs of a thread have: the user's where there is one, else one of ours."""
+
+    context: Any
+    tracker: Any
+    name: str
+    before: frozenset[int]
+    is_ours: bool
+
+    @staticmethod
+    def entered(context: Any, name: str) -> _Group:
+        tracker, found = context.statusTracker(), context.getLocalProperty(_GROUP)
+        before = frozenset(tracker.getJobIdsForGroup(found or name))
+        if found is None:
+            context.setLocalProperty(_GROUP, name)
+        return _Group(
+            context=context, tracker=tracker, name=found or name, before=before, is_ours=found is None
+        )
+
+    def jobs(self) -> set[int]:
+        """Those that have come since."""
+        return set(self.tracker.getJobIdsForGroup(self.name)) - self.before
+
+    def leave(self) -> None:
+        if self.is_ours:
+            self.context.setLocalProperty(_GROUP, None)
+
+
+def active_stages(tracker: Any, groups: Mapping[str, frozenset[int]]) -> list[SparkStage]:
+    """The stages that run for jobs of these groups; jobs that were there before are somebody else's."""
+    active = set(tracker.getActiveJobsIds())
+    ours = {job for group, before in groups.items() for job in set(tracker.getJobIdsForGroup(group)) - before}
+    jobs = [tracker.getJobInfo(job) for job in sorted(ours & active)]
+    stages = dict.fromkeys(stage for job in jobs if job is not None for stage in job.stageIds)
+    found = [tracker.getStageInfo(stage) for stage in stages]
+    return [
+        SparkStage(stage_id=stage.stageId, tasks=stage.numTasks, done=stage.numCompletedTasks)
+        for stage in found
+        if stage is not None and (stage.numActiveTasks or 0 < stage.numCompletedTasks < stage.numTasks)
+    ]
+
+
+def _told_by_connect(stages: Iterable[Any]) -> Iterator[SparkStage]:
+    for stage in stages:
+        if not stage.done:
+            yield SparkStage(stage_id=stage.stage_id, tasks=stage.num_tasks, done=stage.num_completed_tasks)

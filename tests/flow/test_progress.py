@@ -1,0 +1,111 @@
+"""What a run tells while it goes on, and what its trace knows of Spark, in every mode."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.sql import functions as F
+from tests.conftest import MODE
+from tests.flow.making import make
+from tests.listening import Listener
+
+from penstock.testing import nested_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from penstock.interfaces.progress import SparkStage
+
+GROUP = "spark.jobGroup.id"
+
+
+class Watching(Listener):
+    """One that looks at Spark's stages too."""
+
+    shows_stages = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[SparkStage] = []
+
+    def stages(self, found: Sequence[SparkStage]) -> None:
+        self.seen += found
+
+
+@pytest.mark.every_mode
+def test_every_step_tells_its_rows_and_how_its_tables_stand(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    pipeline, told = make(location, tmp_path, spark), Watching()
+    pipeline.collector = told
+
+    info = pipeline.run(nested_rows(500), table_name="items")
+
+    assert [step.split()[0] for step in told.steps] == ["extract", "normalize", "load"]
+    assert told.counts["Tables"] == 1
+    assert told.counts["Jobs"] == told.totals["Jobs"] == 3
+    # Rows of the resource, of the normalized table and of the loaded one.
+    assert told.counts["items"] == 3 * 500
+    assert told.counts["items__tags"] == 2 * 1000
+    assert told.states["items"][-1] == "done"
+    assert "shape" in told.states["items"]
+    assert told.sizes["items"] == {table.table: table.bytes for table in info.packages[0].tables}["items"]
+    assert pipeline.last_trace is not None
+    jobs = {step.step: step.spark_jobs for step in pipeline.last_trace.steps}
+    if MODE == "connect":
+        assert jobs == {"extract": None, "normalize": None, "load": None}
+    else:
+        assert jobs["extract"] == 0
+        assert (jobs["normalize"] or 0) >= 1
+        assert (jobs["load"] or 0) >= 3
+    print(f"Spark jobs: {jobs}")  # noqa: T201 - the figure, shown with -s
+
+
+@pytest.mark.every_mode
+def test_a_long_job_of_a_frame_is_seen_by_its_stages_and_counted(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    pipeline, told = make(location, tmp_path, spark), Watching()
+    pipeline.collector = told
+
+    def slow(batches: Any) -> Any:
+        for batch in batches:
+            time.sleep(2)
+            yield batch
+
+    frame = spark.range(0, 8, 1, 4).mapInArrow(slow, "id long").withColumn("twice", F.col("id") * 2)
+
+    pipeline.run(frame, table_name="numbers")
+
+    assert any(stage.tasks >= 4 and stage.done < stage.tasks for stage in told.seen)
+    assert pipeline.last_trace is not None
+    if MODE != "connect":
+        extracted = pipeline.last_trace.last_pipeline_step_trace("extract")
+        assert extracted is not None
+        assert (extracted.spark_jobs or 0) >= 1
+
+
+@pytest.mark.skipif(MODE == "connect", reason="Connect has no groups of jobs")
+@pytest.mark.every_mode
+def test_the_users_group_of_jobs_stays_and_a_thread_without_one_has_none_after(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    pipeline, context = make(location, tmp_path, spark), spark.sparkContext
+
+    pipeline.run([{"id": 1}], table_name="items")
+    without = context.getLocalProperty(GROUP)
+    context.setJobGroup("cell 7", "a cell of a notebook")
+    try:
+        pipeline.run([{"id": 2}], table_name="items")
+        within = context.getLocalProperty(GROUP)
+    finally:
+        context.setLocalProperty(GROUP, None)  # type: ignore[arg-type] # the way to unset it
+
+    assert (without, within) == (None, "cell 7")
+    assert pipeline.last_trace is not None
+    assert all((step.spark_jobs or 0) >= 1 for step in pipeline.last_trace.steps if step.step != "extract")
