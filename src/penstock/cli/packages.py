@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from penstock.package.info import human_size
+from penstock.interfaces.amounts import human_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,6 +15,7 @@ from penstock.config.process import register_provider
 from penstock.config.providers import ConfigProvider, CustomLoaderDocProvider
 from penstock.config.redact import RedactingFilter, logger, redact, remember_secret
 from penstock.config.resolve import resolve_configuration
+from penstock.config.resolved import ResolvedValue, ResolvedValues
 from penstock.config.scope import Scope, enter_scope, in_scope, resource_sections, scope
 from penstock.config.secret import SecretText, TSecretStrValue, TSecretValue
 from penstock.config.settings import Settings, read_settings
@@ -40,6 +41,8 @@ __all__ = [
     "FunctionSpec",
     "NotResolved",
     "RedactingFilter",
+    "ResolvedValue",
+    "ResolvedValues",
     "Scope",
     "SecretText",
     "SecretsAccessor",

@@ -11,8 +11,7 @@ from penstock.config.fill import Question
 from penstock.config.inject import get_fun_spec
 from penstock.config.lookup import Lookup, Place, Sections
 from penstock.config.native import taken_apart
-from penstock.config.providers import Environment
-from penstock.config.redact import is_secret_name, redact
+from penstock.config.redact import redact
 from penstock.config.resolve import sections_of
 from penstock.config.scope import scope
 from penstock.config.secretforms import MASK
@@ -167,7 +166,8 @@ def _explained(name: str, lookup: Lookup, question: Question, one: SpecField | N
         for each in seen
     )
     if winner is not None:
-        shown = MASK if _is_hidden(winner, lookup, question) else redact(repr(winner.value))
+        hidden = lookup.is_hidden(winner.place, question.providers)
+        shown = MASK if hidden else redact(repr(winner.value))
         return Explained(field=name, origin="place", shown=shown, place=winner.place, looks=looks)
     if one is None:
         return Explained(field=name, origin="not given as one value", looks=looks)
@@ -179,10 +179,3 @@ def _explained(name: str, lookup: Lookup, question: Question, one: SpecField | N
 
 def _counts(seen: Seen, lookup: Lookup) -> bool:
     return seen.value is not None and not (lookup.whole and isinstance(seen.value, Mapping))
-
-
-def _is_hidden(seen: Seen, lookup: Lookup, question: Question) -> bool:
-    vaults = {
-        one.name for one in question.providers if one.supports_secrets and not isinstance(one, Environment)
-    }
-    return lookup.secret or is_secret_name(lookup.key) or seen.place.provider in vaults

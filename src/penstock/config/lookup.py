@@ -7,7 +7,9 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from penstock.config.providers import ask
+from penstock.config.providers import Environment, ask
+from penstock.config.redact import is_secret_name
+from penstock.config.scope import scope
 from penstock.errors import ValueNotSecret
 
 if TYPE_CHECKING:
@@ -125,8 +127,21 @@ class Lookup:
             if self.whole and isinstance(seen.value, Mapping):
                 break
             if seen.value is not None:
+                self._note(seen, providers)
                 return Search(tried=tuple(tried), place=seen.place, value=seen.value)
         return Search(tried=tuple(tried))
+
+    def is_hidden(self, place: Place, providers: Sequence[ConfigProvider]) -> bool:
+        """Whether a value that was found there is a secret, by its type, by its name or by who keeps it."""
+        vaults = {one.name for one in providers if one.supports_secrets and not isinstance(one, Environment)}
+        return self.secret or is_secret_name(self.key) or place.provider in vaults
+
+    def _note(self, seen: Seen, providers: Sequence[ConfigProvider]) -> None:
+        """Tell who takes note of settings, in the scope of a run, but no secret and nothing beside one."""
+        resolved, place = scope().resolved, seen.place
+        if resolved is None or is_secret_name(place.key) or self.is_hidden(place, providers):
+            return
+        resolved.hear(place.provider, place.key, seen.value)
 
 
 def _own(value: Any) -> Any:

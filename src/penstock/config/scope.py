@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from penstock.config.resolved import ResolvedValues
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +22,8 @@ class Scope:
 
     pipeline_name: str | None = None
     sections: tuple[str, ...] = ()
+    resolved: ResolvedValues | None = field(default=None, repr=False)
+    """Who takes note of settings that are found."""
 
 
 _scope: ContextVar[Scope] = ContextVar("penstock_config_scope", default=Scope())  # noqa: B039 - a frozen value
@@ -35,7 +39,12 @@ def scope() -> Scope:
 
 
 @contextmanager
-def in_scope(*, pipeline_name: str | None = None, sections: tuple[str, ...] | None = None) -> Iterator[Scope]:
+def in_scope(
+    *,
+    pipeline_name: str | None = None,
+    sections: tuple[str, ...] | None = None,
+    resolved: ResolvedValues | None = None,
+) -> Iterator[Scope]:
     """Change the scope for the time of a block; what is None stays as it is.
 
     >>> with in_scope(pipeline_name="shop", sections=("sources", "hub", "github")):
@@ -43,7 +52,7 @@ def in_scope(*, pipeline_name: str | None = None, sections: tuple[str, ...] | No
     ...         inner
     Scope(pipeline_name='shop', sections=('sources', 'hub', 'issues'))
     """
-    token = _scope.set(_changed(pipeline_name, sections))
+    token = _scope.set(_changed(pipeline_name, sections, resolved))
     try:
         yield _scope.get()
     finally:
@@ -68,10 +77,13 @@ def resource_sections(*own: str) -> tuple[str, ...]:
             return own
 
 
-def _changed(pipeline_name: str | None, sections: tuple[str, ...] | None) -> Scope:
+def _changed(
+    pipeline_name: str | None, sections: tuple[str, ...] | None, resolved: ResolvedValues | None = None
+) -> Scope:
     now = _scope.get()
     return replace(
         now,
         pipeline_name=now.pipeline_name if pipeline_name is None else pipeline_name,
         sections=now.sections if sections is None else sections,
+        resolved=now.resolved if resolved is None else resolved,
     )

@@ -6,8 +6,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from penstock.interfaces.amounts import human_count, human_size
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
     from penstock.errors import PenstockError
     from penstock.package.extracted import ExtractedTable
@@ -34,12 +37,14 @@ class ExtractReport:
         return sum(table.rows for table in self.tables)
 
     def __str__(self) -> str:
-        lines = [f"{self.rows:,} rows in {self.seconds:.1f} s in package {self.load_id}"]
+        size = human_size(sum(table.bytes for table in self.tables))
+        took = f"in {self.seconds:.1f} s in package {self.load_id}"
+        lines = [f"{human_count(self.rows, 'row')} ({size}) {took}"]
         # A table may have come in several ways, or in waves.
         counts: Counter[str] = Counter()
         for table in self.tables:
             counts[table.table] += table.rows
-        lines += [f"- {name}: {rows:,} rows" for name, rows in counts.items()]
+        lines += [f"- {name}: {human_count(rows, 'row')}" for name, rows in counts.items()]
         lines += [f"- of {name} {count:,} were put aside" for name, count in self.put_aside.items()]
         lines += [f"- {name} was left out: {why.message}" for name, why in self.failures.items()]
         return "\n".join(lines)
@@ -53,6 +58,8 @@ class ExtractInfo:
     location: str
     """Where the packages wait."""
     packages: tuple[ExtractReport, ...] = ()
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
 
     @property
     def loads_ids(self) -> list[str]:
@@ -75,7 +82,11 @@ class ExtractInfo:
             "pipeline_name": self.pipeline_name,
             "location": self.location,
             "loads_ids": self.loads_ids,
-            "seconds": sum(package.seconds for package in self.packages),
+            "started_at": self.started_at.isoformat() if self.started_at else None,
+            "finished_at": self.finished_at.isoformat() if self.finished_at else None,
+            "seconds": sum((package.seconds for package in self.packages), 0.0),
+            "rows": self.rows,
+            "bytes": sum(table.bytes for package in self.packages for table in package.tables),
             "tables": [
                 {
                     "load_id": package.load_id,
@@ -100,5 +111,6 @@ class ExtractInfo:
     def __str__(self) -> str:
         if not self.packages:
             return f"Pipeline {self.pipeline_name!r} had nothing to extract"
-        begin = f"Pipeline {self.pipeline_name!r} extracted {self.rows:,} rows to {self.location}"
+        rows = human_count(self.rows, "row")
+        begin = f"Pipeline {self.pipeline_name!r} extracted {rows} to {self.location}"
         return "\n".join([begin, *map(str, self.packages)])

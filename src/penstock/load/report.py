@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import DestinationHasFailedJobs
+from penstock.interfaces.amounts import human_count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from datetime import datetime
 
     from penstock.errors import PenstockError
 
@@ -60,6 +62,15 @@ class LoadInfo:
     notes: tuple[str, ...] = ()
     failed_resources: Mapping[str, PenstockError] = field(default_factory=dict)
     """What resources raised that were left out, by name; only with `on_error="continue"`."""
+    pending: frozenset[str] = frozenset()
+    """The ids of packages that an earlier run had left."""
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+
+    @property
+    def first_run(self) -> bool:
+        """Whether the first load that the pipeline ever made is among these."""
+        return any(package.sequence == 1 for package in self.packages)
 
     @property
     def loads_ids(self) -> list[str]:
@@ -89,8 +100,26 @@ class LoadInfo:
             "dataset_name": self.dataset_name,
             "location": self.location,
             "loads_ids": self.loads_ids,
+            "first_run": self.first_run,
+            "started_at": self.started_at.isoformat() if self.started_at else None,
+            "finished_at": self.finished_at.isoformat() if self.finished_at else None,
+            "packages": [
+                {
+                    "load_id": package.load_id,
+                    "sequence": package.sequence,
+                    "seconds": package.seconds,
+                    "was_pending": package.load_id in self.pending,
+                }
+                for package in self.packages
+            ],
             "tables": [
-                {"load_id": package.load_id, "table": table.table, "rows": table.rows}
+                {
+                    "load_id": package.load_id,
+                    "table": table.table,
+                    "rows": table.rows,
+                    "bytes": table.bytes,
+                    "was_committed_before": table.skipped,
+                }
                 for package in self.packages
                 for table in package.tables
             ],
@@ -103,6 +132,7 @@ class LoadInfo:
                 {"resource": name, "error": why.message} for name, why in self.failed_resources.items()
             ],
             "seconds": dict(self.seconds),
+            "notes": list(self.notes),
         }
 
     def __str__(self) -> str:
@@ -113,16 +143,22 @@ class LoadInfo:
             )
         steps = ", ".join(f"{step} {seconds:.1f}" for step, seconds in self.seconds.items())
         total = sum(self.seconds.values())
-        packages = f"{len(self.packages)} package" + ("s" if len(self.packages) > 1 else "")
+        packages = human_count(len(self.packages), "package")
         lines = [
             f"Pipeline {self.pipeline_name!r} loaded {packages} in {total:.1f} s ({steps})",
             f"into {where}",
         ]
         for package in self.packages:
-            lines.append(f"Package {package.load_id} is loaded:")
-            lines += _table_lines(package.tables)
-            lines += [f"  without {job.job_id}: {job.failed_message}" for job in package.failed_jobs]
+            lines += self._package_lines(package)
         return "\n".join([*lines, *self._last_lines()])
+
+    def _package_lines(self, package: PackageReport) -> Iterator[str]:
+        pending = ", which an earlier run had left," if package.load_id in self.pending else ""
+        failed = len(package.failed_jobs)
+        without = f" without {human_count(failed, 'job')} that failed" if failed else ""
+        yield f"Package {package.load_id}{pending} is loaded{without}:"
+        yield from _table_lines(package.tables)
+        yield from (f"  without {job.job_id}: {job.failed_message}" for job in package.failed_jobs)
 
     def _last_lines(self) -> list[str]:
         left_out = [f"left out: {why.message}" for why in dict.fromkeys(self.failed_resources.values())]

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from penstock.normalize.report import NormalizeReport, Reject
 
 
@@ -20,6 +22,8 @@ class NormalizeInfo:
 
     pipeline_name: str
     packages: tuple[NormalizeReport, ...] = ()
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
 
     @property
     def loads_ids(self) -> list[str]:
@@ -45,13 +49,15 @@ class NormalizeInfo:
     @property
     def seconds(self) -> float:
         """How long it took."""
-        return sum(package.seconds for package in self.packages)
+        return sum((package.seconds for package in self.packages), 0.0)
 
     def asdict(self) -> dict[str, Any]:
         """Plain data that can itself be loaded as a table."""
         return {
             "pipeline_name": self.pipeline_name,
             "loads_ids": self.loads_ids,
+            "started_at": self.started_at.isoformat() if self.started_at else None,
+            "finished_at": self.finished_at.isoformat() if self.finished_at else None,
             "seconds": self.seconds,
             "bytes_in": sum(package.bytes_in for package in self.packages),
             "bytes_out": sum(package.bytes_out for package in self.packages),

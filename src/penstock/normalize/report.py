@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from penstock.interfaces.amounts import human_count, human_size
 from penstock.normalize.changes import changes_in
 from penstock.package.quarantine import TABLE
 
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
 
     from penstock.normalize.plan import TablePlan
     from penstock.schema import Decision, Schema, StoredSchema
-
-_UNITS = ("B", "kB", "MB", "GB", "TB")
-_STEP = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +55,7 @@ class Reject:
     def __str__(self) -> str:
         left_out = "row" if self.mode == "discard_row" else "value"
         example = f", such as {self.examples[0]!r}" if self.examples else ""
-        return f"{_many(self.count, left_out)} of {self.table} left out: {self.reason}{example}"
+        return f"{human_count(self.count, left_out)} of {self.table} left out: {self.reason}{example}"
 
 
 def rejects_of(decision: Decision) -> tuple[Reject, ...]:
@@ -90,7 +88,7 @@ class StepReport:
     bytes: int = 0
 
     def __str__(self) -> str:
-        written = f" ({_size(self.bytes)})" if self.bytes else ""
+        written = f" ({human_size(self.bytes)})" if self.bytes else ""
         return f"{self.name} {self.seconds:.1f} s{written}"
 
 
@@ -184,7 +182,7 @@ class NormalizeReport:
     def notes(self) -> list[str]:
         """What was left out, in a line for each reason."""
         aside = [
-            f"of {root.table} {_many(root.put_aside, 'row')} could not be read: see the table {TABLE}"
+            f"of {root.table} {human_count(root.put_aside, 'row')} could not be read: see the table {TABLE}"
             for root in self.roots
             if root.put_aside
         ]
@@ -208,7 +206,8 @@ class NormalizeReport:
         )
 
     def __str__(self) -> str:
-        size = f": {_size(self.bytes_in)} read, {_size(self.bytes_out)} written" if self.bytes_in else ""
+        sizes = f": {human_size(self.bytes_in)} read, {human_size(self.bytes_out)} written"
+        size = sizes if self.bytes_in else ""
         lines = [f"Normalized package {self.load_id} in {self.seconds:.1f} s{size}"]
         lines += [f"  {', '.join(map(str, self.steps))}"] if self.steps else []
         for root in self.roots:
@@ -217,15 +216,15 @@ class NormalizeReport:
 
 
 def _root_lines(root: RootReport) -> Iterator[str]:
-    yield f"- {root.table}: {_many(root.rows_in, 'row')}"
+    yield f"- {root.table}: {human_count(root.rows_in, 'row')}"
     for name in root.tables:
         if name != root.table:
             count = root.nested.get(name)
-            yield f"  - {name}" + ("" if count is None else f": {_many(count, 'row')}")
+            yield f"  - {name}" + ("" if count is None else f": {human_count(count, 'row')}")
     yield from (f"  {change}" for change in root.changes)
     yield from (f"  {reject}" for reject in root.rejects)
     if root.put_aside:
-        yield f"  {_many(root.put_aside, 'row')} put aside: nothing could be made of them"
+        yield f"  {human_count(root.put_aside, 'row')} put aside: nothing could be made of them"
 
 
 def _sum(counts: Iterator[int | None]) -> int | None:
@@ -235,15 +234,3 @@ def _sum(counts: Iterator[int | None]) -> int | None:
         found[count is None] += 1
         total += count or 0
     return None if found[True] else total
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
-def _size(count: float) -> str:
-    for unit in _UNITS[:-1]:
-        if count < _STEP:
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= _STEP
-    return f"{count:.1f} {_UNITS[-1]}"

@@ -5,15 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from penstock.interfaces.amounts import human_seconds, human_size
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from penstock.interfaces.jobs import ParsedLoadJobFileName
     from penstock.package.layout import TJobState, TLoadPackageStatus
     from penstock.schema import Schema
-
-_UNITS = ("B", "KB", "MB", "GB", "TB", "PB")
-_STEP = 1024
 
 
 class LoadJobInfo(NamedTuple):
@@ -127,31 +126,6 @@ class LoadPackageInfo(NamedTuple):
         own = {"load_id": self.load_id, "schema_name": self.schema_name, "table_name": name}
         columns = [{**own, **column} for column in table.get("columns", {}).values()]
         return {**own, **{key: value for key, value in table.items() if key != "columns"}, "columns": columns}
-
-
-def human_size(size: int) -> str:
-    """A number of bytes for people.
-
-    >>> human_size(0), human_size(1536), human_size(10 * 1024**4)
-    ('0 B', '1.5 KB', '10.0 TB')
-    """
-    value, unit = float(size), 0
-    while value >= _STEP and unit < len(_UNITS) - 1:
-        value, unit = value / _STEP, unit + 1
-    return f"{size} B" if unit == 0 else f"{value:.1f} {_UNITS[unit]}"
-
-
-def human_seconds(seconds: float) -> str:
-    """A duration for people.
-
-    >>> human_seconds(0.4), human_seconds(75), human_seconds(7322)
-    ('0.4 s', '1 min 15 s', '2 h 2 min')
-    """
-    minutes, rest = divmod(seconds, 60)
-    hours, minutes = divmod(int(minutes), 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest:.0f} s" if minutes else f"{seconds:.1f} s"
 
 
 def moment(seconds: float) -> datetime:

@@ -46,6 +46,7 @@ class Forward:
         sealed = packages.to_roll_forward()
         if sealed is None:
             return bool(packages.slots.last())
+        self._recorder.pending.add(sealed.load_id)
         if self._site.is_committed(sealed):
             finish(sealed, self._site.into(sealed, self._lease), state=_state_row(sealed))
         else:

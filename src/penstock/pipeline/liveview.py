@@ -11,8 +11,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from penstock.interfaces.amounts import human_count, human_seconds, human_size
 from penstock.interfaces.progress import OF_THE_STEP
-from penstock.package.info import human_seconds, human_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -114,8 +114,8 @@ def closing(view: View, *, now: float, failed: bool, plain: bool = False) -> Tex
     """The line that is left of a step."""
     sign = (_PLAIN if plain else _SIGNS)["failed" if failed else "done"]
     took = human_seconds(now - view.begun)
-    facts = [_many(line.count, name.lower()) for name, line in view.overall.items()]
-    facts += [_many(view.rows(), "rows")] if view.lines else []
+    facts = [human_count(line.count, name.lower().removesuffix("s")) for name, line in view.overall.items()]
+    facts += [human_count(view.rows(), "row")] if view.lines else []
     size = sum(line.size or 0 for line in view.lines.values())
     facts += [human_size(size)] if size else []
     text = Text(f"{sign} ", style="red" if failed else "green", end="")
@@ -190,17 +190,13 @@ def _rows(line: Line) -> str:
         return "" if line.state != "done" else "0 rows"
     if line.total is not None and line.count < line.total:
         return f"{line.count:,} of {line.total:,} rows"
-    return _many(line.count, "rows")
+    return human_count(line.count, "row")
 
 
 def _speed(rate: float | None) -> str:
     if rate is None:
         return ""
     return f"{rate:,.1f}/s" if rate < _SLOW else f"{rate:,.0f}/s"
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what.removesuffix('s') if count == 1 else what}"
 
 
 def _state(line: Line) -> str:

@@ -278,7 +278,7 @@ class Pipeline(Asking):
         recorder = stages.recorder(self.pipeline_name, self._hooks)
         recorder.start()
         try:
-            with self._at_work():
+            with self._at_work(), recorder.listening():
                 yield recorder
         except Exception as error:
             if not recorder.is_begun:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from penstock.config import logger
+from penstock.config import ResolvedValues, in_scope, logger
 from penstock.errors import PenstockError, PipelineStepFailed
 from penstock.extract.report import ExtractInfo
 from penstock.interfaces.hooks import call_hooks
@@ -18,6 +18,7 @@ from penstock.pipeline.trace import STEPS, PipelineTrace, StepTrace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from penstock.extract.report import ExtractReport
     from penstock.interfaces.hooks import RunHooks
@@ -38,16 +39,22 @@ class Recorder:
         self.started_at = datetime.now(UTC)
         self.place: Mapping[str, str] = {}
         """Where loads go: what `LoadInfo` says of the destination."""
+        self.packages_at = ""
+        """Where packages stand."""
+        self.pending: set[str] = set()
+        """Packages that an earlier run had left, by their ids."""
         self.extracted: list[ExtractReport] = []
         self.normalized: list[NormalizeReport] = []
         self.loaded: list[PackageReport] = []
         self.notes: list[str] = []
         self.seconds: dict[Step, float] = {}
+        self._times: dict[Step, tuple[datetime, datetime]] = {}
         self.watch: SparkWatch | None = None
         """Who counts the jobs of Spark; None where there is no Spark."""
         self.is_begun = False
         """Whether a step may have done something: what breaks before that is no failure of a step."""
         self._failed: tuple[Step, Exception] | None = None
+        self._resolved = ResolvedValues()
 
     def start(self) -> None:
         """Say that the run begins."""
@@ -63,7 +70,7 @@ class Recorder:
     @contextmanager
     def step(self, name: Step) -> Iterator[None]:
         """Measure a part of a step; what breaks in it belongs to it, unless it was told already."""
-        started = time.monotonic()
+        started, moment = time.monotonic(), datetime.now(UTC)
         if self.watch is not None:
             self.watch.begin(name)
         try:
@@ -74,6 +81,7 @@ class Recorder:
             raise
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - started
+            self._times[name] = (self._times.get(name, (moment,))[0], datetime.now(UTC))
 
     def hear_extracted(self, report: ExtractReport) -> None:
         """Take note of what the extraction of a package came to."""
@@ -95,20 +103,31 @@ class Recorder:
         self.loaded.append(report)
         self._tell_end("load", report)
 
-    def extract_info(self, location: str = "", load_ids: Sequence[str] | None = None) -> ExtractInfo:
+    def extract_info(self, load_ids: Sequence[str] | None = None) -> ExtractInfo:
         """What was extracted; of these packages only, where some are named."""
         packages = tuple(one for one in self.extracted if load_ids is None or one.load_id in load_ids)
-        return ExtractInfo(pipeline_name=self.pipeline_name, location=location, packages=packages)
+        started, finished = self._times.get("extract", (None, None))
+        return ExtractInfo(
+            pipeline_name=self.pipeline_name,
+            location=self.packages_at,
+            packages=packages,
+            started_at=started,
+            finished_at=finished,
+        )
 
     def normalize_info(self) -> NormalizeInfo:
         """What was normalized, with counts that only the load could tell."""
         rows = {one.load_id: {table.table: table.rows for table in one.tables} for one in self.loaded}
         packages = tuple(one.with_loaded(rows.get(one.load_id, {})) for one in self.normalized)
-        return NormalizeInfo(pipeline_name=self.pipeline_name, packages=packages)
+        started, finished = self._times.get("normalize", (None, None))
+        return NormalizeInfo(
+            pipeline_name=self.pipeline_name, packages=packages, started_at=started, finished_at=finished
+        )
 
     def load_info(self) -> LoadInfo:
         """What was loaded."""
         failures = {name: why for report in self.extracted for name, why in report.failures.items()}
+        started, finished = self._times.get("load", (None, None))
         return LoadInfo(
             pipeline_name=self.pipeline_name,
             destination_name=self.place.get("destination_name", ""),
@@ -118,9 +137,16 @@ class Recorder:
             seconds={name: self.seconds[name] for name in STEPS if name in self.seconds},
             notes=tuple(self.notes),
             failed_resources=failures,
+            pending=frozenset(self.pending),
+            started_at=started,
+            finished_at=finished,
         )
 
-    def trace(self, settings: Mapping[str, Any] | None = None) -> PipelineTrace:
+    def listening(self) -> AbstractContextManager[object]:
+        """Take note of the settings that are found in a block, for the trace."""
+        return in_scope(resolved=self._resolved)
+
+    def trace(self) -> PipelineTrace:
         """The run until now."""
         return PipelineTrace(
             transaction_id=self.transaction_id,
@@ -128,7 +154,7 @@ class Recorder:
             started_at=self.started_at,
             finished_at=datetime.now(UTC),
             steps=tuple(self._step_trace(name) for name in STEPS if name in self.seconds),
-            settings=settings or {},
+            resolved_config_values=self._resolved.values(),
         )
 
     def failure(self, pipeline: Any, error: Exception) -> PipelineStepFailed:

@@ -51,7 +51,7 @@ class Runner:
         self._site, self._extraction, self._recorder = Site(target, spark=spark), extraction, recorder
         self._target, self._packages = target, self._site.packages
         self._rules = self._site.settings(LoaderConfiguration, "load").model_copy(update=loading)
-        recorder.watch = self._site.watch
+        recorder.watch, recorder.packages_at = self._site.watch, self._packages.store.path("")
         recorder.place = {
             "destination_name": target.destination.destination_name,
             "dataset_name": target.dataset_name,
@@ -72,7 +72,7 @@ class Runner:
                 ready = [package.load_id for packages in made for package in packages]
         finally:
             self._site.close()
-        return self._recorder.extract_info(self._packages.store.path(""), ready)
+        return self._recorder.extract_info(ready)
 
     def normalize(self) -> None:
         """Normalize what was extracted, and leave it for a later load."""
@@ -99,6 +99,7 @@ class Runner:
                 if not has_waves(package.store):
                     package.delete()
             unsealed = [*self._packages.with_status("extracted"), *self._packages.with_status("normalized")]
+            self._recorder.pending |= {package.load_id for package in unsealed}
             for package in sorted(unsealed, key=lambda package: package.load_id):
                 forward.load(package)
             # Closed at once when a load fails: generators of users are in the middle of something.
@@ -127,9 +128,21 @@ class Runner:
 
     def _arrive(self, lease: Lease) -> Forward:
         """Tidy up, and bring what waited for the destination."""
+        self._say_where_it_goes_on()
         self._packages.tidy(self._site.habits.retention)
         self._waiting_room().carry_to(self._packages, times=self._site.habits.lease_times)
         return Forward(self._site, lease, self._rules, self._recorder)
+
+    def _say_where_it_goes_on(self) -> None:
+        """State and schemas are read at the destination by all machines; on a fresh one that is news."""
+        last = None
+        if self._target.workdir.state() is None:
+            last = self._site.ledger.last_commit(self._target.pipeline_name)
+        if last is not None:
+            self._recorder.notes.append(
+                "this machine did not know the pipeline: its state and schemas are those of "
+                f"load {last.load_id} at the destination"
+            )
 
     def _begin(self, forward: Forward) -> None:
         """Finish a sealed load; before the first one ever, see whether the storage can be trusted with it."""

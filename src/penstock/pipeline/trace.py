@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
+
+from penstock.config import ResolvedValue
+from penstock.interfaces.amounts import human_count, human_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 Step: TypeAlias = Literal["extract", "normalize", "load"]
 STEPS: Final[tuple[Step, ...]] = ("extract", "normalize", "load")
-ENGINE_VERSION: Final = 1
+ENGINE_VERSION: Final = 2
 
 
 class StepInfo(Protocol):
@@ -63,6 +66,20 @@ class StepTrace:
     """What the step failed with, in words."""
     error_code: str | None = None
 
+    def summary(self) -> str:
+        """One line: how long it took, how much there was, and what it failed with.
+
+        >>> info = Told(document={"loads_ids": []}, text="")
+        >>> StepTrace(step="load", seconds=2.5, info=info, rows=1, bytes=2048, spark_jobs=3).summary()
+        'load: 2.5 s, 1 row, 2.0 KB, 3 Spark jobs'
+        """
+        facts = [f"{self.seconds:.1f} s"]
+        facts += [] if self.rows is None else [human_count(self.rows, "row")]
+        facts += [human_size(self.bytes)] if self.bytes else []
+        facts += [] if self.spark_jobs is None else [human_count(self.spark_jobs, "Spark job")]
+        failed = "" if self.error is None else f" failed: {self.error}"
+        return f"{self.step}: {', '.join(facts)}" + (f"\n{self.step}{failed}" if failed else "")
+
     def asdict(self) -> dict[str, Any]:
         """Plain data."""
         return {
@@ -99,8 +116,8 @@ class PipelineTrace:
     started_at: datetime
     finished_at: datetime
     steps: tuple[StepTrace, ...] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """The settings that counted, by their dotted names; secrets are not among them."""
+    resolved_config_values: tuple[ResolvedValue, ...] = ()
+    """The settings that were found while it ran, and who said them; secrets are not among them."""
 
     @property
     def seconds(self) -> float:
@@ -139,7 +156,7 @@ class PipelineTrace:
             "started_at": self.started_at.isoformat(),
             "finished_at": self.finished_at.isoformat(),
             "engine_version": ENGINE_VERSION,
-            "settings": dict(self.settings),
+            "resolved_config_values": [value.asdict() for value in self.resolved_config_values],
             "steps": [step.asdict() for step in self.steps],
         }
 
@@ -151,7 +168,7 @@ class PipelineTrace:
             pipeline_name=document["pipeline_name"],
             started_at=datetime.fromisoformat(document["started_at"]),
             finished_at=datetime.fromisoformat(document["finished_at"]),
-            settings=document["settings"],
+            resolved_config_values=tuple(ResolvedValue(**one) for one in document["resolved_config_values"]),
             steps=tuple(map(StepTrace.from_dict, document["steps"])),
         )
 
@@ -163,6 +180,10 @@ class PipelineTrace:
         begun = f"{self.started_at:%Y-%m-%d %H:%M:%S} UTC"
         lines = [f"Run of {self.pipeline_name!r} at {begun}, {self.seconds:.1f} s"]
         for one in self.steps:
-            lines.append(str(one.info))
-            lines += [f"{one.step} failed: {one.error}"] if one.error is not None else []
+            lines.append(one.summary())
+            # A step that failed before its first package has nothing to say but that.
+            if one.error is None or one.info.loads_ids:
+                lines.append(str(one.info))
+        if self.resolved_config_values:
+            lines += ["settings", *(f"  {value}" for value in self.resolved_config_values)]
         return "\n".join(lines)

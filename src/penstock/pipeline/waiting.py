@@ -60,7 +60,7 @@ class WaitingRoom:
             held(packages.store, pipeline=self.pipeline_name, times=times) as lease,
             recorder.step("extract"),
         ):
-            recorder.is_begun = True
+            recorder.is_begun, recorder.packages_at = True, self.location
             extracting = Extracting(
                 packages=packages,
                 known=lambda name: after_pending(self.known(name, dataset_name), packages),
@@ -73,7 +73,7 @@ class WaitingRoom:
                 package.delete()
             made = extracting.extract(flows, recorder.hear_extracted)
             ready = [package.load_id for packages in made for package in packages]
-        return recorder.extract_info(self.location, ready)
+        return recorder.extract_info(ready)
 
     def carry_to(self, packages: Packages, *, times: LeaseTimes) -> list[str]:
         """Carry what waits to the packages of a destination; gives the ids."""

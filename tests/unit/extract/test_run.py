@@ -38,7 +38,7 @@ def test_every_table_gets_a_folder_and_the_package_waits_for_its_mark(package: P
     assert package.status == "new"
     assert (done.info.rows, done.info.load_id) == (3, "17.5")
     assert done.info.resources == {"items": 2, "none": 0, "n": 1}
-    assert str(done.info).splitlines()[1:] == ["- items: 2 rows", "- n: 1 rows"]
+    assert str(done.info).splitlines()[1:] == ["- items: 2 rows", "- n: 1 row"]
 
 
 def test_what_the_package_remembers_reads_back(package: Package) -> None:

@@ -79,6 +79,12 @@ def test_ids_of_packages_come_oldest_first() -> None:
 def test_the_plain_form_can_be_written_as_json() -> None:
     document = orjson.loads(orjson.dumps(LOADED.asdict()))
 
-    assert document["tables"][2] == {"load_id": "1794709965.511098", "table": "sellers", "rows": None}
+    assert document["tables"][2] == {
+        "load_id": "1794709965.511098",
+        "table": "sellers",
+        "rows": None,
+        "bytes": None,
+        "was_committed_before": False,
+    }
     assert document["loads_ids"] == ["1794709965.511098"]
     assert document["seconds"] == {"extract": 0.25, "normalize": 1.0, "load": 2.0}

@@ -29,8 +29,8 @@ def test_the_text_tells_what_came_of_each_root_what_is_new_and_what_was_left_out
     )
 
     assert str(info).splitlines() == [
-        "Normalized package 17.5 in 1.3 s: 3.4 MB read, 1.2 MB written",
-        "  learn 0.2 s, shape 1.0 s (1.2 MB)",
+        "Normalized package 17.5 in 1.3 s: 3.2 MB read, 1.1 MB written",
+        "  learn 0.2 s, shape 1.0 s (1.1 MB)",
         "- items: 12,000 rows",
         "  - items__tags: 24,000 rows",
         "  - items__tags__list",

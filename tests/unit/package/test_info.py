@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.unit.package.world import manifest_of
 
+from penstock.interfaces.amounts import human_seconds, human_size
 from penstock.package import LoadPackageInfo, Packages
-from penstock.package.info import human_seconds, human_size
 from penstock.schema import Schema
 
 if TYPE_CHECKING:

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import penstock
+from penstock.config import ResolvedValue
+from penstock.errors import PipelineStepFailed
+from penstock.pipeline.recording import Recorder
+from penstock.pipeline.trace import PipelineTrace, StepTrace, Told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from penstock.pipeline.trace import Step
+
+HUSH = "hush-hush-hush"
+
+
+class Watch:
+    """Counts the jobs of Spark, as `SparkWatch` does."""
+
+    def __init__(self, **jobs: int | None) -> None:
+        self.begun: list[str] = []
+        self._jobs = jobs
+
+    def begin(self, step: str) -> None:
+        self.begun.append(step)
+
+    def jobs(self, step: str) -> int | None:
+        return self._jobs.get(step)
+
+
+@penstock.resource
+def hub(pages: int = 1, token: penstock.TSecretStrValue = penstock.secrets.value) -> Iterator[Any]:
+    assert token == HUSH
+    yield from ({"page": page} for page in range(pages))
+
+
+def test_a_trace_has_the_settings_that_counted_and_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EXTRACT__WORKERS", "3")
+    monkeypatch.setenv("SOURCES__PAGES", "4")
+    monkeypatch.setenv("SOURCES__TOKEN", HUSH)
+    pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
+
+    pipeline.extract(hub)
+
+    trace = pipeline.last_trace
+    assert trace is not None
+    assert ResolvedValue(provider="environment", key="EXTRACT__WORKERS", value="3") in (
+        trace.resolved_config_values
+    )
+    files = list((tmp_path / "shop" / "traces").glob("*.json"))
+    assert len(files) == 1
+    assert HUSH not in files[0].read_text(encoding="utf-8")
+    assert "  environment: EXTRACT__WORKERS = 3" in str(trace).splitlines()
+    assert pipeline._history().last() == PipelineTrace.from_dict(trace.asdict())
+
+
+def test_settings_of_another_run_are_not_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
+    monkeypatch.setenv("EXTRACT__WORKERS", "3")
+    pipeline.extract([1], table_name="t")
+    monkeypatch.delenv("EXTRACT__WORKERS")
+
+    pipeline.extract([1], table_name="t")
+
+    assert pipeline.last_trace is not None
+    keys = [value.key for value in pipeline.last_trace.resolved_config_values]
+    assert "EXTRACT__WORKERS" not in keys
+
+
+def test_a_step_knows_its_jobs_of_spark_where_somebody_counts_them() -> None:
+    recorder, watch = Recorder("shop"), Watch(normalize=4, load=None)
+    recorder.watch = watch  # type: ignore[assignment]
+    steps: tuple[Step, ...] = ("extract", "normalize", "load")
+    for step in steps:
+        with recorder.step(step):
+            pass
+
+    trace = recorder.trace()
+
+    assert watch.begun == ["extract", "normalize", "load"]
+    assert [step.spark_jobs for step in trace.steps] == [None, 4, None]
+    assert PipelineTrace.from_dict(trace.asdict()).steps[1].spark_jobs == 4
+
+
+def test_a_step_that_failed_is_told_by_its_error_and_not_as_one_with_nothing_to_do(tmp_path: Path) -> None:
+    def bad() -> Iterator[Any]:
+        yield 1
+        raise KeyError("bad")
+
+    pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
+    with pytest.raises(PipelineStepFailed):
+        pipeline.extract(bad, table_name="t")
+
+    assert pipeline.last_trace is not None
+    lines = str(pipeline.last_trace).splitlines()
+    assert lines[1].startswith("extract: 0.")
+    assert lines[2].startswith("extract failed: t raised KeyError('bad')")
+    assert not any("nothing to extract" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("facts", "text"),
+    [
+        ({}, "load: 2.5 s"),
+        ({"rows": 1, "bytes": 0}, "load: 2.5 s, 1 row"),
+        ({"rows": 0, "bytes": 2048, "spark_jobs": 1}, "load: 2.5 s, 0 rows, 2.0 KB, 1 Spark job"),
+        ({"error": "it is closed"}, "load: 2.5 s\nload failed: it is closed"),
+    ],
+)
+def test_a_step_is_told_in_a_line_with_what_is_known(facts: dict[str, Any], text: str) -> None:
+    told = Told(document={"loads_ids": []}, text="")
+
+    assert StepTrace(step="load", seconds=2.5, info=told, **facts).summary() == text
+
+
+def test_the_text_of_an_extraction_names_its_place(tmp_path: Path) -> None:
+    pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
+    pipeline.extract([{"id": 1}], table_name="items")
+
+    assert pipeline.last_trace is not None
+    lines = str(pipeline.last_trace).splitlines()
+
+    assert f"Pipeline 'shop' extracted 1 row to {tmp_path}/shop/extracted" in lines
