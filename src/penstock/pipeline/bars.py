@@ -100,6 +100,7 @@ class tqdm(Bars):  # noqa: N801 - users write `progress=penstock.progress.tqdm(c
         if total is not None:
             bar.total = total
         bar.update(inc)
+        bar.refresh()  # the next one may be far away
 
     def _say(self, message: str) -> None:
         self._tqdm.write(message, file=self._said.get("file"))
@@ -130,7 +131,7 @@ class enlighten(Bars):  # noqa: N801 - as above
     def _move(self, bar: Any, inc: int, total: int | None) -> None:
         if total is not None:
             bar.total = total
-        bar.update(inc)
+        bar.update(inc, force=True)  # as above
 
     def _say(self, message: str) -> None:
         print(message, file=self._manager.stream)

@@ -38,8 +38,9 @@ def pipeline(
     """Make a pipeline: a name, a destination, a dataset, and a Spark session to work with.
 
     The dataset is called like the pipeline unless it is named. Without `spark` the active session is used,
-    and without one a session is built from the `[spark]` settings: on this machine by default. With
-    `progress="log"` a line says now and then how far extraction is. Each of `hooks` is called when a run
+    and without one a session is built from the `[spark]` settings: on this machine by default. `progress`
+    says how you see how far a run is: `"rich"`, `"log"`, `"tqdm"`, `"enlighten"`, `"alive_progress"`,
+    `"none"` or a collector; by default a live view in a terminal. Each of `hooks` is called when a run
     starts, when a package has come through a step, when a step fails and when the run is over.
 
     The pipeline is the active one from here on. Without any argument the active one is given, if any.

@@ -160,7 +160,7 @@ def test_a_library_that_is_broken_is_not_called_missing(
 def test_bars_of_tqdm_count_each_name_and_leave_nothing_open() -> None:
     pytest.importorskip("tqdm")
     stream = Terminal()
-    collector = progress.tqdm(file=stream, mininterval=0)
+    collector = progress.tqdm(file=stream, mininterval=60)
 
     told = said_by(collector, stream)
 
@@ -175,7 +175,7 @@ def test_a_single_bar_of_tqdm_counts_all_rows_and_no_jobs() -> None:
     pytest.importorskip("tqdm")
     stream = Terminal()
 
-    told = said_by(progress.tqdm(single_bar=True, file=stream, mininterval=0), stream)
+    told = said_by(progress.tqdm(single_bar=True, file=stream), stream)
 
     assert "load of shop: 1239" in told
     assert "Jobs: " in told  # the message, not a bar
@@ -186,9 +186,9 @@ def test_bars_of_enlighten_count_each_name() -> None:
     pytest.importorskip("enlighten")
     stream = Terminal()
 
-    told = said_by(progress.enlighten(stream=stream, enabled=True, min_delta=0), stream)
+    told = said_by(progress.enlighten(stream=stream, enabled=True, min_delta=60), stream)
 
-    assert "orders 1" in told
+    assert "orders 1234" in told
     assert "parts failed: parts is closed" in told
 
 
