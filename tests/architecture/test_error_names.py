@@ -123,7 +123,6 @@ NAMES: Final[dict[str, dict[str, str]]] = {
 NOT_RAISED_BY_US: Final = {
     "LoadClientTerminalException": "for people who write destinations",
     "LoadClientTransientException": "for people who write destinations",
-    "PipelineNeverRan": "for the command line",
 }
 
 EVERY: Final = [(place, name, ours or name) for place, names in NAMES.items() for name, ours in names.items()]
