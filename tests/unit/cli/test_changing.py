@@ -31,14 +31,6 @@ COMMAND = [sys.executable, "-c", "from penstock.cli import main; main()", "pipel
 
 
 @pytest.fixture
-def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the pipelines, where the settings say it is."""
-    monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "home" / "pipelines"
-
-
-@pytest.fixture
 def waiting(disk: Path) -> list[str]:
     """A pipeline without a destination, with two packages that wait."""
     pipeline = penstock.pipeline("shop")
