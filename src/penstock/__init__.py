@@ -10,7 +10,7 @@ import penstock.sources.decorators  # noqa: F401 - see above
 from penstock import destinations, sources
 from penstock.config import ConfigAccessor, SecretsAccessor, TCredentials, TSecretStrValue, TSecretValue
 from penstock.errors import PenstockError
-from penstock.pipeline import progress
+from penstock.pipeline import progress, retry
 from penstock.pipeline.factory import attach, dataset, pipeline, run
 from penstock.pipeline.pipeline import Pipeline
 from penstock.schema import Schema
@@ -40,6 +40,7 @@ __all__ = [
     "pipeline",
     "progress",
     "resource",
+    "retry",
     "run",
     "secrets",
     "source",

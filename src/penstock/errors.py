@@ -11,6 +11,7 @@ PenstockError
 │   ├── ConfigProviderFailed
 │   ├── ConfigValueCannotBeCoerced
 │   ├── CurrentLoadPackageStateNotAvailable
+│   ├── DataItemRequiredForDynamicTableHints
 │   ├── InconsistentTableTemplate
 │   ├── InvalidDatasetName
 │   ├── InvalidDestinationReference
@@ -19,6 +20,8 @@ PenstockError
 │   ├── InvalidJobFileName
 │   ├── InvalidPipelineName
 │   ├── InvalidSchemaName
+│   ├── LoadClientUnsupportedFileFormats
+│   ├── LoadClientUnsupportedWriteDisposition
 │   ├── LoadIsDecided
 │   ├── LoadPackageAlreadyCompleted
 │   ├── LoadPackageNotCompleted
@@ -29,26 +32,32 @@ PenstockError
 │   ├── MissingTableName
 │   ├── NotDuringRun
 │   ├── PipelineConfigMissing
+│   ├── PipelineNeverRan
 │   ├── PipelineNotActive
 │   ├── ResourceNameTaken
 │   ├── ResourceUnbound
 │   ├── ResourcesNotFound
 │   ├── SchemaCorruptedException
 │   ├── SchemaEngineNoUpgradePath
+│   ├── SchemaNotFoundError
 │   ├── SessionLacksConf
 │   ├── SourceExhausted
 │   ├── SparkNotAvailable
+│   ├── SqlClientNotAvailable
 │   ├── StorageNotShared
 │   ├── StorageNotTrusted
 │   ├── StorageRefused
 │   ├── TableNotFound
+│   ├── TablePropertiesConflictException
 │   ├── TableVersionGone
 │   ├── TablesMovedOn
+│   ├── UnboundColumnException
 │   ├── UnknownDestination
 │   ├── UnsafePath
 │   ├── UnsupportedData
 │   ├── UnsupportedVersion
 │   └── ValueNotSecret
+├── DestinationException: the destination said it; its classes stand in the two branches that follow
 ├── DataError: look at the data
 │   ├── ColumnNotLandable
 │   ├── DataValidationError
@@ -82,6 +91,7 @@ PenstockError
 │   ├── DestinationAhead
 │   ├── JobNotFound
 │   └── PackageDamaged
+├── NeverRaised: a name for what cannot happen here
 └── PipelineStepFailed: look at its `exception`, one of these or one of somebody else
 """
 
@@ -244,6 +254,20 @@ class CurrentLoadPackageStateNotAvailable(UsageError):
         )
 
 
+class DataItemRequiredForDynamicTableHints(UsageError):
+    """A table was asked for whose hints are functions of an item, and none was given."""
+
+    code = "data-item-required-for-dynamic-table-hints"
+
+    def __init__(self, *, resource: str, hint_name: str) -> None:
+        super().__init__(
+            f"{hint_name} of {resource} is a function of an item, and no item was given",
+            hint="pass one of its items: compute_table_schema(item)",
+            resource=resource,
+            hint_name=hint_name,
+        )
+
+
 class InconsistentTableTemplate(UsageError):
     """A hint is a function of an item, but the table's name is not."""
 
@@ -353,6 +377,45 @@ class InvalidSchemaName(UsageError):
             f"{name!r} cannot be a schema name",
             hint="use a Python identifier of at most 64 characters",
             name=name,
+        )
+
+
+class LoadClientUnsupportedFileFormats(UsageError):
+    """A table is to be written as files that the destination cannot write."""
+
+    code = "load-client-unsupported-file-formats"
+
+    def __init__(self, *, table: str, file_format: str, supported: tuple[str, ...]) -> None:
+        super().__init__(
+            f"table {table} is to be written as {file_format!r} files, which nobody here can",
+            hint=f"use one of: {', '.join(supported)}",
+            table=table,
+            file_format=file_format,
+            supported=supported,
+        )
+
+
+class LoadClientUnsupportedWriteDisposition(UsageError):
+    """A disposition, a merge strategy or a table format is one that the destination does not have."""
+
+    code = "load-client-unsupported-write-disposition"
+
+    def __init__(
+        self,
+        *,
+        write_disposition: str,
+        supported: tuple[str, ...],
+        destination: str = "the destination",
+        table: str | None = None,
+    ) -> None:
+        what = f" table {table}" if table is not None else ""
+        super().__init__(
+            f"{destination} cannot write{what} with {write_disposition!r} yet",
+            hint=f"use one of: {', '.join(supported)}",
+            write_disposition=write_disposition,
+            supported=supported,
+            destination=destination,
+            table=table,
         )
 
 
@@ -499,6 +562,20 @@ class PipelineConfigMissing(UsageError):
         )
 
 
+class PipelineNeverRan(UsageError):
+    """What a pipeline's last run came to was asked for, and this machine knows of none."""
+
+    code = "pipeline-never-ran"
+
+    def __init__(self, *, pipeline_name: str, pipelines_dir: str) -> None:
+        super().__init__(
+            f"there is no run of pipeline {pipeline_name!r} in {pipelines_dir}",
+            hint="run it, or ask on the machine on which it ran",
+            pipeline_name=pipeline_name,
+            pipelines_dir=pipelines_dir,
+        )
+
+
 class PipelineNotActive(UsageError):
     """A pipeline is to be deactivated that is not active."""
 
@@ -584,6 +661,20 @@ class SchemaEngineNoUpgradePath(UsageError):
         )
 
 
+class SchemaNotFoundError(UsageError, KeyError):
+    """A pipeline has no schema of that name."""
+
+    code = "schema-not-found"
+
+    def __init__(self, *, schema_name: str, known: tuple[str, ...]) -> None:
+        super().__init__(
+            f"there is no schema {schema_name!r}",
+            hint=f"use one of: {', '.join(known)}",
+            schema_name=schema_name,
+            known=known,
+        )
+
+
 class SessionLacksConf(UsageError):
     """A session was given that lacks settings which only count at its start."""
 
@@ -619,6 +710,19 @@ class SparkNotAvailable(UsageError):
 
     def __init__(self, *, reason: str, hint: str) -> None:
         super().__init__(f"no Spark session: {reason}", hint=hint, reason=reason)
+
+
+class SqlClientNotAvailable(UsageError):
+    """A dataset is to be read whose destination does not give its tables back."""
+
+    code = "sql-client-not-available"
+
+    def __init__(self, *, destination: str) -> None:
+        super().__init__(
+            f"{destination} cannot be read by penstock",
+            hint="read its tables with the tools of the destination",
+            destination=destination,
+        )
 
 
 class StorageNotShared(UsageError):
@@ -680,6 +784,22 @@ class TableNotFound(UsageError):
         )
 
 
+class TablePropertiesConflictException(UsageError):
+    """A table is to become something else than it is."""
+
+    code = "table-properties-conflict"
+
+    def __init__(self, *, table: str, prop: str, has: str | None, got: str | None) -> None:
+        super().__init__(
+            f"the {prop} of table {table!r} is {has!r} and cannot become {got!r}",
+            hint="write it to another table, or drop this one first",
+            table=table,
+            prop=prop,
+            has=has,
+            got=got,
+        )
+
+
 class TableVersionGone(UsageError):
     """The state of a table before a load that is not complete was asked for, and its files were deleted."""
 
@@ -709,6 +829,19 @@ class TablesMovedOn(UsageError):
             "drop_pending_packages() again",
             load_id=load_id,
             tables=dict(tables),
+        )
+
+
+class UnboundColumnException(UsageError):
+    """A column is to be made, and nobody has said or shown its type."""
+
+    code = "unbound-column"
+
+    def __init__(self, *, column: str) -> None:
+        super().__init__(
+            f"column {column!r} has no type yet",
+            hint="declare its data_type, or bring a value for it",
+            column=column,
         )
 
 
@@ -789,6 +922,12 @@ class ValueNotSecret(UsageError):
         self.field, self.place = field, place
 
 
+class DestinationException(PenstockError):
+    """The destination said it: it refuses something for good, or cannot do it now."""
+
+    code = "destination"
+
+
 class DataError(PenstockError):
     """The data cannot go where it was sent."""
 
@@ -843,7 +982,7 @@ class DataValidationError(DataError):
         )
 
 
-class DestinationTerminalException(DataError):
+class DestinationTerminalException(DataError, DestinationException):
     """The destination refuses something, and would refuse it again."""
 
     code = "destination-terminal"
@@ -996,9 +1135,16 @@ class ResourceFailed(DataError):
         return cls(
             resource=resource,
             item=item,
-            cause=shown(repr(error)),
+            cause=shown(_repr(error)),
             traceback=shown("".join(format_exception(error))),
         )
+
+
+def _repr(error: Exception) -> str:
+    try:
+        return repr(error)
+    except Exception as other:  # any class may break in its own way while it is shown
+        return f"{type(error).__name__}(<{type(other).__name__} while it was shown>)"
 
 
 class RowNotEncodable(DataError):
@@ -1036,7 +1182,7 @@ class CommitLost(RetryableError):
         )
 
 
-class DestinationTransientException(RetryableError):
+class DestinationTransientException(RetryableError, DestinationException):
     """The destination could not do something now, and may do it later."""
 
     code = "destination-transient"
@@ -1260,6 +1406,15 @@ class PackageDamaged(InternalError):
             path=path,
             reason=reason,
         )
+
+
+class NeverRaised(PenstockError):
+    """Programs for dlt catch by some names what cannot happen here; these names mean this class.
+
+    It is there so that such a program can be read. To catch it catches nothing.
+    """
+
+    code = "never-raised"
 
 
 class PipelineStepFailed(PenstockError):

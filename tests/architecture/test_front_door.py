@@ -19,6 +19,7 @@ EXPLAINED_BY = {
     "destinations": "delta",
     "mark": "with_table_name",
     "progress": "log",
+    "retry": "retry_load",
     "sources": "Resource",
 }
 """For public names that are modules, one of the things in them."""
@@ -80,6 +81,7 @@ def test_public_names_stay_what_they_are_after_every_module_was_imported() -> No
         "pipeline": "function",
         "progress": "module",
         "resource": "function",
+        "retry": "module",
         "run": "function",
         "secrets": "SecretsAccessor",
         "source": "function",

@@ -2,7 +2,7 @@
 
 Takes:   command lines.
 Gives:   text for people, and exit codes for scripts.
-Touches: pipeline, package, config, errors.
+Touches: pipeline, package, interfaces, config, errors.
 """
 
 from penstock.cli.main import main

@@ -10,7 +10,8 @@ import typer
 from rich.console import Console
 
 from penstock.cli.doctor import Finding, examine
-from penstock.cli.packages import package_table, packages_table
+from penstock.cli.packages import print_package, print_packages
+from penstock.cli.pipelines import pipelines
 from penstock.config import read_settings
 from penstock.package import Packages
 from penstock.package.storage import absolute
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from penstock.package import LoadPackageInfo, TLoadPackageStatus
 
 app = typer.Typer(help="Declarative data ingestion on Spark.", no_args_is_help=True, add_completion=False)
+app.add_typer(pipelines, name="pipeline")
 
 _MARKS = {"ok": "[green]ok  [/green]", "warning": "[yellow]note[/yellow]", "failure": "[red]FAIL[/red]"}
 
@@ -61,12 +63,10 @@ def packages(
 ) -> None:
     """Show the load packages of a pipeline: how far they have come, and what became of their jobs."""
     found = Packages.at(absolute(location))
-    infos = [found.normalized.get_load_package_info(load_id)] if load_id else list(_infos(found))
-    if as_json:
-        for info in infos:
-            typer.echo(json.dumps(info.asdict(), default=str))
+    if load_id is not None:
+        print_package(found.normalized.get_load_package_info(load_id), as_json=as_json)
     else:
-        Console(highlight=False).print(package_table(infos[0]) if load_id else packages_table(infos))
+        print_packages(_infos(found), as_json=as_json)
 
 
 def _infos(packages: Packages) -> Iterator[LoadPackageInfo]:

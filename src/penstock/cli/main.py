@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from penstock.config import redact
 from penstock.errors import MissingExtra, PenstockError
 
 if TYPE_CHECKING:
@@ -26,5 +27,5 @@ def main() -> None:
             raise MissingExtra(extra="cli", needed_for="the command line")
         app()
     except PenstockError as error:
-        print(f"penstock: {error}", file=sys.stderr)
+        print(f"penstock: {redact(str(error))}", file=sys.stderr)
         raise SystemExit(1) from error

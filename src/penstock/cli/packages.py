@@ -1,13 +1,14 @@
-"""Load packages as tables for a terminal."""
+"""Load packages, for a terminal and for programs."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from penstock.cli.printing import plain, print_json, say
 from penstock.interfaces.amounts import human_size
 
 if TYPE_CHECKING:
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
 
     from penstock.package import LoadJobInfo, LoadPackageInfo
 
-# A message may have in it what moves a cursor or colours a terminal; it is shown as text.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_REPLACED = "\ufffd"
 _COLOURS = {
     "loaded": "green",
     "aborted": "red",
@@ -25,6 +23,39 @@ _COLOURS = {
     "failed_jobs": "red",
     "started_jobs": "yellow",
 }
+
+
+def print_packages(infos: Iterable[LoadPackageInfo], *, as_json: bool) -> None:
+    """A line for each package."""
+    if as_json:
+        for info in infos:
+            print_json(info.asdict())
+        return
+    found = list(infos)
+    if found:
+        Console(highlight=False).print(packages_table(found))
+    else:
+        say("There are no packages.")
+
+
+def print_package(info: LoadPackageInfo, *, as_json: bool) -> None:
+    """One package with its jobs."""
+    if as_json:
+        print_json(info.asdict())
+    else:
+        Console(highlight=False).print(package_table(info))
+
+
+def print_failed_jobs(infos: Iterable[LoadPackageInfo], *, as_json: bool) -> None:
+    """The jobs that failed, those that wait to be tried again too, with what they failed with."""
+    failed = [(info.load_id, job) for info in infos for job in _in_order(info) if job.failed_message]
+    for load_id, job in failed:
+        if as_json:
+            print_json({"load_id": load_id, **job.asdict()})
+        else:
+            say(f"Package {load_id}: {job.asstr(verbosity=1)}")
+    if not failed and not as_json:
+        say("There are no failed jobs.")
 
 
 def package_table(info: LoadPackageInfo) -> Table:
@@ -74,7 +105,7 @@ def _cells(job: LoadJobInfo) -> tuple[Text, ...]:
     name = job.job_file_info
     state = _coloured(job.state.removesuffix("_jobs"), job.state)
     if job.failed_message:
-        state = Text.assemble(state, f"\n{_CONTROL.sub(_REPLACED, job.failed_message)}")
+        state = Text.assemble(state, f"\n{plain(job.failed_message)}")
     return (
         state,
         Text(name.table_name),

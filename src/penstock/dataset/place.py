@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from penstock.errors import UsageError
+from penstock.errors import SqlClientNotAvailable
 from penstock.interfaces import WithTableVersions
 
 if TYPE_CHECKING:
@@ -31,10 +31,7 @@ class Place:
     def tables(self) -> WithTableVersions:
         """The tables, of a destination that gives them back."""
         if not isinstance(self.client, WithTableVersions):
-            raise UsageError(
-                f"{self.client.config.destination_name or 'this destination'} cannot be read by penstock",
-                hint="read its tables with the tools of the destination",
-            )
+            raise SqlClientNotAvailable(destination=self.client.config.destination_name or "this destination")
         return self.client
 
     @property

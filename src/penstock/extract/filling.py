@@ -107,6 +107,8 @@ class Filling:
                 text = encode(row)
             except _REFUSED as error:
                 self._aside.put(row, error, route=route, number=number)
+            except Exception as error:  # a class of a user raises what it likes while it is written
+                raise node.failure(error, node.taken)  # noqa: B904 - the cause is chained already
             else:
                 self._writers.write(writer, text)
             number += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import UsageError
+from penstock.errors import LoadClientUnsupportedWriteDisposition, UsageError
 from penstock.interfaces.declared import declared_tables
 from penstock.interfaces.items import TableNameMark
 from penstock.schema import COMPOUND_HINTS
@@ -109,10 +109,8 @@ class TableBook:
         self._check_format(table)
         if self._dispositions is None or said is None or said in self._dispositions | {"skip"}:
             return
-        raise UsageError(
-            f"table {table.name} is to be written with {said!r}, which the destination cannot yet",
-            hint=f"use one of: {', '.join(sorted(self._dispositions))}",
-            write_disposition=said,
+        raise LoadClientUnsupportedWriteDisposition(
+            write_disposition=said, supported=tuple(sorted(self._dispositions)), table=table.name
         )
 
     def _check_format(self, table: Table) -> None:

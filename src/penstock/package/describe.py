@@ -63,9 +63,14 @@ def _info(package: Package, job: Placed, facts: Mapping[str, Any], now: float) -
         created_at=moment(job.modified),
         elapsed=max(0.0, now - job.modified),
         job_file_info=job.name,
-        failed_message=package.jobs.failed_message(job.name) if job.state == "failed_jobs" else None,
+        failed_message=package.jobs.failed_message(job.name) if _has_failed(job) else None,
         rows=facts.get("rows"),
     )
+
+
+def _has_failed(job: Placed) -> bool:
+    """Whether its last try came to no good end: it failed, or waits to be tried again."""
+    return job.state == "failed_jobs" or (job.state != "completed_jobs" and job.name.retry_count > 0)
 
 
 def _facts(package: Package) -> dict[str, Mapping[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.errors import UsageError
+from penstock.errors import LoadClientUnsupportedWriteDisposition
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -26,8 +26,6 @@ def check_dispositions(flows: Sequence[Flow], destination: Destination) -> None:
 def _check(said: Iterable[str | None], allowed: Collection[str], destination_name: str) -> None:
     for word in said:
         if word is not None and word not in allowed:
-            raise UsageError(
-                f"{destination_name} cannot write with {word!r} yet",
-                hint=f"use one of: {', '.join(sorted(allowed))}",
-                write_disposition=word,
+            raise LoadClientUnsupportedWriteDisposition(
+                write_disposition=word, supported=tuple(sorted(allowed)), destination=destination_name
             )

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from penstock.errors import SchemaNotFoundError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -42,7 +44,7 @@ class Memory(Mapping[str, "Schema"]):
 
     def __getitem__(self, name: str) -> Schema:
         if name not in self._names():
-            raise KeyError(name)
+            raise SchemaNotFoundError(schema_name=name, known=tuple(self._names()))
         return self.known(name).schema
 
     def __iter__(self) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.errors import UsageError
+from penstock.errors import UnboundColumnException
 from penstock.schema.types import DEFAULT_DECIMAL_SCALE, MAX_DECIMAL_PRECISION, MIN_ADJUSTED_SCALE
 
 if TYPE_CHECKING:
@@ -30,10 +30,7 @@ _INTEGERS: Final = {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}
 def known_type(column: Column) -> DataType:
     """Give the type of a column that must have one by now."""
     if column.data_type is None:
-        raise UsageError(
-            f"column {column.name!r} has no type yet",
-            hint="declare its data_type, or bring a value for it",
-        )
+        raise UnboundColumnException(column=column.name)
     return column.data_type
 
 

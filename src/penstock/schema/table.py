@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, cast
 
-from penstock.errors import UsageError
+from penstock.errors import TablePropertiesConflictException
 from penstock.schema.column import COMPOUND_HINTS, Column, TColumnSchema
 from penstock.schema.frozen import FrozenMap, freeze, thaw
 
@@ -148,9 +148,8 @@ class Table:
         goes to the end with the new ones, because that is where the destination will put it.
         """
         if incoming.parent != self.parent:
-            raise UsageError(
-                f"table {self.name!r} belongs to {self.parent!r} and cannot be given to {incoming.parent!r}",
-                hint="write it to another table, or drop this one first",
+            raise TablePropertiesConflictException(
+                table=self.name, prop="parent", has=self.parent, got=incoming.parent
             )
         said = {k: v for k in ("resource", "write_disposition") if (v := getattr(incoming, k)) is not None}
         columns = self._merged_columns(incoming.columns)

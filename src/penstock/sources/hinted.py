@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+from penstock.errors import DataItemRequiredForDynamicTableHints
 from penstock.interfaces.declared import declared_tables
 from penstock.interfaces.hints import TableHints, make_hints
 from penstock.interfaces.source import Declared
@@ -157,6 +158,8 @@ class Hinted(Declared):
 
     def compute_table_schema(self, item: Any = None) -> TTableSchema:
         """The table as the hints declare it; where a hint is a function, for this item."""
+        if item is None and self.hints.dynamic:
+            raise DataItemRequiredForDynamicTableHints(resource=self.name, hint_name=self.hints.dynamic[0])
         (root, *_) = declared_tables(self.hints.at(item), resource=self.name, naming=naming("direct"))
         return root.to_dict()
 

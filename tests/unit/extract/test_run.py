@@ -8,7 +8,12 @@ import pytest
 from tests.unit.extract.reading import extracted, rows_of
 
 import penstock
-from penstock.errors import ResourceFailed, RowNotEncodable, UsageError
+from penstock.errors import (
+    LoadClientUnsupportedWriteDisposition,
+    ResourceFailed,
+    RowNotEncodable,
+    UsageError,
+)
 from penstock.extract.plan import Rotation, Workload
 from penstock.package import Package, Packages
 from penstock.package.tags import DATE, DATETIME, DECIMAL
@@ -158,7 +163,7 @@ def test_a_disposition_that_the_destination_lacks_is_refused_with_its_first_row(
         write_disposition=lambda row: "append" if row["kind"] == "a" else "merge",
     )
 
-    with pytest.raises(UsageError, match="table b is to be written with 'merge'"):
+    with pytest.raises(LoadClientUnsupportedWriteDisposition, match="write table b with 'merge'"):
         extracted(resource, package, dispositions=frozenset({"append"}))
 
 

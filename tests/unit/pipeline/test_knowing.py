@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import penstock
-from penstock.errors import CannotRestorePipelineException, LoadPackageNotFound, PipelineNotActive
+from penstock.errors import (
+    CannotRestorePipelineException,
+    LoadPackageNotFound,
+    PipelineNotActive,
+    SchemaNotFoundError,
+)
 from penstock.pipeline.state import new_state
 from penstock.pipeline.workdir import WorkDir
 from penstock.schema import Schema
@@ -67,6 +72,9 @@ def test_a_pipeline_that_has_not_run_has_a_schema_with_its_name(tmp_path: Path) 
     assert list(pipeline.schemas) == ["shop"]
     assert pipeline.schemas["shop"].name == "shop"
     assert "other" not in pipeline.schemas
+    with pytest.raises(SchemaNotFoundError, match="there is no schema 'other'") as missing:
+        pipeline.schemas["other"]
+    assert isinstance(missing.value, KeyError)
     assert pipeline.naming.normalize_identifier("OrderId") == "order_id"
 
 

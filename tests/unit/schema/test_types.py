@@ -5,7 +5,7 @@ from typing import Any, get_args
 import pyarrow as pa
 import pytest
 
-from penstock.errors import UsageError
+from penstock.errors import UnboundColumnException, UsageError
 from penstock.schema.arrow import arrow_schema, arrow_type
 from penstock.schema.column import Column
 from penstock.schema.sparktypes import spark_type
@@ -92,7 +92,7 @@ def test_length_hints_do_not_change_text_and_bytes() -> None:
 
 
 def test_a_column_without_a_type_has_no_spark_type() -> None:
-    with pytest.raises(UsageError, match="no type yet"):
+    with pytest.raises(UnboundColumnException, match="no type yet"):
         spark_type(Column(name="c"))
 
 

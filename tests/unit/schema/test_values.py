@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.errors import UsageError
+from penstock.errors import TablePropertiesConflictException
 from penstock.schema.column import COLUMN_HINTS, Column
 from penstock.schema.frozen import FrozenMap, freeze, thaw
 from penstock.schema.table import Table
@@ -143,7 +143,7 @@ def test_a_declared_key_replaces_the_old_key_as_a_set() -> None:
 def test_a_table_does_not_change_its_parent() -> None:
     child = Table(name="t__c", parent="t")
 
-    with pytest.raises(UsageError, match="belongs to 't'"):
+    with pytest.raises(TablePropertiesConflictException, match="parent of table 't__c' is 't'"):
         child.merged(Table(name="t__c", parent="u"))
 
 

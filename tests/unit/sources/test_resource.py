@@ -7,7 +7,13 @@ import pandas as pd
 import pytest
 
 import penstock
-from penstock.errors import MissingTableName, ResourceUnbound, UnsupportedData, UsageError
+from penstock.errors import (
+    DataItemRequiredForDynamicTableHints,
+    MissingTableName,
+    ResourceUnbound,
+    UnsupportedData,
+    UsageError,
+)
 from penstock.sources import DltResource, Resource
 
 if TYPE_CHECKING:
@@ -172,6 +178,14 @@ def test_hints_can_be_asked_and_set() -> None:
     assert (rows.table_name, rows.max_table_nesting) == ("all_numbers", 2)
     rows.write_disposition = "replace"
     assert rows.compute_table_schema()["write_disposition"] == "replace"
+
+
+def test_the_table_of_hints_that_are_functions_is_asked_for_with_an_item() -> None:
+    rows = penstock.resource(numbers, table_name=lambda item: f"n_{item}")
+
+    assert rows.compute_table_schema(7)["name"] == "n_7"
+    with pytest.raises(DataItemRequiredForDynamicTableHints, match="table_name of numbers is a function"):
+        rows.compute_table_schema()
 
 
 def test_what_is_shown_names_the_resource() -> None:

@@ -18,7 +18,12 @@ from penstock.destinations.lake.dataset import DatasetClient
 from penstock.destinations.lake.job import TableLoadJob
 from penstock.destinations.lake.plan import plan_chain
 from penstock.destinations.lake.staged import StagedPackage
-from penstock.errors import DestinationTerminalException, InternalError, UsageError
+from penstock.errors import (
+    DestinationTerminalException,
+    InternalError,
+    LoadClientUnsupportedFileFormats,
+    UsageError,
+)
 from penstock.interfaces import (
     AppliedJob,
     LoadJob,
@@ -288,10 +293,8 @@ class PlainClient(DatasetClient, WithTableVersions, WithUndo):
         said = table.extras.get("file_format") or root.extras.get("file_format")
         found = self._settings.loader_file_format if said in {None, "preferred"} else said
         if found not in FORMATS:
-            raise UsageError(
-                f"table {table.name} is to be written as {found!r} files, which nobody here can",
-                hint=f"use one of: {', '.join(FORMATS)}",
-                file_format=found,
+            raise LoadClientUnsupportedFileFormats(
+                table=table.name, file_format=str(found), supported=tuple(FORMATS)
             )
         return cast("FileFormat", found)
 

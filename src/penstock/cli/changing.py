@@ -1,0 +1,123 @@
+"""The commands that change something: they say what they will do, and ask."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Protocol, cast
+
+import typer
+
+from penstock.cli.opening import AsJson, DatasetName, DestinationName, Location, PipelinesDir, Where
+from penstock.cli.printing import print_json, say
+from penstock.interfaces.amounts import human_size
+from penstock.pipeline.local import LocalPipeline
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from penstock.package import LoadPackageInfo
+    from penstock.pipeline.pipeline import Pipeline
+
+REFUSED = 2
+"""The exit code of a command that had nobody to ask."""
+_AFTERWARDS = "The next run asks the source again for what is dropped."
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
+
+
+class CanSync(Protocol):
+    """The part of a pipeline that takes state and schemas from the destination."""
+
+    def sync_destination(self) -> None:
+        """Replace the copies on this machine."""
+        ...
+
+
+def sync(
+    ctx: typer.Context,
+    pipelines_dir: PipelinesDir = None,
+    destination: DestinationName = None,
+    dataset_name: DatasetName = None,
+    location: Location = None,
+    *,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take state and schemas from the destination; asks before it replaces those of this machine."""
+    found = Where.of(ctx, pipelines_dir, destination, dataset_name, location).open()
+    if LocalPipeline(found.working_dir).state is not None:
+        where = found.destination.destination_name if found.destination else "no destination"
+        plan = f"replaced by those of {where} dataset {found.dataset_name!r}, if these are newer"
+        ask([f"The state and the schemas in {found.working_dir} are {plan}. Packages stay."], yes=yes)
+    cast("CanSync", found).sync_destination()
+    version, schemas = found.state.get("_state_version"), list(found.schemas)
+    if as_json:
+        print_json({"pipeline_name": found.pipeline_name, "state_version": version, "schemas": schemas})
+    else:
+        say(f"The state is that of version {version}, with the schemas {', '.join(schemas)}.")
+
+
+def drop_pending(
+    ctx: typer.Context,
+    pipelines_dir: PipelinesDir = None,
+    destination: DestinationName = None,
+    dataset_name: DatasetName = None,
+    location: Location = None,
+    *,
+    keep_partial: Annotated[bool, typer.Option("--keep-partial", help="Keep a load that was begun.")] = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Give up the packages that wait; asks first. What a load has brought so far is taken back."""
+    found = Where.of(ctx, pipelines_dir, destination, dataset_name, location).open()
+    before = _pending(found)
+    if before:
+        infos = map(found.get_load_package_info, before)
+        ask([*(_fate(info, keep_partial=keep_partial) for info in infos), _AFTERWARDS], yes=yes)
+        found.drop_pending_packages(with_partial_loads=not keep_partial)
+    kept = _pending(found) if before else []
+    dropped = [load_id for load_id in before if load_id not in kept]
+    if as_json:
+        print_json({"pipeline_name": found.pipeline_name, "dropped": dropped, "kept": kept})
+    elif before:
+        say(f"Dropped {len(dropped)}, kept {len(kept)}.")
+    else:
+        say("Nothing waits.")
+
+
+def ask(plan: Sequence[str], *, yes: bool) -> None:
+    """Say what will be done, and go on only with a yes; where nobody can be asked, refuse."""
+    for line in plan:
+        say(line, err=True)
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        say("penstock: this asks first, and there is no terminal to ask on: pass --yes", err=True)
+        raise typer.Exit(code=REFUSED)
+    if not typer.confirm("Go on?", err=True):
+        say("Nothing was done.", err=True)
+        raise typer.Exit(code=1)
+
+
+def _pending(found: Pipeline) -> list[str]:
+    return sorted({*found.list_extracted_load_packages(), *found.list_normalized_load_packages()})
+
+
+def _fate(info: LoadPackageInfo, *, keep_partial: bool) -> str:
+    """What becomes of a package, in a line."""
+    size = human_size(sum(job.file_size for jobs in info.jobs.values() for job in jobs))
+    package = f"Package {info.load_id} ({info.state}, schema {info.schema_name or '-'}, {size})"
+    if not _is_begun(info):
+        return f"{package} is deleted."
+    if keep_partial:
+        return f"{package} was begun and is kept."
+    return f"{package} was begun: it is given up, and what its tables have of it is taken back."
+
+
+def _is_begun(info: LoadPackageInfo) -> bool:
+    """Whether tables may have rows of it: only a sealed load is applied to them."""
+    tried = (
+        state != "new_jobs" or job.job_file_info.retry_count
+        for state, jobs in info.jobs.items()
+        for job in jobs
+    )
+    return info.sequence is not None and any(tried)

@@ -1,0 +1,125 @@
+"""A pipeline at a glance: where it goes, how its last run ended, and what waits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
+
+from penstock.cli.opening import location_of
+from penstock.cli.printing import plain
+from penstock.interfaces.amounts import human_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from penstock.pipeline.local import LocalPipeline
+    from penstock.pipeline.pipeline import Pipeline
+    from penstock.pipeline.trace import PipelineTrace
+
+_NONE = "-"
+
+
+def line_of(local: LocalPipeline) -> dict[str, Any]:
+    """What this machine knows of a pipeline; no destination is asked."""
+    state = local.state or {}
+    return {
+        "pipeline_name": local.name,
+        "working_dir": str(local.path),
+        "destination": state.get("destination_name") or state.get("destination_type") or None,
+        "dataset_name": state.get("dataset_name"),
+        "last_run": run_of(local.last_trace),
+    }
+
+
+def run_of(trace: PipelineTrace | None) -> dict[str, Any] | None:
+    """How a run ended."""
+    if trace is None:
+        return None
+    failed = trace.failed_step
+    return {
+        "started_at": trace.started_at.isoformat(),
+        "seconds": round(trace.seconds, 3),
+        "failed_step": failed.step if failed else None,
+        "error": failed.error if failed else None,
+        "error_code": failed.error_code if failed else None,
+    }
+
+
+def overview_of(pipeline: Pipeline) -> dict[str, Any]:
+    """Everything that is asked first when something is wrong."""
+    extracted = list(pipeline.list_extracted_load_packages())
+    normalized = list(pipeline.list_normalized_load_packages())
+    schemas = pipeline.schemas
+    return {
+        "pipeline_name": pipeline.pipeline_name,
+        "working_dir": str(pipeline.working_dir),
+        "destination": pipeline.destination.destination_name if pipeline.destination else None,
+        "dataset_name": pipeline.dataset_name,
+        "location": location_of(pipeline),
+        "first_run": pipeline.first_run,
+        "extracted_packages": extracted,
+        "normalized_packages": normalized,
+        "completed_packages": len(pipeline.list_completed_load_packages()),
+        "state_version": pipeline.state.get("_state_version"),
+        "schemas": {name: len(schema.data_tables()) for name, schema in schemas.items()},
+        "last_run": run_of(pipeline.last_trace),
+    }
+
+
+def pipelines_table(lines: Iterable[Mapping[str, Any]]) -> Table:
+    """One line for each pipeline."""
+    table = Table()
+    table.add_column("pipeline", no_wrap=True)
+    for name in ("destination", "dataset"):
+        table.add_column(name, overflow="fold")
+    table.add_column("last run (UTC)", no_wrap=True)
+    table.add_column("result", overflow="fold")
+    for line in lines:
+        run = line["last_run"]
+        table.add_row(
+            *(Text(plain(line[key] or _NONE)) for key in ("pipeline_name", "destination", "dataset_name")),
+            Text(_moment(run["started_at"]) if run else _NONE),
+            _result(run),
+        )
+    return table
+
+
+def overview_lines(found: Mapping[str, Any]) -> list[str]:
+    """An overview for people."""
+    where = f"{found['destination'] or 'no destination'}, dataset {found['dataset_name']!r}"
+    waiting = {"extracted": found["extracted_packages"], "normalized": found["normalized_packages"]}
+    lines = [
+        f"Pipeline {found['pipeline_name']!r} to {where}",
+        *([f"  location:  {found['location']}"] if found["location"] else []),
+        f"  working:   {found['working_dir']}",
+        f"  last run:  {_told(found['last_run'])}",
+        f"  state:     version {found['state_version']}",
+        *(f"  schema:    {name}, {count} tables" for name, count in found["schemas"].items()),
+        f"  packages:  {found['completed_packages']} complete"
+        + "".join(f", {len(ids)} {status}" for status, ids in waiting.items()),
+    ]
+    lines += [f"    waits:   {load_id} ({status})" for status, ids in waiting.items() for load_id in ids]
+    return lines
+
+
+def _result(run: Mapping[str, Any] | None) -> Text:
+    if run is None:
+        return Text(_NONE)
+    if run["failed_step"] is None:
+        return Text("ok", style="green")
+    return Text(f"failed in {run['failed_step']}", style="red")
+
+
+def _told(run: Mapping[str, Any] | None) -> str:
+    if run is None:
+        return "none on this machine"
+    begun = f"{_moment(run['started_at'])} UTC, {human_seconds(run['seconds'])}"
+    if run["failed_step"] is None:
+        return f"{begun}, ok"
+    return f"{begun}, failed in {run['failed_step']} ({run['error_code'] or 'no code'}): {run['error']}"
+
+
+def _moment(told: str) -> str:
+    return told[:19].replace("T", " ")

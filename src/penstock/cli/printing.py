@@ -1,0 +1,54 @@
+"""What the commands print: texts that move no cursor, JSON for programs, and no secret in either."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import typer
+
+from penstock.config import redact
+from penstock.config.redact import is_secret_name
+from penstock.config.secretforms import MASK
+
+# A message may have in it what moves a cursor or colours a terminal; it is shown as text.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_REPLACED = "\ufffd"
+
+
+def plain(text: str) -> str:
+    """A text that is nothing but text.
+
+    >>> plain(chr(27) + "[31mred") == chr(0xFFFD) + "[31mred"
+    True
+    """
+    return _CONTROL.sub(_REPLACED, text)
+
+
+def shown(value: Any, *, is_secret: bool = False) -> Any:
+    """Plain data with every secret masked: in texts, and all that stands below a name that sounds like one.
+
+    >>> shown({"page": 7, "api_key": "hush", "tokens": {"of": ["ada"]}})
+    {'page': 7, 'api_key': '***', 'tokens': {'of': ['***']}}
+    """
+    if isinstance(value, Mapping):
+        return {
+            key: shown(item, is_secret=is_secret or is_secret_name(str(key))) for key, item in value.items()
+        }
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [shown(item, is_secret=is_secret) for item in value]
+    if is_secret:
+        return value if value is None or isinstance(value, bool) else MASK
+    return redact(value) if isinstance(value, str) else value
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print a text for people, however long its lines are."""
+    typer.echo(plain(redact(text)), err=err)
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """Print one object in one line, for programs."""
+    typer.echo(json.dumps(shown(document), default=str))

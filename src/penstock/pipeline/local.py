@@ -1,0 +1,56 @@
+"""What this machine knows of its pipelines, without asking a destination."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.pipeline.history import History
+from penstock.pipeline.workdir import WorkDir
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from penstock.pipeline.trace import PipelineTrace
+
+_SIGNS: Final = ("state.json", "local.json", "traces", "schemas", "extracted", "load")
+"""One of these stands in the working folder of a pipeline that has done anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalPipeline:
+    """The working folder of a pipeline."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The name of the pipeline."""
+        return self.path.name
+
+    @property
+    def exists(self) -> bool:
+        """Whether the pipeline has done anything on this machine."""
+        return any((self.path / sign).exists() for sign in _SIGNS)
+
+    @property
+    def state(self) -> Mapping[str, Any] | None:
+        """The state after the last load from here; None before the first one."""
+        return WorkDir(self.path).state()
+
+    @property
+    def last_trace(self) -> PipelineTrace | None:
+        """What the last run came to; None before the first one."""
+        return next(self.traces(), None)
+
+    def traces(self) -> Iterator[PipelineTrace]:
+        """What the last runs came to, the newest first."""
+        return History(self.path / "traces").newest_first()
+
+
+def local_pipelines(folder: Path) -> Iterator[LocalPipeline]:
+    """The pipelines whose working folders stand in a folder, by name."""
+    if folder.is_dir():
+        found = (LocalPipeline(path) for path in sorted(folder.iterdir()) if path.is_dir())
+        yield from (one for one in found if one.exists)

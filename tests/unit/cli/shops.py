@@ -1,0 +1,77 @@
+"""Pipelines for the tests of commands, and what commands say of them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from typer.testing import CliRunner
+
+import penstock
+from penstock.cli.app import app
+from penstock.package import Packages
+from penstock.package.extracted import Extracted
+from penstock.pipeline.state import new_state
+from penstock.pipeline.workdir import WorkDir
+from penstock.schema import Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from typer.testing import Result
+
+STUCK = "1794709965.511098"
+JOBS = ("items.5c1c2f0d11.0.reference", "orders.5c1c2f0d11.0.reference")
+SECRET = "lovelace-1843"
+
+
+@penstock.resource
+def orders() -> Iterator[Any]:
+    state = penstock.current.resource_state()
+    state.update(page=7, api_key=SECRET, url=f"postgresql://ada:{SECRET}@db/x", seen=["a"])
+    yield [{"id": 1}, {"id": 2}]
+
+
+def asked(*words: str) -> Result:
+    """What a command says; one that raises did not say anything."""
+    return CliRunner().invoke(app, ["pipeline", *words])
+
+
+def told(*words: str) -> list[dict[str, Any]]:
+    """The objects that a command prints with `--json`."""
+    done = asked(*words, "--json")
+    assert done.exit_code == 0, done.exception
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def extracted(name: str = "shop") -> str:
+    """A pipeline without a destination, with a package that waits; gives the id of that."""
+    pipeline = penstock.pipeline(name)
+    pipeline.extract(orders())
+    return pipeline.list_extracted_load_packages()[-1]
+
+
+def stuck(tmp_path: Path, disk: Path) -> Packages:
+    """A pipeline that has loaded before, with a package in which a job was refused."""
+    state = new_state(
+        pipeline_name="shop",
+        dataset_name="raw",
+        schema_name="shop",
+        destination_type="dlt.destinations.delta",
+    )
+    WorkDir(disk / "shop").save(state=state, schema=Schema("shop").to_dict())
+    packages = Packages.at(str(tmp_path / "lake" / "raw" / "_dlt_pkg" / "shop"))
+    storage = packages.normalized
+    storage.create_package(STUCK, schema=Schema("shop"))
+    packages.package(STUCK).mark_extracted(Extracted(schema_name="shop").to_dict())
+    for job in JOBS:
+        packages.package(STUCK).jobs.add(job, b"{}")
+        storage.start_job(STUCK, job)
+    storage.complete_job(STUCK, JOBS[0])
+    storage.retry_job(STUCK, JOBS[1], "no such \x1b[1mcolumn", "terminal")
+    return packages
+
+
+def lake(tmp_path: Path) -> tuple[str, str]:
+    return ("--location", str(tmp_path / "lake"))

@@ -1,0 +1,227 @@
+"""`penstock pipeline`: which pipelines there are, how they are found, and how their runs ended."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.unit.cli.shops import STUCK, asked, extracted, lake, orders, stuck, told
+
+import penstock
+from penstock.errors import (
+    CannotRestorePipelineException,
+    InvalidPipelineName,
+    PipelineNeverRan,
+    PipelineStepFailed,
+    UsageError,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_pipelines_are_listed_by_name_with_how_their_last_runs_ended(disk: Path) -> None:
+    extracted("shop")
+    bad = penstock.resource([{"id": 1}], name="bad").add_map(lambda row: row["missing"])
+    with pytest.raises(PipelineStepFailed):
+        penstock.pipeline("crm").extract(bad)
+    (disk / "no_pipeline").mkdir()
+
+    crm, shop = told("list")
+
+    assert (crm["pipeline_name"], shop["pipeline_name"]) == ("crm", "shop")
+    assert (
+        shop.keys()
+        == crm.keys()
+        == {"pipeline_name", "working_dir", "destination", "dataset_name", "last_run"}
+    )
+    assert (shop["working_dir"], shop["destination"]) == (str(disk / "shop"), None)
+    assert shop["last_run"].keys() == {"started_at", "seconds", "failed_step", "error", "error_code"}
+    assert shop["last_run"]["failed_step"] is None
+    assert (crm["last_run"]["failed_step"], crm["last_run"]["error_code"]) == ("extract", "resource-failed")
+    lines = [line for line in asked("list").stdout.splitlines() if "│" in line]
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines]
+    assert [cell[0] for cell in cells] == ["crm", "shop"]
+    assert [cell[4] for cell in cells] == ["failed in extract", "ok"]
+
+
+def test_where_there_are_no_pipelines_the_list_says_so(disk: Path) -> None:
+    done = asked("list")
+
+    assert (done.exit_code, done.stdout) == (0, f"There are no pipelines in {disk}.\n")
+    assert told("list") == []
+
+
+def test_the_folder_of_pipelines_can_be_said(tmp_path: Path, disk: Path) -> None:
+    there = tmp_path / "elsewhere"
+    penstock.pipeline("shop", pipelines_dir=there).extract(orders())
+
+    assert told("list") == []
+    assert [one["pipeline_name"] for one in told("list", "--pipelines-dir", str(there))] == ["shop"]
+    (info,) = told("shop", "info", "--pipelines-dir", str(there))
+    assert info["working_dir"] == str(there / "shop")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "info",
+        "trace",
+        "packages",
+        "failed-jobs",
+        "schema",
+        "state",
+        "sync",
+        "drop-pending",
+        f"package {STUCK}",
+    ],
+)
+def test_a_pipeline_that_is_not_there_is_an_error_that_says_which_there_are(disk: Path, command: str) -> None:
+    nobody = asked("shop", *command.split()).exception
+    extracted("crm")
+    extracted("erp")
+
+    error = asked("shop", *command.split()).exception
+
+    assert isinstance(nobody, UsageError)
+    assert nobody.message == f"there is no pipeline 'shop' in {disk}"
+    assert nobody.hint.startswith("there are no pipelines there; ")
+    assert isinstance(error, UsageError)
+    assert error.hint.startswith("use one of: crm, erp; ")
+    assert not (disk / "shop").exists()
+
+
+def test_a_name_that_leads_elsewhere_is_refused(disk: Path) -> None:
+    assert isinstance(asked("../shop", "info").exception, InvalidPipelineName)
+
+
+def test_a_pipeline_may_be_called_like_a_command(disk: Path) -> None:
+    extracted("list")
+
+    (info,) = told("list", "info")
+
+    assert info["pipeline_name"] == "list"
+    assert [one["pipeline_name"] for one in told("list")] == ["list"]
+
+
+def test_the_overview_says_what_waits(disk: Path) -> None:
+    load_id = extracted()
+
+    (info,) = told("shop", "info")
+    text = asked("shop", "info").stdout.splitlines()
+
+    assert info.keys() == {
+        *("pipeline_name", "working_dir", "destination", "dataset_name", "location", "first_run"),
+        *("extracted_packages", "normalized_packages", "completed_packages", "state_version", "schemas"),
+        "last_run",
+    }
+    assert (info["destination"], info["location"], info["first_run"]) == (None, None, True)
+    assert (info["extracted_packages"], info["normalized_packages"]) == ([load_id], [])
+    assert text[0] == "Pipeline 'shop' to no destination, dataset 'shop'"
+    assert "  packages:  0 complete, 1 extracted, 0 normalized" in text
+    assert text[-1] == f"    waits:   {load_id} (extracted)"
+
+
+def test_a_pipeline_that_has_loaded_is_looked_at_where_its_tables_are(tmp_path: Path, disk: Path) -> None:
+    stuck(tmp_path, disk)
+
+    (info,) = told("shop", "info", *lake(tmp_path))
+
+    assert (info["destination"], info["dataset_name"]) == ("delta", "raw")
+    assert info["location"] == str(tmp_path / "lake" / "raw")
+    assert info["normalized_packages"] == [STUCK]
+
+
+def test_the_settings_say_where_the_tables_are(
+    tmp_path: Path, disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stuck(tmp_path, disk)
+    monkeypatch.setenv("DESTINATION__DELTA__BUCKET_URL", str(tmp_path / "lake"))
+
+    assert [one["load_id"] for one in told("shop", "packages")] == [STUCK]
+
+
+def test_a_pipeline_that_ran_elsewhere_needs_its_destination(tmp_path: Path, disk: Path) -> None:
+    where = ("--destination", "delta", "--dataset-name", "raw", *lake(tmp_path))
+
+    error = asked("shop", "info", *where).exception
+
+    assert isinstance(error, CannotRestorePipelineException)
+    assert "delta has no load of it in dataset 'raw'" in error.message
+
+
+def test_a_location_alone_says_too_little(tmp_path: Path, disk: Path) -> None:
+    extracted()
+
+    error = asked("shop", "info", *lake(tmp_path)).exception
+
+    assert isinstance(error, UsageError)
+    assert "pass --destination too" in error.hint
+
+
+def test_the_last_runs_are_shown_the_newest_first(disk: Path) -> None:
+    ids = [extracted(), extracted()]
+
+    (newest,) = told("shop", "trace")
+    both = told("shop", "trace", "--last", "5")
+
+    assert newest.keys() == {
+        *(
+            "transaction_id",
+            "pipeline_name",
+            "started_at",
+            "finished_at",
+            "engine_version",
+            "settings",
+            "steps",
+        )
+    }
+    assert newest == both[0]
+    assert [one["steps"][0]["info"]["loads_ids"] for one in both] == [[ids[1]], [ids[0]]]
+    text = asked("shop", "trace").stdout
+    assert text.startswith("Run of 'shop' at ")
+    assert "Pipeline 'shop' extracted 2 rows" in text
+    assert asked("shop", "trace", "--last", "2").stdout.count("Run of 'shop'") == 2
+
+
+def test_a_pipeline_that_has_not_run_here_has_no_trace(disk: Path) -> None:
+    penstock.pipeline("shop").set_local_state_val("seen", 1)
+
+    error = asked("shop", "trace").exception
+
+    assert isinstance(error, PipelineNeverRan)
+    assert error.message == f"there is no run of pipeline 'shop' in {disk}"
+
+
+def test_a_last_run_that_went_elsewhere_is_told(tmp_path: Path, disk: Path) -> None:
+    stuck(tmp_path, disk)
+    extracted()
+    trace = next((disk / "shop").glob("traces/*.json"))
+    document = json.loads(trace.read_text(encoding="utf-8"))
+    there = str(tmp_path / "lake" / "raw")
+    info = {"loads_ids": [], "destination_name": "delta", "dataset_name": "raw", "location": there}
+    document["steps"].append({**document["steps"][0], "step": "load", "info": info, "text": "nothing"})
+    trace.write_text(json.dumps(document), encoding="utf-8")
+
+    wrong, right = asked("shop", "packages"), asked("shop", "packages", *lake(tmp_path))
+
+    here = tmp_path / "shop_lake" / "raw"
+    assert wrong.stderr == f"note: the last run went to {there}, and this looks at {here}; pass --location\n"
+    assert right.stderr == ""
+
+
+def test_a_first_run_that_failed_is_found_by_its_trace(tmp_path: Path, disk: Path) -> None:
+    stuck(tmp_path, disk)
+    extracted()
+    (disk / "shop" / "state.json").unlink()
+    trace = next((disk / "shop").glob("traces/*.json"))
+    document = json.loads(trace.read_text(encoding="utf-8"))
+    info = {"loads_ids": [], "destination_name": "delta", "dataset_name": "raw", "location": ""}
+    document["steps"].append({**document["steps"][0], "step": "load", "info": info, "text": "nothing"})
+    trace.write_text(json.dumps(document), encoding="utf-8")
+
+    (info,) = told("shop", "info", *lake(tmp_path))
+
+    assert (info["destination"], info["dataset_name"]) == ("delta", "raw")
+    assert info["normalized_packages"] == [STUCK]

@@ -1,0 +1,190 @@
+"""Whatever a user's code raises, wherever it runs, leaves with its resource, its item and its traceback."""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.failing import failing
+from tests.unit.extract.reading import extracted
+
+import penstock
+from penstock.errors import DataError, ResourceFailed
+from penstock.extract.plan import Workload
+from penstock.package import Packages
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+    from pathlib import Path
+
+
+class Broken(Exception):
+    """An error that nobody but its user knows."""
+
+
+def breaking(*_: Any, **__: Any) -> Any:
+    raise Broken("on purpose")
+
+
+class BreaksWhenWritten:
+    def model_dump(self, **_: Any) -> Any:
+        return breaking()
+
+
+class BreaksWhenRead:
+    def __iter__(self) -> Iterator[Any]:
+        yield {"n": 1}
+        breaking()
+
+
+def numbers(**hints: Any) -> Any:
+    return penstock.resource([{"n": 1}, {"n": 2}], name="orders", **hints)
+
+
+def generator() -> Iterator[Any]:
+    yield {"n": 1}
+    breaking()
+
+
+def on_closing() -> Iterator[Any]:
+    try:
+        yield {"n": 1}
+        yield {"n": 2}
+    finally:
+        breaking()
+
+
+async def later() -> AsyncIterator[Any]:
+    yield {"n": 1}
+    breaking()
+
+
+@penstock.defer
+def deferred() -> Any:
+    return breaking()
+
+
+def second(item: Any, *_: Any) -> Any:
+    return breaking() if item["n"] == 2 else item
+
+
+def marked() -> Iterator[Any]:
+    yield {"n": 1}
+    yield penstock.mark.with_hints({"n": 2}, penstock.mark.make_hints(table_name=breaking))
+
+
+PLACES: dict[str, tuple[Callable[[], Any], int]] = {
+    "a generator": (lambda: penstock.resource(generator, name="orders"), 2),
+    "a generator in a thread": (lambda: penstock.resource(generator, name="orders", parallelized=True), 2),
+    "a generator that is closed": (lambda: penstock.resource(on_closing, name="orders").add_limit(1), 2),
+    "an asynchronous generator": (lambda: penstock.resource(later, name="orders"), 2),
+    "a function that is called": (lambda: penstock.resource(breaking, name="orders"), 1),
+    "an object that is iterated": (lambda: penstock.resource(BreaksWhenRead(), name="orders"), 2),
+    "a call that was put off": (
+        lambda: penstock.resource(lambda: iter([deferred()]), name="orders"),
+        1,
+    ),
+    "a map": (lambda: numbers().add_map(second), 2),
+    "a filter": (lambda: numbers().add_filter(second), 2),
+    "a map that yields": (lambda: numbers().add_yield_map(lambda item: iter([second(item)])), 2),
+    "a step": (lambda: numbers().add_step(second), 2),
+    "a metric": (lambda: numbers().add_metrics(breaking), 1),
+    "a transformer": (
+        lambda: (
+            penstock.resource([{"n": 1}, {"n": 2}], name="n") | penstock.transformer(second, name="orders")
+        ),
+        2,
+    ),
+    "a transformer in threads": (
+        lambda: (
+            penstock.resource([{"n": 2}], name="n")
+            | penstock.transformer(second, name="orders", parallelized=True)
+        ),
+        1,
+    ),
+    "the name of a table": (lambda: numbers(table_name=breaking), 1),
+    "a hint": (lambda: numbers(table_name=lambda _: "t", write_disposition=breaking), 1),
+    "the hints of a mark": (lambda: penstock.resource(marked, name="orders"), 2),
+    "the work items": (lambda: penstock.resource(breaking, name="orders", work_items=[{"n": 1}]), 1),
+    "the list of work items": (lambda: penstock.resource(second, name="orders", work_items=breaking), 1),
+    "a row that is written": (lambda: penstock.resource([{"n": BreaksWhenWritten()}], name="orders"), 1),
+    "a model that is written": (lambda: penstock.resource([BreaksWhenWritten()], name="orders"), 1),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_an_error_of_a_user_leaves_the_pipeline_with_its_resource_its_item_and_its_traceback(
+    place: str, tmp_path: Path
+) -> None:
+    make, item = PLACES[place]
+    pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
+
+    with failing(ResourceFailed, step="extract") as caught:
+        pipeline.extract(make())
+
+    error = caught.value
+    assert (error.resource, error.item, error.cause) == ("orders", item, "Broken('on purpose')")
+    assert isinstance(error.__cause__, Broken)
+    frames = traceback.extract_tb(error.__cause__.__traceback__)
+    assert frames[-1].name == "breaking"
+    assert 'raise Broken("on purpose")' in error.traceback
+    assert error.stage == "extract"
+    assert error.load_id == caught.failed[0].load_id is not None
+    assert pipeline.list_extracted_load_packages() == []
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_other_resources_go_on_where_that_is_wanted(place: str, tmp_path: Path) -> None:
+    make, _ = PLACES[place]
+    other = penstock.resource([{"n": 7}], name="others")
+    package = Packages.at(str(tmp_path)).package("17.5")
+
+    done = extracted([make(), other], package, workload=Workload(on_error="continue"))
+
+    assert isinstance(done.info.failures["orders"], ResourceFailed)
+    assert done.info.resources["others"] == 1
+
+
+def test_an_error_that_cannot_be_shown_is_told_by_its_class(tmp_path: Path) -> None:
+    class Shy(Exception):
+        def __repr__(self) -> str:
+            raise KeyError("no text")
+
+        __str__ = __repr__
+
+    def rows() -> Iterator[Any]:
+        yield {"n": 1}
+        raise Shy
+
+    with failing(ResourceFailed) as caught:
+        penstock.pipeline("shop", pipelines_dir=tmp_path).extract(rows, table_name="orders")
+
+    assert caught.value.cause == "Shy(<KeyError while it was shown>)"
+    assert isinstance(caught.value.__cause__, Shy)
+
+
+def test_an_error_of_ours_in_a_users_code_stays_what_it_is(tmp_path: Path) -> None:
+    said = DataError("no such page")
+
+    def rows() -> Iterator[Any]:
+        yield {"n": 1}
+        raise said
+
+    with failing(DataError) as caught:
+        penstock.pipeline("shop", pipelines_dir=tmp_path).extract(rows, table_name="orders")
+
+    assert caught.value is said
+
+
+def test_a_secret_in_the_message_of_a_user_is_not_told(tmp_path: Path) -> None:
+    def rows() -> Iterator[Any]:
+        yield {"n": 1}
+        raise ConnectionError("postgresql://ada:lovelace@db:5432 refused")
+
+    with failing(ResourceFailed) as caught:
+        penstock.pipeline("shop", pipelines_dir=tmp_path).extract(rows, table_name="orders")
+
+    assert "lovelace" not in str(caught.value)
+    assert "lovelace" not in caught.value.traceback
+    assert "lovelace" not in str(caught.failed[0])
