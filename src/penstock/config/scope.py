@@ -60,7 +60,7 @@ def in_scope(
 
 
 def enter_scope(*, pipeline_name: str | None = None, sections: tuple[str, ...] | None = None) -> None:
-    """Change the scope from here on: for a pipeline that becomes the active one."""
+    """Change the scope from here on: for a pipeline that becomes the active one; an empty name is none."""
     _scope.set(_changed(pipeline_name, sections))
 
 
@@ -83,7 +83,7 @@ def _changed(
     now = _scope.get()
     return replace(
         now,
-        pipeline_name=now.pipeline_name if pipeline_name is None else pipeline_name,
+        pipeline_name=now.pipeline_name if pipeline_name is None else pipeline_name or None,
         sections=now.sections if sections is None else sections,
         resolved=now.resolved if resolved is None else resolved,
     )

@@ -13,7 +13,7 @@ from penstock.config.secretforms import MASK
 
 TEXTS = st.text(max_size=8)
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.just("hush-hush"),
+    st.none() | st.booleans() | st.integers() | st.just("a word of nobody"),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
     max_leaves=10,
 )

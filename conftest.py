@@ -1,0 +1,21 @@
+"""What holds for tests and for the examples in docstrings alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from penstock.pipeline.active import active_pipeline, deactivate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(autouse=True)
+def _no_pipeline_stays_active() -> Iterator[None]:
+    """The pipeline that was made last is active in the whole process; the next test is about another one."""
+    yield
+    left = active_pipeline()
+    if left is not None:
+        deactivate(left)
