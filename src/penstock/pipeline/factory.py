@@ -16,13 +16,17 @@ from penstock.pipeline.workdir import WorkDir, check_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import timedelta
 
     from pyspark.sql import SparkSession
 
     from penstock.dataset.dataset import Dataset
+    from penstock.extract.plan import OnError
+    from penstock.interfaces.hints import NestedValues
     from penstock.interfaces.hooks import RunHooks
     from penstock.interfaces.progress import Collector
     from penstock.load.report import LoadInfo
+    from penstock.schema import Schema
 
 
 def pipeline(
@@ -116,13 +120,23 @@ def _destination_name(destination_type: str) -> str | None:
     return destination_type.rpartition(".")[2] or None
 
 
-def run(
+def run(  # noqa: PLR0913 - the arguments are those of the method
     data: Any,
     *,
     destination: str | Destination | None = None,
     dataset_name: str | None = None,
+    table_name: str | None = None,
+    write_disposition: Any = None,
+    columns: Any = None,
+    primary_key: Any = None,
+    schema: Schema | None = None,
+    loader_file_format: Any = None,
+    table_format: Any = None,
+    schema_contract: Any = None,
+    nested: NestedValues | None = None,
+    on_error: OnError | None = None,
+    commit_interval: float | timedelta | None = None,
     spark: SparkSession | None = None,
-    **said: Any,
 ) -> LoadInfo:
     """Run the active pipeline, or one with the name of the script: `penstock.run(rows, table_name="items")`.
 
@@ -132,7 +146,22 @@ def run(
     """
     active = active_pipeline()
     found = active if isinstance(active, Pipeline) else pipeline(spark=spark)
-    return found.run(data, destination=destination, dataset_name=dataset_name, **said)
+    return found.run(
+        data,
+        destination=destination,
+        dataset_name=dataset_name,
+        table_name=table_name,
+        write_disposition=write_disposition,
+        columns=columns,
+        primary_key=primary_key,
+        schema=schema,
+        loader_file_format=loader_file_format,
+        table_format=table_format,
+        schema_contract=schema_contract,
+        nested=nested,
+        on_error=on_error,
+        commit_interval=commit_interval,
+    )
 
 
 def dataset(
