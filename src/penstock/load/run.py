@@ -39,6 +39,8 @@ class Into:
     check: Callable[[], None]
     """Raises when another run has taken over; asked before anything that lasts."""
     retention: Retention
+    remember: Callable[[Manifest], None] = lambda manifest: None
+    """Told of a load that counts before its package is finished: so it is told again after a crash."""
 
 
 def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfiguration) -> PackageReport:
@@ -58,6 +60,7 @@ def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfi
         _write_down(manifest, into, state, applied)
         with opener.client() as client:
             client.complete_load(manifest.load_id)
+    into.remember(manifest)
     into.packages.finish(manifest.load_id, retention=into.retention)
     return PackageReport(
         load_id=manifest.load_id,
@@ -78,6 +81,7 @@ def finish(manifest: Manifest, into: Into, *, state: StateInfo) -> None:
     package = into.packages.package(manifest.load_id)
     with _at_hand(package, state), into.opener.client() as client:
         client.complete_load(manifest.load_id)
+    into.remember(manifest)
     into.packages.finish(manifest.load_id, retention=into.retention)
 
 

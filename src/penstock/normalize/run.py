@@ -41,7 +41,7 @@ from penstock.normalize.verify import Check, is_odd
 from penstock.package import DataFolder, Package
 from penstock.package.extracted import Extracted
 from penstock.schema import Evidence, decide
-from penstock.schema.frozen import thaw
+from penstock.schema.frozen import FrozenMap, thaw
 from penstock.spark.folders import folder_facts, folder_of
 from penstock.spark.observe import observed
 from penstock.spark.paths import spark_path
@@ -81,19 +81,21 @@ class _Work:
         return spark_path(f"{self.package.path}/{folder}")
 
 
-def normalize(
+def normalize(  # noqa: PLR0913 - everything that a run decides about it
     package: Package,
     schema: Schema,
     *,
     spark: SparkSession,
     naming: NamingConvention,
     table_extras: Mapping[str, Any],
+    table_defaults: Mapping[str, Any] = FrozenMap[Any](),
     settings: NormalizeConfiguration | None = None,
     merge_strategy: str | None = None,
     can_alter: frozenset[tuple[DataType, DataType]] = frozenset(),
 ) -> Normalized:
     """Give every extracted table its final shape, and its nested tables.
 
+    `table_extras` are said of every table, `table_defaults` of those that do not say it themselves.
     `merge_strategy` is what the destination does where a table is merged and does not say how; `can_alter`
     has the types that it changes into one another.
 
@@ -121,7 +123,7 @@ def normalize(
             name = naming.normalize_tables_path(reading.table.table)
             if not reading.folders and not is_seen(stored, name):
                 continue
-            stored = with_root(stored, name, reading.table, table_extras)
+            stored = with_root(stored, name, reading.table, table_extras, table_defaults)
             read = _reader(reading)
             for outcome in list(read(work, reading, name, stored)):
                 roots.setdefault(outcome.root, []).append(outcome.part)

@@ -11,11 +11,13 @@ from penstock.errors import CannotRestorePipelineException, InvalidDatasetName
 from penstock.interfaces import Destination
 from penstock.pipeline import stages
 from penstock.pipeline.active import active_pipeline
+from penstock.pipeline.configuration import configuration_of
+from penstock.pipeline.home import Home
 from penstock.pipeline.pipeline import Pipeline
 from penstock.pipeline.workdir import WorkDir, check_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import timedelta
 
     from pyspark.sql import SparkSession
@@ -29,14 +31,20 @@ if TYPE_CHECKING:
     from penstock.schema import Schema
 
 
-def pipeline(
+def pipeline(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     pipeline_name: str | None = None,
     pipelines_dir: str | Path | None = None,
+    pipeline_salt: str | None = None,
     destination: str | Destination | None = None,
+    staging: str | Destination | None = None,
     dataset_name: str | None = None,
+    import_schema_path: str | Path | None = None,
+    export_schema_path: str | Path | None = None,
+    dev_mode: bool = False,  # noqa: FBT001, FBT002 - dlt's
+    refresh: str | None = None,
+    progress: str | Collector | None = None,
     *,
     spark: SparkSession | None = None,
-    progress: str | Collector | None = None,
     hooks: Sequence[RunHooks] = (),
 ) -> Pipeline:
     """Make a pipeline: a name, a destination, a dataset, and a Spark session to work with.
@@ -46,6 +54,12 @@ def pipeline(
     `progress="log"` a line says now and then how far extraction is. Each of `hooks` is called when a run
     starts, when a package has come through a step, when a step fails and when the run is over.
 
+    `staging` is a destination in whose bucket packages are kept. Schemas are taken from files in
+    `import_schema_path`, and written for people to read to `export_schema_path`. In `dev_mode` each pipeline
+    that is made loads to a dataset of its own, and remembers nothing. `pipeline_salt` is for your functions
+    that hash what must not be known. What is not said here is looked for in the settings, in the sections
+    `[pipelines.<name>]` and `[pipelines]`.
+
     The pipeline is the active one from here on. Without any argument the active one is given, if any.
 
     >>> pipeline("quick", destination="delta").dataset_name
@@ -53,18 +67,31 @@ def pipeline(
     >>> pipeline().pipeline_name
     'quick'
     """
-    given = (pipeline_name, pipelines_dir, destination, dataset_name, spark, progress, hooks or None)
+    said = (
+        *(pipeline_name, pipelines_dir, pipeline_salt, destination, staging, dataset_name),
+        *(import_schema_path, export_schema_path, dev_mode or None, refresh, progress, spark, hooks or None),
+    )
     active = active_pipeline()
-    if isinstance(active, Pipeline) and all(one is None for one in given):
+    if isinstance(active, Pipeline) and all(one is None for one in said):
         return active
-    folder = Path(pipelines_dir).absolute() if pipelines_dir is not None else pipelines_folder()
+    name = pipeline_name or configuration_of(None).pipeline_name or _default_name()
+    config = configuration_of(name)
     made = Pipeline(
-        pipeline_name or _default_name(),
-        folder,
-        destination,
-        dataset_name,
+        name,
+        _folder(pipelines_dir or config.pipelines_dir),
+        pipeline_salt or config.pipeline_salt,
+        destination or config.destination_name or config.destination_type,
+        staging or config.staging_name or config.staging_type,
+        dataset_name or config.dataset_name,
+        import_schema_path or config.import_schema_path,
+        export_schema_path or config.export_schema_path,
+        dev_mode=dev_mode or config.dev_mode,
+        progress=progress or config.progress,
+        must_attach_to_local_pipeline=False,
+        config=config,
+        runtime=None,
+        refresh=refresh or config.refresh,
         spark=spark,
-        progress=progress,
         hooks=hooks,
     )
     made.activate()
@@ -74,11 +101,13 @@ def pipeline(
 def attach(
     pipeline_name: str | None = None,
     pipelines_dir: str | Path | None = None,
+    pipeline_salt: str | None = None,
     destination: str | Destination | None = None,
+    staging: str | Destination | None = None,
+    progress: str | Collector | None = None,
     dataset_name: str | None = None,
     *,
     spark: SparkSession | None = None,
-    progress: str | Collector | None = None,
 ) -> Pipeline:
     """Give a pipeline that was made and run before, here or elsewhere, and make it the active one.
 
@@ -88,13 +117,33 @@ def attach(
     >>> attach("quick", destination="delta").has_pending_data  # doctest: +SKIP
     False
     """
-    name = pipeline_name or _default_name()
-    folder = Path(pipelines_dir).absolute() if pipelines_dir is not None else pipelines_folder()
-    state = WorkDir(folder / check_name(name)).state()
+    name = pipeline_name or configuration_of(None).pipeline_name or _default_name()
+    config = configuration_of(name)
+    folder = _folder(pipelines_dir or config.pipelines_dir)
+    workdir = WorkDir(folder / check_name(name))
+    state = workdir.state()
+    destination = destination or config.destination_name or config.destination_type
+    dataset_name = dataset_name or config.dataset_name
     if state is not None:
-        destination = destination or state["destination_name"] or _destination_name(state["destination_type"])
+        destination = destination or _destination_of(workdir, state)
         dataset_name = dataset_name or state["dataset_name"]
-    found = Pipeline(name, folder, destination, dataset_name, spark=spark, progress=progress)
+    found = Pipeline(
+        name,
+        folder,
+        pipeline_salt or config.pipeline_salt,
+        destination,
+        staging or config.staging_name or config.staging_type,
+        dataset_name,
+        config.import_schema_path,
+        config.export_schema_path,
+        dev_mode=False,
+        progress=progress or config.progress,
+        must_attach_to_local_pipeline=destination is None,
+        # The dataset is called as it is: no layout makes another name of it.
+        config=config.model_copy(update={"dataset_name_layout": None}),
+        runtime=None,
+        spark=spark,
+    )
     reason = _unknown(found) if state is None else None
     if reason is not None:
         raise CannotRestorePipelineException(
@@ -104,27 +153,32 @@ def attach(
     return found
 
 
+def _folder(pipelines_dir: str | Path | None) -> Path:
+    return Path(pipelines_dir).absolute() if pipelines_dir is not None else pipelines_folder()
+
+
 def _unknown(pipeline: Pipeline) -> str | None:
     """Why a pipeline without a working folder cannot be attached to; None where it can."""
-    if pipeline.destination is None:
-        return "this machine has no working folder of it"
-    if pipeline.first_run:
+    if pipeline.destination is not None and pipeline.first_run:
         return (
             f"{pipeline.destination.destination_name} has no load of it in dataset {pipeline.dataset_name!r}"
         )
     return None
 
 
-def _destination_name(destination_type: str) -> str | None:
-    """The name of a destination, from that or from its class as dlt writes it."""
-    return destination_type.rpartition(".")[2] or None
+def _destination_of(workdir: WorkDir, state: Mapping[str, Any]) -> str | None:
+    """The name of the destination of the last load: as noted here, or from its class as dlt writes it."""
+    noted = workdir.origin().get("destination_name") or state["destination_name"]
+    return noted or state["destination_type"].rpartition(".")[2] or None
 
 
 def run(  # noqa: PLR0913 - the arguments are those of the method
     data: Any,
     *,
     destination: str | Destination | None = None,
+    staging: str | Destination | None = None,
     dataset_name: str | None = None,
+    credentials: Any = None,
     table_name: str | None = None,
     write_disposition: Any = None,
     columns: Any = None,
@@ -149,7 +203,9 @@ def run(  # noqa: PLR0913 - the arguments are those of the method
     return found.run(
         data,
         destination=destination,
+        staging=staging,
         dataset_name=dataset_name,
+        credentials=credentials,
         table_name=table_name,
         write_disposition=write_disposition,
         columns=columns,
@@ -179,13 +235,12 @@ def dataset(
     """
     found = Destination.from_reference(destination)
     check_name(dataset_name, InvalidDatasetName)
-    target = stages.open_target(
-        found,
-        dataset_name=dataset_name,
+    home = Home(
         pipeline_name=dataset_name,
+        dataset_name=dataset_name,
         workdir=WorkDir(pipelines_folder() / dataset_name),
-        spark=spark,
     )
+    target = stages.open_target(found, home, spark=spark)
     return stages.open_dataset(target, spark=spark, consistent=consistent)
 
 

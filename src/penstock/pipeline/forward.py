@@ -30,8 +30,18 @@ if TYPE_CHECKING:
 class Forward:
     """What a run does with its packages, for as long as it holds the lease."""
 
-    def __init__(self, site: Site, lease: Lease, rules: LoaderConfiguration, recorder: Recorder) -> None:
+    def __init__(
+        self,
+        site: Site,
+        lease: Lease,
+        rules: LoaderConfiguration,
+        recorder: Recorder,
+        *,
+        file_format: str | None = None,
+    ) -> None:
+        """`file_format` is that of tables which say none."""
         self._site, self._lease, self._rules, self._recorder = site, lease, rules, recorder
+        self._defaults = {"file_format": file_format} if file_format else {}
 
     def settle_sealed(self) -> bool:
         """Take back what was given up, and finish the sealed load that an earlier run left.
@@ -75,7 +85,7 @@ class Forward:
             tables=left.tables,
             folders=left.folders,
             schema_before=before,
-            schema=dict(left.schema.to_dict()),
+            schema=dict(self._site.target.files.offered(left.schema).to_dict()),
             state=with_version(with_sources(known.state, extracted)),
         )
         self._lease.check()
@@ -98,12 +108,14 @@ class Forward:
                 spark=spark,
                 naming=self._site.naming(schema),
                 table_extras={"table_format": table_format} if table_format else {},
+                table_defaults=self._defaults,
                 settings=self._site.settings(NormalizeConfiguration, "normalize"),
                 merge_strategy=next(iter(able.supported_merge_strategies), None),
                 can_alter=self._site.target.config.alterable_types,
             )
             before = version_of(known)
             leave(package, made, destination_type=self._site.target.destination_type, schema_before=before)
+            self._site.target.files.export(made.schema)
         if made.report is not None:
             self._recorder.hear_normalized(made.report)
         return made
@@ -112,7 +124,6 @@ class Forward:
         into = self._site.into(manifest, self._lease)
         with self._recorder.step("load"), in_stage("load", load_id=manifest.load_id):
             report = load(manifest, into, state=_state_row(manifest), rules=self._rules)
-        self._site.target.workdir.save(state=manifest.state, schema=manifest.schema)
         self._recorder.hear_loaded(report)
 
 

@@ -46,8 +46,10 @@ class Runner:
         spark: SparkSession | None,
         extraction: ExtractConfiguration,
         loading: Mapping[str, Any],
+        file_format: str | None = None,
     ) -> None:
-        """`loading` is said over the settings of the section `load`."""
+        """`loading` is said over the settings of the section `load`; `file_format` is for tables without."""
+        self._file_format = file_format
         self._site, self._extraction, self._recorder = Site(target, spark=spark), extraction, recorder
         self._target, self._packages = target, self._site.packages
         self._rules = self._site.settings(LoaderConfiguration, "load").model_copy(update=loading)
@@ -95,6 +97,8 @@ class Runner:
             unsealed = [*self._packages.with_status("extracted"), *self._packages.with_status("normalized")]
             for package in sorted(unsealed, key=lambda package: package.load_id):
                 forward.load(package)
+            if self._recorder.loaded and self._site.habits.pending == "exit":
+                return
             # Closed at once when a load fails: generators of users are in the middle of something.
             with closing(self._extract(flows, lease)) as packages:
                 for package in packages:
@@ -123,7 +127,7 @@ class Runner:
         """Tidy up, and bring what waited for the destination."""
         self._packages.tidy(self._site.habits.retention)
         self._waiting_room().carry_to(self._packages, times=self._site.habits.lease_times)
-        return Forward(self._site, lease, self._rules, self._recorder)
+        return Forward(self._site, lease, self._rules, self._recorder, file_format=self._file_format)
 
     def _begin(self, forward: Forward) -> None:
         """Finish a sealed load; before the first one ever, see whether the storage can be trusted with it."""
@@ -164,6 +168,7 @@ class Runner:
             pipeline_name=self._target.pipeline_name,
             workdir=self._target.workdir,
             storage=self._extraction.package_storage,
+            files=self._target.files,
         )
 
 

@@ -42,7 +42,7 @@ class Site:
         root = package_root(target, self.client, master=target_master(spark, target.settings))
         self.packages = Packages.at(root, credentials=target.config.storage_credentials)
         self.ledger = ledger_of(self.client, self.packages.store)
-        self.habits = self.settings(RunConfiguration, "run")
+        self.habits = target.runtime or self.settings(RunConfiguration, "run")
 
     @cached_property
     def pool(self) -> SessionPool:
@@ -113,7 +113,15 @@ class Site:
             packages=self.packages,
             check=lease.check,
             retention=self.habits.retention,
+            remember=self._remember,
         )
+
+    def _remember(self, manifest: Manifest) -> None:
+        """Keep copies of what a load came to on this machine, and write its schema for people to read."""
+        workdir, schema = self.target.workdir, dict(manifest.schema)
+        workdir.save(state=manifest.state, schema=schema)
+        workdir.save_origin(self.target.destination.destination_name)
+        self.target.files.export(Schema.from_dict(schema))
 
     def naming(self, schema: Schema) -> NamingConvention:
         """The names of a schema, as long as the destination bears."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +54,28 @@ class WorkDir:
     def save_local(self, values: Mapping[str, Any]) -> None:
         """Replace what this machine remembers."""
         write_json(self.path / "local.json", values)
+
+    def origin(self) -> dict[str, Any]:
+        """Where the last load from this machine went: the name of the destination, as it is registered."""
+        return _read(self.path / "origin.json") or {}
+
+    def save_origin(self, destination_name: str) -> None:
+        """Note where loads go; it is written once, unless it changes."""
+        if self.origin().get("destination_name") != destination_name:
+            write_json(self.path / "origin.json", {"destination_name": destination_name})
+
+    def forget(self) -> None:
+        """Let all copies go, and what this machine alone remembers. Packages and traces stay."""
+        for name in ("state.json", "local.json", "origin.json"):
+            (self.path / name).unlink(missing_ok=True)
+        shutil.rmtree(self.path / "schemas", ignore_errors=True)
+
+    def drop(self) -> None:
+        """Let everything go but packages: they are data."""
+        self.forget()
+        shutil.rmtree(self.path / "traces", ignore_errors=True)
+        if self.path.is_dir() and not any(self.path.iterdir()):
+            self.path.rmdir()
 
     def schema(self, name: str) -> dict[str, Any] | None:
         """A schema as it was after the last load from this machine."""

@@ -31,7 +31,7 @@ MARK = LoadMark(pipeline_name="shop", sequence=2, load_id="2.5", manifest_hash="
 @pytest.fixture
 def client(tmp_path: Path) -> PlainClient:
     lake = penstock.destinations.filesystem(bucket_url=str(tmp_path / "lake"))
-    pipeline = penstock.pipeline("shop", tmp_path / "pipelines", lake, "demo")
+    pipeline = penstock.pipeline("shop", tmp_path / "pipelines", destination=lake, dataset_name="demo")
     opened: Any = pipeline._target().client()
     found: PlainClient = opened.plain
     found.ledger().initialize()

@@ -22,36 +22,16 @@ NAMES = {
 GAPS: dict[tuple[str, str], str] = {
     **{
         (f"Pipeline.{method}", argument): "not there yet"
-        for method, arguments in {
-            "__init__": (
-                *("pipeline_salt", "staging", "import_schema_path", "export_schema_path", "dev_mode"),
-                *("progress", "must_attach_to_local_pipeline", "config", "runtime", "refresh"),
-            ),
-            "drop": ("*",),
-            "extract": ("parent_table_name", "max_parallel_items", "workers", "refresh"),
-            "normalize": ("workers", "loader_file_format"),
-            "load": ("credentials",),
-            "run": ("staging", "credentials", "refresh"),
-            "sync_destination": ("*",),
-            "sync_schema": ("*",),
-            "destination_client": ("*",),
-            "managed_state": ("*",),
+        for method, argument in {
+            "extract": "refresh",
+            "run": "refresh",
+            "sync_destination": "*",
+            "sync_schema": "*",
+            "destination_client": "*",
+            "managed_state": "*",
         }.items()
-        for argument in arguments
     },
-    **{
-        (function, argument): "not there yet"
-        for function, arguments in {
-            "pipeline": (
-                *("pipeline_salt", "staging", "import_schema_path", "export_schema_path", "dev_mode"),
-                *("refresh", "progress"),
-            ),
-            "attach": ("pipeline_salt", "staging", "progress"),
-            "run": ("staging", "refresh"),
-            "attributes": ("staging",),
-        }.items()
-        for argument in arguments
-    },
+    ("run", "refresh"): "not there yet",
     ("pipeline", "full_refresh"): "dlt has given it up for dev_mode",
     ("Pipeline.load", "workers"): "a worker has a Spark session of its own, so the settings say how many: 4",
     ("Pipeline.load", "raise_on_failed_jobs"): "true unless the settings say otherwise",

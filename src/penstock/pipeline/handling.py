@@ -1,0 +1,104 @@
+"""What can be done with a pipeline beside running it: read, query, tidy up."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from penstock.config import in_scope
+from penstock.interfaces import Destination
+from penstock.interfaces.current import during
+from penstock.pipeline import stages
+from penstock.pipeline.active import activate, active_pipeline, deactivate
+from penstock.pipeline.asking import Asking
+from penstock.pipeline.home import dataset_name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from penstock.dataset.dataset import Dataset
+    from penstock.dataset.sqlclient import SqlClient
+
+
+class Handling(Asking):
+    """The part of `Pipeline` that works on what is there already."""
+
+    _dev_since: datetime | None
+
+    def drop_pending_packages(self, with_partial_loads: bool = True) -> None:  # noqa: FBT001, FBT002 - the page's
+        """Delete the packages that wait: extracted, normalized, and those that are loaded in part.
+
+        Tables that have rows of such a load already go back to what they were, by one commit each. Nothing is
+        dropped if somebody has written to one of them since: the error says to which. With
+        `with_partial_loads=False` a load that was begun stays, and the next `run` goes on with it.
+
+        State and schema are those of the last complete load, so the next `run` asks the source again for what
+        was dropped.
+        """
+        with self._at_work():
+            stages.drop_pending(
+                self._target() if self.destination is not None else None,
+                self._home(),
+                storage=self._storage(),
+                spark=self._spark,
+                with_partial_loads=with_partial_loads,
+            )
+
+    def activate(self) -> None:
+        """Make this the active pipeline: `penstock.pipeline()` gives it, and settings are looked up for it.
+
+        Only one is active at a time, the one that was made, attached or run last. Where settings have a
+        section with its name, that counts before all others.
+        """
+        activate(self)
+
+    def deactivate(self) -> None:
+        """Leave no pipeline active; an error where this one is not."""
+        deactivate(self)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this is the active pipeline."""
+        return active_pipeline() is self
+
+    def dataset(self, *, consistent: bool = True) -> Dataset:
+        """Read what was loaded: `pipeline.dataset()["items"].df()`.
+
+        A dataset shows complete loads only, all tables at one moment; `consistent=False` shows the tables as
+        they are, with what a load has written that is not complete.
+        """
+        return stages.open_dataset(self._target(), spark=self._spark, consistent=consistent)
+
+    def sql_client(self, schema_name: str | None = None) -> SqlClient:
+        """Query and change the tables with Spark SQL, by their bare names; use it in a `with` block.
+
+        Values for `%s` are bound by the engine. `schema_name` says whose dataset is meant where schemas have
+        datasets of their own.
+        """
+        return stages.open_sql_client(self._target(), spark=self._spark, schema_name=schema_name)
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """User code and the configuration know which pipeline runs."""
+        with during(pipeline=self), in_scope(pipeline_name=self.pipeline_name):
+            yield
+
+    def _bind(
+        self,
+        destination: str | Destination | None = None,
+        dataset_name: str | None = None,
+        staging: str | Destination | None = None,
+        credentials: Any = None,
+    ) -> None:
+        """Take over what a call says of where to load, for this call and later ones."""
+        if dataset_name is not None:
+            self.dataset_name = dataset_name_of(
+                dataset_name, layout=self.config.dataset_name_layout, dev_since=self._dev_since
+            )
+        if destination is not None:
+            self.destination = Destination.from_reference(destination)
+        if staging is not None:
+            self.staging = Destination.from_reference(staging)
+        if credentials is not None:
+            self.destination = self._destination().with_arguments(credentials=credentials)
