@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, cast
 
 from penstock.config import in_scope
 from penstock.interfaces import Destination
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
     from penstock.dataset.dataset import Dataset
     from penstock.dataset.sqlclient import SqlClient
+    from penstock.interfaces import JobClientBase
+    from penstock.pipeline.state import TPipelineState
+    from penstock.schema import TSchemaTables
 
 
 class Handling(Asking):
@@ -44,6 +48,62 @@ class Handling(Asking):
                 spark=self._spark,
                 with_partial_loads=with_partial_loads,
             )
+
+    def sync_destination(
+        self,
+        destination: str | Destination | None = None,
+        staging: str | Destination | None = None,
+        dataset_name: str | None = None,
+    ) -> None:
+        """Bring what this machine keeps of state and schemas up to what the destination knows.
+
+        A state at the destination that is not older replaces the one that is kept here, and the schemas with
+        it. Where the dataset is not there any more, what is kept here goes. Packages that wait stay, whatever
+        is found. `run` does this by itself, unless the setting `restore_from_destination` is false.
+        """
+        self._bind(destination, dataset_name, staging)
+        with self._at_work():
+            stages.sync_destination(self._target(), spark=self._spark)
+
+    def sync_schema(self, schema_name: str | None = None) -> TSchemaTables:
+        """Bring the tables at the destination up to a schema, the default one if none is named.
+
+        Properties, clusters and types of tables that are there become what the schema says. Tables and
+        columns that are not there come with their first rows. Gives the tables and columns that the schema
+        has more than after the last load.
+        """
+        with self._at_work():
+            return stages.sync_schema(self._target(), spark=self._spark, schema_name=schema_name)
+
+    def destination_client(self, schema_name: str | None = None) -> JobClientBase:
+        """The client of the destination, to do by hand what a load does; use it in a `with` block.
+
+        It knows the tables of the named schema, or of the default one. What is done with it is in no load:
+        `with pipeline.destination_client() as client: client.drop_storage()` deletes all data.
+        """
+        with self._at_work():
+            return stages.open_client(self._target(), spark=self._spark, schema_name=schema_name)
+
+    @contextmanager
+    def managed_state(self, *, extract_state: bool = False) -> Iterator[TPipelineState]:
+        """Change the state by hand: what is below `sources`, and values of this machine below `_local`.
+
+        After the block the changes are kept; when it raises, none is. They stay on this machine until the
+        next package takes them along. With `extract_state` they are packages at once, which any machine can
+        load. In the block `penstock.current.source_state()` is part of this state.
+        """
+        before = self._memory().state
+        state = deepcopy(before)
+        with self._at_work(), during(state=state, source_name=before["default_schema_name"]):
+            yield cast("TPipelineState", state)
+        stages.keep_state(
+            self._target() if self.destination is not None else None,
+            self._home(),
+            (before, state),
+            storage=self._storage(),
+            spark=self._spark,
+            as_packages=extract_state,
+        )
 
     def activate(self) -> None:
         """Make this the active pipeline: `penstock.pipeline()` gives it, and settings are looked up for it.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from penstock.interfaces import WithStateSync
 from penstock.package.extracted import Extracted
 from penstock.package.typed import from_typed
+from penstock.pipeline.managing import with_unsent
 from penstock.pipeline.state import State, decode_state, new_state, with_sources
 from penstock.pipeline.target import default_schema_name
 from penstock.schema import Schema, StoredSchema
@@ -41,7 +42,7 @@ def restore(
     if not target.restores:
         found = remembered(target, schema_name=schema_name, destination_type=target.destination_type)
         return replace(found, schema=target.files.taken(found.schema))
-    stored = _stored_state(ledger, client, target.pipeline_name)
+    stored = stored_state(ledger, client, target.pipeline_name)
     if stored is None:
         name = schema_name or target.default_schema_name
         state = new_state(
@@ -54,9 +55,9 @@ def restore(
         state = decode_state(stored.state)
         state["dataset_name"] = target.dataset_name
         name = schema_name or state["default_schema_name"]
-    row = _stored_schema(ledger, target, name)
+    row = stored_schema(ledger, target, name)
     schema = Schema.from_dict(json.loads(row.schema)) if row else Schema(name)
-    return Known(schema=target.files.taken(schema), state=state)
+    return Known(schema=target.files.taken(schema), state=with_unsent(state, target.workdir))
 
 
 class Kept(Protocol):
@@ -82,7 +83,8 @@ def remembered(of: Kept, *, schema_name: str | None = None, destination_type: st
         name = schema_name or state["default_schema_name"]
         stored = of.workdir.schema(name)
         return Known(
-            schema=Schema(name) if stored is None else Schema.from_dict(stored), state=from_typed(state)
+            schema=Schema(name) if stored is None else Schema.from_dict(stored),
+            state=with_unsent(from_typed(state), of.workdir),
         )
     name = schema_name or default_schema_name(of.pipeline_name)
     fresh = new_state(
@@ -91,10 +93,11 @@ def remembered(of: Kept, *, schema_name: str | None = None, destination_type: st
         schema_name=name,
         destination_type=destination_type,
     )
-    return Known(schema=Schema(name), state=fresh)
+    return Known(schema=Schema(name), state=with_unsent(fresh, of.workdir))
 
 
-def _stored_state(ledger: Ledger, client: JobClientBase, pipeline_name: str) -> StateInfo | None:
+def stored_state(ledger: Ledger, client: JobClientBase, pipeline_name: str) -> StateInfo | None:
+    """The state of the last complete load, where the ledger or the destination has one."""
     if ledger.is_initialized():
         return ledger.last_state(pipeline_name)
     if isinstance(client, WithStateSync) and client.is_storage_initialized():
@@ -102,7 +105,8 @@ def _stored_state(ledger: Ledger, client: JobClientBase, pipeline_name: str) -> 
     return None
 
 
-def _stored_schema(ledger: Ledger, target: Target, name: str) -> StorageSchemaInfo | None:
+def stored_schema(ledger: Ledger, target: Target, name: str) -> StorageSchemaInfo | None:
+    """The newest version of a schema, where the ledger or the destination has one."""
     if ledger.is_initialized():
         return ledger.last_schema(name)
     with target.client(name) as client:

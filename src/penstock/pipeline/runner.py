@@ -15,6 +15,7 @@ from penstock.pipeline.extracting import Extracting
 from penstock.pipeline.forward import Forward
 from penstock.pipeline.sending import sender
 from penstock.pipeline.site import Site
+from penstock.pipeline.syncing import sync
 from penstock.pipeline.waiting import WaitingRoom
 from penstock.spark.faults import storage_fault
 
@@ -88,6 +89,8 @@ class Runner:
     def run(self, flows: Sequence[Flow]) -> None:
         """Pending packages never hide new data: they are finished first, and both are reported."""
         with self._working() as lease:
+            if self._target.restores:
+                sync(self._site)
             forward = self._arrive(lease)
             self._begin(forward)
             for package in self._packages.with_status("new"):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from penstock.interfaces import JobClientBase
     from penstock.package import Manifest
     from penstock.package.lease import Lease
     from penstock.pipeline.restore import Known
@@ -120,8 +121,13 @@ class Site:
         """Keep copies of what a load came to on this machine, and write its schema for people to read."""
         workdir, schema = self.target.workdir, dict(manifest.schema)
         workdir.save(state=manifest.state, schema=schema)
+        workdir.save_unsent(None)
         workdir.save_origin(self.target.destination.destination_name)
         self.target.files.export(Schema.from_dict(schema))
+
+    def open(self, schema: Schema, session: SparkSession) -> JobClientBase:
+        """A client that can write; open it with `with`."""
+        return self.target.destination.client(schema, self.target.config, spark=session)
 
     def naming(self, schema: Schema) -> NamingConvention:
         """The names of a schema, as long as the destination bears."""

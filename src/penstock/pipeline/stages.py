@@ -7,6 +7,7 @@ that only declare sources. This is the one module of the house with imports insi
 # ruff: noqa: PLC0415 - see above
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from penstock.config import read_settings, resolve_configuration
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from penstock.dataset.sqlclient import SqlClient
     from penstock.extract.report import ExtractInfo
     from penstock.extract.settings import ExtractConfiguration
-    from penstock.interfaces import Destination, Flow
+    from penstock.interfaces import Destination, Flow, JobClientBase
     from penstock.interfaces.framecursor import FrameCursors
     from penstock.interfaces.hooks import RunHooks
     from penstock.interfaces.landing import FrameHook, LandedFrame
@@ -38,7 +39,10 @@ if TYPE_CHECKING:
     from penstock.pipeline.restore import Known
     from penstock.pipeline.runner import Runner
     from penstock.pipeline.settings import RunConfiguration
+    from penstock.pipeline.state import State
+    from penstock.pipeline.syncing import Synced
     from penstock.pipeline.waiting import WaitingRoom
+    from penstock.schema import TSchemaTables
 
 
 def recorder(pipeline_name: str, hooks: Sequence[RunHooks]) -> Recorder:
@@ -199,6 +203,68 @@ def open_sql_client(target: Target, *, spark: SparkSession | None, schema_name: 
     from penstock.dataset.sqlclient import SqlClient
 
     return SqlClient(_place_to_read(target, spark, schema_name), dataset_name=target.dataset_name)
+
+
+def open_client(target: Target, *, spark: SparkSession | None, schema_name: str | None) -> JobClientBase:
+    """A client of a destination that can write; closing it lets go of its session."""
+    _require_spark()
+    from penstock.pipeline.site import Site
+
+    site = Site(target, spark=spark)
+    with site.client:
+        schema = site.known(schema_name).schema
+    stack = ExitStack()
+    stack.callback(site.close)
+    with stack:
+        client = site.open(schema, stack.enter_context(site.session()))
+        client.when_closed(stack.pop_all().close)
+        return client
+
+
+def sync_destination(target: Target, *, spark: SparkSession | None) -> Synced:
+    """Bring the copies of this machine up to what the destination knows."""
+    _require_spark()
+    from penstock.pipeline.syncing import sync_destination as found
+
+    return found(target, spark=spark)
+
+
+def sync_schema(target: Target, *, spark: SparkSession | None, schema_name: str | None) -> TSchemaTables:
+    """Bring the tables at the destination up to a schema."""
+    _require_spark()
+    from penstock.pipeline.syncing import sync_schema as found
+
+    return found(target, spark=spark, schema_name=schema_name)
+
+
+def keep_state(
+    target: Target | None,
+    home: Home,
+    change: tuple[State, State],
+    *,
+    storage: str | None,
+    spark: SparkSession | None,
+    as_packages: bool,
+) -> None:
+    """Keep what was changed in the state: on this machine until the next package, or in packages.
+
+    Where packages wait already, the change is one that waits behind them.
+    """
+    from penstock.pipeline.managing import StateChange, keep_here, leave_packages
+
+    changed = StateChange(*change)
+    if not as_packages and not listing(target, home, storage=storage, spark=spark).has_pending:
+        keep_here(changed, home)
+        return
+    times = _habits(home).lease_times
+    if target is None:
+        from penstock.package import Packages
+
+        leave_packages(changed, home, Packages.at(_waiting_room(home, storage).location), times)
+        return
+    from penstock.pipeline.site import Site
+
+    leave_packages(changed, home, Site(target, spark=spark).packages, times)
 
 
 def _place_to_read(target: Target, spark: SparkSession | None, schema_name: str | None = None) -> Place:

@@ -25,10 +25,6 @@ GAPS: dict[tuple[str, str], str] = {
         for method, argument in {
             "extract": "refresh",
             "run": "refresh",
-            "sync_destination": "*",
-            "sync_schema": "*",
-            "destination_client": "*",
-            "managed_state": "*",
         }.items()
     },
     ("run", "refresh"): "not there yet",
