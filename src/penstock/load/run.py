@@ -13,6 +13,7 @@ from penstock.interfaces import CommitRecord, StorageSchemaInfo
 from penstock.load.engine import Engine
 from penstock.load.plan import chains_of, outcomes
 from penstock.load.prepare import prepare
+from penstock.load.renewal import drop_gone
 from penstock.load.report import FailedJob, PackageReport, TableReport
 from penstock.load.work import Work
 from penstock.package import Retention, package_context
@@ -48,16 +49,21 @@ def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfi
     started = time.monotonic()
     package, opener = into.packages.package(manifest.load_id), into.opener
     chains = chains_of(manifest.tables, opener.schema.tables)
+    clear = None if opener.destination.capabilities.renews_tables else manifest
+    if manifest.begins_anew:
+        # What is let go must be replaced by all that belongs in its place.
+        rules = rules.model_copy(update={"raise_on_failed_jobs": True})
     into.ledger.initialize()
     with _at_hand(package, state):
         with opener.client() as client:
-            staged = prepare(client, package, chains, lambda: _tables_before(into.ledger, opener.schema))
+            staged = prepare(client, package, chains, lambda: _tables_before(into.ledger, manifest), clear)
         work = Work(package, into.packages.normalized, chains)
         Engine(work, opener, mark=manifest.mark, staged=staged, rules=rules, check=into.check).run()
         applied = outcomes(work.results())
         into.check()
         into.packages.commit(manifest)
         _write_down(manifest, into, state, applied)
+        drop_gone(opener, manifest)
         with opener.client() as client:
             client.complete_load(manifest.load_id)
     into.remember(manifest)
@@ -79,6 +85,7 @@ def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfi
 def finish(manifest: Manifest, into: Into, *, state: StateInfo) -> None:
     """A load that is in the ledger is complete; what a process that died left undone is done here."""
     package = into.packages.package(manifest.load_id)
+    drop_gone(into.opener, manifest)
     with _at_hand(package, state), into.opener.client() as client:
         client.complete_load(manifest.load_id)
     into.remember(manifest)
@@ -96,7 +103,7 @@ def _at_hand(package: Package, state: StateInfo) -> Iterator[None]:
 
 def _write_down(manifest: Manifest, into: Into, state: StateInfo, applied: Mapping[str, AppliedJob]) -> None:
     """Schema and state first: they count once the load does."""
-    schema = into.opener.schema
+    schema = Schema.from_dict(dict(manifest.schema))
     into.ledger.store_schema(_schema_row(schema))
     last = into.ledger.last_state(manifest.pipeline_name)
     if last is None or last.version_hash != state.version_hash:
@@ -111,16 +118,20 @@ def _write_down(manifest: Manifest, into: Into, state: StateInfo, applied: Mappi
             sequence=manifest.sequence,
             manifest_hash=manifest.content_hash,
             tables={
-                job.table: {"before": job.version_before, "after": job.version_after, "rows": job.rows}
-                for job in applied.values()
+                **{
+                    job.table: {"before": job.version_before, "after": job.version_after, "rows": job.rows}
+                    for job in applied.values()
+                },
+                **{name: {"dropped": True} for name in manifest.gone},
             },
         )
     )
 
 
-def _tables_before(ledger: Ledger, schema: Schema) -> Mapping[str, Table]:
-    stored = ledger.last_schema(schema.name)
-    return Schema.from_dict(json.loads(stored.schema)).tables if stored else {}
+def _tables_before(ledger: Ledger, manifest: Manifest) -> Mapping[str, Table]:
+    stored = ledger.last_schema(manifest.schema_name)
+    tables = Schema.from_dict(json.loads(stored.schema)).tables if stored else {}
+    return {name: table for name, table in tables.items() if name not in manifest.dropped}
 
 
 def _schema_row(schema: Schema) -> StorageSchemaInfo:

@@ -47,11 +47,12 @@ from penstock.spark.observe import observed
 from penstock.spark.paths import spark_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.normalize.learn import Form, Learned
+    from penstock.package.extracted import ExtractedTable
     from penstock.schema import Decision, NamingConvention, Path, Schema, StoredSchema
     from penstock.schema.terms import Terms
     from penstock.schema.types import DataType
@@ -92,12 +93,13 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about it
     settings: NormalizeConfiguration | None = None,
     merge_strategy: str | None = None,
     can_alter: frozenset[tuple[DataType, DataType]] = frozenset(),
+    emptied: Sequence[ExtractedTable] = (),
 ) -> Normalized:
     """Give every extracted table its final shape, and its nested tables.
 
     `table_extras` are said of every table, `table_defaults` of those that do not say it themselves.
     `merge_strategy` is what the destination does where a table is merged and does not say how; `can_alter`
-    has the types that it changes into one another.
+    has the types that it changes into one another. `emptied` are tables that are left without a row.
 
     Safe to run again: each attempt writes to a folder of its own. It counts once `leave` has marked it.
     """
@@ -117,7 +119,7 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about it
     )
     stored = with_declared(schema.stored, extracted)
     roots: dict[str, list[Part]] = {}
-    for readings in readings_of(extracted.tables).values():
+    for readings in readings_of(extracted.tables, emptied).values():
         # Each reading sees what the ones before it made of the table, as if they were loads.
         for reading in readings:
             name = naming.normalize_tables_path(reading.table.table)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.config import pipelines_folder
 from penstock.errors import CannotRestorePipelineException, InvalidDatasetName
-from penstock.interfaces import Destination
+from penstock.interfaces import Destination, check_refresh
 from penstock.pipeline import stages
 from penstock.pipeline.active import active_pipeline
 from penstock.pipeline.configuration import configuration_of
@@ -24,10 +24,19 @@ if TYPE_CHECKING:
 
     from penstock.dataset.dataset import Dataset
     from penstock.extract.plan import OnError
+    from penstock.interfaces.capabilities import TLoaderFileFormat
     from penstock.interfaces.hints import NestedValues
     from penstock.interfaces.hooks import RunHooks
     from penstock.interfaces.progress import Collector
     from penstock.load.report import LoadInfo
+    from penstock.pipeline.names import (
+        TAnySchemaColumns,
+        TColumnNames,
+        TDestinationReferenceArg,
+        TRefreshMode,
+        TSchemaContract,
+        TWriteDispositionConfig,
+    )
     from penstock.schema import Schema
 
 
@@ -35,13 +44,13 @@ def pipeline(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     pipeline_name: str | None = None,
     pipelines_dir: str | Path | None = None,
     pipeline_salt: str | None = None,
-    destination: str | Destination | None = None,
-    staging: str | Destination | None = None,
+    destination: TDestinationReferenceArg = None,
+    staging: TDestinationReferenceArg = None,
     dataset_name: str | None = None,
     import_schema_path: str | Path | None = None,
     export_schema_path: str | Path | None = None,
     dev_mode: bool = False,  # noqa: FBT001, FBT002 - dlt's
-    refresh: str | None = None,
+    refresh: TRefreshMode | None = None,
     progress: str | Collector | None = None,
     *,
     spark: SparkSession | None = None,
@@ -57,8 +66,8 @@ def pipeline(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     `staging` is a destination in whose bucket packages are kept. Schemas are taken from files in
     `import_schema_path`, and written for people to read to `export_schema_path`. In `dev_mode` each pipeline
     that is made loads to a dataset of its own, and remembers nothing. `pipeline_salt` is for your functions
-    that hash what must not be known. What is not said here is looked for in the settings, in the sections
-    `[pipelines.<name>]` and `[pipelines]`.
+    that hash what must not be known. `refresh` is that of every run. What is not said here is looked for in
+    the settings, in the sections `[pipelines.<name>]` and `[pipelines]`.
 
     The pipeline is the active one from here on. Without any argument the active one is given, if any.
 
@@ -90,7 +99,7 @@ def pipeline(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
         must_attach_to_local_pipeline=False,
         config=config,
         runtime=None,
-        refresh=refresh or config.refresh,
+        refresh=refresh or check_refresh(config.refresh),
         spark=spark,
         hooks=hooks,
     )
@@ -102,8 +111,8 @@ def attach(
     pipeline_name: str | None = None,
     pipelines_dir: str | Path | None = None,
     pipeline_salt: str | None = None,
-    destination: str | Destination | None = None,
-    staging: str | Destination | None = None,
+    destination: TDestinationReferenceArg = None,
+    staging: TDestinationReferenceArg = None,
     progress: str | Collector | None = None,
     dataset_name: str | None = None,
     *,
@@ -175,18 +184,19 @@ def _destination_of(workdir: WorkDir, state: Mapping[str, Any]) -> str | None:
 def run(  # noqa: PLR0913 - the arguments are those of the method
     data: Any,
     *,
-    destination: str | Destination | None = None,
-    staging: str | Destination | None = None,
+    destination: TDestinationReferenceArg = None,
+    staging: TDestinationReferenceArg = None,
     dataset_name: str | None = None,
     credentials: Any = None,
     table_name: str | None = None,
-    write_disposition: Any = None,
-    columns: Any = None,
-    primary_key: Any = None,
+    write_disposition: TWriteDispositionConfig | None = None,
+    columns: TAnySchemaColumns | None = None,
+    primary_key: TColumnNames | None = None,
     schema: Schema | None = None,
-    loader_file_format: Any = None,
+    loader_file_format: TLoaderFileFormat | None = None,
     table_format: Any = None,
-    schema_contract: Any = None,
+    schema_contract: TSchemaContract | None = None,
+    refresh: TRefreshMode | None = None,
     nested: NestedValues | None = None,
     on_error: OnError | None = None,
     commit_interval: float | timedelta | None = None,
@@ -214,6 +224,7 @@ def run(  # noqa: PLR0913 - the arguments are those of the method
         loader_file_format=loader_file_format,
         table_format=table_format,
         schema_contract=schema_contract,
+        refresh=refresh,
         nested=nested,
         on_error=on_error,
         commit_interval=commit_interval,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from penstock.dataset.dataset import Dataset
     from penstock.dataset.sqlclient import SqlClient
     from penstock.interfaces import JobClientBase
+    from penstock.pipeline.names import TDestinationReferenceArg
     from penstock.pipeline.state import TPipelineState
     from penstock.schema import TSchemaTables
 
@@ -51,8 +52,8 @@ class Handling(Asking):
 
     def sync_destination(
         self,
-        destination: str | Destination | None = None,
-        staging: str | Destination | None = None,
+        destination: TDestinationReferenceArg = None,
+        staging: TDestinationReferenceArg = None,
         dataset_name: str | None = None,
     ) -> None:
         """Bring what this machine keeps of state and schemas up to what the destination knows.
@@ -146,9 +147,9 @@ class Handling(Asking):
 
     def _bind(
         self,
-        destination: str | Destination | None = None,
+        destination: TDestinationReferenceArg = None,
         dataset_name: str | None = None,
-        staging: str | Destination | None = None,
+        staging: TDestinationReferenceArg = None,
         credentials: Any = None,
     ) -> None:
         """Take over what a call says of where to load, for this call and later ones."""

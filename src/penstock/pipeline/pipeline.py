@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.config import config_value, logger
 from penstock.errors import CannotRestorePipelineException
-from penstock.interfaces import Destination
+from penstock.interfaces import Destination, check_refresh
 from penstock.pipeline import stages
 from penstock.pipeline.allowed import check_dispositions, check_file_format
 from penstock.pipeline.arguments import extraction_of
@@ -31,12 +31,21 @@ if TYPE_CHECKING:
     from penstock.extract.report import ExtractInfo
     from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Flow
+    from penstock.interfaces.capabilities import TLoaderFileFormat
     from penstock.interfaces.hints import NestedValues
     from penstock.interfaces.hooks import RunHooks
     from penstock.interfaces.progress import Collector
     from penstock.load.report import LoadInfo
     from penstock.normalize.info import NormalizeInfo
     from penstock.pipeline.configuration import PipelineConfiguration
+    from penstock.pipeline.names import (
+        TAnySchemaColumns,
+        TColumnNames,
+        TDestinationReferenceArg,
+        TRefreshMode,
+        TSchemaContract,
+        TWriteDispositionConfig,
+    )
     from penstock.pipeline.recording import Recorder
     from penstock.pipeline.runner import Runner
     from penstock.pipeline.settings import RunConfiguration
@@ -61,8 +70,8 @@ class Pipeline(Handling):
         pipeline_name: str,
         pipelines_dir: str | Path,
         pipeline_salt: str | None,
-        destination: str | Destination | None,
-        staging: str | Destination | None,
+        destination: TDestinationReferenceArg,
+        staging: TDestinationReferenceArg,
         dataset_name: str | None,
         import_schema_path: str | Path | None,
         export_schema_path: str | Path | None,
@@ -71,7 +80,7 @@ class Pipeline(Handling):
         must_attach_to_local_pipeline: bool,  # noqa: FBT001 - the page's
         config: PipelineConfiguration,
         runtime: RunConfiguration | None,
-        refresh: str | None = None,
+        refresh: TRefreshMode | None = None,
         *,
         spark: SparkSession | None = None,
         hooks: Sequence[RunHooks] = (),
@@ -83,7 +92,7 @@ class Pipeline(Handling):
         self.destination = Destination.from_reference(destination) if destination is not None else None
         self.staging = Destination.from_reference(staging) if staging is not None else None
         self.import_schema_path, self.export_schema_path = import_schema_path, export_schema_path
-        self.dev_mode, self.refresh = dev_mode, refresh
+        self.dev_mode, self.refresh = dev_mode, check_refresh(refresh)
         self.config, self._runtime = config, runtime
         self.collector = collector_of(progress)
         self._spark, self._hooks = spark, tuple(hooks)
@@ -157,18 +166,19 @@ class Pipeline(Handling):
         self,
         data: Any = None,
         *,
-        destination: str | Destination | None = None,
-        staging: str | Destination | None = None,
+        destination: TDestinationReferenceArg = None,
+        staging: TDestinationReferenceArg = None,
         dataset_name: str | None = None,
         credentials: Any = None,
         table_name: str | None = None,
-        write_disposition: Any = None,
-        columns: Any = None,
-        primary_key: Any = None,
+        write_disposition: TWriteDispositionConfig | None = None,
+        columns: TAnySchemaColumns | None = None,
+        primary_key: TColumnNames | None = None,
         schema: Schema | None = None,
-        loader_file_format: Any = None,
+        loader_file_format: TLoaderFileFormat | None = None,
         table_format: Any = None,
-        schema_contract: Any = None,
+        schema_contract: TSchemaContract | None = None,
+        refresh: TRefreshMode | None = None,
         nested: NestedValues | None = None,
         on_error: OnError | None = None,
         commit_interval: float | timedelta | None = None,
@@ -185,6 +195,10 @@ class Pipeline(Handling):
         `loader_file_format` says what plain files are: `parquet`, `jsonl` or `csv`; tables keep to it.
         `schema_contract` counts before those of sources and resources, for all tables of this run.
         `nested="keep"` leaves structs, lists and maps of frames what they are.
+
+        With `refresh` the source begins anew: `drop_sources` drops all tables and the whole state of each
+        source, `drop_resources` those of the resources that are extracted, and `drop_data` deletes their rows
+        and forgets their state. What is there goes with the commits that bring the new rows, never before.
 
         With `on_error="continue"` a resource that raises is left out of the load, and told in the result.
         With `commit_interval`, in seconds, what has come so far is loaded every so often while extraction
@@ -205,6 +219,7 @@ class Pipeline(Handling):
                     table_format=table_format,
                     file_format=loader_file_format,
                     schema_contract=schema_contract,
+                    refresh=refresh or self.refresh,
                     nested=nested,
                 )
             check_dispositions(flows, self._destination())
@@ -218,14 +233,15 @@ class Pipeline(Handling):
         *,
         table_name: str | None = None,
         parent_table_name: str | None = None,
-        write_disposition: Any = None,
-        columns: Any = None,
-        primary_key: Any = None,
+        write_disposition: TWriteDispositionConfig | None = None,
+        columns: TAnySchemaColumns | None = None,
+        primary_key: TColumnNames | None = None,
         schema: Schema | None = None,
         max_parallel_items: int | None = config_value,
         workers: int | None = config_value,
         table_format: Any = None,
-        schema_contract: Any = None,
+        schema_contract: TSchemaContract | None = None,
+        refresh: TRefreshMode | None = None,
         nested: NestedValues | None = None,
         on_error: OnError | None = None,
     ) -> ExtractInfo:
@@ -248,6 +264,7 @@ class Pipeline(Handling):
                 primary_key=primary_key,
                 table_format=table_format,
                 schema_contract=schema_contract,
+                refresh=refresh or self.refresh,
                 nested=nested,
             )
             extraction = extraction_of(
@@ -258,7 +275,9 @@ class Pipeline(Handling):
                 return self._runner(recorder, extraction).extract(flows)
             return stages.extract_to_wait(flows, self._home(), extraction=extraction, recorder=recorder)
 
-    def normalize(self, workers: int = 1, loader_file_format: Any = None) -> NormalizeInfo:
+    def normalize(
+        self, workers: int = 1, loader_file_format: TLoaderFileFormat | None = None
+    ) -> NormalizeInfo:
         """Normalize what `extract` has left, and leave it for `load`. The destination must be known.
 
         `loader_file_format` is that of tables which say none: what plain files are, as in `run`. `workers`
@@ -272,7 +291,7 @@ class Pipeline(Handling):
 
     def load(
         self,
-        destination: str | Destination | None = None,
+        destination: TDestinationReferenceArg = None,
         dataset_name: str | None = None,
         credentials: Any = None,
         *,

@@ -10,6 +10,7 @@ from penstock.interfaces import WithStateSync
 from penstock.package.extracted import Extracted
 from penstock.package.typed import from_typed
 from penstock.pipeline.managing import with_unsent
+from penstock.pipeline.refreshing import begun_anew
 from penstock.pipeline.state import State, decode_state, new_state, with_sources
 from penstock.pipeline.target import default_schema_name
 from penstock.schema import Schema, StoredSchema
@@ -142,6 +143,8 @@ def with_source_schema(schema: Schema, extracted: Extracted) -> Schema:
     if schema.is_new:
         taken.update(brought)
         return taken
+    if extracted.refresh is not None and extracted.refresh.mode == "drop_sources":
+        return begun_anew(schema, brought)
     stored = taken.stored
     said = {key: value for key, value in brought.settings.items() if key == "schema_contract"}
     json_said = {**stored.normalizers.get("json", {}), **brought.normalizers.get("json", {})}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from penstock.config import BaseConfiguration, resolve_configuration
 from penstock.load.plan import next_sequence
+from penstock.load.renewal import schema_of_load
 from penstock.load.run import Into
 from penstock.load.worker import Opener
 from penstock.package import Packages
@@ -105,7 +106,7 @@ class Site:
         opener = Opener(
             destination=self.target.destination,
             config=self.target.config,
-            schema=Schema.from_dict(dict(manifest.schema)),
+            schema=schema_of_load(manifest, renews=self.target.destination.capabilities.renews_tables),
             pool=self.pool,
         )
         return Into(

@@ -26,7 +26,9 @@ from penstock.interfaces import (
     NewLoadJob,
     ParsedLoadJobFileName,
     WithStagingDataset,
+    WithTableDrop,
     WithUndo,
+    renewal_of,
 )
 from penstock.package import load_package
 
@@ -128,6 +130,7 @@ class ScriptedReference:
     ) -> ScriptedClient:
         del spark
         kind = UndoingClient if "undo" in self._world.script else ScriptedClient
+        kind = DroppingClient if "drop" in self._world.script else kind
         return kind(schema, initial_config, self.capabilities(), self._world)
 
     def spec(self) -> type[DestinationClientConfiguration]:
@@ -165,7 +168,8 @@ class ScriptedClient(JobClientBase, WithStagingDataset):
 
     def start_file_load(self, table: TTableSchema, file_path: str, load_id: str) -> LoadJob:
         assert load_package()["load_id"] == load_id
-        self._say(f"start {table['name']} {table['write_disposition']}")
+        renewed = f" anew: {how}" if (how := renewal_of(table["name"], self.schema.tables)) else ""
+        self._say(f"start {table['name']} {table['write_disposition']}{renewed}")
         return self._job(file_path)
 
     def restore_file_load(self, file_path: str) -> LoadJob:
@@ -216,6 +220,13 @@ class UndoingClient(ScriptedClient, WithUndo):
             raise RAISED[says.pop(0)](f"{applied.table} cannot be undone")
         if self._world.undone[-1:] != [applied.table]:
             self._world.undone.append(applied.table)
+
+
+class DroppingClient(ScriptedClient, WithTableDrop):
+    def drop_tables(self, *tables: str) -> None:
+        self._say(f"drop {' '.join(tables)}")
+        if says := self._world.script["drop"]:
+            raise RAISED[says.pop(0)](f"{' '.join(tables)} cannot be dropped")
 
 
 class ScriptedJob(LoadJob, FollowupJob):

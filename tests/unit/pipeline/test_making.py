@@ -210,12 +210,12 @@ def test_credentials_are_those_of_the_destination(tmp_path: Path) -> None:
 
 
 def test_a_file_format_that_nobody_has_is_refused_before_spark_starts() -> None:
-    pipeline = penstock.pipeline("shop", destination="filesystem")
+    pipeline, said = penstock.pipeline("shop", destination="filesystem"), {"loader_file_format": "xls"}
 
     with pytest.raises(UsageError, match="'xls' is not a file format"):
-        pipeline.normalize(loader_file_format="xls")
+        pipeline.normalize(**said)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="'xls' is not a file format"):
-        pipeline.run([1], table_name="t", loader_file_format="xls")
+        pipeline.run([1], table_name="t", **said)  # type: ignore[arg-type]
 
 
 def test_a_load_is_attached_to_by_the_destination_that_it_went_to(tmp_path: Path) -> None:

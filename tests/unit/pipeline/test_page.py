@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import pytest
 from tests.unit.pipeline.signatures import ATTRIBUTES, FUNCTIONS, METHODS, PROPERTIES, parameters_of
 
 import penstock
+from penstock.pipeline.names import SupportsPipeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,14 +22,6 @@ NAMES = {
 }
 
 GAPS: dict[tuple[str, str], str] = {
-    **{
-        (f"Pipeline.{method}", argument): "not there yet"
-        for method, argument in {
-            "extract": "refresh",
-            "run": "refresh",
-        }.items()
-    },
-    ("run", "refresh"): "not there yet",
     ("pipeline", "full_refresh"): "dlt has given it up for dev_mode",
     ("Pipeline.load", "workers"): "a worker has a Spark session of its own, so the settings say how many: 4",
     ("Pipeline.load", "raise_on_failed_jobs"): "true unless the settings say otherwise",
@@ -98,6 +92,39 @@ def test_an_attribute_of_the_page_is_there(name: str, tmp_path: Path) -> None:
     pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
 
     assert hasattr(pipeline, name) is (("attributes", name) not in GAPS)
+
+
+# Where the names are that stand in the page's signatures.
+WHERE = {
+    "penstock": ("Pipeline", "TSecretValue"),
+    "penstock.config": ("ConfigValue",),
+    "penstock.interfaces": ("JobClientBase", "TLoaderFileFormat", "TRefreshMode"),
+    "penstock.schema": ("NamingConvention", "Schema", "TSchemaTables"),
+    "penstock.package": ("LoadJobInfo", "LoadPackageInfo", "TLoadPackageState"),
+    "penstock.extract.report": ("ExtractInfo",),
+    "penstock.normalize.info": ("NormalizeInfo",),
+    "penstock.load.report": ("LoadInfo",),
+    "penstock.dataset.sqlclient": ("SqlClient",),
+    "penstock.pipeline.configuration": ("PipelineConfiguration",),
+    "penstock.pipeline.settings": ("RunConfiguration",),
+    "penstock.pipeline.state": ("TPipelineState",),
+    "penstock.pipeline.trace": ("PipelineTrace",),
+    "penstock.pipeline.names": (
+        *("SupportsPipeline", "TAnySchemaColumns", "TColumnNames", "TDestination"),
+        *("TDestinationReferenceArg", "TRefreshMode", "TSchemaContract", "TWriteDispositionConfig"),
+    ),
+}
+
+
+@pytest.mark.parametrize("module", WHERE)
+def test_names_in_the_signatures_of_the_page_exist(module: str) -> None:
+    there = importlib.import_module(module)
+
+    assert [name for name in WHERE[module] if not hasattr(there, name)] == []
+
+
+def test_a_pipeline_is_what_the_page_says_it_supports(tmp_path: Path) -> None:
+    assert isinstance(penstock.pipeline("shop", pipelines_dir=tmp_path), SupportsPipeline)
 
 
 def test_every_gap_is_one_of_the_page_and_says_why() -> None:

@@ -34,8 +34,7 @@ def test_a_run_can_be_told_to_leave_new_data_for_the_next_call(
 
     def rows() -> Iterator[Any]:
         asked.append(1)
-        return
-        yield
+        yield from ()
 
     monkeypatch.setenv("RUN__PENDING", "exit")
     pipeline = with_a_package_that_waits(tmp_path, World(tmp_path))
@@ -53,8 +52,7 @@ def test_a_run_goes_on_with_its_data_after_what_waited(tmp_path: Path) -> None:
 
     def rows() -> Iterator[Any]:
         asked.append(penstock.current.source_state()["page"])
-        return
-        yield
+        yield from ()
 
     pipeline = with_a_package_that_waits(tmp_path, World(tmp_path))
 
