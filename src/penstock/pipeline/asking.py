@@ -73,6 +73,13 @@ class Asking:
         """The state after everything that waits is loaded; a copy, to look at."""
         return self._memory().state
 
+    def kept_state(self) -> dict[str, Any]:
+        """The state as this machine keeps it, without a look at the destination; a copy.
+
+        Functions of sources that are called outside a run find it, as long as this is the active pipeline.
+        """
+        return stages.kept_state(self._home())
+
     @property
     def schemas(self) -> Mapping[str, Schema]:
         """The schemas by their names."""

@@ -313,6 +313,7 @@ class Pipeline(Handling):
     @contextmanager
     def _traced(self) -> Iterator[Recorder]:
         """One call: what it comes to is written down, and what fails in a step says in which."""
+        self.activate()
         recorder = stages.recorder(self.pipeline_name, self._hooks)
         recorder.start()
         try:

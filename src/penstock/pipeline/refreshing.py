@@ -85,11 +85,11 @@ def without_dropped(schema: Schema, refresh: Refresh | None) -> Schema:
 
 
 def begun_anew(schema: Schema, brought: StoredSchema) -> Schema:
-    """A schema that begins with what its source brings; system tables stay."""
+    """A schema that begins with what its source brings; system tables stay, and what a file was taken for."""
     taken = schema.clone()
-    taken.update(
-        brought.with_tables(table for table in schema.tables.values() if table.name not in brought.tables)
-    )
+    kept = [table for table in schema.tables.values() if table.name not in brought.tables]
+    of_file = schema.stored.imported_version_hash
+    taken.update(replace(brought.with_tables(kept), imported_version_hash=of_file))
     return taken
 
 

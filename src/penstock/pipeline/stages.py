@@ -159,6 +159,13 @@ def _habits(home: Home) -> RunConfiguration:
     )
 
 
+def kept_state(home: Home) -> State:
+    """The state that this machine keeps of the last load."""
+    from penstock.pipeline.restore import remembered
+
+    return remembered(home).state
+
+
 def typed(value: Any) -> Any:
     """A value in the form in which JSON keeps it."""
     from penstock.package.typed import to_typed

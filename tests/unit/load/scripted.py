@@ -25,6 +25,7 @@ from penstock.interfaces import (
     LoadMark,
     NewLoadJob,
     ParsedLoadJobFileName,
+    WithLedger,
     WithStagingDataset,
     WithTableDrop,
     WithUndo,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from penstock.interfaces import TLoadJobState
+    from penstock.interfaces import Ledger, TLoadJobState
     from penstock.schema import Schema, TSchemaTables, TTableSchema, TWriteDisposition
 
 RAISED: dict[str, Callable[[str], Exception]] = {
@@ -73,6 +74,8 @@ class World:
     states: list[Any] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
     made: int = 0
+    ledger: Ledger | None = None
+    """Where loads are written down; None for beside the packages."""
 
     def destination(self) -> Destination:
         return Destination("scripted", ScriptedReference(self))
@@ -131,6 +134,7 @@ class ScriptedReference:
         del spark
         kind = UndoingClient if "undo" in self._world.script else ScriptedClient
         kind = DroppingClient if "drop" in self._world.script else kind
+        kind = RecordingClient if self._world.ledger is not None else kind
         return kind(schema, initial_config, self.capabilities(), self._world)
 
     def spec(self) -> type[DestinationClientConfiguration]:
@@ -227,6 +231,12 @@ class DroppingClient(ScriptedClient, WithTableDrop):
         self._say(f"drop {' '.join(tables)}")
         if says := self._world.script["drop"]:
             raise RAISED[says.pop(0)](f"{' '.join(tables)} cannot be dropped")
+
+
+class RecordingClient(ScriptedClient, WithLedger):
+    def ledger(self) -> Ledger:
+        assert self._world.ledger is not None
+        return self._world.ledger
 
 
 class ScriptedJob(LoadJob, FollowupJob):

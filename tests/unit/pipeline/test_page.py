@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.unit.pipeline.sentences import SENTENCES
 from tests.unit.pipeline.signatures import ATTRIBUTES, FUNCTIONS, METHODS, PROPERTIES, parameters_of
 
 import penstock
@@ -14,8 +17,8 @@ from penstock.pipeline.names import SupportsPipeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+TESTS = Path(__file__).parents[2]
 NAMES = {
     **{f"Pipeline.{name}": text for name, text in METHODS.items()},
     **FUNCTIONS,
@@ -92,6 +95,18 @@ def test_an_attribute_of_the_page_is_there(name: str, tmp_path: Path) -> None:
     pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
 
     assert hasattr(pipeline, name) is (("attributes", name) not in GAPS)
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_a_sentence_of_the_page_is_shown_by_a_test_that_exists(sentence: str) -> None:
+    _, file, name = SENTENCES[sentence]
+    text = (TESTS / file).read_text(encoding="utf-8")
+
+    assert re.search(rf"^def test_{name}\(", text, re.MULTILINE)
+
+
+def test_every_sentence_is_counted() -> None:
+    assert len(SENTENCES) == 79
 
 
 # Where the names are that stand in the page's signatures.

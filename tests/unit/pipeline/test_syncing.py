@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
+from tests.unit.load.scripted import World
+from tests.unit.pipeline.sessions import no_session
 from tests.unit.pipeline.stored import at_lake, store_load
 
 import penstock
@@ -111,3 +113,28 @@ def test_a_pipeline_that_does_not_restore_knows_what_its_machine_keeps(
 
     assert here.state["sources"] == {"shop": {"last": "10.5"}}
     assert (elsewhere.state["sources"], elsewhere.default_schema.is_new) == ({}, True)
+
+
+def test_a_run_brings_copies_up_to_date_first_unless_it_is_told_not_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_load(tmp_path, "10.5")
+    workdir = WorkDir(tmp_path / "here" / "shop")
+    world, lake = World(tmp_path), at_lake(tmp_path)._target().client().ledger()  # type: ignore[attr-defined]
+    world.ledger = lake
+
+    def run() -> None:
+        penstock.pipeline(
+            "shop", tmp_path / "here", destination=world.destination(), spark=no_session()
+        ).run()
+
+    monkeypatch.setenv("PIPELINES__RESTORE_FROM_DESTINATION", "false")
+    run()
+    before = workdir.state()
+    monkeypatch.delenv("PIPELINES__RESTORE_FROM_DESTINATION")
+    run()
+
+    assert before is None
+    found = workdir.state()
+    assert found is not None
+    assert found["sources"] == {"shop": {"last": "10.5"}}
