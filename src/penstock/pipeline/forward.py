@@ -138,6 +138,8 @@ class Forward:
         with self._recorder.step("load"), in_stage("load", load_id=manifest.load_id):
             report = load(manifest, into, state=_state_row(manifest), rules=self._rules)
         self._recorder.hear_loaded(report)
+        if manifest.gone:
+            self._recorder.notes.append(f"tables that are no more: {', '.join(manifest.gone)}")
 
 
 def _state_row(manifest: Manifest) -> StateInfo:

@@ -39,16 +39,19 @@ class Refreshes:
 
 def dropped_tables(schema: Schema, extracted: Extracted) -> dict[str, Mapping[str, Any]]:
     """The tables that go when a package is loaded, as they are."""
-    refresh = extracted.refresh
-    if refresh is None or not refresh.drops:
-        return {}
-    return {name: dict(schema.tables[name].to_dict()) for name in refresh.tables(schema.tables)}
+    names = _refreshed(schema, extracted, drops=True)
+    return {name: dict(schema.tables[name].to_dict()) for name in names}
 
 
 def truncated_tables(schema: Schema, extracted: Extracted) -> tuple[str, ...]:
     """The tables whose rows go when a package is loaded."""
+    return _refreshed(schema, extracted, drops=False)
+
+
+def _refreshed(schema: Schema, extracted: Extracted, *, drops: bool) -> tuple[str, ...]:
+    """Tables that begin anew and are there: those that ever got a row."""
     refresh = extracted.refresh
-    if refresh is None or refresh.drops:
+    if refresh is None or refresh.drops is not drops:
         return ()
     return tuple(name for name in refresh.tables(schema.tables) if schema.tables[name].has_seen_data)
 

@@ -55,6 +55,7 @@ def test_the_ledger_says_which_tables_are_gone_and_knows_nothing_of_the_hint(tmp
     assert [name for name, told in commit.tables.items() if told.get("dropped")] == ["old", "old__parts"]
     assert stored.version_hash == Schema.from_dict(dict(place.manifest.schema)).version_hash
     assert "x-renew" not in stored.schema
+    assert "x-renew" not in str(place.into().packages.package("17.5").applied_schema_updates())
 
 
 def test_rows_that_go_take_nested_tables_with_them(tmp_path: Path) -> None:
