@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Protocol, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,14 +24,6 @@ _AFTERWARDS = "The next run asks the source again for what is dropped."
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
 
 
-class CanSync(Protocol):
-    """The part of a pipeline that takes state and schemas from the destination."""
-
-    def sync_destination(self) -> None:
-        """Replace the copies on this machine."""
-        ...
-
-
 def sync(
     ctx: typer.Context,
     pipelines_dir: PipelinesDir = None,
@@ -48,7 +40,7 @@ def sync(
         where = found.destination.destination_name if found.destination else "no destination"
         plan = f"replaced by those of {where} dataset {found.dataset_name!r}, if these are newer"
         ask([f"The state and the schemas in {found.working_dir} are {plan}. Packages stay."], yes=yes)
-    cast("CanSync", found).sync_destination()
+    found.sync_destination()
     version, schemas = found.state.get("_state_version"), list(found.schemas)
     if as_json:
         print_json({"pipeline_name": found.pipeline_name, "state_version": version, "schemas": schemas})

@@ -13,6 +13,7 @@ from penstock.config import pipelines_folder
 from penstock.errors import UsageError
 from penstock.interfaces import Destination
 from penstock.pipeline.factory import attach, pipeline
+from penstock.pipeline.home import Home
 from penstock.pipeline.local import LocalPipeline, local_pipelines
 from penstock.pipeline.stages import open_target
 from penstock.pipeline.workdir import WorkDir, check_name
@@ -112,13 +113,10 @@ def location_of(found: Pipeline) -> str | None:
     """Where the tables of a pipeline are, without credentials; None without a destination."""
     if found.destination is None:
         return None
-    target = open_target(
-        found.destination,
-        dataset_name=found.dataset_name,
-        pipeline_name=found.pipeline_name,
-        workdir=WorkDir(found.working_dir),
-        spark=None,
+    home = Home(
+        pipeline_name=found.pipeline_name, dataset_name=found.dataset_name, workdir=WorkDir(found.working_dir)
     )
+    target = open_target(found.destination, home, spark=None)
     return target.client().displayable_location()
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.dataset.place import Place
-    from penstock.interfaces import CompleteLoad
+    from penstock.interfaces import CommitRecord, CompleteLoad
 
 # How far back the commits of a table are looked at first; readers that are old may need a longer look.
 _COMMITS: Final = 50
@@ -57,12 +57,27 @@ class View:
     def stored_schemas(self) -> dict[str, Mapping[str, Any]]:
         """The schemas as the last of these loads left them, by name; the first that was ever loaded first."""
         found: dict[str, Mapping[str, Any]] = {}
-        for name, load_id in {load.schema_name: load.load_id for load in self.loads}.items():
-            load = self._ledger.find_commit(schema_name=name, load_id=load_id)
-            kept = load and self._ledger.find_schema(schema_name=name, version_hash=load.schema_version_hash)
+        for name, load in self._last_loads.items():
+            kept = self._ledger.find_schema(schema_name=name, version_hash=load.schema_version_hash)
             if kept:
                 found[name] = json.loads(kept.schema)
         return found
+
+    @cached_property
+    def _last_loads(self) -> dict[str, CommitRecord]:
+        """The last of these loads for each schema."""
+        last = {load.schema_name: load.load_id for load in self.loads}
+        found = {name: self._ledger.find_commit(schema_name=name, load_id=one) for name, one in last.items()}
+        return {name: load for name, load in found.items() if load is not None}
+
+    @cached_property
+    def _dropped(self) -> frozenset[str]:
+        """Tables that a load has let go; they may stand there for a moment longer."""
+        loads = self._last_loads.values()
+        gone = {name for load in loads for name, told in load.tables.items() if told.get("dropped")}
+        if not gone:
+            return frozenset()
+        return frozenset(gone.difference(*map(_with_data, self.stored_schemas.values())))
 
     def schemas(self) -> dict[str, Schema]:
         """The schemas by name."""
@@ -111,7 +126,7 @@ class View:
         if not self._consistent:
             return self._tables.table_names()
         if self._found is None:
-            self._found = self._tables.table_names()
+            self._found = tuple(name for name in self._tables.table_names() if name not in self._dropped)
         return self._found
 
     def _has(self, table: str) -> bool:

@@ -10,6 +10,7 @@ from penstock.package.typed import to_typed
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from penstock.interfaces.refresh import Refresh
     from penstock.interfaces.source import Flow
 
 State = dict[str, Any]
@@ -22,6 +23,16 @@ def forget_replaced(flow: Flow, state: State, name: str) -> None:
     for stream in flow.streams:
         if stream.hints.disposition == "replace":
             resources.pop(stream.name, None)
+
+
+def forget_refreshed(state: State, name: str, refresh: Refresh) -> None:
+    """What begins anew remembers nothing: a source as a whole, or its resources."""
+    if refresh.mode == "drop_sources":
+        state.get(_SOURCES, {}).pop(name, None)
+        return
+    resources = _resources(state, name)
+    for resource in refresh.resources:
+        resources.pop(resource, None)
 
 
 def copy_of_resources(state: State, name: str) -> State:

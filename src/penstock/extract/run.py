@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from penstock.extract.nodes import Node
     from penstock.extract.waves.elsewhere import Elsewhere
     from penstock.interfaces.landing import Sender
+    from penstock.interfaces.refresh import Refresh
     from penstock.interfaces.source import Flow
     from penstock.package import FileStorage, Package
     from penstock.schema import NamingConvention, Table
@@ -51,8 +52,9 @@ class Extraction:
 
     @property
     def brings_something(self) -> bool:
-        """Whether there is anything to load: rows, tables to empty, or a state that is not what it was."""
-        return bool(self.info.rows) or self.empties or self.state_changed
+        """Whether there is anything to load: rows, tables to empty or renew, or a state that has changed."""
+        begins_anew = self.extracted.refresh is not None
+        return bool(self.info.rows) or self.empties or self.state_changed or begins_anew
 
 
 def extract(flow: Flow, package: Package, **how: Any) -> Extraction:
@@ -70,7 +72,8 @@ class Extractor:
     package takes what comes in so many seconds. What cursors remember and the state has no room for goes
     to `boundaries`, which stays when packages go. `elsewhere` runs resources with work items on
     executors, all of them into the first package; without it they run here. With `send` a Spark session
-    writes the files. Use as a context manager: generators are closed at the end.
+    writes the files. `refresh` goes with the first package. Use as a context manager: generators are closed
+    at the end.
     """
 
     def __init__(  # noqa: PLR0913 - everything that a run decides about extraction
@@ -90,7 +93,9 @@ class Extractor:
         commit_interval: float | None = None,
         collector: Collector | None = None,
         send: Sender | None = None,
+        refresh: Refresh | None = None,
     ) -> None:
+        self._refresh = refresh
         self._flow, self._schema_name, self._state = flow, schema_name, state
         self._schema: Schema = flow.source.schema if flow.source is not None else Schema(schema_name)
         self._rotation, self._workload = rotation or Rotation(), workload or Workload()
@@ -135,6 +140,9 @@ class Extractor:
                 every = {**engine.failures, **landed.failures}
                 failures = {name: why for name, why in every.items() if name not in self._failed}
                 self._raise_if_nothing_came(engine, every)
+                if failures and self._refresh is not None:
+                    # What begins anew is given up: nothing may take its place but all that belongs there.
+                    raise _joined(list(failures.values()))
                 filling.drop(failures)
             for name, why in failures.items():
                 self._collector.mark(name, "left out", message=why.message)
@@ -153,7 +161,9 @@ class Extractor:
             schema=None if self._flow.schema is None else self._schema.to_dict(),
             state=kept(self._state),
             contract=self._flow.contract,
+            refresh=self._refresh,
         )
+        self._refresh = None
         nodes = list(_all(engine.roots))
         info = ExtractReport(
             load_id=package.load_id,

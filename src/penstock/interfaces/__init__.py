@@ -25,6 +25,7 @@ from penstock.interfaces.jobs import ParsedLoadJobFileName
 from penstock.interfaces.ledger import CommitRecord, CompleteLoad, Ledger, StateInfo, StorageSchemaInfo
 from penstock.interfaces.loadjob import AppliedJob, FollowupJob, LoadJob, LoadMark, NewLoadJob, TLoadJobState
 from penstock.interfaces.reference import DestinationReference, configured
+from penstock.interfaces.refresh import RENEW, Refresh, Renewal, TRefreshMode, check_refresh, renewal_of
 from penstock.interfaces.registry import destination_names, find_destination
 from penstock.interfaces.source import Flow, Limit, Step, Stream
 from penstock.interfaces.traits import (
@@ -33,11 +34,13 @@ from penstock.interfaces.traits import (
     WithPackageStorage,
     WithStagingDataset,
     WithStateSync,
+    WithTableDrop,
     WithTableVersions,
     WithUndo,
 )
 
 __all__ = [
+    "RENEW",
     "AppliedJob",
     "CommitRecord",
     "CompleteLoad",
@@ -57,6 +60,8 @@ __all__ = [
     "LoadMark",
     "NewLoadJob",
     "ParsedLoadJobFileName",
+    "Refresh",
+    "Renewal",
     "StateInfo",
     "Step",
     "StorageSchemaInfo",
@@ -66,15 +71,19 @@ __all__ = [
     "TLoaderMergeStrategy",
     "TLoaderParallelismStrategy",
     "TLoaderReplaceStrategy",
+    "TRefreshMode",
     "TTableFormat",
     "TableCommit",
     "WithLedger",
     "WithPackageStorage",
     "WithStagingDataset",
     "WithStateSync",
+    "WithTableDrop",
     "WithTableVersions",
     "WithUndo",
+    "check_refresh",
     "configured",
     "destination_names",
     "find_destination",
+    "renewal_of",
 ]

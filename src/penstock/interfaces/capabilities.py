@@ -98,5 +98,10 @@ class DestinationCapabilitiesContext:
     alter_add_multi_column: bool = True
     supports_create_table_if_not_exists: bool = True
     supports_truncate_command: bool = True
+    renews_tables: bool = False
+    """Whether its jobs heed the hint `x-renew`: they put a chain in the place of what is there.
+
+    Where it is false, tables that begin anew are dropped or emptied before the first job of their load.
+    """
     supports_multiple_statements: bool = True
     supports_clone_table: bool = False

@@ -9,7 +9,7 @@ from penstock.errors import IdentifierTooLongException
 from penstock.schema import root_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from types import TracebackType
 
     from penstock.interfaces.capabilities import DestinationCapabilitiesContext
@@ -34,6 +34,14 @@ class JobClientBase(ABC):
         capabilities: DestinationCapabilitiesContext,
     ) -> None:
         self.schema, self.config, self.capabilities = schema, config, capabilities
+        self._to_close: list[Callable[[], None]] = []
+
+    def when_closed(self, call: Callable[[], None]) -> None:
+        """Have something called when the client is closed; the last that was given comes first.
+
+        What lends a client its session gives it back this way. Who overrides `__exit__` calls the one above.
+        """
+        self._to_close.append(call)
 
     def __enter__(self) -> Self:
         return self
@@ -45,7 +53,8 @@ class JobClientBase(ABC):
         exc_tb: TracebackType | None,
     ) -> None:
         """Close what `__enter__` opened."""
-        return
+        while self._to_close:
+            self._to_close.pop()()
 
     @abstractmethod
     def initialize_storage(self, truncate_tables: Iterable[str] | None = None) -> None:

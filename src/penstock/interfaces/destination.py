@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.config import resolve_configuration
@@ -68,6 +68,14 @@ class Destination:
     ) -> JobClientBase:
         """A client for a schema; open it with `with`."""
         return self.reference.client(schema, config, spark=spark)
+
+    def with_arguments(self, **arguments: Any) -> Destination:
+        """The same destination with other arguments, such as credentials.
+
+        >>> Destination.from_reference("delta").with_arguments(bucket_url="lake").arguments
+        {'bucket_url': 'lake'}
+        """
+        return replace(self, arguments={**self.arguments, **arguments})
 
     @staticmethod
     def from_reference(reference: str | Destination) -> Destination:

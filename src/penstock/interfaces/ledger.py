@@ -77,7 +77,7 @@ class Ledger(Protocol):
         """One stored version of a schema."""
 
     def store_schema(self, row: StorageSchemaInfo) -> None:
-        """Keep a schema version; keeping the same one twice changes nothing."""
+        """Keep a schema version as the newest; keeping the same one twice changes nothing."""
 
     def store_state(self, row: StateInfo, *, schema_hash: str) -> None:
         """Keep a pipeline state; it counts only once its load is committed."""

@@ -11,6 +11,7 @@ from penstock.schema.frozen import FrozenMap
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from penstock.interfaces.refresh import TRefreshMode
     from penstock.interfaces.work import Work
     from penstock.schema import StoredSchema
 
@@ -97,6 +98,8 @@ class Flow:
     """What the user holds, for `current.source()`."""
     contract: Any = None
     """The schema contract of the run; None where it has none."""
+    refresh: TRefreshMode | None = None
+    """What of the source begins anew with this run; None for nothing."""
 
     @property
     def sections(self) -> tuple[str, ...] | None:

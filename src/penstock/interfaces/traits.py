@@ -58,6 +58,14 @@ class WithPackageStorage(ABC):
         """Where the packages of a pipeline live."""
 
 
+class WithTableDrop(ABC):
+    """Can take tables away."""
+
+    @abstractmethod
+    def drop_tables(self, *tables: str) -> None:
+        """Take tables away with all their rows; what is not there is gone already."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableCommit:
     """One commit to a table, and the load that made it; None where no load of penstock did."""

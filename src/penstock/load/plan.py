@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, assert_never
 
 from penstock.interfaces.jobs import ParsedLoadJobFileName
 from penstock.interfaces.loadjob import AppliedJob
+from penstock.interfaces.refresh import RENEW, renewal_of
 from penstock.schema import root_of
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _chain(root: str, jobs: Sequence[str], tables: Mapping[str, Table]) -> Chain
     nested = tuple(job for job in jobs if table_of(job) != root)
     at_last = tuple(job for job in jobs if table_of(job) == root)
     with_jobs = {table_of(job) for job in jobs}
-    absent_too = disposition in _WITH_ABSENT_TABLES
+    absent_too = disposition in _WITH_ABSENT_TABLES or renewal_of(root, tables) == "rows"
     below = (
         name
         for name, table in tables.items()
@@ -195,7 +196,8 @@ def schema_update(
         had = {column.name for column in known.complete_columns()} if known else set()
         new = [column for column in table.complete_columns() if column.name not in had]
         if new or known is None:
-            update[name] = table.without_columns(*table.columns).with_columns(new).to_dict()
+            plain = table.without_extras(RENEW)  # for the jobs of this load, and nobody else
+            update[name] = plain.without_columns(*table.columns).with_columns(new).to_dict()
     return update
 
 

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from penstock.interfaces import WithStagingDataset
 from penstock.load.plan import Chain, schema_update
+from penstock.load.renewal import clear_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from penstock.interfaces import JobClientBase
-    from penstock.package import Package
+    from penstock.package import Manifest, Package
     from penstock.schema import Table
 
 
@@ -20,14 +21,18 @@ def prepare(
     package: Package,
     chains: Sequence[Chain],
     tables_before: Callable[[], Mapping[str, Table]],
+    clear: Manifest | None = None,
 ) -> frozenset[str]:
     """Make ready; gives the jobs whose rows go to the staging dataset.
 
-    Tables are changed and emptied once a load, before its first job: not again when it is resumed.
+    Tables are changed and emptied once a load, before its first job: not again when it is resumed. With
+    `clear` those of the load that begin anew are cleared first.
     """
     staged = tuple(chain for chain in chains if chain.write_disposition in _stage_dispositions(client))
     client.initialize_storage()
     if package.applied_schema_updates() is None:
+        if clear is not None and clear.begins_anew:
+            clear_tables(client, clear)
         tables = [table for chain in chains for table in chain.tables]
         update = schema_update(tables_before(), client.schema.tables, tables)
         applied = client.update_stored_schema(tables, update)

@@ -14,6 +14,7 @@ from penstock.interfaces.progress import Collector
 from penstock.load.engine import Engine
 from penstock.load.plan import chains_of, outcomes
 from penstock.load.prepare import prepare
+from penstock.load.renewal import drop_gone
 from penstock.load.report import FailedJob, PackageReport, TableReport
 from penstock.load.telling import JobsTold
 from penstock.load.work import Work
@@ -44,6 +45,8 @@ class Into:
     retention: Retention
     collector: Collector = field(default_factory=Collector)
     """Who is told how the jobs stand."""
+    remember: Callable[[Manifest], None] = lambda manifest: None
+    """Told of a load that counts before its package is finished: so it is told again after a crash."""
 
 
 def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfiguration) -> PackageReport:
@@ -52,10 +55,14 @@ def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfi
     package, opener = into.packages.package(manifest.load_id), into.opener
     chains = chains_of(manifest.tables, opener.schema.tables)
     sizes = _table_sizes(manifest)
+    clear = None if opener.destination.capabilities.renews_tables else manifest
+    if manifest.begins_anew:
+        # What is let go must be replaced by all that belongs in its place.
+        rules = rules.model_copy(update={"raise_on_failed_jobs": True})
     into.ledger.initialize()
     with _at_hand(package, state):
         with opener.client() as client:
-            staged = prepare(client, package, chains, lambda: _tables_before(into.ledger, opener.schema))
+            staged = prepare(client, package, chains, lambda: _tables_before(into.ledger, manifest), clear)
         work = Work(package, into.packages.normalized, chains)
         told = JobsTold(into.collector, sizes)
         engine = Engine(
@@ -66,8 +73,10 @@ def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfi
         into.check()
         into.packages.commit(manifest)
         _write_down(manifest, into, state, applied)
+        drop_gone(opener, manifest)
         with opener.client() as client:
             client.complete_load(manifest.load_id)
+    into.remember(manifest)
     into.packages.finish(manifest.load_id, retention=into.retention)
     return PackageReport(
         load_id=manifest.load_id,
@@ -92,8 +101,10 @@ def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfi
 def finish(manifest: Manifest, into: Into, *, state: StateInfo) -> None:
     """A load that is in the ledger is complete; what a process that died left undone is done here."""
     package = into.packages.package(manifest.load_id)
+    drop_gone(into.opener, manifest)
     with _at_hand(package, state), into.opener.client() as client:
         client.complete_load(manifest.load_id)
+    into.remember(manifest)
     into.packages.finish(manifest.load_id, retention=into.retention)
 
 
@@ -108,7 +119,7 @@ def _at_hand(package: Package, state: StateInfo) -> Iterator[None]:
 
 def _write_down(manifest: Manifest, into: Into, state: StateInfo, applied: Mapping[str, AppliedJob]) -> None:
     """Schema and state first: they count once the load does."""
-    schema = into.opener.schema
+    schema = Schema.from_dict(dict(manifest.schema))
     into.ledger.store_schema(_schema_row(schema))
     last = into.ledger.last_state(manifest.pipeline_name)
     if last is None or last.version_hash != state.version_hash:
@@ -123,8 +134,11 @@ def _write_down(manifest: Manifest, into: Into, state: StateInfo, applied: Mappi
             sequence=manifest.sequence,
             manifest_hash=manifest.content_hash,
             tables={
-                job.table: {"before": job.version_before, "after": job.version_after, "rows": job.rows}
-                for job in applied.values()
+                **{
+                    job.table: {"before": job.version_before, "after": job.version_after, "rows": job.rows}
+                    for job in applied.values()
+                },
+                **{name: {"dropped": True} for name in manifest.gone},
             },
         )
     )
@@ -136,9 +150,10 @@ def _table_sizes(manifest: Manifest) -> dict[str, int | None]:
     return {entry.table: sizes[entry.job] or None for entry in manifest.tables}
 
 
-def _tables_before(ledger: Ledger, schema: Schema) -> Mapping[str, Table]:
-    stored = ledger.last_schema(schema.name)
-    return Schema.from_dict(json.loads(stored.schema)).tables if stored else {}
+def _tables_before(ledger: Ledger, manifest: Manifest) -> Mapping[str, Table]:
+    stored = ledger.last_schema(manifest.schema_name)
+    tables = Schema.from_dict(json.loads(stored.schema)).tables if stored else {}
+    return {name: table for name, table in tables.items() if name not in manifest.dropped}
 
 
 def _schema_row(schema: Schema) -> StorageSchemaInfo:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from penstock.schema import Table
-from penstock.schema.frozen import thaw
+from penstock.schema.frozen import FrozenMap, thaw
 from penstock.schema.terms import Terms
 
 if TYPE_CHECKING:
@@ -61,12 +61,26 @@ def is_seen(stored: StoredSchema, name: str) -> bool:
 
 
 def with_root(
-    stored: StoredSchema, name: str, table: ExtractedTable, extras: Mapping[str, Any]
+    stored: StoredSchema,
+    name: str,
+    table: ExtractedTable,
+    extras: Mapping[str, Any],
+    defaults: Mapping[str, Any] = FrozenMap[Any](),
 ) -> StoredSchema:
-    """The schema with a root table of which at least its resource and its disposition are known."""
-    fresh = Table.from_dict(
-        {"name": name, "resource": table.resource, "write_disposition": table.write_disposition, **extras}
-    )
+    """The schema with a root table of which at least its resource and its disposition are known.
+
+    `extras` are said of every table, `defaults` of those that do not say it themselves.
+    """
     known = stored.tables.get(name)
+    unsaid = {key: value for key, value in defaults.items() if known is None or known.extras.get(key) is None}
+    fresh = Table.from_dict(
+        {
+            "name": name,
+            "resource": table.resource,
+            "write_disposition": table.write_disposition,
+            **extras,
+            **unsaid,
+        }
+    )
     after = known.merged(fresh) if known else fresh
     return stored if after == known else stored.with_tables([after])

@@ -38,19 +38,25 @@ class Reading:
         )
 
 
-def readings_of(tables: Iterable[ExtractedTable]) -> dict[str, list[Reading]]:
+def readings_of(
+    tables: Iterable[ExtractedTable], emptied: Iterable[ExtractedTable] = ()
+) -> dict[str, list[Reading]]:
     """What is to be read for each table, in the order in which it came, without folders that have no rows.
 
-    A table that is to be left without a row has a reading without a folder.
+    A table that is to be left without a row has a reading without a folder, and so have those of `emptied`.
     """
     found: dict[str, list[Reading]] = {}
-    emptied: dict[str, Reading] = {}
+    without_rows = {table.table: table for table in emptied}
     for table in tables:
         if table.rows:
             _place(found.setdefault(table.table, []), table)
         elif table.empties:
-            emptied[table.table] = Reading(table=table, folders=(), columns=None, rows=0)
-    return found | {name: [one] for name, one in emptied.items() if name not in found}
+            without_rows[table.table] = table
+    return found | {
+        name: [Reading(table=table, folders=(), columns=None, rows=0)]
+        for name, table in without_rows.items()
+        if name not in found
+    }
 
 
 def _place(readings: list[Reading], table: ExtractedTable) -> None:

@@ -43,17 +43,18 @@ from penstock.normalize.verify import Check, is_odd
 from penstock.package import DataFolder, Package
 from penstock.package.extracted import Extracted
 from penstock.schema import Evidence, decide
-from penstock.schema.frozen import thaw
+from penstock.schema.frozen import FrozenMap, thaw
 from penstock.spark.folders import folder_facts, folder_of
 from penstock.spark.observe import observed
 from penstock.spark.paths import spark_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.normalize.learn import Form, Learned
+    from penstock.package.extracted import ExtractedTable
     from penstock.schema import Decision, NamingConvention, Path, Schema, StoredSchema
     from penstock.schema.terms import Terms
     from penstock.schema.types import DataType
@@ -90,15 +91,19 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
     spark: SparkSession,
     naming: NamingConvention,
     table_extras: Mapping[str, Any],
+    table_defaults: Mapping[str, Any] = FrozenMap[Any](),
     settings: NormalizeConfiguration | None = None,
     merge_strategy: str | None = None,
     can_alter: frozenset[tuple[DataType, DataType]] = frozenset(),
     collector: Collector | None = None,
+    emptied: Sequence[ExtractedTable] = (),
 ) -> Normalized:
     """Give every extracted table its final shape, and its nested tables.
 
+    `table_extras` are said of every table, `table_defaults` of those that do not say it themselves.
     `merge_strategy` is what the destination does where a table is merged and does not say how; `can_alter`
-    has the types that it changes into one another. `collector` is told how far it is.
+    has the types that it changes into one another. `emptied` are tables that are left without a row;
+    `collector` is told how far it is.
 
     Safe to run again: each attempt writes to a folder of its own. It counts once `leave` has marked it.
     """
@@ -119,7 +124,7 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
     )
     stored = with_declared(schema.stored, extracted)
     roots: dict[str, list[Part]] = {}
-    found = readings_of(extracted.tables)
+    found = readings_of(extracted.tables, emptied)
     told.wait(naming.normalize_tables_path(name) for name in found)
     for table, readings in found.items():
         told.begin(naming.normalize_tables_path(table))
@@ -128,7 +133,7 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
             name = naming.normalize_tables_path(reading.table.table)
             if not reading.folders and not is_seen(stored, name):
                 continue
-            stored = with_root(stored, name, reading.table, table_extras)
+            stored = with_root(stored, name, reading.table, table_extras, table_defaults)
             read = _reader(reading)
             for outcome in list(read(work, reading, name, stored)):
                 roots.setdefault(outcome.root, []).append(outcome.part)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from penstock.errors import PackageDamaged, UnsafePath
+from penstock.interfaces.refresh import Refresh
 from penstock.package.layout import EXTRACTED
 from penstock.package.record import fitting
 from penstock.package.storage import checked
@@ -65,6 +66,8 @@ class Extracted:
     """The state of all sources after this package, in typed JSON; None where it is not known."""
     contract: Mapping[str, Any] | str | None = None
     """The schema contract of the run, which counts before those of sources and resources; None for none."""
+    refresh: Refresh | None = None
+    """What begins anew with this package; None for nothing."""
 
     @property
     def rows(self) -> int:
@@ -80,6 +83,7 @@ class Extracted:
             "schema": thaw(self.schema),
             "state": thaw(self.state),
             "contract": thaw(self.contract),
+            "refresh": None if self.refresh is None else self.refresh.to_dict(),
         }
         return {key: value for key, value in said.items() if value is not None}
 
@@ -95,10 +99,15 @@ class Extracted:
                     schema=freeze(document.get("schema")),
                     state=freeze(document.get("state")),
                     contract=freeze(document.get("contract")),
+                    refresh=_refresh(document.get("refresh")),
                 )
             )
         except (KeyError, TypeError, AttributeError, RecursionError, UnsafePath) as error:
             raise PackageDamaged(path=path, reason=f"{error} is missing or wrong in it") from error
+
+
+def _refresh(document: Mapping[str, Any] | None) -> Refresh | None:
+    return None if document is None else Refresh.from_dict(document)
 
 
 def _table(document: Mapping[str, Any]) -> ExtractedTable:

@@ -64,7 +64,9 @@ class FileLedger:
     def store_schema(self, row: StorageSchemaInfo) -> None:
         """Keep a schema version; keeping the same one twice changes nothing."""
         digest = _hex(row.version_hash)
-        if any(name.endswith(f"__{digest}.jsonl") for name in self._names(VERSIONS, row.schema_name)):
+        newest = max(self._names(VERSIONS, row.schema_name), key=_moment_of_schema, default="")
+        # Not any one that is the same: a schema that begins anew may be again what it was long ago.
+        if newest.endswith(f"__{digest}.jsonl"):
             return
         name = f"{row.schema_name}__{row.inserted_at.timestamp():.6f}__{digest}.jsonl"
         self._store.put(f"{VERSIONS}/{name}", as_json(_document(row)))
@@ -87,7 +89,7 @@ class FileLedger:
         names = self._names(VERSIONS, schema_name)
         if not names:
             return None
-        return self._schema(max(names, key=lambda name: float(name.split("__")[-2])))
+        return self._schema(max(names, key=_moment_of_schema))
 
     def last_state(self, pipeline_name: str) -> StateInfo | None:
         """The newest state of a pipeline that belongs to a complete load."""
@@ -129,6 +131,10 @@ def _load_of_commit(name: str) -> str:
 
 def _load_of_state(name: str) -> str:
     return name.split("__")[-2]
+
+
+def _moment_of_schema(name: str) -> float:
+    return float(name.split("__")[-2])
 
 
 def _commit_record(document: Mapping[str, Any]) -> CommitRecord:

@@ -54,6 +54,10 @@ class Manifest:
     schema_before: str | None
     schema: Mapping[str, Any] = field(repr=False)
     state: Mapping[str, Any] = field(repr=False)
+    dropped: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Tables that go with this load, as they were; those that get rows from it are made anew."""
+    truncated: tuple[str, ...] = ()
+    """Tables whose rows go with this load."""
     stored_hash: str | None = field(default=None, repr=False, compare=False)
     """The hash of the slot that this was read from: an older format keeps the hash it was sealed with."""
 
@@ -67,6 +71,17 @@ class Manifest:
     def content_hash(self) -> str:
         """SHA-256 of the slot's content, in hexadecimal digits."""
         return self.stored_hash or hashlib.sha256(self.to_json()).hexdigest()
+
+    @property
+    def begins_anew(self) -> bool:
+        """Whether tables or their rows go with this load."""
+        return bool(self.dropped or self.truncated)
+
+    @property
+    def gone(self) -> dict[str, Any]:
+        """Tables that are not there any more once the load counts: they go and get no rows."""
+        brought = {entry.table for entry in self.tables}
+        return {name: table for name, table in self.dropped.items() if name not in brought}
 
     @property
     def mark(self) -> LoadMark:
@@ -91,6 +106,7 @@ class Manifest:
         try:
             content["tables"] = tuple(fitting(TableEntry(**entry)) for entry in content["tables"])
             content["folders"] = tuple(DataFolder.from_dict(folder) for folder in content["folders"])
+            content["truncated"] = tuple(content["truncated"])
             return fitting(Manifest(**content))
         except (KeyError, TypeError, ValueError) as error:
             raise PackageDamaged(path=path, reason=f"{error} is missing or wrong in it") from error

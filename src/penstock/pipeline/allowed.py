@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
-from penstock.errors import LoadClientUnsupportedWriteDisposition
+from penstock.errors import LoadClientUnsupportedWriteDisposition, UsageError
+from penstock.interfaces.capabilities import TLoaderFileFormat
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -21,6 +22,15 @@ def check_dispositions(flows: Sequence[Flow], destination: Destination) -> None:
     if able.supported_table_formats:
         said = (one.table_format for one in hints if isinstance(one.table_format, str))
         _check(said, able.supported_table_formats, name)
+
+
+def check_file_format(said: str | None) -> None:
+    """Refuse a format of files that nobody has."""
+    known = get_args(TLoaderFileFormat)
+    if said is not None and said not in known:
+        raise UsageError(
+            f"{said!r} is not a file format", hint=f"use one of: {', '.join(known)}", file_format=said
+        )
 
 
 def _check(said: Iterable[str | None], allowed: Collection[str], destination_name: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from penstock.config import read_settings, resolve_configuration
+from penstock.config import config_value, read_settings, resolve_configuration
 from penstock.errors import UsageError
 from penstock.extract.settings import ExtractConfiguration
 
@@ -18,7 +18,7 @@ def extraction_of(pipeline_name: str, **said: Any) -> ExtractConfiguration:
     interval = said.get("commit_interval")
     if isinstance(interval, timedelta):
         said["commit_interval"] = interval.total_seconds()
-    changes = {key: value for key, value in said.items() if value is not None}
+    changes = {key: value for key, value in said.items() if value is not None and value is not config_value}
     checked = ExtractConfiguration(**{**found.model_dump(), **changes})
     if checked.commit_interval is not None and checked.commit_interval <= 0:
         raise UsageError(

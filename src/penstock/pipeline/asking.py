@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import PipelineConfigMissing
 from penstock.pipeline import stages
 from penstock.pipeline.arguments import extraction_of
+from penstock.pipeline.home import Home
+from penstock.pipeline.schemafiles import SchemaFiles
 from penstock.pipeline.workdir import WorkDir
 
 if TYPE_CHECKING:
@@ -18,8 +20,10 @@ if TYPE_CHECKING:
     from penstock.interfaces import Destination
     from penstock.interfaces.progress import Collector
     from penstock.package import LoadJobInfo, LoadPackageInfo, TLoadPackageState
+    from penstock.pipeline.configuration import PipelineConfiguration
     from penstock.pipeline.listing import Listing
     from penstock.pipeline.memory import Memory
+    from penstock.pipeline.settings import RunConfiguration
     from penstock.pipeline.target import Target
     from penstock.schema import NamingConvention, Schema
 
@@ -28,10 +32,20 @@ class Asking:
     """The part of `Pipeline` that changes nothing but values of this machine."""
 
     pipeline_name: str
+    """The name; it is that of the working folder, of the default schema and of the state."""
     pipelines_dir: Path
+    """The folder in which the working folders of pipelines are."""
     destination: Destination | None
+    """Where loads go; None while nobody has said it."""
+    staging: Destination | None
+    """The destination in whose bucket packages are kept; None for where the destination keeps them."""
     dataset_name: str
+    """The dataset that is loaded to."""
+    config: PipelineConfiguration
     collector: Collector
+    import_schema_path: str | Path | None
+    export_schema_path: str | Path | None
+    _runtime: RunConfiguration | None
     _spark: SparkSession | None
 
     @property
@@ -58,6 +72,13 @@ class Asking:
     def state(self) -> dict[str, Any]:
         """The state after everything that waits is loaded; a copy, to look at."""
         return self._memory().state
+
+    def kept_state(self) -> dict[str, Any]:
+        """The state as this machine keeps it, without a look at the destination; a copy.
+
+        Functions of sources that are called outside a run find it, as long as this is the active pipeline.
+        """
+        return stages.kept_state(self._home())
 
     @property
     def schemas(self) -> Mapping[str, Schema]:
@@ -117,23 +138,26 @@ class Asking:
         return self._listing().failed_jobs(load_id)
 
     def _listing(self) -> Listing:
-        return stages.listing(
-            self._target() if self.destination is not None else None,
-            pipeline_name=self.pipeline_name,
-            workdir=WorkDir(self.working_dir),
-            storage=extraction_of(self.pipeline_name).package_storage,
-            spark=self._spark,
-        )
+        target = self._target() if self.destination is not None else None
+        return stages.listing(target, self._home(), storage=self._storage(), spark=self._spark)
 
     def _memory(self) -> Memory:
-        return stages.memory(
-            self._target() if self.destination is not None else None,
+        target = self._target() if self.destination is not None else None
+        return stages.memory(target, self._home(), storage=self._storage(), spark=self._spark)
+
+    def _home(self) -> Home:
+        return Home(
             pipeline_name=self.pipeline_name,
             dataset_name=self.dataset_name,
             workdir=WorkDir(self.working_dir),
-            storage=extraction_of(self.pipeline_name).package_storage,
-            spark=self._spark,
+            files=SchemaFiles.at(self.import_schema_path, self.export_schema_path),
+            restores=self.config.restore_from_destination,
+            runtime=self._runtime,
+            collector=self.collector,
         )
+
+    def _storage(self) -> str | None:
+        return extraction_of(self.pipeline_name).package_storage
 
     def _destination(self) -> Destination:
         if self.destination is None:
@@ -141,11 +165,4 @@ class Asking:
         return self.destination
 
     def _target(self) -> Target:
-        return stages.open_target(
-            self._destination(),
-            dataset_name=self.dataset_name,
-            pipeline_name=self.pipeline_name,
-            workdir=WorkDir(self.working_dir),
-            spark=self._spark,
-            collector=self.collector,
-        )
+        return stages.open_target(self._destination(), self._home(), spark=self._spark, staging=self.staging)

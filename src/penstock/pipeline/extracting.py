@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import in_stage
+from penstock.extract.memory import forget_refreshed
 from penstock.extract.run import Extractor
 from penstock.extract.waves.resume import to_continue
 from penstock.interfaces.progress import Collector
 from penstock.package import create_load_id, package_context
+from penstock.pipeline.refreshing import Refreshes, without_dropped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -59,8 +61,9 @@ class Extracting:
         made: list[tuple[Package, Extraction]] = []
         # What one flow remembers is there for the next.
         state: dict[str, Any] = deepcopy(self.known(None).state)
+        refreshes = Refreshes()
         for flow, left in zip(flows, self._left(flows), strict=True):
-            for package, done in self._filled(flow, state, left):
+            for package, done in self._filled(flow, state, left, refreshes):
                 tell(done.info)
                 if not done.brings_something:
                     package.delete()
@@ -86,9 +89,12 @@ class Extracting:
         return found
 
     def _filled(
-        self, flow: Flow, state: dict[str, Any], left: Package | None
+        self, flow: Flow, state: dict[str, Any], left: Package | None, refreshes: Refreshes
     ) -> Iterator[tuple[Package, Extraction]]:
         before = self.known(flow.name)
+        refresh = refreshes.of(flow, before.schema.name)
+        if refresh is not None:
+            forget_refreshed(state, before.schema.name, refresh)
         with Extractor(
             flow,
             schema_name=before.schema.name,
@@ -96,13 +102,14 @@ class Extracting:
             state=state,
             dispositions=self.dispositions,
             formats=self.formats,
-            known=before.schema.tables,
+            known=without_dropped(before.schema, refresh).tables,
             boundaries=self.packages.store,
             elsewhere=self.elsewhere,
             workload=self.settings.workload,
             commit_interval=self.settings.commit_interval,
             collector=self.collector,
             send=self.send,
+            refresh=refresh,
         ) as extractor:
             while not extractor.is_done:
                 package = left or self.packages.package(create_load_id())

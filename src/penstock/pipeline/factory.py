@@ -8,31 +8,52 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.config import pipelines_folder
 from penstock.errors import CannotRestorePipelineException, InvalidDatasetName
-from penstock.interfaces import Destination
+from penstock.interfaces import Destination, check_refresh
 from penstock.pipeline import stages
 from penstock.pipeline.active import active_pipeline
+from penstock.pipeline.configuration import configuration_of
+from penstock.pipeline.home import Home
 from penstock.pipeline.pipeline import Pipeline
 from penstock.pipeline.workdir import WorkDir, check_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from datetime import timedelta
 
     from pyspark.sql import SparkSession
 
     from penstock.dataset.dataset import Dataset
+    from penstock.extract.plan import OnError
+    from penstock.interfaces.capabilities import TLoaderFileFormat
+    from penstock.interfaces.hints import NestedValues
     from penstock.interfaces.hooks import RunHooks
     from penstock.interfaces.progress import Collector
     from penstock.load.report import LoadInfo
+    from penstock.pipeline.names import (
+        TAnySchemaColumns,
+        TColumnNames,
+        TDestinationReferenceArg,
+        TRefreshMode,
+        TSchemaContract,
+        TWriteDispositionConfig,
+    )
+    from penstock.schema import Schema
 
 
-def pipeline(
+def pipeline(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     pipeline_name: str | None = None,
     pipelines_dir: str | Path | None = None,
-    destination: str | Destination | None = None,
+    pipeline_salt: str | None = None,
+    destination: TDestinationReferenceArg = None,
+    staging: TDestinationReferenceArg = None,
     dataset_name: str | None = None,
+    import_schema_path: str | Path | None = None,
+    export_schema_path: str | Path | None = None,
+    dev_mode: bool = False,  # noqa: FBT001, FBT002 - dlt's
+    refresh: TRefreshMode | None = None,
+    progress: str | Collector | None = None,
     *,
     spark: SparkSession | None = None,
-    progress: str | Collector | None = None,
     hooks: Sequence[RunHooks] = (),
 ) -> Pipeline:
     """Make a pipeline: a name, a destination, a dataset, and a Spark session to work with.
@@ -43,6 +64,12 @@ def pipeline(
     `"none"` or a collector; by default a live view in a terminal. Each of `hooks` is called when a run
     starts, when a package has come through a step, when a step fails and when the run is over.
 
+    `staging` is a destination in whose bucket packages are kept. Schemas are taken from files in
+    `import_schema_path`, and written for people to read to `export_schema_path`. In `dev_mode` each pipeline
+    that is made loads to a dataset of its own, and remembers nothing. `pipeline_salt` is for your functions
+    that hash what must not be known. `refresh` is that of every run. What is not said here is looked for in
+    the settings, in the sections `[pipelines.<name>]` and `[pipelines]`.
+
     The pipeline is the active one from here on. Without any argument the active one is given, if any.
 
     >>> pipeline("quick", destination="delta").dataset_name
@@ -50,18 +77,31 @@ def pipeline(
     >>> pipeline().pipeline_name
     'quick'
     """
-    given = (pipeline_name, pipelines_dir, destination, dataset_name, spark, progress, hooks or None)
+    said = (
+        *(pipeline_name, pipelines_dir, pipeline_salt, destination, staging, dataset_name),
+        *(import_schema_path, export_schema_path, dev_mode or None, refresh, progress, spark, hooks or None),
+    )
     active = active_pipeline()
-    if isinstance(active, Pipeline) and all(one is None for one in given):
+    if isinstance(active, Pipeline) and all(one is None for one in said):
         return active
-    folder = Path(pipelines_dir).absolute() if pipelines_dir is not None else pipelines_folder()
+    name = pipeline_name or configuration_of(None).pipeline_name or _default_name()
+    config = configuration_of(name)
     made = Pipeline(
-        pipeline_name or _default_name(),
-        folder,
-        destination,
-        dataset_name,
+        name,
+        _folder(pipelines_dir or config.pipelines_dir),
+        pipeline_salt or config.pipeline_salt,
+        destination or config.destination_name or config.destination_type,
+        staging or config.staging_name or config.staging_type,
+        dataset_name or config.dataset_name,
+        import_schema_path or config.import_schema_path,
+        export_schema_path or config.export_schema_path,
+        dev_mode=dev_mode or config.dev_mode,
+        progress=progress or config.progress,
+        must_attach_to_local_pipeline=False,
+        config=config,
+        runtime=None,
+        refresh=refresh or check_refresh(config.refresh),
         spark=spark,
-        progress=progress,
         hooks=hooks,
     )
     made.activate()
@@ -71,11 +111,13 @@ def pipeline(
 def attach(
     pipeline_name: str | None = None,
     pipelines_dir: str | Path | None = None,
-    destination: str | Destination | None = None,
+    pipeline_salt: str | None = None,
+    destination: TDestinationReferenceArg = None,
+    staging: TDestinationReferenceArg = None,
+    progress: str | Collector | None = None,
     dataset_name: str | None = None,
     *,
     spark: SparkSession | None = None,
-    progress: str | Collector | None = None,
 ) -> Pipeline:
     """Give a pipeline that was made and run before, here or elsewhere, and make it the active one.
 
@@ -85,13 +127,33 @@ def attach(
     >>> attach("quick", destination="delta").has_pending_data  # doctest: +SKIP
     False
     """
-    name = pipeline_name or _default_name()
-    folder = Path(pipelines_dir).absolute() if pipelines_dir is not None else pipelines_folder()
-    state = WorkDir(folder / check_name(name)).state()
+    name = pipeline_name or configuration_of(None).pipeline_name or _default_name()
+    config = configuration_of(name)
+    folder = _folder(pipelines_dir or config.pipelines_dir)
+    workdir = WorkDir(folder / check_name(name))
+    state = workdir.state()
+    destination = destination or config.destination_name or config.destination_type
+    dataset_name = dataset_name or config.dataset_name
     if state is not None:
-        destination = destination or state["destination_name"] or _destination_name(state["destination_type"])
+        destination = destination or _destination_of(workdir, state)
         dataset_name = dataset_name or state["dataset_name"]
-    found = Pipeline(name, folder, destination, dataset_name, spark=spark, progress=progress)
+    found = Pipeline(
+        name,
+        folder,
+        pipeline_salt or config.pipeline_salt,
+        destination,
+        staging or config.staging_name or config.staging_type,
+        dataset_name,
+        config.import_schema_path,
+        config.export_schema_path,
+        dev_mode=False,
+        progress=progress or config.progress,
+        must_attach_to_local_pipeline=destination is None,
+        # The dataset is called as it is: no layout makes another name of it.
+        config=config.model_copy(update={"dataset_name_layout": None}),
+        runtime=None,
+        spark=spark,
+    )
     reason = _unknown(found) if state is None else None
     if reason is not None:
         raise CannotRestorePipelineException(
@@ -101,29 +163,45 @@ def attach(
     return found
 
 
+def _folder(pipelines_dir: str | Path | None) -> Path:
+    return Path(pipelines_dir).absolute() if pipelines_dir is not None else pipelines_folder()
+
+
 def _unknown(pipeline: Pipeline) -> str | None:
     """Why a pipeline without a working folder cannot be attached to; None where it can."""
-    if pipeline.destination is None:
-        return "this machine has no working folder of it"
-    if pipeline.first_run:
+    if pipeline.destination is not None and pipeline.first_run:
         return (
             f"{pipeline.destination.destination_name} has no load of it in dataset {pipeline.dataset_name!r}"
         )
     return None
 
 
-def _destination_name(destination_type: str) -> str | None:
-    """The name of a destination, from that or from its class as dlt writes it."""
-    return destination_type.rpartition(".")[2] or None
+def _destination_of(workdir: WorkDir, state: Mapping[str, Any]) -> str | None:
+    """The name of the destination of the last load: as noted here, or from its class as dlt writes it."""
+    noted = workdir.origin().get("destination_name") or state["destination_name"]
+    return noted or state["destination_type"].rpartition(".")[2] or None
 
 
-def run(
+def run(  # noqa: PLR0913 - the arguments are those of the method
     data: Any,
     *,
-    destination: str | Destination | None = None,
+    destination: TDestinationReferenceArg = None,
+    staging: TDestinationReferenceArg = None,
     dataset_name: str | None = None,
+    credentials: Any = None,
+    table_name: str | None = None,
+    write_disposition: TWriteDispositionConfig | None = None,
+    columns: TAnySchemaColumns | None = None,
+    primary_key: TColumnNames | None = None,
+    schema: Schema | None = None,
+    loader_file_format: TLoaderFileFormat | None = None,
+    table_format: Any = None,
+    schema_contract: TSchemaContract | None = None,
+    refresh: TRefreshMode | None = None,
+    nested: NestedValues | None = None,
+    on_error: OnError | None = None,
+    commit_interval: float | timedelta | None = None,
     spark: SparkSession | None = None,
-    **said: Any,
 ) -> LoadInfo:
     """Run the active pipeline, or one with the name of the script: `penstock.run(rows, table_name="items")`.
 
@@ -133,7 +211,25 @@ def run(
     """
     active = active_pipeline()
     found = active if isinstance(active, Pipeline) else pipeline(spark=spark)
-    return found.run(data, destination=destination, dataset_name=dataset_name, **said)
+    return found.run(
+        data,
+        destination=destination,
+        staging=staging,
+        dataset_name=dataset_name,
+        credentials=credentials,
+        table_name=table_name,
+        write_disposition=write_disposition,
+        columns=columns,
+        primary_key=primary_key,
+        schema=schema,
+        loader_file_format=loader_file_format,
+        table_format=table_format,
+        schema_contract=schema_contract,
+        refresh=refresh,
+        nested=nested,
+        on_error=on_error,
+        commit_interval=commit_interval,
+    )
 
 
 def dataset(
@@ -151,13 +247,12 @@ def dataset(
     """
     found = Destination.from_reference(destination)
     check_name(dataset_name, InvalidDatasetName)
-    target = stages.open_target(
-        found,
-        dataset_name=dataset_name,
+    home = Home(
         pipeline_name=dataset_name,
+        dataset_name=dataset_name,
         workdir=WorkDir(pipelines_folder() / dataset_name),
-        spark=spark,
     )
+    target = stages.open_target(found, home, spark=spark)
     return stages.open_dataset(target, spark=spark, consistent=consistent)
 
 

@@ -14,6 +14,13 @@ from penstock.normalize.run import normalize
 from penstock.normalize.settings import NormalizeConfiguration
 from penstock.package import Manifest
 from penstock.package.extracted import Extracted
+from penstock.pipeline.refreshing import (
+    dropped_tables,
+    emptied_tables,
+    truncated_tables,
+    without_dropped,
+    without_history,
+)
 from penstock.pipeline.restore import schema_after, with_source_schema
 from penstock.pipeline.state import ENGINE_VERSION, encode_state, with_sources, with_version
 
@@ -30,8 +37,18 @@ if TYPE_CHECKING:
 class Forward:
     """What a run does with its packages, for as long as it holds the lease."""
 
-    def __init__(self, site: Site, lease: Lease, rules: LoaderConfiguration, recorder: Recorder) -> None:
+    def __init__(
+        self,
+        site: Site,
+        lease: Lease,
+        rules: LoaderConfiguration,
+        recorder: Recorder,
+        *,
+        file_format: str | None = None,
+    ) -> None:
+        """`file_format` is that of tables which say none."""
         self._site, self._lease, self._rules, self._recorder = site, lease, rules, recorder
+        self._defaults = {"file_format": file_format} if file_format else {}
 
     def settle_sealed(self) -> bool:
         """Take back what was given up, and finish the sealed load that an earlier run left.
@@ -67,6 +84,8 @@ class Forward:
         left = left_of(
             package, destination_type=self._site.target.destination_type, schema_before=before
         ) or self._normalize(package, extracted, known.schema)
+        dropped = dropped_tables(known.schema, extracted)
+        schema = self._site.target.files.offered(left.schema)
         manifest = Manifest(
             load_id=package.load_id,
             sequence=self._site.next_sequence(),
@@ -76,8 +95,10 @@ class Forward:
             tables=left.tables,
             folders=left.folders,
             schema_before=before,
-            schema=dict(left.schema.to_dict()),
+            schema=dict((without_history(schema) if dropped else schema).to_dict()),
             state=with_version(with_sources(known.state, extracted)),
+            dropped=dropped,
+            truncated=truncated_tables(known.schema, extracted),
         )
         self._lease.check()
         if not self._site.packages.seal(manifest):
@@ -87,7 +108,8 @@ class Forward:
     def _normalize(self, package: Package, extracted: Extracted, known: Schema) -> Normalized:
         able = self._site.target.destination.capabilities
         table_format = able.preferred_table_format
-        schema = with_source_schema(known, extracted)
+        schema = with_source_schema(without_dropped(known, extracted.refresh), extracted)
+        naming = self._site.naming(schema)
         with (
             self._recorder.step("normalize"),
             in_stage("normalize", load_id=package.load_id),
@@ -98,15 +120,18 @@ class Forward:
                 package,
                 schema,
                 spark=spark,
-                naming=self._site.naming(schema),
+                naming=naming,
                 table_extras={"table_format": table_format} if table_format else {},
+                table_defaults=self._defaults,
                 settings=self._site.settings(NormalizeConfiguration, "normalize"),
                 merge_strategy=next(iter(able.supported_merge_strategies), None),
                 can_alter=self._site.target.config.alterable_types,
                 collector=collector,
+                emptied=emptied_tables(known, extracted, naming),
             )
             before = version_of(known)
             leave(package, made, destination_type=self._site.target.destination_type, schema_before=before)
+            self._site.target.files.export(made.schema)
         if made.report is not None:
             self._recorder.hear_normalized(made.report)
         return made
@@ -119,8 +144,9 @@ class Forward:
             into.collector(f"load of {manifest.schema_name}"),
         ):
             report = load(manifest, into, state=_state_row(manifest), rules=self._rules)
-        self._site.target.workdir.save(state=manifest.state, schema=manifest.schema)
         self._recorder.hear_loaded(report)
+        if manifest.gone:
+            self._recorder.notes.append(f"tables that are no more: {', '.join(manifest.gone)}")
 
 
 def _state_row(manifest: Manifest) -> StateInfo:

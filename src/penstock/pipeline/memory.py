@@ -39,8 +39,8 @@ class Memory(Mapping[str, "Schema"]):
 
     @property
     def is_new(self) -> bool:
-        """Whether nothing was ever extracted or loaded."""
-        return self.known(None).schema.is_new
+        """Whether no load was ever complete: a state that was stored has a hash."""
+        return "_version_hash" not in self.known(None).state
 
     def __getitem__(self, name: str) -> Schema:
         if name not in self._names():

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.config import in_scope
-from penstock.errors import InvalidDatasetName
-from penstock.interfaces import Destination
-from penstock.interfaces.current import during
+from penstock.config import config_value, logger
+from penstock.errors import CannotRestorePipelineException
+from penstock.interfaces import Destination, check_refresh
 from penstock.pipeline import stages
-from penstock.pipeline.active import activate, active_pipeline, deactivate
-from penstock.pipeline.allowed import check_dispositions
+from penstock.pipeline.allowed import check_dispositions, check_file_format
 from penstock.pipeline.arguments import extraction_of
-from penstock.pipeline.asking import Asking
+from penstock.pipeline.configuration import salt_of
+from penstock.pipeline.handling import Handling
 from penstock.pipeline.history import History
+from penstock.pipeline.home import dataset_name_of
 from penstock.pipeline.progress import collector_of
 from penstock.pipeline.workdir import WorkDir, check_name
 from penstock.sources import flows_of
@@ -22,28 +24,38 @@ from penstock.sources import flows_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import timedelta
-    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-    from penstock.dataset.dataset import Dataset
-    from penstock.dataset.sqlclient import SqlClient
     from penstock.extract.plan import OnError
     from penstock.extract.report import ExtractInfo
     from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Flow
+    from penstock.interfaces.capabilities import TLoaderFileFormat
     from penstock.interfaces.hints import NestedValues
     from penstock.interfaces.hooks import RunHooks
     from penstock.interfaces.progress import Collector
     from penstock.load.report import LoadInfo
     from penstock.normalize.info import NormalizeInfo
+    from penstock.pipeline.configuration import PipelineConfiguration
+    from penstock.pipeline.names import (
+        TAnySchemaColumns,
+        TColumnNames,
+        TDestinationReferenceArg,
+        TRefreshMode,
+        TSchemaContract,
+        TWriteDispositionConfig,
+    )
     from penstock.pipeline.recording import Recorder
     from penstock.pipeline.runner import Runner
+    from penstock.pipeline.settings import RunConfiguration
     from penstock.pipeline.trace import PipelineTrace
     from penstock.schema import Schema
 
+_LOG = logger("penstock.pipeline")
 
-class Pipeline(Asking):
+
+class Pipeline(Handling):
     """Moves data to one dataset of one destination, load by load.
 
     Make one with `penstock.pipeline`.
@@ -53,25 +65,93 @@ class Pipeline(Asking):
     <penstock.Pipeline 'quick' to delta dataset 'demo'>
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - the arguments are the page's
         self,
         pipeline_name: str,
-        pipelines_dir: Path,
-        destination: str | Destination | None,
+        pipelines_dir: str | Path,
+        pipeline_salt: str | None,
+        destination: TDestinationReferenceArg,
+        staging: TDestinationReferenceArg,
         dataset_name: str | None,
+        import_schema_path: str | Path | None,
+        export_schema_path: str | Path | None,
+        dev_mode: bool,  # noqa: FBT001 - the page's
+        progress: str | Collector | None,
+        must_attach_to_local_pipeline: bool,  # noqa: FBT001 - the page's
+        config: PipelineConfiguration,
+        runtime: RunConfiguration | None,
+        refresh: TRefreshMode | None = None,
         *,
         spark: SparkSession | None = None,
-        progress: str | Collector | None = None,
         hooks: Sequence[RunHooks] = (),
     ) -> None:
+        """Use `penstock.pipeline` or `penstock.attach`, which fill in what the settings say."""
         self.pipeline_name = check_name(pipeline_name)
-        self.pipelines_dir = pipelines_dir
+        self.pipelines_dir = Path(pipelines_dir)
+        self.pipeline_salt = salt_of(pipeline_name, pipeline_salt)
         self.destination = Destination.from_reference(destination) if destination is not None else None
-        self.dataset_name = check_name(dataset_name or pipeline_name, InvalidDatasetName)
-        self._spark = spark
+        self.staging = Destination.from_reference(staging) if staging is not None else None
+        self.import_schema_path, self.export_schema_path = import_schema_path, export_schema_path
+        self.dev_mode, self.refresh = dev_mode, check_refresh(refresh)
+        self.config, self._runtime = config, runtime
         self.collector = collector_of(progress)
-        self._hooks = tuple(hooks)
+        self._spark, self._hooks = spark, tuple(hooks)
+        self._said = {"pipeline_salt": pipeline_salt, "dataset_name": dataset_name}
+        if must_attach_to_local_pipeline and WorkDir(self.working_dir).state() is None:
+            raise CannotRestorePipelineException(
+                pipeline_name=pipeline_name,
+                working_dir=str(self.working_dir),
+                reason="this machine has no working folder of it",
+            )
+        self._begin()
+
+    def _begin(self) -> None:
+        """Be as if made just now."""
         self._last_trace: PipelineTrace | None = None
+        self._dev_since = datetime.now(UTC) if self.dev_mode else None
+        self.dataset_name = dataset_name_of(
+            self._said["dataset_name"] or self.pipeline_name,
+            layout=self.config.dataset_name_layout,
+            dev_since=self._dev_since,
+        )
+        if self.dev_mode:
+            WorkDir(self.working_dir).forget()
+
+    def drop(self, pipeline_name: str | None = None) -> Pipeline:
+        """Delete what this machine keeps of the pipeline: copies of state and schemas, values, traces.
+
+        The destination is left alone, and so are packages that wait: they are data, and
+        `drop_pending_packages` is for them. With another name a new pipeline is given, made like this one.
+        Either is the active one from here on.
+        """
+        workdir = WorkDir(self.working_dir)
+        workdir.drop()
+        if stages.listing(None, self._home(), storage=self._storage()).has_pending:
+            _LOG.warning("packages of %s still wait: drop_pending_packages() is for them", self.pipeline_name)
+        made = self if pipeline_name in {None, self.pipeline_name} else self._called(str(pipeline_name))
+        made._begin()  # noqa: SLF001 - one of our own
+        made.activate()
+        return made
+
+    def _called(self, pipeline_name: str) -> Pipeline:
+        """A pipeline made like this one, with another name."""
+        return type(self)(
+            pipeline_name,
+            self.pipelines_dir,
+            destination=self.destination,
+            staging=self.staging,
+            import_schema_path=self.import_schema_path,
+            export_schema_path=self.export_schema_path,
+            dev_mode=self.dev_mode,
+            progress=self.collector,
+            must_attach_to_local_pipeline=False,
+            config=self.config,
+            runtime=self._runtime,
+            refresh=self.refresh,
+            spark=self._spark,
+            hooks=self._hooks,
+            **self._said,
+        )
 
     @property
     def last_trace(self) -> PipelineTrace | None:
@@ -86,16 +166,19 @@ class Pipeline(Asking):
         self,
         data: Any = None,
         *,
-        destination: str | Destination | None = None,
+        destination: TDestinationReferenceArg = None,
+        staging: TDestinationReferenceArg = None,
         dataset_name: str | None = None,
+        credentials: Any = None,
         table_name: str | None = None,
-        write_disposition: Any = None,
-        columns: Any = None,
-        primary_key: Any = None,
+        write_disposition: TWriteDispositionConfig | None = None,
+        columns: TAnySchemaColumns | None = None,
+        primary_key: TColumnNames | None = None,
         schema: Schema | None = None,
-        loader_file_format: Any = None,
+        loader_file_format: TLoaderFileFormat | None = None,
         table_format: Any = None,
-        schema_contract: Any = None,
+        schema_contract: TSchemaContract | None = None,
+        refresh: TRefreshMode | None = None,
         nested: NestedValues | None = None,
         on_error: OnError | None = None,
         commit_interval: float | timedelta | None = None,
@@ -108,15 +191,21 @@ class Pipeline(Asking):
         needed where the data has no name. The hints are those of every resource, over what they say
         themselves. Without data only what is pending is finished.
 
+        `destination`, `staging`, `dataset_name` and `credentials` hold from this call on.
         `loader_file_format` says what plain files are: `parquet`, `jsonl` or `csv`; tables keep to it.
         `schema_contract` counts before those of sources and resources, for all tables of this run.
         `nested="keep"` leaves structs, lists and maps of frames what they are.
+
+        With `refresh` the source begins anew: `drop_sources` drops all tables and the whole state of each
+        source, `drop_resources` those of the resources that are extracted, and `drop_data` deletes their rows
+        and forgets their state. What is there goes with the commits that bring the new rows, never before.
 
         With `on_error="continue"` a resource that raises is left out of the load, and told in the result.
         With `commit_interval`, in seconds, what has come so far is loaded every so often while extraction
         goes on. Both can be settings of the section `extract`.
         """
-        self._bind(destination, dataset_name)
+        self._bind(destination, dataset_name, staging, credentials)
+        check_file_format(loader_file_format)
         with self._traced() as recorder:
             flows: tuple[Flow, ...] = ()
             if data is not None:
@@ -130,6 +219,7 @@ class Pipeline(Asking):
                     table_format=table_format,
                     file_format=loader_file_format,
                     schema_contract=schema_contract,
+                    refresh=refresh or self.refresh,
                     nested=nested,
                 )
             check_dispositions(flows, self._destination())
@@ -142,14 +232,16 @@ class Pipeline(Asking):
         data: Any,
         *,
         table_name: str | None = None,
-        write_disposition: Any = None,
-        columns: Any = None,
-        primary_key: Any = None,
+        parent_table_name: str | None = None,
+        write_disposition: TWriteDispositionConfig | None = None,
+        columns: TAnySchemaColumns | None = None,
+        primary_key: TColumnNames | None = None,
         schema: Schema | None = None,
-        max_parallel_items: int | None = None,
-        workers: int | None = None,
+        max_parallel_items: int | None = config_value,
+        workers: int | None = config_value,
         table_format: Any = None,
-        schema_contract: Any = None,
+        schema_contract: TSchemaContract | None = None,
+        refresh: TRefreshMode | None = None,
         nested: NestedValues | None = None,
         on_error: OnError | None = None,
     ) -> ExtractInfo:
@@ -157,18 +249,22 @@ class Pipeline(Asking):
 
         The destination need not be known. Then the package waits in the working folder, or where the setting
         `extract.package_storage` says, and a later run carries it to its destination. Spark is not started
-        for Python rows. The arguments are those of `run`.
+        for Python rows. The arguments are those of `run`; `workers` and `max_parallel_items` are settings of
+        the section `extract` where they are not said. `parent_table_name` makes the table one that is nested
+        in another.
         """
         with self._traced() as recorder:
             flows = flows_of(
                 data,
                 table_name=table_name,
+                parent_table_name=parent_table_name,
                 schema=schema,
                 write_disposition=write_disposition,
                 columns=columns,
                 primary_key=primary_key,
                 table_format=table_format,
                 schema_contract=schema_contract,
+                refresh=refresh or self.refresh,
                 nested=nested,
             )
             extraction = extraction_of(
@@ -177,26 +273,27 @@ class Pipeline(Asking):
             if self.destination is not None:
                 check_dispositions(flows, self.destination)
                 return self._runner(recorder, extraction).extract(flows)
-            return stages.extract_to_wait(
-                flows,
-                pipeline_name=self.pipeline_name,
-                dataset_name=self.dataset_name,
-                workdir=WorkDir(self.working_dir),
-                extraction=extraction,
-                collector=self.collector,
-                recorder=recorder,
-            )
+            return stages.extract_to_wait(flows, self._home(), extraction=extraction, recorder=recorder)
 
-    def normalize(self) -> NormalizeInfo:
-        """Normalize what `extract` has left, and leave it for `load`. The destination must be known."""
+    def normalize(
+        self, workers: int = 1, loader_file_format: TLoaderFileFormat | None = None
+    ) -> NormalizeInfo:
+        """Normalize what `extract` has left, and leave it for `load`. The destination must be known.
+
+        `loader_file_format` is that of tables which say none: what plain files are, as in `run`. `workers`
+        changes nothing: Spark shares the work out.
+        """
+        del workers
+        check_file_format(loader_file_format)
         with self._traced() as recorder:
-            self._runner(recorder).normalize()
+            self._runner(recorder, file_format=loader_file_format).normalize()
             return recorder.normalize_info()
 
     def load(
         self,
-        destination: str | Destination | None = None,
+        destination: TDestinationReferenceArg = None,
         dataset_name: str | None = None,
+        credentials: Any = None,
         *,
         workers: int | None = None,
         raise_on_failed_jobs: bool | None = None,
@@ -204,77 +301,19 @@ class Pipeline(Asking):
         """Load what `normalize` has left.
 
         `workers` jobs run side by side. With `raise_on_failed_jobs=False` a chain of tables with a job that
-        cannot be done is left out, and told in the result.
+        cannot be done is left out, and told in the result. Both are settings of the section `load` where they
+        are not said.
         """
-        self._bind(destination, dataset_name)
+        self._bind(destination, dataset_name, credentials=credentials)
         with self._traced() as recorder:
             said = {"workers": workers, "raise_on_failed_jobs": raise_on_failed_jobs}
             self._runner(recorder, loading=said).load()
             return recorder.load_info()
 
-    def drop_pending_packages(self, with_partial_loads: bool = True) -> None:  # noqa: FBT001, FBT002 - the page's
-        """Delete the packages that wait: extracted, normalized, and those that are loaded in part.
-
-        Tables that have rows of such a load already go back to what they were, by one commit each. Nothing is
-        dropped if somebody has written to one of them since: the error says to which. With
-        `with_partial_loads=False` a load that was begun stays, and the next `run` goes on with it.
-
-        State and schema are those of the last complete load, so the next `run` asks the source again for what
-        was dropped.
-        """
-        with self._at_work():
-            extraction = extraction_of(self.pipeline_name)
-            stages.drop_pending(
-                self._target() if self.destination is not None else None,
-                pipeline_name=self.pipeline_name,
-                workdir=WorkDir(self.working_dir),
-                storage=extraction.package_storage,
-                spark=self._spark,
-                with_partial_loads=with_partial_loads,
-            )
-
-    def activate(self) -> None:
-        """Make this the active pipeline: `penstock.pipeline()` gives it, and settings are looked up for it.
-
-        Only one is active at a time, the one that was made, attached or run last. Where settings have a
-        section with its name, that counts before all others.
-        """
-        activate(self)
-
-    def deactivate(self) -> None:
-        """Leave no pipeline active; an error where this one is not."""
-        deactivate(self)
-
-    @property
-    def is_active(self) -> bool:
-        """Whether this is the active pipeline."""
-        return active_pipeline() is self
-
-    def dataset(self, *, consistent: bool = True) -> Dataset:
-        """Read what was loaded: `pipeline.dataset()["items"].df()`.
-
-        A dataset shows complete loads only, all tables at one moment; `consistent=False` shows the tables as
-        they are, with what a load has written that is not complete.
-        """
-        return stages.open_dataset(self._target(), spark=self._spark, consistent=consistent)
-
-    def sql_client(self, schema_name: str | None = None) -> SqlClient:
-        """Query and change the tables with Spark SQL, by their bare names; use it in a `with` block.
-
-        Values for `%s` are bound by the engine. `schema_name` says whose dataset is meant where schemas have
-        datasets of their own.
-        """
-        return stages.open_sql_client(self._target(), spark=self._spark, schema_name=schema_name)
-
-    @contextmanager
-    def _at_work(self) -> Iterator[None]:
-        """User code and the configuration know which pipeline runs."""
-        with during(pipeline=self), in_scope(pipeline_name=self.pipeline_name):
-            yield
-
     @contextmanager
     def _traced(self) -> Iterator[Recorder]:
         """One call: what it comes to is written down, and what fails in a step says in which."""
+        self.activate()
         recorder = stages.recorder(self.pipeline_name, self._hooks)
         recorder.start()
         try:
@@ -289,16 +328,12 @@ class Pipeline(Asking):
             if recorder.is_begun:
                 self._history().add(self._last_trace)
 
-    def _bind(self, destination: str | Destination | None, dataset_name: str | None) -> None:
-        if destination is not None:
-            self.destination = Destination.from_reference(destination)
-        self.dataset_name = check_name(dataset_name or self.dataset_name, InvalidDatasetName)
-
     def _runner(
         self,
         recorder: Recorder,
         extraction: ExtractConfiguration | None = None,
         loading: Mapping[str, Any] | None = None,
+        file_format: str | None = None,
     ) -> Runner:
         return stages.runner(
             self._target(),
@@ -306,6 +341,7 @@ class Pipeline(Asking):
             spark=self._spark,
             extraction=extraction or extraction_of(self.pipeline_name),
             loading={key: value for key, value in (loading or {}).items() if value is not None},
+            file_format=file_format,
         )
 
     def _history(self) -> History:

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from penstock.spark.session import UserSession
     from penstock.spark.watch import SparkWatch
 
-_LEDGER = "ledger"
+_LEDGER, _PACKAGES = "ledger", "_dlt_pkg"
 
 
 def package_root(target: Target, client: JobClientBase, *, master: str) -> str:
-    """As the settings say, else with the destination, else in the working folder of this machine."""
+    """In the staging bucket, else as the settings say, else with the destination, else on this machine."""
     name = target.destination.destination_name
+    if target.staging is not None:
+        return f"{target.staging}/{target.dataset_name}/{_PACKAGES}/{target.pipeline_name}"
     said = target.settings.get("destination", name, key="package_storage")
     if said is not None:
         return f"{str(said).rstrip('/')}/{target.dataset_name}/{target.pipeline_name}"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from penstock.interfaces import WithStateSync
 from penstock.package.extracted import Extracted
 from penstock.package.typed import from_typed
+from penstock.pipeline.managing import with_unsent
+from penstock.pipeline.refreshing import begun_anew
 from penstock.pipeline.state import State, decode_state, new_state, with_sources
+from penstock.pipeline.target import default_schema_name
 from penstock.schema import Schema, StoredSchema
 from penstock.schema.frozen import thaw
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from penstock.interfaces import JobClientBase, Ledger, StateInfo, StorageSchemaInfo
     from penstock.package import Packages
     from penstock.pipeline.target import Target
+    from penstock.pipeline.workdir import WorkDir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +40,10 @@ def restore(
     that remembers them is asked. Without a `schema_name` the schema is the default one: the first that was
     ever loaded.
     """
-    stored = _stored_state(ledger, client, target.pipeline_name)
+    if not target.restores:
+        found = remembered(target, schema_name=schema_name, destination_type=target.destination_type)
+        return replace(found, schema=target.files.taken(found.schema))
+    stored = stored_state(ledger, client, target.pipeline_name)
     if stored is None:
         name = schema_name or target.default_schema_name
         state = new_state(
@@ -49,11 +56,49 @@ def restore(
         state = decode_state(stored.state)
         state["dataset_name"] = target.dataset_name
         name = schema_name or state["default_schema_name"]
-    row = _stored_schema(ledger, target, name)
-    return Known(schema=Schema.from_dict(json.loads(row.schema)) if row else Schema(name), state=state)
+    row = stored_schema(ledger, target, name)
+    schema = Schema.from_dict(json.loads(row.schema)) if row else Schema(name)
+    return Known(schema=target.files.taken(schema), state=with_unsent(state, target.workdir))
 
 
-def _stored_state(ledger: Ledger, client: JobClientBase, pipeline_name: str) -> StateInfo | None:
+class Kept(Protocol):
+    """What this machine keeps of a pipeline, and what that is called."""
+
+    @property
+    def pipeline_name(self) -> str:
+        """The pipeline."""
+
+    @property
+    def dataset_name(self) -> str:
+        """The dataset that it loads to."""
+
+    @property
+    def workdir(self) -> WorkDir:
+        """Its working folder."""
+
+
+def remembered(of: Kept, *, schema_name: str | None = None, destination_type: str = "") -> Known:
+    """What this machine keeps of the last load; nothing where that went to another dataset."""
+    state = of.workdir.state()
+    if state is not None and state.get("dataset_name") == of.dataset_name:
+        name = schema_name or state["default_schema_name"]
+        stored = of.workdir.schema(name)
+        return Known(
+            schema=Schema(name) if stored is None else Schema.from_dict(stored),
+            state=with_unsent(from_typed(state), of.workdir),
+        )
+    name = schema_name or default_schema_name(of.pipeline_name)
+    fresh = new_state(
+        pipeline_name=of.pipeline_name,
+        dataset_name=of.dataset_name,
+        schema_name=name,
+        destination_type=destination_type,
+    )
+    return Known(schema=Schema(name), state=with_unsent(fresh, of.workdir))
+
+
+def stored_state(ledger: Ledger, client: JobClientBase, pipeline_name: str) -> StateInfo | None:
+    """The state of the last complete load, where the ledger or the destination has one."""
     if ledger.is_initialized():
         return ledger.last_state(pipeline_name)
     if isinstance(client, WithStateSync) and client.is_storage_initialized():
@@ -61,7 +106,8 @@ def _stored_state(ledger: Ledger, client: JobClientBase, pipeline_name: str) -> 
     return None
 
 
-def _stored_schema(ledger: Ledger, target: Target, name: str) -> StorageSchemaInfo | None:
+def stored_schema(ledger: Ledger, target: Target, name: str) -> StorageSchemaInfo | None:
+    """The newest version of a schema, where the ledger or the destination has one."""
     if ledger.is_initialized():
         return ledger.last_schema(name)
     with target.client(name) as client:
@@ -78,12 +124,12 @@ def after_pending(known: Known, packages: Packages) -> Known:
     for package in sorted(waiting, key=lambda package: package.load_id):
         if sealed is None or package.load_id != sealed.load_id:
             state = from_typed(with_sources(state, Extracted.from_dict(package.extracted())))
-    return replace(known, state=state)
+    return Known(schema=schema_after(known.schema, packages), state=state)
 
 
-def schema_after(schema: Schema, packages: Packages, *, before: str) -> Schema:
-    """The schema once the packages are loaded that are normalized and older than one."""
-    older = [one for one in packages.with_status("normalized") if one.load_id < before]
+def schema_after(schema: Schema, packages: Packages, *, before: str | None = None) -> Schema:
+    """The schema once the packages are loaded that are normalized, and older than one."""
+    older = [one for one in packages.with_status("normalized") if before is None or one.load_id < before]
     made = (Schema.from_dict(one.schema()) for one in reversed(older))
     return next((one for one in made if one.name == schema.name), schema)
 
@@ -97,6 +143,8 @@ def with_source_schema(schema: Schema, extracted: Extracted) -> Schema:
     if schema.is_new:
         taken.update(brought)
         return taken
+    if extracted.refresh is not None and extracted.refresh.mode == "drop_sources":
+        return begun_anew(schema, brought)
     stored = taken.stored
     said = {key: value for key, value in brought.settings.items() if key == "schema_contract"}
     json_said = {**stored.normalizers.get("json", {}), **brought.normalizers.get("json", {})}

@@ -15,6 +15,7 @@ from penstock.pipeline.extracting import Extracting
 from penstock.pipeline.forward import Forward
 from penstock.pipeline.sending import sender
 from penstock.pipeline.site import Site
+from penstock.pipeline.syncing import sync
 from penstock.pipeline.waiting import WaitingRoom
 from penstock.spark.faults import storage_fault
 
@@ -46,8 +47,10 @@ class Runner:
         spark: SparkSession | None,
         extraction: ExtractConfiguration,
         loading: Mapping[str, Any],
+        file_format: str | None = None,
     ) -> None:
-        """`loading` is said over the settings of the section `load`."""
+        """`loading` is said over the settings of the section `load`; `file_format` is for tables without."""
+        self._file_format = file_format
         self._site, self._extraction, self._recorder = Site(target, spark=spark), extraction, recorder
         self._target, self._packages = target, self._site.packages
         self._rules = self._site.settings(LoaderConfiguration, "load").model_copy(update=loading)
@@ -92,6 +95,8 @@ class Runner:
     def run(self, flows: Sequence[Flow]) -> None:
         """Pending packages never hide new data: they are finished first, and both are reported."""
         with self._working() as lease:
+            if self._target.restores:
+                sync(self._site)
             forward = self._arrive(lease)
             self._begin(forward)
             for package in self._packages.with_status("new"):
@@ -102,6 +107,8 @@ class Runner:
             self._recorder.pending |= {package.load_id for package in unsealed}
             for package in sorted(unsealed, key=lambda package: package.load_id):
                 forward.load(package)
+            if self._recorder.loaded and self._site.habits.pending == "exit":
+                return
             # Closed at once when a load fails: generators of users are in the middle of something.
             with closing(self._extract(flows, lease)) as packages:
                 for package in packages:
@@ -131,7 +138,7 @@ class Runner:
         self._say_where_it_goes_on()
         self._packages.tidy(self._site.habits.retention)
         self._waiting_room().carry_to(self._packages, times=self._site.habits.lease_times)
-        return Forward(self._site, lease, self._rules, self._recorder)
+        return Forward(self._site, lease, self._rules, self._recorder, file_format=self._file_format)
 
     def _say_where_it_goes_on(self) -> None:
         """State and schemas are read at the destination by all machines; on a fresh one that is news."""
@@ -183,6 +190,7 @@ class Runner:
             pipeline_name=self._target.pipeline_name,
             workdir=self._target.workdir,
             storage=self._extraction.package_storage,
+            files=self._target.files,
         )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from penstock.config import BaseConfiguration, configspec
 from penstock.package import Retention
 from penstock.package.holder import LeaseTimes
@@ -23,6 +25,8 @@ class RunConfiguration(BaseConfiguration):
     """Seconds between two signs of life."""
     lease_alive: float = 30.0
     """Seconds without a sign of life after which another machine may think this run dead."""
+    pending: Literal["continue", "exit"] = "continue"
+    """After packages that waited `run` goes on with its data, or leaves that for the next call."""
 
     @property
     def retention(self) -> Retention:

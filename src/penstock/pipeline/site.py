@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from penstock.config import BaseConfiguration, resolve_configuration
 from penstock.load.plan import next_sequence
+from penstock.load.renewal import schema_of_load
 from penstock.load.run import Into
 from penstock.load.worker import Opener
 from penstock.package import Packages
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from penstock.interfaces import JobClientBase
     from penstock.package import Manifest
     from penstock.package.lease import Lease
     from penstock.pipeline.restore import Known
@@ -45,7 +47,7 @@ class Site:
         root = package_root(target, self.client, master=target_master(spark, target.settings))
         self.packages = Packages.at(root, credentials=target.config.storage_credentials)
         self.ledger = ledger_of(self.client, self.packages.store)
-        self.habits = self.settings(RunConfiguration, "run")
+        self.habits = target.runtime or self.settings(RunConfiguration, "run")
         collector = target.collector
         self.watch = SparkWatch(
             uuid.uuid4().hex[:12], tell=collector.stages if collector.shows_stages else None
@@ -117,7 +119,7 @@ class Site:
         opener = Opener(
             destination=self.target.destination,
             config=self.target.config,
-            schema=Schema.from_dict(dict(manifest.schema)),
+            schema=schema_of_load(manifest, renews=self.target.destination.capabilities.renews_tables),
             pool=self.pool,
         )
         return Into(
@@ -127,7 +129,20 @@ class Site:
             check=lease.check,
             retention=self.habits.retention,
             collector=self.target.collector,
+            remember=self._remember,
         )
+
+    def _remember(self, manifest: Manifest) -> None:
+        """Keep copies of what a load came to on this machine, and write its schema for people to read."""
+        workdir, schema = self.target.workdir, dict(manifest.schema)
+        workdir.save(state=manifest.state, schema=schema)
+        workdir.save_unsent(None)
+        workdir.save_origin(self.target.destination.destination_name)
+        self.target.files.export(Schema.from_dict(schema))
+
+    def open(self, schema: Schema, session: SparkSession) -> JobClientBase:
+        """A client that can write; open it with `with`."""
+        return self.target.destination.client(schema, self.target.config, spark=session)
 
     def naming(self, schema: Schema) -> NamingConvention:
         """The names of a schema, as long as the destination bears."""

@@ -7,12 +7,13 @@ that only declare sources. This is the one module of the house with imports insi
 # ruff: noqa: PLC0415 - see above
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from penstock.config import read_settings, resolve_configuration
 from penstock.errors import MissingExtra
 from penstock.interfaces import DestinationClientDwhConfiguration
-from penstock.interfaces.progress import Collector
+from penstock.pipeline.stagingbucket import staging_bucket, with_staging
 from penstock.pipeline.target import Target, default_schema_name
 from penstock.schema import Schema
 
@@ -27,17 +28,22 @@ if TYPE_CHECKING:
     from penstock.dataset.sqlclient import SqlClient
     from penstock.extract.report import ExtractInfo
     from penstock.extract.settings import ExtractConfiguration
-    from penstock.interfaces import Destination, Flow
+    from penstock.interfaces import Destination, Flow, JobClientBase
     from penstock.interfaces.framecursor import FrameCursors
     from penstock.interfaces.hooks import RunHooks
     from penstock.interfaces.landing import FrameHook, LandedFrame
+    from penstock.pipeline.home import Home
     from penstock.pipeline.listing import Listing
     from penstock.pipeline.live import LiveCollector
     from penstock.pipeline.memory import Memory
     from penstock.pipeline.recording import Recorder
     from penstock.pipeline.restore import Known
     from penstock.pipeline.runner import Runner
-    from penstock.pipeline.workdir import WorkDir
+    from penstock.pipeline.settings import RunConfiguration
+    from penstock.pipeline.state import State
+    from penstock.pipeline.syncing import Synced
+    from penstock.pipeline.waiting import WaitingRoom
+    from penstock.schema import TSchemaTables
 
 
 def live_view(console: Any, refresh_per_second: float) -> LiveCollector:
@@ -65,83 +71,58 @@ def runner(
     spark: SparkSession | None,
     extraction: ExtractConfiguration,
     loading: Mapping[str, Any],
+    file_format: str | None = None,
 ) -> Runner:
     """Who does what `Pipeline.run`, `extract`, `normalize` and `load` say where the destination is known."""
     _require_spark()
     from penstock.pipeline.runner import Runner
 
-    return Runner(target, recorder, spark=spark, extraction=extraction, loading=loading)
+    return Runner(
+        target, recorder, spark=spark, extraction=extraction, loading=loading, file_format=file_format
+    )
 
 
 def extract_to_wait(
-    flows: Sequence[Flow],
-    *,
-    pipeline_name: str,
-    dataset_name: str,
-    workdir: WorkDir,
-    extraction: ExtractConfiguration,
-    collector: Collector,
-    recorder: Recorder,
+    flows: Sequence[Flow], home: Home, *, extraction: ExtractConfiguration, recorder: Recorder
 ) -> ExtractInfo:
     """What `Pipeline.extract` does without a destination: pyspark need not even be installed."""
-    from penstock.pipeline.settings import RunConfiguration
-    from penstock.pipeline.waiting import WaitingRoom
-
-    room = WaitingRoom(pipeline_name=pipeline_name, workdir=workdir, storage=extraction.package_storage)
-    habits = resolve_configuration(
-        RunConfiguration, settings=read_settings(), sections=("run",), pipeline_name=pipeline_name
-    )
-    return room.extract(
+    return _waiting_room(home, extraction.package_storage).extract(
         flows,
-        dataset_name=dataset_name,
+        dataset_name=home.dataset_name,
         settings=extraction,
-        times=habits.lease_times,
-        collector=collector,
+        times=_habits(home).lease_times,
+        collector=home.collector,
         recorder=recorder,
     )
 
 
 def drop_pending(
     target: Target | None,
+    home: Home,
     *,
-    pipeline_name: str,
-    workdir: WorkDir,
     storage: str | None,
     spark: SparkSession | None,
     with_partial_loads: bool,
 ) -> None:
     """What `Pipeline.drop_pending_packages` does; without a destination there is only what waits for one."""
-    from penstock.pipeline.settings import RunConfiguration
-    from penstock.pipeline.waiting import WaitingRoom
-
-    room = WaitingRoom(pipeline_name=pipeline_name, workdir=workdir, storage=storage)
-    if target is not None:
-        _require_spark()
-        from penstock.pipeline.dropping import drop_pending as drop
-
-        drop(target, room, spark=spark, with_partial_loads=with_partial_loads)
+    room = _waiting_room(home, storage)
+    if target is None:
+        room.drop(times=_habits(home).lease_times)
         return
-    habits = resolve_configuration(
-        RunConfiguration, settings=read_settings(), sections=("run",), pipeline_name=pipeline_name
-    )
-    room.drop(times=habits.lease_times)
+    _require_spark()
+    from penstock.pipeline.dropping import drop_pending as drop
+
+    drop(target, room, spark=spark, with_partial_loads=with_partial_loads)
 
 
 def listing(
-    target: Target | None,
-    *,
-    pipeline_name: str,
-    workdir: WorkDir,
-    storage: str | None,
-    spark: SparkSession | None,
+    target: Target | None, home: Home, *, storage: str | None, spark: SparkSession | None = None
 ) -> Listing:
     """The packages of a pipeline; those of its dataset too where the destination is known."""
     from penstock.package import Packages
     from penstock.pipeline.listing import Listing
-    from penstock.pipeline.waiting import WaitingRoom
 
-    room = WaitingRoom(pipeline_name=pipeline_name, workdir=workdir, storage=storage)
-    waiting = Packages.at(room.location)
+    waiting = Packages.at(_waiting_room(home, storage).location)
     if target is None:
         return Listing((waiting,))
     from penstock.pipeline.site import Site
@@ -150,26 +131,19 @@ def listing(
 
 
 def memory(
-    target: Target | None,
-    *,
-    pipeline_name: str,
-    dataset_name: str,
-    workdir: WorkDir,
-    storage: str | None,
-    spark: SparkSession | None,
+    target: Target | None, home: Home, *, storage: str | None, spark: SparkSession | None = None
 ) -> Memory:
     """What a pipeline remembers; without a destination that is what this machine does."""
     from penstock.package.typed import from_typed
     from penstock.pipeline.memory import Memory
-    from penstock.pipeline.waiting import WaitingRoom
 
     def local() -> dict[str, Any]:
-        found: dict[str, Any] = from_typed(workdir.local())
+        found: dict[str, Any] = from_typed(home.workdir.local())
         return found
 
     if target is None:
-        room = WaitingRoom(pipeline_name=pipeline_name, workdir=workdir, storage=storage)
-        return Memory(lambda name: room.known_later(name, dataset_name), local)
+        room = _waiting_room(home, storage)
+        return Memory(lambda name: room.known_later(name, home.dataset_name), local)
     from penstock.pipeline.site import Site
 
     site = Site(target, spark=spark)
@@ -179,6 +153,29 @@ def memory(
             return site.known_later(name)
 
     return Memory(known, local)
+
+
+def _waiting_room(home: Home, storage: str | None) -> WaitingRoom:
+    from penstock.pipeline.waiting import WaitingRoom
+
+    return WaitingRoom(
+        pipeline_name=home.pipeline_name, workdir=home.workdir, storage=storage, files=home.files
+    )
+
+
+def _habits(home: Home) -> RunConfiguration:
+    from penstock.pipeline.settings import RunConfiguration
+
+    return home.runtime or resolve_configuration(
+        RunConfiguration, settings=read_settings(), sections=("run",), pipeline_name=home.pipeline_name
+    )
+
+
+def kept_state(home: Home) -> State:
+    """The state that this machine keeps of the last load."""
+    from penstock.pipeline.restore import remembered
+
+    return remembered(home).state
 
 
 def typed(value: Any) -> Any:
@@ -227,6 +224,68 @@ def open_sql_client(target: Target, *, spark: SparkSession | None, schema_name: 
     return SqlClient(_place_to_read(target, spark, schema_name), dataset_name=target.dataset_name)
 
 
+def open_client(target: Target, *, spark: SparkSession | None, schema_name: str | None) -> JobClientBase:
+    """A client of a destination that can write; closing it lets go of its session."""
+    _require_spark()
+    from penstock.pipeline.site import Site
+
+    site = Site(target, spark=spark)
+    with site.client:
+        schema = site.known(schema_name).schema
+    stack = ExitStack()
+    stack.callback(site.close)
+    with stack:
+        client = site.open(schema, stack.enter_context(site.session()))
+        client.when_closed(stack.pop_all().close)
+        return client
+
+
+def sync_destination(target: Target, *, spark: SparkSession | None) -> Synced:
+    """Bring the copies of this machine up to what the destination knows."""
+    _require_spark()
+    from penstock.pipeline.syncing import sync_destination as found
+
+    return found(target, spark=spark)
+
+
+def sync_schema(target: Target, *, spark: SparkSession | None, schema_name: str | None) -> TSchemaTables:
+    """Bring the tables at the destination up to a schema."""
+    _require_spark()
+    from penstock.pipeline.syncing import sync_schema as found
+
+    return found(target, spark=spark, schema_name=schema_name)
+
+
+def keep_state(
+    target: Target | None,
+    home: Home,
+    change: tuple[State, State],
+    *,
+    storage: str | None,
+    spark: SparkSession | None,
+    as_packages: bool,
+) -> None:
+    """Keep what was changed in the state: on this machine until the next package, or in packages.
+
+    Where packages wait already, the change is one that waits behind them.
+    """
+    from penstock.pipeline.managing import StateChange, keep_here, leave_packages
+
+    changed = StateChange(*change)
+    if not as_packages and not listing(target, home, storage=storage, spark=spark).has_pending:
+        keep_here(changed, home)
+        return
+    times = _habits(home).lease_times
+    if target is None:
+        from penstock.package import Packages
+
+        leave_packages(changed, home, Packages.at(_waiting_room(home, storage).location), times)
+        return
+    from penstock.pipeline.site import Site
+
+    leave_packages(changed, home, Site(target, spark=spark).packages, times)
+
+
 def _place_to_read(target: Target, spark: SparkSession | None, schema_name: str | None = None) -> Place:
     from penstock.dataset.place import Place
     from penstock.package import FileStorage
@@ -241,36 +300,34 @@ def _place_to_read(target: Target, spark: SparkSession | None, schema_name: str 
 
 
 def open_target(
-    destination: Destination,
-    *,
-    dataset_name: str,
-    pipeline_name: str,
-    workdir: WorkDir,
-    spark: SparkSession | None,
-    collector: Collector | None = None,
+    destination: Destination, home: Home, *, spark: SparkSession | None, staging: Destination | None = None
 ) -> Target:
     """A destination with the place that its settings say; nothing is opened yet."""
     settings = read_settings()
-    schema_name = default_schema_name(pipeline_name)
-    config = destination.configuration(
-        settings,
-        pipeline_name=pipeline_name,
-        dataset_name=dataset_name,
-        master=target_master(spark=spark, settings=settings),
-    )
+    schema_name = default_schema_name(home.pipeline_name)
+    names = {"pipeline_name": home.pipeline_name, "dataset_name": home.dataset_name}
+    master = target_master(spark=spark, settings=settings)
+    config = destination.configuration(settings, **names, master=master)
     if isinstance(config, DestinationClientDwhConfiguration):
         # Fixed here: schemas that come later may have other naming conventions, and mean the same dataset.
         name = config.normalize_dataset_name(Schema(schema_name))
         config = config.model_copy(update={"dataset_name": name})
+    bucket = None
+    if staging is not None:
+        staged = staging.configuration(settings, **names, master=master)
+        bucket, config = staging_bucket(staged, config), with_staging(config, staged)
     return Target(
-        pipeline_name=pipeline_name,
-        dataset_name=dataset_name,
+        **names,
         default_schema_name=schema_name,
         destination=destination,
         config=config,
         settings=settings,
-        workdir=workdir,
-        collector=collector or Collector(),
+        workdir=home.workdir,
+        collector=home.collector,
+        staging=bucket,
+        files=home.files,
+        restores=home.restores,
+        runtime=home.runtime,
     )
 
 

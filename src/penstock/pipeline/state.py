@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import orjson
 
@@ -22,6 +22,22 @@ _MOST_BYTES = 64 * 1024 * 1024
 _NOT_HASHED = frozenset(("_state_version", "_state_engine_version", "_version_hash", "_local"))
 
 State = dict[str, Any]
+
+
+class TPipelineState(TypedDict, total=False):
+    """The state of a pipeline, as users see it. What is below `sources` and `_local` may be changed."""
+
+    _state_version: int
+    _state_engine_version: int
+    _version_hash: str
+    pipeline_name: str
+    dataset_name: str
+    default_schema_name: str
+    schema_names: list[str]
+    destination_type: str
+    destination_name: str | None
+    sources: dict[str, dict[str, Any]]
+    _local: dict[str, Any]
 
 
 def new_state(*, pipeline_name: str, dataset_name: str, schema_name: str, destination_type: str) -> State:

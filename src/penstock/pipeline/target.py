@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from penstock.interfaces.progress import Collector
+from penstock.pipeline.schemafiles import SchemaFiles
 from penstock.schema import Schema, naming
 from penstock.schema.stored import MAX_NAME_LENGTH
 
 if TYPE_CHECKING:
     from penstock.config import Settings
     from penstock.interfaces import Destination, DestinationClientConfiguration, JobClientBase
+    from penstock.pipeline.settings import RunConfiguration
     from penstock.pipeline.workdir import WorkDir
 
 
@@ -36,6 +38,13 @@ class Target:
     settings: Settings
     workdir: WorkDir
     collector: Collector = field(default_factory=Collector)
+    staging: str | None = None
+    """The bucket in which packages are kept, where it is not that of the destination."""
+    files: SchemaFiles = field(default_factory=SchemaFiles)
+    restores: bool = True
+    """Whether state and schemas are those of the destination, and not those of this machine."""
+    runtime: RunConfiguration | None = None
+    """How a run behaves; None for what the settings say."""
 
     @property
     def destination_type(self) -> str:

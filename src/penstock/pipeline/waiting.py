@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from penstock.extract.cursor.files import remove_unnamed
 from penstock.package import Packages
 from penstock.package.carry import carry
 from penstock.package.lease import held
-from penstock.package.typed import from_typed
 from penstock.pipeline.boundaries import carry_boundaries
 from penstock.pipeline.extracting import Extracting
-from penstock.pipeline.restore import Known, after_pending
-from penstock.pipeline.state import new_state
-from penstock.pipeline.target import default_schema_name
-from penstock.schema import Schema
+from penstock.pipeline.home import Home
+from penstock.pipeline.restore import Known, after_pending, remembered
+from penstock.pipeline.schemafiles import SchemaFiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +34,7 @@ class WaitingRoom:
     pipeline_name: str
     workdir: WorkDir
     storage: str | None = None
+    files: SchemaFiles = field(default_factory=SchemaFiles)
 
     @property
     def location(self) -> str:
@@ -101,18 +100,7 @@ class WaitingRoom:
         return after_pending(self.known(schema_name, dataset_name), Packages.at(self.location))
 
     def known(self, schema_name: str | None, dataset_name: str) -> Known:
-        """What this machine remembers of the last load."""
-        state = self.workdir.state()
-        name = schema_name or default_schema_name(self.pipeline_name)
-        if state is None:
-            state = new_state(
-                pipeline_name=self.pipeline_name,
-                dataset_name=dataset_name,
-                schema_name=name,
-                destination_type="",
-            )
-        elif schema_name is None:
-            name = state["default_schema_name"]
-        stored = self.workdir.schema(name)
-        schema = Schema(name) if stored is None else Schema.from_dict(stored)
-        return Known(schema=schema, state=from_typed(state))
+        """What this machine remembers of the last load to a dataset."""
+        home = Home(pipeline_name=self.pipeline_name, dataset_name=dataset_name, workdir=self.workdir)
+        found = remembered(home, schema_name=schema_name)
+        return replace(found, schema=self.files.taken(found.schema))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,15 @@ class WorkDir:
 
     def save(self, *, state: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
         """Replace the copies; each file is written whole."""
+        self.save_schema(schema)
+        self.save_state(state)
+
+    def save_schema(self, schema: Mapping[str, Any]) -> None:
+        """Replace the copy of one schema."""
         write_json(self.path / "schemas" / f"{schema['name']}.schema.json", schema)
+
+    def save_state(self, state: Mapping[str, Any]) -> None:
+        """Replace the copy of the state."""
         write_json(self.path / "state.json", state)
 
     def state(self) -> dict[str, Any] | None:
@@ -53,6 +62,39 @@ class WorkDir:
     def save_local(self, values: Mapping[str, Any]) -> None:
         """Replace what this machine remembers."""
         write_json(self.path / "local.json", values)
+
+    def origin(self) -> dict[str, Any]:
+        """Where the last load from this machine went: the name of the destination, as it is registered."""
+        return _read(self.path / "origin.json") or {}
+
+    def save_origin(self, destination_name: str) -> None:
+        """Note where loads go; it is written once, unless it changes."""
+        if self.origin().get("destination_name") != destination_name:
+            write_json(self.path / "origin.json", {"destination_name": destination_name})
+
+    def unsent(self) -> dict[str, Any] | None:
+        """Changes of the state that wait for the next package: what they are, and of which state."""
+        return _read(self.path / "unsent.json")
+
+    def save_unsent(self, changes: Mapping[str, Any] | None) -> None:
+        """Replace the changes that wait; None lets them go."""
+        if changes is None:
+            (self.path / "unsent.json").unlink(missing_ok=True)
+        else:
+            write_json(self.path / "unsent.json", changes)
+
+    def forget(self) -> None:
+        """Let all copies go, and what this machine alone remembers. Packages and traces stay."""
+        for name in ("state.json", "local.json", "origin.json", "unsent.json"):
+            (self.path / name).unlink(missing_ok=True)
+        shutil.rmtree(self.path / "schemas", ignore_errors=True)
+
+    def drop(self) -> None:
+        """Let everything go but packages: they are data."""
+        self.forget()
+        shutil.rmtree(self.path / "traces", ignore_errors=True)
+        if self.path.is_dir() and not any(self.path.iterdir()):
+            self.path.rmdir()
 
     def schema(self, name: str) -> dict[str, Any] | None:
         """A schema as it was after the last load from this machine."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import SourceExhausted
 from penstock.interfaces.hints import TableHints, make_hints
+from penstock.interfaces.refresh import check_refresh
 from penstock.interfaces.source import Declared, Flow
 from penstock.sources.factory import SourceFactory
 from penstock.sources.resource import Resource
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
 
 
 def flows_of(
-    data: Any, *, table_name: str | None = None, schema: Schema | None = None, **hints: Any
+    data: Any,
+    *,
+    table_name: str | None = None,
+    schema: Schema | None = None,
+    refresh: str | None = None,
+    **hints: Any,
 ) -> tuple[Flow, ...]:
     """Sort data into flows. Hints are those of every resource in it, over what they say themselves.
 
@@ -37,7 +43,8 @@ def flows_of(
         flows.append(_loose_flow(loose, said, schema))
     for flow in flows:
         _refuse_exhausted(flow)
-    return tuple(replace(flow, contract=said.schema_contract) for flow in flows)
+    mode = check_refresh(refresh)
+    return tuple(replace(flow, contract=said.schema_contract, refresh=mode) for flow in flows)
 
 
 def _sorted(data: Any, table_name: str | None) -> tuple[list[Source], list[Resource]]:

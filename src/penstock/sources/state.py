@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import NotDuringRun, UsageError
 from penstock.interfaces.current import current, on_executor
+
+if TYPE_CHECKING:
+    from penstock.interfaces.current import Current
 
 SOURCES, RESOURCES = "sources", "resources"
 
@@ -13,7 +16,8 @@ SOURCES, RESOURCES = "sources", "resources"
 def source_state(source_state_key: str | None = None) -> dict[str, Any]:
     """The state of the source at hand, a dict that is kept with the pipeline.
 
-    It is stored with the load that it belongs to. Outside a run it is a dict that nobody keeps.
+    It is stored with the load that it belongs to. Outside a run it is a copy, kept by nobody, of what this
+    machine knows of the active pipeline.
 
     >>> source_state()["page"] = 7
     >>> source_state()
@@ -26,11 +30,20 @@ def source_state(source_state_key: str | None = None) -> dict[str, Any]:
                 "state is kept on the driver, and this runs on an executor",
                 hint="pass what the function needs as an argument, or set extract.work_items = 'driver'",
             )
-        return {}
+        return _of_active(moment, source_state_key)
     name = source_state_key or moment.source_name
     if name is None:
         raise NotDuringRun(what="the source")
     found: dict[str, Any] = moment.state.setdefault(SOURCES, {}).setdefault(name, {})
+    return found
+
+
+def _of_active(moment: Current, key: str | None) -> dict[str, Any]:
+    if moment.pipeline is None:
+        return {}
+    state = moment.pipeline.kept_state()
+    name = key or moment.source_name or state["default_schema_name"]
+    found: dict[str, Any] = state[SOURCES].get(name, {})
     return found
 
 

@@ -73,9 +73,10 @@ class Shop:
         if complete:
             self.complete(load_id)
 
-    def complete(self, load_id: str) -> None:
+    def complete(self, load_id: str, *, dropped: tuple[str, ...] = ()) -> None:
         self.ledger.commit(
             CommitRecord(
+                tables={name: {"dropped": True} for name in dropped},
                 load_id=load_id,
                 schema_name="shop",
                 schema_version_hash=HASH,
@@ -133,6 +134,32 @@ def test_tables_of_an_open_load_are_read_as_they_were_before_it(shop: Shop) -> N
     with pytest.raises(TableNotFound):
         dataset.table("new")
     assert frames(shop.dataset(consistent=False), "items", "new") == [("items", None), ("new", None)]
+
+
+def test_a_table_that_a_load_has_let_go_is_not_there_though_its_rows_still_are(shop: Shop) -> None:
+    shop.load("1", "items", "tags")
+    shop.load("2", "items", complete=False)
+    before = shop.dataset()
+    assert frames(before, "items", "tags") == [("items", 0), ("tags", 0)]
+
+    shop.complete("2", dropped=("tags",))
+
+    after = shop.dataset()
+    assert frames(after, "items") == [("items", 1)]
+    assert "tags" not in after.tables
+    with pytest.raises(TableNotFound):
+        after.table("tags")
+    assert frames(before, "tags") == [("tags", 0)], "a reader stays at its moment"
+    assert frames(shop.dataset(consistent=False), "tags") == [("tags", None)]
+
+
+def test_a_table_that_another_schema_has_is_there_though_one_has_let_it_go(shop: Shop) -> None:
+    shop.load("1", "tags")
+    shop.store_schema("tags")
+
+    shop.complete("2", dropped=("tags",))
+
+    assert "tags" in shop.dataset().tables
 
 
 def test_a_dataset_stays_at_its_moment_and_the_next_one_is_at_the_next(shop: Shop) -> None:

@@ -7,7 +7,14 @@ from dataclasses import replace
 import pytest
 
 from penstock.destinations.iceberg.lineage import MAIN, Lineage, Snapshot
-from penstock.destinations.iceberg.marks import UNDONE, branch_name, properties, rows_of, sequence_of
+from penstock.destinations.iceberg.marks import (
+    UNDONE,
+    branch_name,
+    properties,
+    replacing,
+    rows_of,
+    sequence_of,
+)
 from penstock.errors import DestinationAhead, DestinationTerminalException
 from penstock.interfaces import LoadMark
 
@@ -200,3 +207,46 @@ def test_open_loads_of_others_are_told_from_complete_ones() -> None:
 def test_a_load_that_was_taken_back_is_told() -> None:
     assert lineage((9, {}), (3, {UNDONE: mark().load_id})).is_undone(mark().load_id)
     assert not lineage((9, {}), (3, properties(mark()))).is_undone(mark().load_id)
+
+
+def renewed() -> Lineage:
+    """A table with a load, in whose place another load has put a table of another shape."""
+    return Lineage(
+        snapshots={
+            9: Snapshot(id=9, parent=None, operation="append", summary=properties(mark(1))),
+            4: Snapshot(
+                id=4, parent=None, operation="append", summary={**properties(mark(2)), **replacing(9)}
+            ),
+        },
+        refs={MAIN: 4},
+    )
+
+
+def test_a_table_that_was_replaced_tells_what_was_there_before() -> None:
+    seen = renewed()
+
+    assert [(one.version, one.load_id, one.replaces) for one in seen.commits()] == [
+        (4, "2.0", True),
+        (9, "1.0", False),
+    ]
+    assert seen.job("items", seen.main[0]).version_before == 9
+    assert seen.is_replaced(4)
+    assert not seen.is_replaced(9)
+
+
+def test_what_was_there_before_a_replaced_table_may_be_expired() -> None:
+    seen = replace(renewed(), snapshots={4: renewed().snapshots[4]})
+
+    assert [one.version for one in seen.commits()] == [4]
+    assert seen.in_doubt == ()
+    assert seen.find("items", mark(2)) is not None
+
+
+def test_a_replaced_table_that_was_taken_back_never_gets_the_load_again() -> None:
+    back = Snapshot(id=2, parent=None, operation="append", summary={UNDONE: "2.0", **replacing(4)})
+    seen = replace(renewed(), snapshots={**renewed().snapshots, 2: back}, refs={MAIN: 2})
+
+    assert seen.is_undone("2.0")
+    assert [one.undoes for one in seen.commits()] == ["2.0", None, None]
+    with pytest.raises(DestinationTerminalException, match="was taken back"):
+        seen.visible("items", mark(2))

@@ -10,6 +10,7 @@ from tests.unit.destinations.chains import nested_table, root_table
 from penstock.destinations.lake.hints import STRATEGIES, merge_hints
 from penstock.destinations.lake.plan import ChainPlan, at_first, plan_chain, without_marks
 from penstock.errors import SchemaCorruptedException
+from penstock.interfaces import RENEW
 
 if TYPE_CHECKING:
     from penstock.schema import Table
@@ -243,3 +244,44 @@ def test_every_table_of_a_chain_gets_one_commit_at_most_and_nested_rows_go_with_
     if strategy in {"delete-insert", "upsert"}:
         # What deletes a root deletes what is nested in it, rows or not.
         assert all(step.marks == "gone" for step in plan.steps[:-1])
+
+
+DISPOSITIONS = st.sampled_from(["append", "replace", *STRATEGIES])
+ROWS = st.sets(st.sampled_from(NESTED)).map(lambda nested: ("items", *sorted(nested)))
+
+
+def chain_of(disposition: str, renewal: str | None = None) -> dict[str, Table]:
+    strategy = disposition if disposition in STRATEGIES else None
+    said: dict[str, Any] = {RENEW: renewal} if renewal else {}
+    root = root_table(disposition="merge" if strategy else disposition, strategy=strategy, **said)
+    return whole(root)
+
+
+@given(disposition=DISPOSITIONS, with_rows=ROWS, renewal=st.sampled_from(["table", "rows"]))
+def test_a_chain_that_begins_anew_gets_what_it_would_get_if_nothing_were_there(
+    disposition: str, with_rows: tuple[str, ...], renewal: str
+) -> None:
+    before = plan_chain("items", chain_of(disposition), with_rows=with_rows)
+
+    plan = plan_chain("items", chain_of(disposition, renewal), with_rows=with_rows)
+
+    at_once = {step.table: at_first(step).rows for step in before.steps}
+    found = {step.table: step.rows for step in plan.steps}
+    assert {name: "new" if at_once[name] == "new" else rows for name, rows in found.items()} == {
+        name: rows for name, rows in at_once.items() if renewal == "rows" or name in with_rows
+    }
+    assert {step.how for step in plan.steps} == {"renew" if renewal == "table" else "overwrite"}
+    assert not plan.sets.come_from_the_table
+    assert plan.sets.left_out == before.sets.left_out
+    assert plan.hints == before.hints
+    assert not plan.is_merged
+
+
+@given(disposition=DISPOSITIONS, with_rows=ROWS)
+def test_all_tables_of_a_chain_lose_their_rows_and_none_is_left_as_it_was(
+    disposition: str, with_rows: tuple[str, ...]
+) -> None:
+    plan = plan_chain("items", chain_of(disposition, "rows"), with_rows=with_rows)
+
+    assert {step.table for step in plan.steps} == {"items", *NESTED}
+    assert {step.table for step in plan.steps if step.rows is None} == set(NESTED) - set(with_rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,9 +15,11 @@ from penstock.destinations.filesystem import plain
 from penstock.destinations.filesystem.form import Form
 from penstock.destinations.filesystem.log import Entry
 from penstock.destinations.filesystem.publish import FileList, Published
+from penstock.destinations.lake.plan import Step
 from penstock.errors import DestinationTerminalException, StorageNotTrusted
 from penstock.interfaces import AppliedJob, LoadMark, StorageSchemaInfo
 from penstock.interfaces.ledger import CommitRecord
+from penstock.package.storage import FileStorage
 from penstock.schema import Schema, Table
 
 if TYPE_CHECKING:
@@ -31,7 +34,7 @@ MARK = LoadMark(pipeline_name="shop", sequence=2, load_id="2.5", manifest_hash="
 @pytest.fixture
 def client(tmp_path: Path) -> PlainClient:
     lake = penstock.destinations.filesystem(bucket_url=str(tmp_path / "lake"))
-    pipeline = penstock.pipeline("shop", tmp_path / "pipelines", lake, "demo")
+    pipeline = penstock.pipeline("shop", tmp_path / "pipelines", destination=lake, dataset_name="demo")
     opened: Any = pipeline._target().client()
     found: PlainClient = opened.plain
     found.ledger().initialize()
@@ -187,3 +190,29 @@ def test_only_files_of_the_table_are_dropped_with_it(client: PlainClient) -> Non
 
     left = [name for name in client.store.names("") if name.startswith("items")]
     assert sorted(left) == ["items__tags_2.5_cc.parquet", "items_old_2.5_bb.parquet"]
+
+
+@pytest.mark.parametrize("how", ["overwrite", "renew"])
+def test_a_table_that_begins_anew_has_the_files_of_its_load_and_can_be_taken_back(
+    client: PlainClient, tmp_path: Path, how: Any
+) -> None:
+    old, new = "items/1.5.aa.parquet", "items/2.5.bb.parquet"
+    added(client, old, mark=replace(MARK, sequence=1, load_id="1.5"))
+    package = FileStorage(str(tmp_path / "package"))
+    package.put("data/x", b"rows")
+    listed = FileList(form=PARQUET, files=(Published(path="data/x", key=new, bytes=4),), rows=1)
+    client.standing("items").lists.agree(MARK.load_id, listed)
+    staged: Any = SimpleNamespace(mark=MARK, store=package)
+
+    done = list(client._commit(Step(table="items", how=how, rows="all"), staged))
+    again = list(client._commit(Step(table="items", how=how, rows="all"), staged))
+
+    assert [(one.version_before, one.version_after, one.skipped) for one in (*done, *again)] == [
+        (1, 2, False),
+        (1, 2, True),
+    ]
+    assert list(client.standing("items").files()) == [new]
+    assert list(client.standing("items").files(1)) == [old], "readers see it until the load is complete"
+    client.undo(done[0], MARK.load_id)
+    assert list(client.standing("items").files()) == [old]
+    assert (client.store.exists(old), client.store.exists(new)) == (True, False)

@@ -25,8 +25,11 @@ from penstock.interfaces import (
     LoadMark,
     NewLoadJob,
     ParsedLoadJobFileName,
+    WithLedger,
     WithStagingDataset,
+    WithTableDrop,
     WithUndo,
+    renewal_of,
 )
 from penstock.package import load_package
 
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from penstock.interfaces import TLoadJobState
+    from penstock.interfaces import Ledger, TLoadJobState
     from penstock.schema import Schema, TSchemaTables, TTableSchema, TWriteDisposition
 
 RAISED: dict[str, Callable[[str], Exception]] = {
@@ -71,6 +74,8 @@ class World:
     states: list[Any] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
     made: int = 0
+    ledger: Ledger | None = None
+    """Where loads are written down; None for beside the packages."""
 
     def destination(self) -> Destination:
         return Destination("scripted", ScriptedReference(self))
@@ -128,6 +133,8 @@ class ScriptedReference:
     ) -> ScriptedClient:
         del spark
         kind = UndoingClient if "undo" in self._world.script else ScriptedClient
+        kind = DroppingClient if "drop" in self._world.script else kind
+        kind = RecordingClient if self._world.ledger is not None else kind
         return kind(schema, initial_config, self.capabilities(), self._world)
 
     def spec(self) -> type[DestinationClientConfiguration]:
@@ -165,7 +172,8 @@ class ScriptedClient(JobClientBase, WithStagingDataset):
 
     def start_file_load(self, table: TTableSchema, file_path: str, load_id: str) -> LoadJob:
         assert load_package()["load_id"] == load_id
-        self._say(f"start {table['name']} {table['write_disposition']}")
+        renewed = f" anew: {how}" if (how := renewal_of(table["name"], self.schema.tables)) else ""
+        self._say(f"start {table['name']} {table['write_disposition']}{renewed}")
         return self._job(file_path)
 
     def restore_file_load(self, file_path: str) -> LoadJob:
@@ -216,6 +224,19 @@ class UndoingClient(ScriptedClient, WithUndo):
             raise RAISED[says.pop(0)](f"{applied.table} cannot be undone")
         if self._world.undone[-1:] != [applied.table]:
             self._world.undone.append(applied.table)
+
+
+class DroppingClient(ScriptedClient, WithTableDrop):
+    def drop_tables(self, *tables: str) -> None:
+        self._say(f"drop {' '.join(tables)}")
+        if says := self._world.script["drop"]:
+            raise RAISED[says.pop(0)](f"{' '.join(tables)} cannot be dropped")
+
+
+class RecordingClient(ScriptedClient, WithLedger):
+    def ledger(self) -> Ledger:
+        assert self._world.ledger is not None
+        return self._world.ledger
 
 
 class ScriptedJob(LoadJob, FollowupJob):

@@ -22,6 +22,7 @@ from penstock.errors import (
     TableChainFollowupJobCreationFailedException,
 )
 from penstock.interfaces import DestinationClientConfiguration, StateInfo
+from penstock.load.renewal import schema_of_load
 from penstock.load.run import Into, finish, load
 from penstock.load.settings import LoaderConfiguration
 from penstock.load.worker import Opener
@@ -141,7 +142,7 @@ class Place:
         opener = Opener(
             destination=self.world.destination(),
             config=DestinationClientConfiguration(destination_name="scripted"),
-            schema=Schema.from_dict(dict(self.manifest.schema)),
+            schema=schema_of_load(self.manifest, renews=self.world.destination().capabilities.renews_tables),
             pool=NoSessions(),
         )
         return Into(
@@ -177,6 +178,8 @@ def sealed(
     with_jobs: tuple[str, ...] = TABLES,
     disposition: TWriteDisposition = "append",
     memory: Memory | None = None,
+    dropped: tuple[str, ...] = (),
+    truncated: tuple[str, ...] = (),
     **world: Any,
 ) -> Place:
     folder.mkdir(parents=True, exist_ok=True)
@@ -195,6 +198,12 @@ def sealed(
         schema_before=None,
         schema=dict(schema.to_dict()),
         state={},
+        dropped={
+            name: dict(table.to_dict())
+            for name, table in schema_of(dropped, disposition).tables.items()
+            if name in dropped
+        },
+        truncated=truncated,
     )
     place = Place(folder, World(folder, **world), manifest, memory)
     packages = place.into().packages

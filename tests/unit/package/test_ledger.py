@@ -179,6 +179,20 @@ def test_a_schema_version_is_kept_once(ledger: FileLedger) -> None:
     assert ledger.rows(VERSIONS) == [{**SCHEMA._asdict(), "inserted_at": "2026-11-15T02:32:47.448741+00:00"}]
 
 
+def test_a_schema_that_is_again_what_it_was_is_the_newest_again(ledger: FileLedger) -> None:
+    later, latest = (datetime(2027, month, 1, tzinfo=UTC) for month in (1, 2))
+    ledger.store_schema(SCHEMA)
+    ledger.store_schema(SCHEMA._replace(inserted_at=later, version_hash="AAAA", version=9))
+
+    for _ in range(2):
+        ledger.store_schema(SCHEMA._replace(inserted_at=latest, version=10))
+
+    found = ledger.last_schema("shop")
+    assert found is not None
+    assert (found.version_hash, found.version) == (HASH, 10)
+    assert len(ledger.rows(VERSIONS)) == 3
+
+
 def test_the_last_schema_is_the_one_stored_last_however_long_its_stamp(ledger: FileLedger) -> None:
     early = SCHEMA._replace(inserted_at=datetime(1999, 1, 1, tzinfo=UTC), version_hash="AAAA", version=9)
     other = SCHEMA._replace(

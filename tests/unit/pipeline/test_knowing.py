@@ -112,7 +112,7 @@ def test_a_pipeline_that_nobody_knows_cannot_be_attached_to(tmp_path: Path) -> N
     with pytest.raises(CannotRestorePipelineException, match="has no working folder of it"):
         penstock.attach("shop", pipelines_dir=tmp_path)
     with pytest.raises(CannotRestorePipelineException, match="delta has no load of it in dataset 'shop'"):
-        penstock.attach("shop", tmp_path, penstock.destinations.delta(str(tmp_path / "lake")))
+        penstock.attach("shop", tmp_path, destination=penstock.destinations.delta(str(tmp_path / "lake")))
     assert list(tmp_path.iterdir()) == []
 
 

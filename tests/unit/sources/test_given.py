@@ -87,6 +87,25 @@ def test_hints_of_the_run_count_for_all_and_change_nobody_elses_resource() -> No
     assert (source.orders.write_disposition, loose.write_disposition) == ("append", "merge")
 
 
+def test_what_a_run_says_of_columns_keys_and_contracts_counts_over_what_a_resource_says() -> None:
+    own = penstock.resource(rows, primary_key="other", schema_contract="freeze", write_disposition="append")
+    said = {"disposition": "merge", "strategy": "upsert"}
+
+    (flow,) = flows_of(
+        own,
+        write_disposition=said,
+        primary_key=["id", "day"],
+        columns=[{"name": "id", "data_type": "text"}],
+        schema_contract={"columns": "discard_value"},
+    )
+
+    (stream,) = flow.streams
+    assert (stream.hints.disposition, stream.hints.merge_strategy) == ("merge", "upsert")
+    assert tuple(stream.hints.primary_key) == ("id", "day")
+    assert stream.hints.columns["id"]["data_type"] == "text"
+    assert dict(flow.contract) == {"columns": "discard_value"}
+
+
 def test_a_schema_of_the_run_is_that_of_every_flow_and_stays_as_it_is() -> None:
     given = Schema("given")
     given.set_schema_contract("freeze")

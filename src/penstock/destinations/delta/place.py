@@ -49,6 +49,16 @@ class Place(Protocol):
     ) -> None:
         """Write rows in one commit; `partitions` count where that makes the table."""
 
+    def renew(
+        self,
+        table: str,
+        rows: DataFrame,
+        options: Mapping[str, str],
+        partitions: tuple[str, ...],
+        properties: Mapping[str, str],
+    ) -> None:
+        """Put a table with these rows in the place of the one that is there, in one commit."""
+
     def drop(self, table: str, *, spark: SparkSession) -> None:
         """Take a table away with all its rows, if it is there."""
 
@@ -111,6 +121,18 @@ class Folders:
             writer = writer.partitionBy(*partitions)
         writer.save(self.address(table))
 
+    def renew(
+        self,
+        table: str,
+        rows: DataFrame,
+        options: Mapping[str, str],
+        partitions: tuple[str, ...],
+        properties: Mapping[str, str],
+    ) -> None:
+        """Write rows in one commit, and give the table their columns and these partitions."""
+        del properties  # the folder keeps those that it has
+        self.write(table, rows, "overwrite", {**options, "overwriteSchema": "true"}, partitions)
+
     def drop(self, table: str, *, spark: SparkSession) -> None:
         """Delete the folder of a table."""
         del spark
@@ -139,6 +161,23 @@ class Catalog(CatalogNames):
             writer.append()
         else:
             writer.overwrite(F.lit(True))  # noqa: FBT003 - a condition that all rows fulfil
+
+    def renew(
+        self,
+        table: str,
+        rows: DataFrame,
+        options: Mapping[str, str],
+        partitions: tuple[str, ...],
+        properties: Mapping[str, str],
+    ) -> None:
+        """Put a table with these rows, partitions and properties in the place of the one that is there."""
+        writer = rows.writeTo(self.sql_name(table)).using("delta").options(**options)
+        if partitions:
+            first, *others = (F.col(quoted(name)) for name in partitions)
+            writer = writer.partitionedBy(first, *others)
+        for name, value in properties.items():
+            writer = writer.tableProperty(name, value)
+        writer.createOrReplace()
 
     def drop(self, table: str, *, spark: SparkSession) -> None:
         """Drop a table from the catalog, and its files if they are the catalog's."""

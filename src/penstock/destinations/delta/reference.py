@@ -22,6 +22,7 @@ _CAPABILITIES: Final = DestinationCapabilitiesContext(
     preferred_table_format="delta",
     supported_table_formats=("delta",),
     supports_nested_types=True,
+    renews_tables=True,
     sqlglot_dialect="spark",
 )
 

@@ -18,6 +18,7 @@ from penstock.destinations.delta.define import (
     table_properties,
 )
 from penstock.destinations.delta.marks import app_id, is_back, kept, metadata, rows_of, told, undone
+from penstock.destinations.lake.define import property_statement
 from penstock.errors import CommitLost, DestinationAhead, DestinationTerminalException
 from penstock.interfaces import AppliedJob, TableCommit
 from penstock.package.sql import quoted
@@ -132,6 +133,32 @@ class DeltaTables:
         self._keep_clusters(table, mark, spark)
         return applied
 
+    def renew(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
+        """Put these rows and their columns in the place of all that is there, in one commit.
+
+        Readers of earlier versions see what was there. The mark is looked for before: where a catalog
+        replaces a table, nobody promises that a transaction is made once.
+        """
+        if not self.exists(table.name, spark=spark):
+            return self.append(table, rows, mark, spark=spark)
+        properties = table_properties(table, self.properties)
+        seen = self._seen(table.name, mark, spark)
+        if not seen:
+            # All rows go, whatever the session of the user says of partitions.
+            options = {**_signed(mark), **self._sizing(), "partitionOverwriteMode": "static"}
+            with _marked(spark, mark), conf_set(spark, self._sized()):
+                spark.conf.unset(_LAST_COMMIT)
+                persistent(
+                    table.name,
+                    lambda: self.place.renew(table.name, rows, options, partition_columns(table), properties),
+                )
+        applied = (
+            replace(_job(table.name, seen), skipped=True) if seen else self._applied(table.name, mark, spark)
+        )
+        self._keep_properties(table.name, properties, mark, spark)
+        self._keep_clusters(table, mark, spark)
+        return applied
+
     def merge(
         self, table: Table, source: DataFrame, merge: Merge, mark: LoadMark, *, spark: SparkSession
     ) -> AppliedJob:
@@ -208,6 +235,24 @@ class DeltaTables:
             with conf_set(spark, {METADATA: kept(mark.load_id)}):
                 spark.sql(cluster_statement(self.sql_name(table.name), columns))
 
+    def _keep_properties(
+        self, table: str, wanted: Mapping[str, str], mark: LoadMark, spark: SparkSession
+    ) -> None:
+        """A folder has the properties that it had: those that differ are set."""
+        has = self.properties_of(table, spark=spark) if wanted else {}
+        differing = {key: value for key, value in wanted.items() if has.get(key) != value}
+        if differing:
+            with conf_set(spark, {METADATA: kept(mark.load_id)}):
+                spark.sql(property_statement(self.sql_name(table), differing))
+
+    def _sized(self) -> dict[str, str]:
+        """What a session is told for files of a certain size."""
+        return {} if self.file_size is None else {_FILE_SIZE: str(max(self.file_size >> 20, 1))}
+
+    def _sizing(self) -> dict[str, str]:
+        """What a writer is told for it."""
+        return {"optimizeWrite": "true"} if self.file_size is not None else {}
+
     def _write(
         self,
         table: str,
@@ -218,15 +263,8 @@ class DeltaTables:
         spark: SparkSession,
         partitions: tuple[str, ...] = (),
     ) -> AppliedJob:
-        options = {
-            "mergeSchema": "true",
-            "txnAppId": app_id(mark),
-            "txnVersion": str(mark.sequence),
-            "userMetadata": metadata(mark),
-        }
-        sized = {} if self.file_size is None else {_FILE_SIZE: str(max(self.file_size >> 20, 1))}
-        options |= {"optimizeWrite": "true"} if sized else {}
-        with conf_set(spark, sized):
+        options = {"mergeSchema": "true", **_signed(mark), **self._sizing()}
+        with conf_set(spark, self._sized()):
             spark.conf.unset(_LAST_COMMIT)
             persistent(table, lambda: self.place.write(table, rows, mode, options, partitions))
         return self._applied(table, mark, spark)
@@ -270,6 +308,15 @@ class DeltaTables:
         most = "" if limit is None else f" LIMIT {limit}"
         # What a statement gives is there already: to ask for some of its columns would take a job of its own.
         return spark.sql(f"DESCRIBE HISTORY {self.sql_name(table)}{most}").collect()
+
+
+def _signed(mark: LoadMark) -> dict[str, str]:
+    """What a writer is told of the load that it writes for."""
+    return {
+        "txnAppId": app_id(mark),
+        "txnVersion": str(mark.sequence),
+        "userMetadata": metadata(mark),
+    }
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from penstock.destinations.filesystem.plain import PLAIN, PlainClient
 from penstock.destinations.iceberg.adapter import IcebergClient
 from penstock.destinations.lake.dataset import DatasetClient
 from penstock.errors import UsageError
-from penstock.interfaces import ParsedLoadJobFileName, WithTableVersions, WithUndo
+from penstock.interfaces import ParsedLoadJobFileName, WithTableDrop, WithTableVersions, WithUndo
 from penstock.schema import root_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Kind = PlainClient | DeltaClient | IcebergClient
 
 
-class FilesystemClient(DatasetClient, WithTableVersions, WithUndo):
+class FilesystemClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
     """Tables of several kinds in one dataset, with one ledger: each says its kind by its table format."""
 
     def __init__(

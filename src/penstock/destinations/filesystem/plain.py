@@ -29,6 +29,7 @@ from penstock.interfaces import (
     LoadJob,
     ParsedLoadJobFileName,
     TableCommit,
+    WithTableDrop,
     WithTableVersions,
     WithUndo,
 )
@@ -50,7 +51,7 @@ PLAIN: Final = frozenset((None, "native"))
 """Table formats of tables that are plain files."""
 
 
-class PlainClient(DatasetClient, WithTableVersions, WithUndo):
+class PlainClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
     """The plain tables of one dataset."""
 
     def __init__(

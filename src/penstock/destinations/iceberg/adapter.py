@@ -45,7 +45,9 @@ class IcebergClient(LakeClient):
             conf=config.session_conf(),
             is_ours=config.is_ours,
         )
-        self._tables = IcebergTables(place=place, properties=config.properties, way=config.commits)
+        self._tables = IcebergTables(
+            place=place, properties=config.properties, way=config.commits, before=self.tables_before
+        )
 
     @property
     def tables(self) -> IcebergTables:

@@ -71,6 +71,21 @@ def create_statement(name: str, table: Table, properties: Mapping[str, str]) -> 
     return " ".join((*parts, f"TBLPROPERTIES ({assigned({FORMAT_VERSION: '2', **properties})})"))
 
 
+def replace_statement(name: str, table: Table | None, properties: Mapping[str, str], query: str) -> str:
+    """Put a table with the rows and columns of a query in the place of the one that is there.
+
+    `table` says its partitions; None where nobody knows any.
+
+    >>> replace_statement("`t`", None, {}, "SELECT 1 AS id")
+    "CREATE OR REPLACE TABLE `t` USING iceberg TBLPROPERTIES ('format-version' = '2') AS SELECT 1 AS id"
+    """
+    fields = ", ".join(partition_fields(table)) if table else ""
+    parts = [f"CREATE OR REPLACE TABLE {name} USING iceberg"]
+    parts += [f"PARTITIONED BY ({fields})"] if fields else []
+    parts.append(f"TBLPROPERTIES ({assigned({FORMAT_VERSION: '2', **properties})})")
+    return f"{' '.join(parts)} AS {query}"
+
+
 def missing_fields(has: Mapping[str, Any], wants: Mapping[str, Any]) -> dict[str, str]:
     """The columns that a table lacks, inside of structs too, as SQL names with their types.
 

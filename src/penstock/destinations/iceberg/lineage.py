@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from penstock.destinations.iceberg.marks import (
     BRANCHES,
+    REPLACES,
     UNDONE,
     is_ahead,
     is_of,
@@ -41,10 +42,16 @@ class Snapshot:
     summary: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def before(self) -> int | None:
+        """What readers saw before it: its parent, or the head of the table in whose place it stands."""
+        said = self.summary.get(REPLACES, "")
+        return int(said) if self.parent is None and said.isdecimal() else self.parent
+
+    @property
     def is_making(self) -> bool:
         """Whether it is what a branch of a new table begins with: nothing, and of no load."""
         is_empty = self.summary.get("total-records", "0") == "0"
-        return self.parent is None and is_empty and told(self.id, self.summary).load_id is None
+        return self.before is None and is_empty and told(self.id, self.summary).load_id is None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,6 +184,11 @@ class Lineage:
             name for name, sequence in found.items() if sequence is not None and sequence < mark.sequence
         )
 
+    def is_replaced(self, version: int | None) -> bool:
+        """Whether a snapshot stands in the place of a table: what was before is no parent of it."""
+        found = self.snapshots.get(version or 0)
+        return found is not None and found.before != found.parent
+
     def since(self, version: int) -> tuple[Snapshot, ...] | None:
         """What readers see that came after a version; None where that is not part of it."""
         ids = [one.id for one in self.main]
@@ -196,10 +208,10 @@ class Lineage:
         found: list[Snapshot] = []
         while newest is not None:
             found.append(newest)
-            newest = self.snapshots.get(newest.parent or 0)
+            newest = self.snapshots.get(newest.before or 0)
         return tuple(found)
 
     def _base(self, made: Snapshot) -> int | None:
         """The version that a snapshot was made on; None where the table was new."""
-        parent = self.snapshots.get(made.parent or 0)
-        return None if parent is not None and parent.is_making else made.parent
+        parent = self.snapshots.get(made.before or 0)
+        return None if parent is not None and parent.is_making else made.before

@@ -20,6 +20,8 @@ LOAD, PIPELINE, SEQUENCE, MANIFEST = (
 )
 BRANCHES: Final = "penstock_"
 """The branches that are ours begin with this."""
+REPLACES: Final = f"{PREFIX}replaces"
+"""The snapshot that a table showed before it was replaced, shape and all: the new one has no parent."""
 UNDONE: Final = f"{PREFIX}undone"
 _UNDONE_VERSION: Final = f"{PREFIX}undone-snapshot"
 _MERGED: Final = tuple(f"spark.merge-into.num-target-rows-{name}" for name in ("inserted", "updated"))
@@ -53,13 +55,23 @@ def is_ahead(summary: Mapping[str, str], mark: LoadMark) -> bool:
 def told(version: int, summary: Mapping[str, str]) -> TableCommit:
     """What a snapshot says of itself; what others write there is theirs."""
     if LOAD in summary and MANIFEST in summary:
-        return TableCommit(version=version, load_id=summary[LOAD], pipeline_name=summary.get(PIPELINE))
+        return TableCommit(
+            version=version,
+            load_id=summary[LOAD],
+            pipeline_name=summary.get(PIPELINE),
+            replaces=REPLACES in summary,
+        )
     return TableCommit(version=version, undoes=summary.get(UNDONE))
 
 
 def undone(applied: AppliedJob, load_id: str) -> dict[str, str]:
     """What the snapshot says that takes a job back."""
     return {UNDONE: load_id, _UNDONE_VERSION: str(applied.version_after)}
+
+
+def replacing(version: int | None) -> dict[str, str]:
+    """What the snapshot says that stands in the place of a table."""
+    return {} if version is None else {REPLACES: str(version)}
 
 
 def rows_of(operation: str, summary: Mapping[str, str]) -> int | None:

@@ -20,7 +20,7 @@ from penstock.destinations.iceberg.conflicts import (
     was_refused,
 )
 from penstock.destinations.iceberg.lineage import MAIN
-from penstock.destinations.iceberg.marks import branch_name, properties
+from penstock.destinations.iceberg.marks import branch_name, properties, replacing
 from penstock.errors import CommitLost
 from penstock.package.sql import literal
 from penstock.spark.conf import conf_set
@@ -83,10 +83,44 @@ class Publisher:
                 spark.sql(self.place.drop_branch(table, name))
             branch = seen.staged(mark) or self._stage(table, mark, seen, write, spark)
             if branch is None:
-                return self._directly(table, mark, write, spark)
+                return self._directly(table, mark, write, spark, properties(mark))
             return self._publish(table, mark, branch, seen.head, spark)
 
         return persistent(table, once)
+
+    def renew(
+        self, table: str, mark: LoadMark, write: Callable[[], None], *, spark: SparkSession
+    ) -> AppliedJob:
+        """Put another table in the place of the one that is there, in one commit, unless that was done.
+
+        Branches have no columns of their own, so it is done where readers see it: that no other attempt does
+        the same is left to the lease. A branch holds what was there until the load is complete.
+        """
+
+        def once() -> AppliedJob:
+            seen = self.look(table, spark=spark)
+            found = seen.find(table, mark)
+            if found is not None:
+                return seen.job(table, found, skipped=True)
+            for name in seen.left_over(mark):
+                spark.sql(self.place.drop_branch(table, name))
+            self._hold(table, mark, seen, spark)
+            return self._directly(
+                table, mark, lambda _: write(), spark, {**properties(mark), **replacing(seen.head)}
+            )
+
+        return persistent(table, once)
+
+    def _hold(self, table: str, mark: LoadMark, seen: Lineage, spark: SparkSession) -> None:
+        """Keep what readers see from being expired as long as they may need it."""
+        branch = branch_name(mark)
+        if self.way == "direct" or seen.head is None or branch in seen.refs:
+            return
+        try:
+            spark.sql(self.place.create_branch(table, branch, seen.head))
+        except Exception as error:  # as below
+            if not is_without_branches(error):
+                raise
 
     def _stage(
         self, table: str, mark: LoadMark, seen: Lineage, write: Callable[[str], None], spark: SparkSession
@@ -131,14 +165,19 @@ class Publisher:
         return seen.job(table, seen.snapshots[version])
 
     def _directly(
-        self, table: str, mark: LoadMark, write: Callable[[str], None], spark: SparkSession
+        self,
+        table: str,
+        mark: LoadMark,
+        write: Callable[[str], None],
+        spark: SparkSession,
+        summary: Mapping[str, str],
     ) -> AppliedJob:
         """Write where readers see it. That no other attempt does the same is left to the lease.
 
         A commit of unknown state that is not there may still come: it is not made again in this run.
         """
         try:
-            with conf_set(spark, said(properties(mark))):
+            with conf_set(spark, said(summary)):
                 write(self.place.sql_name(table))
         except Exception as error:  # as above
             if not is_unknown(error):

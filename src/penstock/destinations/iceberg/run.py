@@ -13,6 +13,7 @@ from penstock.destinations.iceberg.define import (
     column_statement,
     create_statement,
     missing_fields,
+    replace_statement,
     table_properties,
 )
 from penstock.destinations.iceberg.fit import fitted
@@ -52,6 +53,8 @@ class IcebergTables:
     """What all tables have, beside what each says itself."""
     way: Way = "branch"
     """How commits are made."""
+    before: Callable[[], Mapping[str, Table]] = dict
+    """The tables as the last complete load left them: a table that is taken back gets their partitions."""
 
     @property
     def merges_from_itself(self) -> bool:
@@ -119,6 +122,26 @@ class IcebergTables:
             spark=spark,
         )
 
+    def renew(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
+        """Put these rows and their columns in the place of all that is there, in one commit.
+
+        Readers of earlier snapshots see what was there.
+        """
+        if not self.exists(table.name, spark=spark):
+            return self.append(table, rows, mark, spark=spark)
+        publisher = Publisher(place=self.place, look=self.look, way=self.way)
+
+        def write() -> None:
+            rows.createOrReplaceTempView(_SOURCE)
+            try:
+                properties = table_properties(table, self.properties)
+                query = f"SELECT * FROM {quoted(_SOURCE)}"
+                spark.sql(replace_statement(self.sql_name(table.name), table, properties, query))
+            finally:
+                spark.catalog.dropTempView(_SOURCE)
+
+        return publisher.renew(table.name, mark, write, spark=spark)
+
     def merge(
         self, table: Table, source: DataFrame, merge: Merge, mark: LoadMark, *, spark: SparkSession
     ) -> AppliedJob:
@@ -162,12 +185,19 @@ class IcebergTables:
 
     @property
     def _undo(self) -> Undo:
-        return Undo(place=self.place, look=self.look, roll_back=self._roll_back)
+        return Undo(place=self.place, look=self.look, roll_back=self._roll_back, restore=self._restore)
 
     def _roll_back(self, table: str, version: int, *, spark: SparkSession) -> int:
         call = self.place.call("rollback_to_snapshot", table, snapshot_id=str(version))
         left: int = spark.sql(call).collect()[0]["previous_snapshot_id"]
         return left
+
+    def _restore(self, table: str, version: int, *, spark: SparkSession) -> None:
+        """Write the rows and columns of an older snapshot in the place of the table."""
+        known = self.before().get(table)
+        properties = table_properties(known, self.properties) if known else {}
+        query = f"SELECT * FROM {self.sql_name(table)} VERSION AS OF {version}"
+        spark.sql(replace_statement(self.sql_name(table), known, properties, query))
 
     def _commit(
         self,

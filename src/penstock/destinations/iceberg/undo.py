@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from pyspark.sql import functions as F
 
 from penstock.destinations.iceberg.conflicts import persistent
-from penstock.destinations.iceberg.marks import LOAD, is_of, undone
+from penstock.destinations.iceberg.marks import LOAD, is_of, replacing, undone
 from penstock.destinations.iceberg.publish import said
 from penstock.errors import DestinationTerminalException
 from penstock.interfaces import AppliedJob
@@ -30,6 +30,13 @@ class RollBack(Protocol):
         """Do it, and say which one they saw until then."""
 
 
+class Restore(Protocol):
+    """A way to put an older snapshot in the place of a table, shape and all."""
+
+    def __call__(self, table: str, version: int, *, spark: SparkSession) -> None:
+        """Do it in one commit."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undo:
     """The tables of one dataset, as loads are taken back from them."""
@@ -37,6 +44,7 @@ class Undo:
     place: IcebergCatalog
     look: Look
     roll_back: RollBack
+    restore: Restore
 
     def find(self, table: str, mark: LoadMark, *, spark: SparkSession) -> AppliedJob | None:
         """What a load did to a table; None where it did nothing, or was taken back.
@@ -73,6 +81,12 @@ class Undo:
         )
         if is_seen:
             _check(applied, load_id, seen)
+            if applied.version_before is not None and seen.is_replaced(applied.version_after):
+                # What was there is no parent of what is: it is written again, by the commit that tells of it.
+                noted = {**undone(applied, load_id), **replacing(applied.version_after)}
+                with conf_set(spark, said(noted)):
+                    self.restore(applied.table, applied.version_before, spark=spark)
+                return
             if applied.version_before is not None:
                 self._roll_back(applied, applied.version_before, load_id, spark)
         nothing = spark.createDataFrame([], self.place.read(applied.table, None, spark=spark).schema)

@@ -16,8 +16,10 @@ from penstock.interfaces import (
     AppliedJob,
     LoadJob,
     ParsedLoadJobFileName,
+    WithTableDrop,
     WithTableVersions,
     WithUndo,
+    renewal_of,
 )
 from penstock.package import read_job
 from penstock.schema import root_of
@@ -65,7 +67,7 @@ class VersionedTables(LakeTables, Protocol):
         """Bring a table back to the version before a job."""
 
 
-class LakeClient(DatasetClient, WithTableVersions, WithUndo):
+class LakeClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
     """A lake opened for one dataset."""
 
     def __init__(
@@ -116,7 +118,9 @@ class LakeClient(DatasetClient, WithTableVersions, WithUndo):
             )
         before = self.tables_before()
         for name in names or self.schema.tables:
-            self.bring_up_to_date(self.schema.get_table(name), before.get(name))
+            # A table that begins anew is what it shall be with its first rows.
+            if renewal_of(name, self.schema.tables) != "table":
+                self.bring_up_to_date(self.schema.get_table(name), before.get(name))
         return applied
 
     def start_file_load(self, table: TTableSchema, file_path: str, load_id: str) -> LoadJob:
@@ -157,7 +161,8 @@ class LakeClient(DatasetClient, WithTableVersions, WithUndo):
     def load(self, table: str, file_path: str) -> Iterator[AppliedJob]:
         """Commit the rows of a job file to their table, and what else its chain needs with it."""
         root, spark = root_of(table, self.schema.tables), self.session()
-        if (root.write_disposition or "append") == "append":
+        is_renewed = renewal_of(root.name, self.schema.tables) is not None
+        if (root.write_disposition or "append") == "append" and not is_renewed:
             job = read_job(file_path, credentials=self.config.storage_credentials)
             if job.mark is None:
                 raise InternalError(f"{file_path} is not part of a sealed load", hint="report this")

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Literal, assert_never
 
 from penstock.destinations.lake.hints import STRATEGIES, MergeHints, MergeStrategy, merge_hints
 from penstock.errors import SchemaCorruptedException
+from penstock.interfaces.refresh import renewal_of
 from penstock.schema.defaults import ID_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from penstock.interfaces import Renewal
     from penstock.schema import Table
 
-How = Literal["nothing", "append", "overwrite", "merge"]
-"""What kind of commit is made."""
+How = Literal["nothing", "append", "overwrite", "renew", "merge"]
+"""What kind of commit is made; `renew` puts a table of another shape in the place of what is there."""
 
 Choice = Literal["all", "winners", "kept", "new"]
 """Which staged rows go into the table.
@@ -103,6 +105,11 @@ class ChainPlan:
         """Whether there is one table: then it has nothing to agree on with others."""
         return len(self.steps) == 1
 
+    @property
+    def is_merged(self) -> bool:
+        """Whether rows meet others with the same key."""
+        return any(step.how == "merge" for step in self.steps)
+
     def step(self, table: str) -> Step:
         """The commit of one table."""
         return next(step for step in self.steps if step.table == table)
@@ -128,8 +135,16 @@ def plan_chain(
     """Decide what the tables of a chain get, where all of them are there; `at_first` is for others.
 
     `with_rows` names the tables that get rows. `default_strategy` is for roots that do not say how they are
-    merged.
+    merged. A chain that begins anew gets what it would get if none of its tables were there.
     """
+    plan = _planned(root, tables, with_rows, default_strategy)
+    renewal = renewal_of(root, tables)
+    return plan if renewal is None else _renewed(plan, renewal, with_rows)
+
+
+def _planned(
+    root: str, tables: Mapping[str, Table], with_rows: Collection[str], default_strategy: MergeStrategy
+) -> ChainPlan:
     chain = chain_tables(root, tables, with_rows)
     disposition = tables[root].write_disposition or "append"
     match disposition:
@@ -159,6 +174,22 @@ def without_marks(step: Step) -> Step:
     if step.kind != "exchange":
         return step
     return at_first(step)
+
+
+def _renewed(plan: ChainPlan, renewal: Renewal, with_rows: Collection[str]) -> ChainPlan:
+    """The same rows in the place of all that is there; tables without rows are emptied, or not part of it.
+
+    Nothing is looked up in the tables, so all that they must agree on is which rows are left out.
+    """
+    how: How = "renew" if renewal == "table" else "overwrite"
+    first = ((step.table, at_first(step).rows) for step in plan.steps)
+    steps = tuple(
+        # All versions are new to a table that begins anew.
+        Step(table=table, how=how, rows="all" if rows == "new" else rows)
+        for table, rows in first
+        if renewal == "rows" or table in with_rows
+    )
+    return replace(plan, sets=Sets(left_out=plan.sets.left_out), steps=steps)
 
 
 def _plain(chain: Iterable[Table], how: How, with_rows: Collection[str]) -> ChainPlan:

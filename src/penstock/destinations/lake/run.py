@@ -46,6 +46,9 @@ class LakeTables(Readable, Protocol):
     def overwrite(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
         """Put rows in the place of all that are there."""
 
+    def renew(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
+        """Put a table with these rows and columns in the place of the one that is there."""
+
     def merge(
         self, table: Table, source: DataFrame, merge: Merge, mark: LoadMark, *, spark: SparkSession
     ) -> AppliedJob:
@@ -94,6 +97,8 @@ class ChainLoad:
             case "overwrite":
                 rows = self._rows(found) if found.rows else self._no_rows(step.table)
                 yield self.into.overwrite(table, rows, mark, spark=spark)
+            case "renew":
+                yield self.into.renew(table, self._rows(found), mark, spark=spark)
             case "merge":
                 yield self._merged(found, table)
 
@@ -245,7 +250,7 @@ class ChainLoad:
 
     def _ranges(self) -> tuple[Range, ...]:
         """The range of each key in the load, where there is something to skip."""
-        asked = wanted(self.schema[self.root], self._hints.key_sets)
+        asked = wanted(self.schema[self.root], self._hints.key_sets) if self.plan.is_merged else ()
         if not asked or self._hints.history or not self.into.exists(self.root, spark=self.spark):
             return ()
         texts = [text for one in asked for text in one.aggregates()]

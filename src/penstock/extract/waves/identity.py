@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 _DIGITS = 16
 
 
-def identity_of(source: str | None, stream: Stream, bound: Bound) -> str:
+def identity_of(source: str | None, stream: Stream, bound: Bound, refresh: str | None = None) -> str:
     """A name for the resource: of its source, itself, its function and its arguments.
+
+    One that begins anew is another one: what was done before that does not count.
 
     Secrets do not count: a token may be another one each time. Of arguments that have no JSON form the type
     counts.
     """
     arguments = [_told(argument) for argument in (*bound.args, *sorted(bound.kwargs.items()))]
     function = getattr(bound.function, "__qualname__", type(bound.function).__qualname__)
-    text = json.dumps([source, stream.name, function, arguments])
+    text = json.dumps([source, stream.name, function, arguments, *([refresh] if refresh else [])])
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 

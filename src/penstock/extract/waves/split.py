@@ -52,4 +52,4 @@ def _wave_work(flow: Flow, stream: Stream, work: Work) -> WaveWork:
     """A stream of work items with its arguments, which are asked for in the sections of its source."""
     with in_scope(sections=flow.sections):
         bound = work.bound()
-    return WaveWork(stream=stream, bound=bound, identity=identity_of(flow.name, stream, bound))
+    return WaveWork(stream=stream, bound=bound, identity=identity_of(flow.name, stream, bound, flow.refresh))

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from penstock.errors import InternalError
-from penstock.package.migrations import v0002_sealed_folders, v0003_several_parts, v0004_values_as_seen
+from penstock.package.migrations import (
+    v0002_sealed_folders,
+    v0003_several_parts,
+    v0004_values_as_seen,
+    v0005_tables_anew,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +25,12 @@ class Migration(Protocol):
         """A document of the version before, as this version writes it."""
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (v0002_sealed_folders, v0003_several_parts, v0004_values_as_seen)
+MIGRATIONS: Final[tuple[Migration, ...]] = (
+    v0002_sealed_folders,
+    v0003_several_parts,
+    v0004_values_as_seen,
+    v0005_tables_anew,
+)
 """In order, without gaps: the first brings version 1 to version 2."""
 
 

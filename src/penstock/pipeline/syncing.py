@@ -1,0 +1,92 @@
+"""Copies of what the destination knows are brought up to date on this machine."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Literal
+
+from penstock.config import logger
+from penstock.errors import UsageError
+from penstock.load.plan import schema_update
+from penstock.package.typed import to_typed
+from penstock.pipeline.restore import stored_schema, stored_state
+from penstock.pipeline.site import Site
+from penstock.pipeline.state import decode_state
+from penstock.schema import Schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from penstock.pipeline.state import State
+    from penstock.pipeline.target import Target
+    from penstock.schema import TSchemaTables
+
+_LOG = logger("penstock.pipeline")
+Synced = Literal["nothing", "restored", "kept", "forgotten"]
+"""What came of it: there was nothing to copy, copies were made, they are as good, or they were let go."""
+
+
+def sync(site: Site) -> Synced:
+    """Copy the state of the last complete load, and the schemas that it names, to the working folder.
+
+    A copy that is newer stays. Where the dataset is gone the copies go; packages that wait stay in any case.
+    """
+    target, workdir = site.target, site.target.workdir
+    found = stored_state(site.ledger, site.client, target.pipeline_name)
+    copy = workdir.state()
+    own = copy if copy is not None and copy.get("dataset_name") == target.dataset_name else None
+    if found is None:
+        if own is None or site.ledger.is_initialized() or site.client.is_storage_initialized():
+            return "nothing"
+        _LOG.warning("dataset %s is gone, and the copy of its state with it", target.dataset_name)
+        workdir.forget()
+        return "forgotten"
+    state = {**decode_state(found.state), "dataset_name": target.dataset_name}
+    if own is not None and not _is_newer(state, own):
+        _copy_schemas(site, [name for name in own["schema_names"] if workdir.schema(name) is None])
+        return "kept"
+    _copy_schemas(site, state["schema_names"])
+    workdir.save_state(to_typed(state))
+    return "restored"
+
+
+def _is_newer(state: State, copy: State) -> bool:
+    if state["_version_hash"] == copy.get("_version_hash"):
+        return False
+    return bool(state["_state_version"] >= copy.get("_state_version", 0))
+
+
+def _copy_schemas(site: Site, names: list[str]) -> None:
+    for name in names:
+        row = stored_schema(site.ledger, site.target, name)
+        if row is not None:
+            site.target.workdir.save_schema(json.loads(row.schema))
+
+
+def sync_destination(target: Target, *, spark: SparkSession | None) -> Synced:
+    """The same, for who has no site yet. Spark is not started."""
+    site = Site(target, spark=spark)
+    with site.client:
+        return sync(site)
+
+
+def sync_schema(target: Target, *, spark: SparkSession | None, schema_name: str | None) -> TSchemaTables:
+    """Bring the tables at the destination up to a schema; gives what was changed."""
+    site = Site(target, spark=spark)
+    try:
+        with site.lease(), site.client:
+            schema = site.known_later(schema_name).schema
+            names = [table.name for table in schema.data_tables()]
+            if not names:
+                raise UsageError(
+                    f"pipeline {target.pipeline_name!r} has no tables in schema {schema.name!r}",
+                    hint="run the pipeline first, or give it a schema by import_schema_path",
+                )
+            row = stored_schema(site.ledger, target, schema.name)
+            before = Schema.from_dict(json.loads(row.schema)).tables if row else {}
+            with site.session() as session, site.open(schema, session) as client:
+                client.initialize_storage()
+                update = schema_update(before, schema.tables, names)
+                return client.update_stored_schema(names, update) or {}
+    finally:
+        site.close()

@@ -1,0 +1,129 @@
+"""Parts of the pipeline's page that need tables: files with schemas, clients, and what a machine keeps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.flow.making import make
+
+import penstock
+from penstock.errors import TableNotFound
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+
+def made(location: str, tmp_path: Path, spark: SparkSession, **said: Any) -> penstock.Pipeline:
+    return penstock.pipeline(
+        "quick",
+        pipelines_dir=tmp_path / "pipelines",
+        destination=penstock.destinations.delta(bucket_url=location),
+        dataset_name="demo",
+        spark=spark,
+        **said,
+    )
+
+
+def test_schemas_are_written_for_people_and_what_they_change_counts(
+    location: str, tmp_path: Path, spark: SparkSession
+) -> None:
+    folders = {"import_schema_path": tmp_path / "in", "export_schema_path": tmp_path / "out"}
+    made(location, tmp_path, spark, **folders).run([{"id": 1, "price": 5}], table_name="items")
+    asked, written = (tmp_path / name / "quick.schema.yaml" for name in ("in", "out"))
+    assert "seen-data" not in asked.read_text(encoding="utf-8")
+    assert "seen-data" in written.read_text(encoding="utf-8")
+    text = asked.read_text(encoding="utf-8")
+    asked.write_text(text.replace("data_type: bigint", "data_type: text", 1), encoding="utf-8")
+
+    pipeline = made(location, tmp_path, spark, **folders)
+    changed = [
+        name
+        for name, column in pipeline.default_schema.tables["items"].columns.items()
+        if column.data_type == "text" and not name.startswith("_dlt")
+    ]
+
+    assert len(changed) == 1
+    pipeline.run([{"id": 2, "price": 6}], table_name="others")
+    assert made(location, tmp_path, spark, **folders).default_schema.tables["items"].has_seen_data
+
+
+def test_a_destination_can_be_emptied_by_hand_and_the_next_run_begins_anew(
+    location: str, tmp_path: Path, spark: SparkSession
+) -> None:
+    pipeline = make(location, tmp_path, spark)
+    pipeline.run([{"id": 1}], table_name="items")
+
+    with pipeline.destination_client() as client:
+        client.drop_storage()
+
+    with pytest.raises(TableNotFound):
+        pipeline.dataset()["items"].df()
+    pipeline.run([{"id": 2}], table_name="items")
+    assert pipeline.dataset()["items"].df()["id"].tolist() == [2]
+
+
+def test_a_schema_is_synchronized_with_tables_that_are_there(
+    location: str, tmp_path: Path, spark: SparkSession
+) -> None:
+    pipeline = make(location, tmp_path, spark)
+    pipeline.run([{"id": 1}], table_name="items")
+
+    assert pipeline.sync_schema() == {}
+    assert pipeline.dataset()["items"].count() == 1
+
+
+def test_a_machine_that_does_not_restore_goes_on_from_what_it_keeps(
+    location: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @penstock.resource
+    def counted() -> Any:
+        state = penstock.current.resource_state()
+        state["last"] = state.get("last", 0) + 1
+        yield {"n": state["last"]}
+
+    monkeypatch.setenv("PIPELINES__RESTORE_FROM_DESTINATION", "false")
+    for _ in range(2):
+        make(location, tmp_path / "one", spark).run(counted())
+    make(location, tmp_path / "other", spark).run(counted())
+
+    found = sorted(make(location, tmp_path / "one", spark).dataset()["counted"].df()["n"])
+    assert found == [1, 1, 2], "another machine knows of nothing"
+
+
+def test_in_dev_mode_each_pipeline_loads_to_a_dataset_of_its_own(
+    location: str, tmp_path: Path, spark: SparkSession
+) -> None:
+    lake = penstock.destinations.delta(bucket_url=location)
+    folder = tmp_path / "pipelines"
+    pipeline = penstock.pipeline("quick", folder, destination=lake, dev_mode=True, spark=spark)
+
+    pipeline.run([{"id": 1}], table_name="items")
+
+    assert pipeline.dataset()["items"].count() == 1
+    assert pipeline.dataset_name.startswith("quick_2")
+
+
+def test_packages_are_kept_in_the_bucket_of_staging(
+    location: str, tmp_path: Path, spark: SparkSession
+) -> None:
+    staging = penstock.destinations.filesystem(bucket_url=f"{location}_stage")
+
+    info = made(location, tmp_path, spark, staging=staging).run([{"id": 1}], table_name="items")
+
+    pipeline = made(location, tmp_path, spark, staging=staging)
+    assert pipeline.list_completed_load_packages() == info.loads_ids
+    assert pipeline.dataset()["items"].count() == 1
+
+
+def test_a_run_can_leave_new_data_for_the_next_one(
+    location: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUN__PENDING", "exit")
+    make(location, tmp_path, spark).extract([{"id": 1}], table_name="items")
+
+    for expected in (1, 2):
+        make(location, tmp_path, spark).run([{"id": 2}], table_name="items")
+        assert make(location, tmp_path, spark).dataset()["items"].count() == expected

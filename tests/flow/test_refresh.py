@@ -1,0 +1,195 @@
+"""Tables and states begin anew: each mode on each kind of table, and whatever dies between old and new."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+import penstock
+from penstock.interfaces import Destination
+from penstock.testing.promises import Crash, Mortal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from penstock.interfaces import TRefreshMode
+
+KINDS: Final = ("delta", "iceberg", "filesystem")
+MODES: Final[tuple[TRefreshMode, ...]] = ("drop_sources", "drop_resources", "drop_data")
+OLD: Final[list[dict[str, Any]]] = [
+    {"id": 1, "price": 5, "tags": ["x", "y"]},
+    {"id": 2, "price": 6, "tags": ["z"]},
+]
+# Another type for the key, another column, and nothing nested: nothing of this fits into what is there.
+NEW: Final[list[dict[str, Any]]] = [{"id": "a7", "colour": "red"}]
+ROWS: Final[list[dict[str, Any]]] = [{"id": 9, "price": 7}]
+Shown = dict[str, list[Any]]
+
+
+class Shop:
+    """One dataset of one kind of tables."""
+
+    def __init__(self, kind: str, location: str, folder: Path, spark: SparkSession) -> None:
+        make: Callable[..., Destination] = getattr(penstock.destinations, kind)
+        self.lake, self._folder, self.spark = make(bucket_url=location), folder, spark
+
+    def pipeline(self, destination: Destination | None = None, **said: Any) -> penstock.Pipeline:
+        return penstock.pipeline(
+            "shop",
+            pipelines_dir=self._folder / "pipelines",
+            destination=destination or self.lake,
+            dataset_name="demo",
+            spark=self.spark,
+            **said,
+        )
+
+    def begin(self) -> None:
+        self.pipeline().run([orders(OLD), buyers()])
+
+    def dying(self, at: int, *, after: bool) -> penstock.Pipeline:
+        mortal = Mortal(self.lake.reference, at=at, after=after)
+        return self.pipeline(Destination(self.lake.destination_name, mortal, self.lake.arguments))
+
+    def shown(self) -> Shown:
+        dataset = self.pipeline().dataset()
+        names = [name for name in dataset.tables if not name.startswith("_dlt")]
+        key = {"orders__tags": "value"}
+        return {
+            name: sorted(row[key.get(name, "id")] for row in dataset[name].arrow().to_pylist())
+            for name in names
+        }
+
+
+def orders(rows: list[dict[str, Any]]) -> Any:
+    def read() -> Iterator[Any]:
+        state = penstock.current.resource_state()
+        state["times"] = state.get("times", 0) + 1
+        yield from rows
+
+    return penstock.resource(read, name="orders")
+
+
+def buyers() -> Any:
+    return penstock.resource([{"id": 3}], name="buyers")
+
+
+@pytest.fixture(params=KINDS)
+def shop(request: pytest.FixtureRequest, location: str, tmp_path: Path, spark: SparkSession) -> Shop:
+    return Shop(request.param, location, tmp_path, spark)
+
+
+def after(mode: TRefreshMode) -> tuple[list[dict[str, Any]], Shown]:
+    """What the second run brings, and what is there then."""
+    found: dict[TRefreshMode, tuple[list[dict[str, Any]], Shown]] = {
+        "drop_sources": (NEW, {"orders": ["a7"]}),
+        "drop_resources": (NEW, {"orders": ["a7"], "buyers": [3]}),
+        "drop_data": (ROWS, {"orders": [9], "orders__tags": [], "buyers": [3]}),
+    }
+    return found[mode]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_begins_anew_is_there_alone(shop: Shop, mode: TRefreshMode) -> None:
+    rows, expected = after(mode)
+    shop.begin()
+
+    info = shop.pipeline().run(orders(rows), refresh=mode)
+
+    assert shop.shown() == expected
+    assert {table.table: table.rows for table in info.packages[0].tables}["orders"] == 1
+    pipeline = shop.pipeline()
+    assert pipeline.state["sources"]["shop"]["resources"]["orders"] == {"times": 1}
+    columns = set(pipeline.dataset()["orders"].columns)
+    assert ("price" in columns) is (mode == "drop_data")
+    assert ("buyers" in pipeline.default_schema.tables) is (mode != "drop_sources")
+    if mode != "drop_data":
+        assert pipeline.default_schema.previous_hashes == ()
+    shop.pipeline().run(orders(rows))
+    assert shop.shown()["orders"] == sorted([*expected["orders"], *expected["orders"]])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_whatever_dies_readers_see_all_that_was_or_all_that_comes(
+    shop: Shop, mode: TRefreshMode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOAD__WORKERS", "1")
+    rows, new = after(mode)
+    # The first job has its effect and nobody hears of it; the load counts, and is tidied up after or not.
+    for at, is_after in ((1, True), (2, False), (2, True)):
+        folder = tmp_path / f"{at}-{is_after}"
+        place = Shop(shop.lake.destination_name, str(folder / "lake"), folder, shop.spark)
+        place.begin()
+        old = place.shown()
+        with pytest.raises(Crash):
+            place.dying(at, after=is_after).run(orders(rows), refresh=mode)
+
+        assert place.shown() == (old if at == 1 else new), f"step {at}, after={is_after}"
+        place.pipeline().run()
+        assert place.shown() == new, f"step {at}, after={is_after}"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_refresh_that_is_given_up_brings_back_what_was(
+    shop: Shop, mode: TRefreshMode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOAD__WORKERS", "1")
+    rows, new = after(mode)
+    shop.begin()
+    old, columns = shop.shown(), shop.pipeline().dataset()["orders"].columns
+    with pytest.raises(Crash):
+        shop.dying(1, after=True).run(orders(rows), refresh=mode)
+    assert shop.shown() == old
+
+    shop.pipeline().drop_pending_packages()
+
+    assert shop.shown() == old
+    assert shop.pipeline().dataset()["orders"].columns == columns
+    assert shop.pipeline().state["sources"]["shop"]["resources"]["orders"] == {"times": 1}
+    shop.pipeline().run(orders(rows), refresh=mode)
+    assert shop.shown() == new
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+@pytest.mark.parametrize("strategy", ["delete-insert", "upsert", "scd2"])
+def test_merged_tables_begin_anew_as_if_nothing_had_been(
+    kind: str, strategy: str, location: str, tmp_path: Path, spark: SparkSession
+) -> None:
+    shop = Shop(kind, location, tmp_path, spark)
+    said: dict[str, Any] = {
+        "write_disposition": {"disposition": "merge", "strategy": strategy},
+        "primary_key": "id",
+    }
+    rows = [{"id": 1, "n": 1, "tags": [1]}, {"id": 2, "n": 1, "tags": [2]}]
+    again = [{"id": 2, "n": 2, "tags": [3]}, {"id": 2, "n": 3, "tags": [4]}]
+    expected = 2 if strategy == "scd2" else 1
+
+    modes: tuple[TRefreshMode, ...] = ("drop_resources", "drop_data")
+    for mode in modes:
+        shop.pipeline().run(penstock.resource(rows, name="orders", **said))
+        shop.pipeline().run(penstock.resource(again, name="orders", **said), refresh=mode)
+        assert shop.shown()["orders"] == [2] * expected, mode
+        assert shop.shown()["orders__tags"] == ([3, 4] if strategy == "scd2" else [4]), mode
+
+
+def test_an_empty_source_lets_its_tables_go_and_a_merge_comes_back_afterwards(shop: Shop) -> None:
+    shop.begin()
+
+    shop.pipeline().run(orders([]), refresh="drop_resources")
+
+    assert shop.shown() == {"buyers": [3]}
+    shop.pipeline().run(orders(NEW))
+    assert shop.shown() == {"orders": ["a7"], "buyers": [3]}
+
+
+def test_packages_that_wait_are_loaded_before_anything_begins_anew(shop: Shop) -> None:
+    shop.begin()
+    shop.pipeline().extract(buyers())
+
+    info = shop.pipeline().run(orders(NEW), refresh="drop_resources")
+
+    assert len(info.loads_ids) == 2
+    assert shop.shown() == {"orders": ["a7"], "buyers": [3, 3]}

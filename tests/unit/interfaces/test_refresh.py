@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.errors import UsageError
+from penstock.interfaces import RENEW, Refresh, TRefreshMode, check_refresh, renewal_of
+from penstock.schema import Schema, Table
+
+MODES = st.sampled_from(get_args(TRefreshMode))
+RESOURCES = st.lists(st.sampled_from(["orders", "buyers", "other"]), unique=True).map(tuple)
+
+
+def schema() -> Schema:
+    found = Schema("shop")
+    for name, said in {
+        "orders": {"resource": "orders"},
+        "orders_eu": {"resource": "orders"},
+        "orders__items": {"parent": "orders"},
+        "orders__items__parts": {"parent": "orders__items"},
+        "buyers": {"resource": "buyers"},
+        "_dlt_quarantine": {"resource": "orders"},
+    }.items():
+        document: dict[str, Any] = {"name": name, **said}
+        found.update_table(Table.from_dict(document))
+    return found
+
+
+def test_the_tables_of_a_resource_begin_anew_with_all_that_is_nested_in_them() -> None:
+    found = Refresh(mode="drop_resources", resources=("orders",)).tables(schema().tables)
+
+    assert found == ("orders", "orders_eu", "orders__items", "orders__items__parts")
+
+
+@given(mode=MODES, resources=RESOURCES)
+def test_system_tables_never_begin_anew_and_a_source_does_as_a_whole(
+    mode: TRefreshMode, resources: tuple[str, ...]
+) -> None:
+    tables = schema().tables
+
+    found = Refresh(mode=mode, resources=resources).tables(tables)
+
+    assert not any(name.startswith("_dlt") for name in found)
+    if mode == "drop_sources":
+        assert set(found) == {name for name in tables if not name.startswith("_dlt")}
+    else:
+        assert ("buyers" in found) == ("buyers" in resources)
+
+
+@given(mode=MODES, resources=RESOURCES)
+def test_it_is_read_back_as_it_was_written(mode: TRefreshMode, resources: tuple[str, ...]) -> None:
+    refresh = Refresh(mode=mode, resources=resources)
+
+    assert Refresh.from_dict(refresh.to_dict()) == refresh
+    assert refresh.drops is (mode != "drop_data")
+
+
+@pytest.mark.parametrize(
+    "document", [{"mode": "all", "resources": []}, {"mode": "drop_data", "resources": [1]}]
+)
+def test_what_is_no_refresh_is_not_taken_for_one(document: dict[str, Any]) -> None:
+    with pytest.raises(TypeError):
+        Refresh.from_dict(document)
+
+
+def test_a_mode_that_there_is_not_is_refused() -> None:
+    assert check_refresh(None) is None
+    with pytest.raises(UsageError, match="there is no refresh 'drop_all'"):
+        check_refresh("drop_all")
+
+
+def test_a_chain_is_renewed_by_the_hint_of_its_root() -> None:
+    found = schema()
+    found.update_table(found.tables["orders"].with_extras(**{RENEW: "rows"}))
+
+    assert renewal_of("orders__items__parts", found.tables) == "rows"
+    assert renewal_of("buyers", found.tables) is None

@@ -1,0 +1,167 @@
+"""Tables that begin anew: nothing of them goes before the load counts, whatever dies on the way."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.load.test_run import STATE, TABLES, Crash, Memory, Place, sealed
+
+from penstock.errors import LoadClientJobFailed
+from penstock.interfaces import renewal_of
+from penstock.load.run import finish, load
+from penstock.load.settings import LoaderConfiguration
+from penstock.schema import Schema
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RENEWS: dict[str, Any] = {"capabilities": {"renews_tables": True}}
+DROPPED = (*TABLES, "old", "old__parts")
+QUICK = LoaderConfiguration(retry_pause=0.0, poll_pause=0.0, workers=1)
+
+
+def renewing(folder: Path, **said: Any) -> Place:
+    """A load to a destination whose jobs put tables in the place of others, and which can drop tables."""
+    return sealed(folder, dropped=DROPPED, **{"script": {"drop": []}, **RENEWS, **said})
+
+
+def test_tables_with_rows_are_made_anew_by_their_jobs_and_others_go_when_the_load_counts(
+    tmp_path: Path,
+) -> None:
+    place = renewing(tmp_path)
+
+    place.load(workers=1)
+
+    asked = place.world.asked
+    assert "start items append anew: table" in asked
+    assert "start items__tags append anew: table" in asked
+    jobs = [at for at, what in enumerate(asked) if what.startswith("start")]
+    drops = [at for at, what in enumerate(asked) if what.startswith("drop")]
+    assert [asked[at] for at in drops] == ["drop old", "drop old__parts"]
+    assert min(drops) > max(jobs)
+
+
+def test_the_ledger_says_which_tables_are_gone_and_knows_nothing_of_the_hint(tmp_path: Path) -> None:
+    place = renewing(tmp_path)
+
+    place.load()
+
+    ledger = place.into().ledger
+    commit, stored = ledger.find_commit(schema_name="shop", load_id="17.5"), ledger.last_schema("shop")
+    assert commit is not None
+    assert stored is not None
+    assert [name for name, told in commit.tables.items() if told.get("dropped")] == ["old", "old__parts"]
+    assert stored.version_hash == Schema.from_dict(dict(place.manifest.schema)).version_hash
+    assert "x-renew" not in stored.schema
+    assert "x-renew" not in str(place.into().packages.package("17.5").applied_schema_updates())
+
+
+def test_rows_that_go_take_nested_tables_with_them(tmp_path: Path) -> None:
+    place = sealed(tmp_path, with_jobs=("items", "others"), truncated=TABLES, **RENEWS)
+
+    place.load(workers=1)
+
+    assert place.world.asked[:2] == ["initialize", "update items items__tags items__parts others"]
+    assert "start items append anew: rows" in place.world.asked
+    assert not any(what.startswith("truncate") for what in place.world.asked)
+
+
+def test_a_table_that_is_not_refreshed_is_loaded_as_ever(tmp_path: Path) -> None:
+    place = sealed(tmp_path, dropped=("items",), script={"drop": []}, **RENEWS)
+
+    place.load()
+
+    assert "start others append" in place.world.asked
+    assert renewal_of("items__tags", place.into().opener.schema.tables) == "table"
+
+
+def test_a_destination_that_cannot_renew_clears_tables_before_the_first_job(tmp_path: Path) -> None:
+    place = sealed(tmp_path, dropped=DROPPED, script={"drop": []})
+
+    place.load(workers=1)
+
+    assert place.world.asked[:2] == ["initialize", f"drop {' '.join(DROPPED)}"]
+    assert "start items append" in place.world.asked
+
+
+@pytest.mark.parametrize("modes", [{"dropped": DROPPED}, {"truncated": TABLES}], ids=["drop", "truncate"])
+def test_one_that_cannot_even_drop_empties_them(tmp_path: Path, modes: dict[str, Any]) -> None:
+    place = sealed(tmp_path, **modes)
+
+    place.load(workers=1)
+
+    assert place.world.asked[:2] == ["initialize", f"truncate {' '.join(TABLES)}"]
+
+
+def test_tables_are_cleared_once_and_not_again_when_the_load_goes_on(tmp_path: Path) -> None:
+    place = sealed(tmp_path, dropped=DROPPED, script={"drop": [], "items": ["terminal"]})
+    with pytest.raises(LoadClientJobFailed):
+        place.load(workers=1)
+
+    place.load(workers=1)
+
+    cleared = [what for what in place.world.asked if what == f"drop {' '.join(DROPPED)}"]
+    assert len(cleared) == 1, "rows that jobs have brought since must stay"
+
+
+def test_a_load_that_begins_anew_is_loaded_whole_or_not_at_all(tmp_path: Path) -> None:
+    place = renewing(tmp_path, script={"drop": [], "items": ["terminal"]})
+
+    with pytest.raises(LoadClientJobFailed):
+        place.load(workers=1, raise_on_failed_jobs=False)
+
+    assert place.commits() == 0
+    assert not any(what.startswith("drop") for what in place.world.asked)
+
+
+def test_a_table_that_cannot_be_dropped_stays_and_keeps_nobody_from_going_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = renewing(tmp_path, script={"drop": ["terminal"]})
+
+    place.load()
+
+    assert place.into().packages.package("17.5").status == "loaded"
+    assert "table old is not part of the dataset any more, and stays" in caplog.text
+
+
+def test_a_table_that_can_be_dropped_later_is_dropped_by_the_next_run(tmp_path: Path) -> None:
+    place = renewing(tmp_path, script={"drop": ["transient"]})
+    with pytest.raises(Exception, match="cannot be dropped"):
+        place.load()
+
+    finish(place.manifest, place.into(), state=STATE)
+
+    assert place.commits() == 1
+    assert place.world.asked[-2:] == ["drop old", "drop old__parts"]
+    assert place.into().packages.package("17.5").status == "loaded"
+
+
+def steps_of(folder: Path) -> int:
+    place = renewing(folder, memory=Memory())
+    disk = place.mortal()
+    load(place.manifest, place.into(disk), state=STATE, rules=QUICK)
+    return disk.changes
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_a_process_may_die_at_any_step(tmp_path: Path, after: bool) -> None:
+    total = steps_of(tmp_path / "whole")
+    for step in range(1, total + 1):
+        place = renewing(tmp_path / f"{step}", memory=Memory())
+        with suppress(Crash):
+            load(place.manifest, place.into(place.mortal(step, after=after)), state=STATE, rules=QUICK)
+
+        gone = any(what.startswith("drop") for what in place.world.asked)
+        assert not gone or place.commits() == 1, f"step {step}: old tables go only when the new ones count"
+
+        into = place.into()
+        if place.commits():
+            finish(place.manifest, into, state=STATE)
+        else:
+            load(place.manifest, into, state=STATE, rules=QUICK)
+        assert sorted(place.world.landed) == sorted(TABLES), f"step {step}"
+        assert {"drop old", "drop old__parts"} <= set(place.world.asked), f"step {step}"
+        assert into.packages.package("17.5").status == "loaded"

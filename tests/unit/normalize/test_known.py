@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from penstock.normalize.known import with_root
+from penstock.package.extracted import ExtractedTable
+from penstock.schema import StoredSchema, Table
+
+ITEMS = ExtractedTable(
+    table="items", resource="items", write_disposition="append", folder="f", rows=1, bytes=1, files=1
+)
+
+
+def test_what_is_said_of_tables_that_say_nothing_leaves_the_others_as_they_are() -> None:
+    said = Table.from_dict({"name": "items", "file_format": "csv"})
+    before = StoredSchema(name="shop").with_tables([said])
+
+    known = with_root(before, "items", ITEMS, {}, {"file_format": "jsonl"}).tables["items"]
+    new = with_root(StoredSchema(name="shop"), "items", ITEMS, {}, {"file_format": "jsonl"}).tables["items"]
+
+    assert (known.extras["file_format"], new.extras["file_format"]) == ("csv", "jsonl")

@@ -1,0 +1,236 @@
+"""How a pipeline is made: what the call says, what the settings say, and what a pipeline is called then."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.load.scripted import World
+
+import penstock
+from penstock.config import AwsCredentials, Settings
+from penstock.errors import CannotRestorePipelineException, ConfigValueCannotBeCoerced, UsageError
+from penstock.interfaces import DestinationClientDwhWithStagingConfiguration
+from penstock.pipeline.configuration import PipelineConfiguration
+from penstock.pipeline.settings import RunConfiguration
+from penstock.pipeline.stagingbucket import staging_bucket, with_staging
+from penstock.pipeline.workdir import WorkDir
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from penstock.interfaces import Destination, DestinationClientConfiguration
+
+
+def test_arguments_that_are_not_given_are_looked_for_in_the_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIPELINES__PIPELINES_DIR", str(tmp_path))
+    monkeypatch.setenv("PIPELINES__SHOP__DESTINATION_NAME", "delta")
+    monkeypatch.setenv("PIPELINES__SHOP__DATASET_NAME", "raw")
+    monkeypatch.setenv("PIPELINES__SHOP__PIPELINE_SALT", "grain")
+
+    shop, crm = penstock.pipeline("shop"), penstock.pipeline("crm", dataset_name="own")
+
+    assert shop.destination is not None
+    assert (shop.destination.destination_name, shop.dataset_name) == ("delta", "raw")
+    assert shop.pipeline_salt == "grain"
+    assert (crm.destination, crm.dataset_name) == (None, "own")
+    assert shop.pipelines_dir == crm.pipelines_dir == tmp_path
+
+
+def test_the_name_can_come_from_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIPELINES__PIPELINE_NAME", "nightly")
+
+    assert penstock.pipeline(dataset_name="x").pipeline_name == "nightly"
+
+
+def test_a_layout_makes_the_name_of_the_dataset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIPELINES__DATASET_NAME_LAYOUT", "%s_dataset")
+
+    assert penstock.pipeline("shop").dataset_name == "shop_dataset"
+    monkeypatch.setenv("PIPELINES__DATASET_NAME_LAYOUT", "dataset")
+    with pytest.raises(UsageError, match="no single place for the name"):
+        penstock.pipeline("shop")
+
+
+def test_in_dev_mode_each_pipeline_has_a_dataset_of_its_own_and_remembers_nothing(tmp_path: Path) -> None:
+    before = penstock.pipeline("shop", pipelines_dir=tmp_path)
+    before.set_local_state_val("seen", 1)
+    before.extract([{"n": 1}], table_name="items")
+
+    made = penstock.pipeline("shop", pipelines_dir=tmp_path, dev_mode=True)
+
+    assert re.fullmatch(r"shop_20\d\d(0\d|1[0-2])[0-3]\d[0-2]\d[0-5]\d[0-5]\d", made.dataset_name)
+    assert "seen" not in made.state["_local"]
+    assert len(made.list_extracted_load_packages()) == 1, "packages are data, and data is not dropped"
+
+
+def test_a_dataset_that_is_named_later_is_one_of_dev_mode_too(tmp_path: Path) -> None:
+    made = penstock.pipeline("shop", pipelines_dir=tmp_path, dev_mode=True)
+
+    with pytest.raises(UsageError, match="has no destination"):
+        made.run([1], table_name="t", dataset_name="other")
+
+    assert re.fullmatch(r"other_\d{14}", made.dataset_name)
+
+
+def test_the_salt_is_the_same_each_time_and_does_not_show() -> None:
+    one, again, other = (penstock.pipeline(name).pipeline_salt for name in ("shop", "shop", "crm"))
+
+    assert one == again != other
+    assert repr(penstock.pipeline("shop", pipeline_salt="grain").pipeline_salt) == "***"
+
+
+def test_one_that_must_have_run_here_is_refused_where_it_has_not(tmp_path: Path) -> None:
+    with pytest.raises(CannotRestorePipelineException):
+        penstock.Pipeline(
+            "shop",
+            tmp_path,
+            pipeline_salt=None,
+            destination=None,
+            staging=None,
+            dataset_name=None,
+            import_schema_path=None,
+            export_schema_path=None,
+            dev_mode=False,
+            progress=None,
+            must_attach_to_local_pipeline=True,
+            config=PipelineConfiguration(),
+            runtime=None,
+        )
+
+
+def test_a_run_behaves_as_the_pipeline_was_told_when_it_was_made(tmp_path: Path) -> None:
+    lake = penstock.destinations.delta(str(tmp_path / "lake"))
+    made = penstock.Pipeline(
+        "shop",
+        tmp_path,
+        pipeline_salt=None,
+        destination=lake,
+        staging=None,
+        dataset_name=None,
+        import_schema_path=None,
+        export_schema_path=None,
+        dev_mode=False,
+        progress=None,
+        must_attach_to_local_pipeline=False,
+        config=PipelineConfiguration(),
+        runtime=RunConfiguration(lease_beat=0.5, lease_alive=60.0),
+    )
+
+    made.extract([{"n": 1}], table_name="items")
+
+    assert made.has_pending_data
+
+
+def test_drop_leaves_packages_and_lets_all_else_go(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
+    pipeline.set_local_state_val("seen", 1)
+    pipeline.extract([{"n": 1}], table_name="items")
+    WorkDir(tmp_path / "shop").save(state={"dataset_name": "shop"}, schema={"name": "shop"})
+
+    assert pipeline.drop() is pipeline
+
+    assert [path.name for path in (tmp_path / "shop").iterdir()] == ["extracted"]
+    assert "drop_pending_packages() is for them" in caplog.text
+    assert pipeline.last_trace is None
+    pipeline.drop_pending_packages()
+    assert not pipeline.has_pending_data
+
+
+def test_drop_gives_a_pipeline_with_another_name_that_is_made_alike(tmp_path: Path) -> None:
+    pipeline = penstock.pipeline("shop", tmp_path, destination="delta", dev_mode=True, refresh="drop_data")
+    pipeline.set_local_state_val("seen", 1)
+
+    other = pipeline.drop("crm")
+
+    assert (other.pipeline_name, other.pipelines_dir, other.refresh) == ("crm", tmp_path, "drop_data")
+    assert other.destination == pipeline.destination
+    assert re.fullmatch(r"crm_\d{14}", other.dataset_name)
+    assert other.is_active
+    assert not (tmp_path / "shop").exists()
+
+
+def config_of(destination: Destination) -> DestinationClientConfiguration:
+    return destination.configuration(Settings(), pipeline_name="shop", dataset_name="lake", master="local")
+
+
+def test_packages_are_kept_in_the_bucket_of_staging(tmp_path: Path) -> None:
+    pipeline = penstock.pipeline(
+        "shop",
+        tmp_path,
+        destination=penstock.destinations.delta(str(tmp_path / "lake")),
+        staging=penstock.destinations.filesystem(str(tmp_path / "stage")),
+    )
+
+    info = pipeline.extract([{"n": 1}], table_name="items")
+
+    assert info.location == f"{tmp_path}/stage/shop/_dlt_pkg/shop"
+    assert pipeline.has_pending_data
+    assert not (tmp_path / "lake").exists()
+
+
+def test_staging_needs_a_bucket_and_is_opened_by_the_keys_of_the_destination(tmp_path: Path) -> None:
+    keys = AwsCredentials(aws_access_key_id="a", aws_secret_access_key="b")
+    staging = config_of(penstock.destinations.filesystem("s3://stage", credentials=keys))
+
+    assert staging_bucket(staging, config_of(penstock.destinations.delta("s3://l", credentials=keys))) == (
+        "s3://stage"
+    )
+    with pytest.raises(UsageError, match="has keys that delta does not have"):
+        staging_bucket(staging, config_of(penstock.destinations.delta("s3://lake")))
+    with pytest.raises(UsageError, match="it has no bucket"):
+        staging_bucket(config_of(World(tmp_path).destination()), staging)
+
+
+def test_a_destination_that_takes_files_is_told_where_they_are_staged() -> None:
+    staging = config_of(penstock.destinations.filesystem("s3://stage"))
+
+    told: Any = with_staging(DestinationClientDwhWithStagingConfiguration(), staging)
+
+    assert (told.staging_config.bucket_url, told.staging_config.as_staging) == ("s3://stage", True)
+    assert with_staging(staging, staging) is staging
+
+
+def test_credentials_are_those_of_the_destination(tmp_path: Path) -> None:
+    pipeline = penstock.pipeline("shop", tmp_path, destination=penstock.destinations.delta("s3://lake"))
+
+    pipeline._bind(credentials={"aws_access_key_id": "a", "aws_secret_access_key": "b"})
+
+    found = pipeline._target().config.storage_credentials
+    assert found is not None
+    assert found.aws_access_key_id == "a"
+    with pytest.raises(UsageError, match="has no destination"):
+        penstock.pipeline("crm", tmp_path).load(credentials="x")
+    other = penstock.pipeline("crm", tmp_path, destination=World(tmp_path).destination())
+    with pytest.raises(ConfigValueCannotBeCoerced, match="there is no such field"):
+        other.run([1], table_name="t", credentials="x")
+
+
+def test_a_file_format_that_nobody_has_is_refused_before_spark_starts() -> None:
+    pipeline, said = penstock.pipeline("shop", destination="filesystem"), {"loader_file_format": "xls"}
+
+    with pytest.raises(UsageError, match="'xls' is not a file format"):
+        pipeline.normalize(**said)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="'xls' is not a file format"):
+        pipeline.run([1], table_name="t", **said)  # type: ignore[arg-type]
+
+
+def test_a_load_is_attached_to_by_the_destination_that_it_went_to(tmp_path: Path) -> None:
+    workdir = WorkDir(tmp_path / "shop")
+    state = {
+        "dataset_name": "raw",
+        "destination_name": None,
+        "destination_type": "dlt.destinations.filesystem",
+    }
+    workdir.save(state=state, schema={"name": "shop"})
+
+    by_type = penstock.attach("shop", tmp_path).destination
+    workdir.save_origin("delta")
+    noted = penstock.attach("shop", tmp_path).destination
+
+    assert by_type is not None
+    assert noted is not None
+    assert (by_type.destination_name, noted.destination_name) == ("filesystem", "delta")

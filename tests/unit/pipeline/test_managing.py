@@ -1,0 +1,141 @@
+"""State that is changed by hand is kept whole, or not at all."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.load.scripted import World
+from tests.unit.pipeline.sessions import no_session
+from tests.unit.pipeline.stored import at_lake, store_load
+
+import penstock
+from penstock.errors import UsageError
+from penstock.package import Packages
+from penstock.package.extracted import Extracted
+from penstock.pipeline.workdir import WorkDir
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MOMENT = datetime(2024, 5, 6, tzinfo=UTC)
+
+
+def made(tmp_path: Path) -> penstock.Pipeline:
+    return penstock.pipeline("shop", pipelines_dir=tmp_path / "here")
+
+
+def left(packages: Packages) -> list[Extracted]:
+    return [Extracted.from_dict(package.extracted()) for package in packages.with_status("extracted")]
+
+
+def waiting(tmp_path: Path) -> list[Extracted]:
+    return left(Packages.at(str(tmp_path / "here" / "shop" / "extracted")))
+
+
+@pytest.mark.parametrize("extract_state", [False, True])
+def test_changes_are_there_for_the_next_run(tmp_path: Path, extract_state: bool) -> None:
+    with made(tmp_path).managed_state(extract_state=extract_state) as state:
+        state["sources"]["shop"] = {"since": MOMENT}
+        penstock.current.source_state()["page"] = 7
+        state["_local"]["seen"] = 1
+
+    found = made(tmp_path).state
+    assert found["sources"] == {"shop": {"since": MOMENT, "page": 7}}
+    assert found["_local"] == {"seen": 1}
+    assert made(tmp_path).has_pending_data is extract_state
+
+
+@pytest.mark.parametrize("extract_state", [False, True])
+def test_nothing_is_kept_when_the_block_raises(tmp_path: Path, extract_state: bool) -> None:
+    pipeline = made(tmp_path)
+
+    def change() -> None:
+        with pipeline.managed_state(extract_state=extract_state) as state:
+            state["sources"]["shop"] = {"page": 7}
+            state["_local"]["seen"] = 1 // 0
+
+    with pytest.raises(ZeroDivisionError):
+        change()
+
+    assert (pipeline.state["sources"], pipeline.state["_local"]) == ({}, {})
+    assert not pipeline.has_pending_data
+
+
+def test_what_is_extracted_next_goes_on_from_it_and_takes_it_along(tmp_path: Path) -> None:
+    @penstock.resource
+    def pages() -> Any:
+        yield {"page": penstock.current.source_state()["page"]}
+
+    with made(tmp_path).managed_state() as state:
+        state["sources"]["shop"] = {"page": 7}
+
+    made(tmp_path).extract(pages())
+
+    (package,) = waiting(tmp_path)
+    assert package.state == {"shop": {"page": 7}}
+
+
+def test_each_source_gets_a_package_of_its_own(tmp_path: Path) -> None:
+    store_load(tmp_path, "10.5", sources={"shop": {"page": 1}, "crm": {"page": 1}, "old": {"page": 1}})
+
+    with at_lake(tmp_path).managed_state(extract_state=True) as state:
+        state["sources"]["shop"]["page"] = 2
+        del state["sources"]["crm"]
+
+    packages = left(Packages.at(str(tmp_path / "lake" / "shop" / "_dlt_pkg" / "shop")))
+    assert [package.schema_name for package in packages] == ["shop", "crm"]
+    assert at_lake(tmp_path, "elsewhere").state["sources"] == {"shop": {"page": 2}, "old": {"page": 1}}
+
+
+def test_a_change_waits_behind_packages_that_wait(tmp_path: Path) -> None:
+    pipeline = made(tmp_path)
+    with pipeline.managed_state(extract_state=True) as state:
+        state["sources"]["shop"] = {"page": 7}
+
+    with pipeline.managed_state() as state:
+        state["sources"]["shop"]["page"] += 1
+
+    assert [package.state for package in waiting(tmp_path)] == [{"shop": {"page": 7}}, {"shop": {"page": 8}}]
+    assert pipeline.state["sources"] == {"shop": {"page": 8}}
+
+
+def test_a_change_of_a_state_that_another_load_has_changed_is_told_and_left(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store_load(tmp_path, "10.5")
+    with at_lake(tmp_path).managed_state() as state:
+        state["sources"]["shop"]["page"] = 7
+    assert at_lake(tmp_path).state["sources"]["shop"]["page"] == 7
+
+    store_load(tmp_path, "11.5", version=3)
+
+    assert at_lake(tmp_path).state["sources"] == {"shop": {"last": "11.5"}}
+    assert "another load has changed it since" in caplog.text
+
+
+def test_packages_of_state_are_loaded_and_what_this_machine_kept_is_taken_along(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    pipeline = penstock.pipeline("shop", tmp_path, destination=world.destination(), spark=no_session())
+    with pipeline.managed_state() as state:
+        state["sources"]["crm"] = {"page": 1}
+    with pipeline.managed_state(extract_state=True) as state:
+        state["sources"]["shop"] = {"page": 7}
+
+    info = pipeline.run()
+
+    assert len(info.loads_ids) == len(world.completed) == 1
+    assert (pipeline.has_pending_data, pipeline.first_run) == (False, False)
+    assert pipeline.state["sources"] == {"shop": {"page": 7}, "crm": {"page": 1}}
+    assert WorkDir(tmp_path / "shop").unsent() is None
+    copy = WorkDir(tmp_path / "shop").state()
+    assert copy is not None
+    assert copy["sources"] == {"shop": {"page": 7}, "crm": {"page": 1}}
+
+
+def test_what_follows_from_loads_cannot_be_changed(tmp_path: Path) -> None:
+    pipeline = made(tmp_path)
+
+    with pytest.raises(UsageError, match="'dataset_name' of the state"), pipeline.managed_state() as state:
+        state["dataset_name"] = "other"

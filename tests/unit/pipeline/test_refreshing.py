@@ -1,0 +1,249 @@
+"""What begins anew with a run: which tables and states, and what a package says of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.load.scripted import World
+from tests.unit.pipeline.sessions import no_session
+from tests.unit.pipeline.stored import at_lake, store_load
+
+import penstock
+from penstock.errors import PipelineStepFailed, UsageError
+from penstock.interfaces import Flow, Refresh
+from penstock.package import Packages
+from penstock.package.extracted import Extracted, ExtractedTable
+from penstock.pipeline.refreshing import (
+    Refreshes,
+    dropped_tables,
+    emptied_tables,
+    truncated_tables,
+    without_dropped,
+    without_history,
+)
+from penstock.pipeline.restore import with_source_schema
+from penstock.schema import Schema, Table
+from penstock.sources import flows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from penstock.interfaces import TRefreshMode
+
+
+@penstock.resource
+def orders() -> Iterator[Any]:
+    state = penstock.current.resource_state()
+    state["last"] = state.get("last", 0) + 1
+    yield {"n": state["last"]}
+
+
+@penstock.resource
+def buyers() -> Iterator[Any]:
+    state = penstock.current.resource_state()
+    state["last"] = state.get("last", 0) + 1
+    yield {"n": state["last"]}
+
+
+@penstock.source(name="shop")
+def shop() -> Any:
+    penstock.current.source_state().setdefault("opened", 1)
+    return orders, buyers
+
+
+def schema() -> Schema:
+    found = Schema("shop")
+    for document in (
+        {"name": "orders", "resource": "orders", "write_disposition": "merge"},
+        {"name": "orders__items", "parent": "orders"},
+        {"name": "orders_old", "resource": "orders", "write_disposition": "append"},
+        {"name": "buyers", "resource": "buyers"},
+        {"name": "_dlt_quarantine"},
+    ):
+        said: dict[str, Any] = document
+        found.update_table(Table.from_dict(said).with_seen_data())
+    found.update_table({"name": "never", "resource": "orders"})
+    found.mark_saved()
+    return found
+
+
+def extracted(mode: TRefreshMode | None, *resources: str, **said: Any) -> Extracted:
+    refresh = None if mode is None else Refresh(mode=mode, resources=resources)
+    return Extracted(schema_name="shop", refresh=refresh, **said)
+
+
+def rows_of(table: str) -> ExtractedTable:
+    return ExtractedTable(
+        table=table, resource="orders", write_disposition="append", folder="f", rows=1, bytes=1, files=1
+    )
+
+
+def left(tmp_path: Path) -> list[Extracted]:
+    packages = Packages.at(str(tmp_path / "lake" / "shop" / "_dlt_pkg" / "shop"))
+    return [Extracted.from_dict(package.extracted()) for package in packages.with_status("extracted")]
+
+
+def test_tables_that_go_are_kept_as_they_were() -> None:
+    found = dropped_tables(schema(), extracted("drop_resources", "orders"))
+
+    assert list(found) == ["orders", "orders__items", "orders_old"], "one without a row is not there"
+    assert found["orders"]["write_disposition"] == "merge"
+    assert dropped_tables(schema(), extracted("drop_data", "orders")) == {}
+    assert dropped_tables(schema(), extracted(None)) == {}
+
+
+def test_only_tables_that_have_rows_lose_them() -> None:
+    found = truncated_tables(schema(), extracted("drop_data", "orders"))
+
+    assert found == ("orders", "orders__items", "orders_old")
+    assert truncated_tables(schema(), extracted("drop_sources")) == ()
+
+
+def test_root_tables_to_which_nothing_comes_are_emptied_and_stay_what_they_are() -> None:
+    package = extracted("drop_data", "orders", tables=(rows_of("Orders"),))
+
+    found = emptied_tables(schema(), package, schema().naming)
+
+    assert [(table.table, table.write_disposition, table.rows) for table in found] == [
+        ("orders_old", "append", 0)
+    ]
+
+
+def test_what_comes_is_learned_anew_and_the_history_goes() -> None:
+    known = schema()
+
+    found = without_dropped(known, Refresh(mode="drop_resources", resources=("orders",)))
+    found.update_table({"name": "orders", "resource": "orders"})
+    anew = without_history(found)
+
+    assert "orders__items" not in anew.tables
+    assert {"buyers", "_dlt_quarantine"} <= set(anew.tables)
+    assert "orders" in known.tables
+    assert (found.previous_hashes, anew.previous_hashes) == ((known.version_hash,), ())
+    assert anew.version == known.version + 1
+
+
+def test_a_source_that_begins_anew_brings_its_schema() -> None:
+    brought = Schema("shop")
+    brought.update_table({"name": "fresh", "resource": "fresh"})
+    document = dict(brought.to_dict())
+
+    anew = with_source_schema(
+        without_dropped(schema(), Refresh(mode="drop_sources")), extracted("drop_sources", schema=document)
+    )
+    as_ever = with_source_schema(schema(), extracted(None, schema=document))
+
+    assert "fresh" in anew.tables
+    assert "_dlt_quarantine" in anew.tables
+    assert "orders" not in anew.tables
+    assert "fresh" not in as_ever.tables
+
+
+def flow(mode: TRefreshMode | None, *resources: Any) -> Flow:
+    (found,) = flows_of(list(resources), refresh=mode)
+    return found
+
+
+def test_of_two_flows_with_one_schema_the_second_does_not_undo_the_first() -> None:
+    done = Refreshes()
+    first = done.of(flow("drop_sources", orders), "shop")
+    again = done.of(flow("drop_sources", buyers), "shop")
+    other = done.of(flow("drop_sources", buyers), "crm")
+
+    assert (first, again) == (Refresh(mode="drop_sources", resources=("orders",)), None)
+    assert other is not None
+    resources = Refreshes()
+    assert resources.of(flow("drop_data", orders), "shop") == Refresh(mode="drop_data", resources=("orders",))
+    assert resources.of(flow("drop_data", orders), "shop") is None
+    assert resources.of(flow("drop_data", orders, buyers), "shop") == Refresh(
+        mode="drop_data", resources=("buyers",)
+    )
+    assert resources.of(flow(None, orders), "shop") is None
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("drop_sources", {"resources": {"orders": {"last": 1}}}),
+        ("drop_resources", {"page": 3, "resources": {"orders": {"last": 1}, "buyers": {"last": 9}}}),
+        ("drop_data", {"page": 3, "resources": {"orders": {"last": 1}, "buyers": {"last": 9}}}),
+    ],
+)
+def test_what_begins_anew_remembers_nothing(
+    tmp_path: Path, mode: TRefreshMode, expected: dict[str, Any]
+) -> None:
+    remembered = {"page": 3, "resources": {"orders": {"last": 7}, "buyers": {"last": 9}}}
+    store_load(tmp_path, "10.5", sources={"shop": remembered, "crm": {"page": 1}})
+
+    at_lake(tmp_path).extract(orders(), refresh=mode)
+
+    (package,) = left(tmp_path)
+    assert package.refresh == Refresh(mode=mode, resources=("orders",))
+    assert package.state == {"shop": expected, "crm": {"page": 1}}
+    assert at_lake(tmp_path).state["sources"]["shop"] == expected
+
+
+def test_the_pipeline_can_say_it_for_every_run_and_a_run_over_it(tmp_path: Path) -> None:
+    pipeline = at_lake(tmp_path, refresh="drop_data")
+
+    pipeline.extract(orders())
+    pipeline.extract(orders(), refresh="drop_sources")
+
+    assert [package.refresh and package.refresh.mode for package in left(tmp_path)] == [
+        "drop_data",
+        "drop_sources",
+    ]
+
+
+def test_only_resources_that_are_extracted_begin_anew(tmp_path: Path) -> None:
+    at_lake(tmp_path).extract(shop().with_resources("buyers"), refresh="drop_resources")
+
+    (package,) = left(tmp_path)
+    assert package.refresh == Refresh(mode="drop_resources", resources=("buyers",))
+
+
+def test_a_mode_that_there_is_not_is_refused_when_it_is_said(tmp_path: Path) -> None:
+    said: Any = "drop"
+
+    with pytest.raises(UsageError, match="there is no refresh 'drop'"):
+        penstock.pipeline("shop", tmp_path, refresh=said)
+    with pytest.raises(UsageError, match="there is no refresh 'drop'"):
+        at_lake(tmp_path).run(orders(), refresh=said)
+
+
+def test_a_resource_that_fails_keeps_everything_from_beginning_anew(tmp_path: Path) -> None:
+    @penstock.resource
+    def broken() -> Iterator[Any]:
+        yield {"n": 1}
+        raise OSError("gone")
+
+    pipeline = at_lake(tmp_path)
+
+    with pytest.raises(PipelineStepFailed, match="gone"):
+        pipeline.extract([orders(), broken()], refresh="drop_resources", on_error="continue")
+
+    assert left(tmp_path) == []
+
+
+def test_a_run_that_brings_no_rows_lets_tables_go_all_the_same(tmp_path: Path) -> None:
+    world = World(tmp_path, script={"drop": []}, capabilities={"renews_tables": True})
+    schemas = tmp_path / "schemas"
+    schemas.mkdir()
+    (schemas / "shop.schema.yaml").write_text(schema().to_pretty_yaml(), encoding="utf-8")
+    pipeline = penstock.pipeline(
+        "shop",
+        tmp_path,
+        destination=world.destination(),
+        spark=no_session(),
+        import_schema_path=schemas,
+    )
+
+    info = pipeline.run(penstock.resource([], name="orders"), refresh="drop_resources")
+
+    assert len(info.loads_ids) == 1
+    assert info.notes == ("tables that are no more: orders, orders__items, orders_old",)
+    assert world.asked[-3:] == ["drop orders", "drop orders__items", "drop orders_old"]
+    assert set(pipeline.default_schema.tables) & {"orders", "never", "buyers"} == {"buyers"}
+    assert pipeline.default_schema.previous_hashes == ()

@@ -1,0 +1,140 @@
+"""What a run does before it comes to its data; packages that bring nothing but state need no Spark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.load.scripted import World
+from tests.unit.pipeline.sessions import no_session
+
+import penstock
+from penstock.config import with_config
+from penstock.errors import PipelineConfigMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def made(tmp_path: Path, world: World) -> penstock.Pipeline:
+    return penstock.pipeline("shop", tmp_path, destination=world.destination(), spark=no_session())
+
+
+def with_a_package_that_waits(tmp_path: Path, world: World) -> penstock.Pipeline:
+    pipeline = made(tmp_path, world)
+    with pipeline.managed_state(extract_state=True) as state:
+        state["sources"]["shop"] = {"page": 7}
+    return pipeline
+
+
+def test_a_run_can_be_told_to_leave_new_data_for_the_next_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def rows() -> Iterator[Any]:
+        asked.append(1)
+        yield from ()
+
+    monkeypatch.setenv("RUN__PENDING", "exit")
+    pipeline = with_a_package_that_waits(tmp_path, World(tmp_path))
+
+    first = pipeline.run(rows, table_name="items")
+    after_first = len(asked)
+    second = pipeline.run(rows, table_name="items")
+
+    assert (len(first.loads_ids), after_first) == (1, 0)
+    assert (len(second.loads_ids), len(asked)) == (0, 1)
+
+
+def test_a_run_goes_on_with_its_data_after_what_waited(tmp_path: Path) -> None:
+    asked: list[Any] = []
+
+    def rows() -> Iterator[Any]:
+        asked.append(penstock.current.source_state()["page"])
+        yield from ()
+
+    pipeline = with_a_package_that_waits(tmp_path, World(tmp_path))
+
+    info = pipeline.run(rows, table_name="items")
+
+    assert len(info.loads_ids) == 1
+    assert asked == [7], "what waited counts before new data is asked for"
+
+
+def test_steps_one_by_one_come_to_the_same_as_a_run(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    pipeline = with_a_package_that_waits(tmp_path, world)
+    (waiting,) = pipeline.list_extracted_load_packages()
+
+    pipeline.normalize()
+    normalized = pipeline.list_normalized_load_packages()
+    info = pipeline.load()
+
+    assert normalized == info.loads_ids == pipeline.list_completed_load_packages() == [waiting]
+    assert world.completed == [waiting]
+    assert pipeline.list_extracted_load_packages() == []
+    assert pipeline.get_load_package_info(waiting).state == "loaded"
+
+
+def test_normalizing_and_loading_need_a_destination(tmp_path: Path) -> None:
+    pipeline = penstock.pipeline("shop", tmp_path)
+
+    with pytest.raises(PipelineConfigMissing):
+        pipeline.normalize()
+    with pytest.raises(PipelineConfigMissing):
+        pipeline.load()
+
+
+def test_a_run_makes_its_pipeline_the_active_one(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    first, second = made(tmp_path, world), penstock.pipeline("other", tmp_path)
+    assert second.is_active
+
+    first.run()
+    after_run = first.is_active
+    second.extract([{"n": 1}], table_name="items")
+
+    assert (after_run, second.is_active) == (True, True)
+
+
+def test_settings_of_the_active_pipeline_count_before_all_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @with_config(sections=("tools",))
+    def asked(key: str = penstock.config.value) -> str:
+        return key
+
+    monkeypatch.setenv("TOOLS__KEY", "all")
+    monkeypatch.setenv("SHOP__TOOLS__KEY", "shop")
+    pipeline = penstock.pipeline("shop", tmp_path)
+
+    active = asked()
+    pipeline.deactivate()
+
+    assert (active, asked()) == ("shop", "all")
+
+
+def test_functions_of_sources_find_the_state_of_the_active_pipeline(tmp_path: Path) -> None:
+    @penstock.source(name="shop")
+    def shop() -> Any:
+        since = penstock.current.source_state().get("page", 0)
+        return penstock.resource([{"page": since}], name="pages")
+
+    with_a_package_that_waits(tmp_path, World(tmp_path)).run()
+
+    assert list(shop()) == [{"page": 7}]
+    penstock.current.source_state()["page"] = 8
+    assert penstock.current.source_state() == {"page": 7}, "what is changed outside a run is lost"
+
+
+def test_the_last_trace_is_found_again_by_another_object(tmp_path: Path) -> None:
+    first = with_a_package_that_waits(tmp_path, World(tmp_path))
+
+    first.run()
+
+    trace, found = first.last_trace, made(tmp_path, World(tmp_path)).last_trace
+    assert trace is not None
+    assert found is not None
+    assert found.transaction_id == trace.transaction_id

@@ -1,0 +1,80 @@
+"""Schemas that people keep as files are taken up, offered and written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import penstock
+from penstock.pipeline.schemafiles import SchemaFiles
+from penstock.schema import Schema, Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def loaded() -> Schema:
+    schema = Schema("shop")
+    schema.update_table(Table(name="orders").with_seen_data())
+    schema.mark_saved()
+    return schema
+
+
+def test_without_folders_nothing_is_taken_and_nothing_is_written(tmp_path: Path) -> None:
+    files, schema = SchemaFiles(), loaded()
+
+    files.export(schema)
+
+    assert files.taken(schema) is schema
+    assert files.offered(schema) is schema
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_what_a_new_schema_begins_with(tmp_path: Path) -> None:
+    files = SchemaFiles.at(tmp_path, tmp_path)
+    files.export(loaded())
+
+    found = files.taken(Schema("shop"))
+
+    assert "orders" in found.tables
+    assert found.stored.imported_version_hash == loaded().version_hash
+
+
+def test_a_file_that_is_offered_replaces_nothing_until_it_is_changed(tmp_path: Path) -> None:
+    files = SchemaFiles.at(tmp_path, None)
+
+    offered = files.offered(loaded())
+    offered.mark_saved()
+    offered.update_table(Table(name="more"))
+
+    assert offered.stored.imported_version_hash is not None
+    assert "seen-data" not in (tmp_path / "shop.schema.yaml").read_text(encoding="utf-8")
+    assert files.taken(offered) is offered
+    assert files.offered(offered) is offered
+
+
+def test_a_file_that_is_changed_replaces_the_schema_and_tables_keep_that_they_have_rows(
+    tmp_path: Path,
+) -> None:
+    files = SchemaFiles.at(tmp_path, None)
+    before = files.offered(loaded())
+    before.mark_saved()
+    path = tmp_path / "shop.schema.yaml"
+    text = path.read_text(encoding="utf-8").replace("orders:", "sales:\n    columns: {}\n  orders:")
+    path.write_text(text, encoding="utf-8")
+
+    after = files.taken(before)
+
+    assert "sales" in after.tables
+    assert after.tables["orders"].has_seen_data
+    assert not after.tables["sales"].has_seen_data
+    assert after.version == before.version + 1
+    assert after.previous_hashes == (before.version_hash,)
+
+
+def test_a_pipeline_knows_the_schema_of_a_file_before_it_has_run(tmp_path: Path) -> None:
+    SchemaFiles.at(None, tmp_path / "schemas").export(loaded())
+
+    pipeline = penstock.pipeline("shop", tmp_path, import_schema_path=tmp_path / "schemas")
+
+    assert "orders" in pipeline.default_schema.tables
+    assert (pipeline.first_run, pipeline.has_data) == (True, False)

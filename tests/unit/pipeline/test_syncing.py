@@ -1,0 +1,140 @@
+"""What a machine keeps of a pipeline follows what the destination knows; packages stay in any case."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from tests.unit.load.scripted import World
+from tests.unit.pipeline.sessions import no_session
+from tests.unit.pipeline.stored import at_lake, store_load
+
+import penstock
+from penstock.pipeline.workdir import WorkDir
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def test_a_fresh_machine_gets_copies_of_state_and_schemas(tmp_path: Path) -> None:
+    schema = store_load(tmp_path, "10.5")
+    pipeline = at_lake(tmp_path)
+
+    pipeline.sync_destination()
+
+    workdir = WorkDir(tmp_path / "here" / "shop")
+    state, copied = workdir.state(), workdir.schema("shop")
+    assert state is not None
+    assert copied is not None
+    assert state["sources"] == {"shop": {"last": "10.5"}}
+    assert copied["version_hash"] == schema.version_hash
+    assert not pipeline.first_run
+
+
+def test_what_is_copied_is_known_where_no_destination_is(tmp_path: Path) -> None:
+    store_load(tmp_path, "10.5")
+    at_lake(tmp_path).sync_destination()
+
+    apart = penstock.pipeline("shop", pipelines_dir=tmp_path / "here")
+
+    assert apart.state["sources"] == {"shop": {"last": "10.5"}}
+    assert "orders" in apart.default_schema.tables
+    assert penstock.pipeline("shop", tmp_path / "here", dataset_name="other").state["sources"] == {}
+
+
+def test_a_newer_state_replaces_the_copy_and_an_older_one_does_not(tmp_path: Path) -> None:
+    pipeline, workdir = at_lake(tmp_path), WorkDir(tmp_path / "here" / "shop")
+    store_load(tmp_path, "10.5", version=4)
+    pipeline.sync_destination()
+
+    store_load(tmp_path, "11.5", version=5)
+    pipeline.sync_destination()
+    newer = workdir.state()
+    store_load(tmp_path, "12.5", version=1)
+    pipeline.sync_destination()
+
+    assert newer is not None
+    assert newer["sources"] == {"shop": {"last": "11.5"}}
+    assert workdir.state() == newer
+
+
+def test_a_schema_that_is_missing_here_is_copied_again(tmp_path: Path) -> None:
+    store_load(tmp_path, "10.5")
+    at_lake(tmp_path).sync_destination()
+    shutil.rmtree(tmp_path / "here" / "shop" / "schemas")
+
+    at_lake(tmp_path).sync_destination()
+
+    assert WorkDir(tmp_path / "here" / "shop").schema("shop") is not None
+
+
+def test_copies_go_with_their_dataset_and_packages_stay(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store_load(tmp_path, "10.5")
+    at_lake(tmp_path).sync_destination()
+    penstock.pipeline("shop", pipelines_dir=tmp_path / "here").extract([{"n": 1}], table_name="items")
+    shutil.rmtree(tmp_path / "lake")
+
+    at_lake(tmp_path).sync_destination()
+
+    assert WorkDir(tmp_path / "here" / "shop").state() is None
+    assert "dataset shop is gone" in caplog.text
+    assert len(at_lake(tmp_path).list_extracted_load_packages()) == 1
+
+
+def test_nothing_happens_where_nothing_was_loaded(tmp_path: Path) -> None:
+    at_lake(tmp_path).sync_destination()
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_call_can_say_which_dataset_is_meant(tmp_path: Path) -> None:
+    store_load(tmp_path, "10.5")
+    lake = penstock.destinations.delta(str(tmp_path / "lake"))
+    pipeline = penstock.pipeline("shop", tmp_path / "here", dataset_name="other")
+
+    pipeline.sync_destination(lake, dataset_name="shop")
+
+    assert (pipeline.dataset_name, pipeline.state["sources"]) == ("shop", {"shop": {"last": "10.5"}})
+
+
+def test_a_pipeline_that_does_not_restore_knows_what_its_machine_keeps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_load(tmp_path, "10.5")
+    at_lake(tmp_path).sync_destination()
+    store_load(tmp_path, "11.5", version=3)
+    monkeypatch.setenv("PIPELINES__RESTORE_FROM_DESTINATION", "false")
+
+    here, elsewhere = at_lake(tmp_path), at_lake(tmp_path, "elsewhere")
+
+    assert here.state["sources"] == {"shop": {"last": "10.5"}}
+    assert (elsewhere.state["sources"], elsewhere.default_schema.is_new) == ({}, True)
+
+
+def test_a_run_brings_copies_up_to_date_first_unless_it_is_told_not_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_load(tmp_path, "10.5")
+    workdir = WorkDir(tmp_path / "here" / "shop")
+    world, lake = World(tmp_path), at_lake(tmp_path)._target().client().ledger()  # type: ignore[attr-defined]
+    world.ledger = lake
+
+    def run() -> None:
+        penstock.pipeline(
+            "shop", tmp_path / "here", destination=world.destination(), spark=no_session()
+        ).run()
+
+    monkeypatch.setenv("PIPELINES__RESTORE_FROM_DESTINATION", "false")
+    run()
+    before = workdir.state()
+    monkeypatch.delenv("PIPELINES__RESTORE_FROM_DESTINATION")
+    run()
+
+    assert before is None
+    found = workdir.state()
+    assert found is not None
+    assert found["sources"] == {"shop": {"last": "10.5"}}
