@@ -1,6 +1,6 @@
 """Loads into a real object store die at steps and end as one that does not, in all three kinds of tables.
 
-`PENSTOCK_TEST_CRASHES` says which steps: nothing for one, `2/3` for the second third, `all`.
+`PENSTOCK_TEST_CRASHES` says which steps: nothing for one, `all`, `kinds:2/3` for a third of the kinds.
 """
 
 from __future__ import annotations
