@@ -68,14 +68,14 @@ def test_the_next_run_works_in_the_same_sessions_as_they_were_at_first(user: Use
     def run(told: dict[str, str]) -> SparkSession:
         pool = SessionPool(user, ("delta",), told)
         with pool.session() as own:
-            assert own.conf.get("spark.sql.shuffle.partitions") == "3"
+            assert own.conf.get("spark.sql.autoBroadcastJoinThreshold") == "3"
             assert own.conf.get("some.mark", None) is None
-            own.conf.set("spark.sql.shuffle.partitions", "7")
+            own.conf.set("spark.sql.autoBroadcastJoinThreshold", "7")
             own.conf.set("some.mark", "left behind")
         pool.close()
         return own
 
-    user.spark.conf.set("spark.sql.shuffle.partitions", "3")
+    user.spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "3")
     first = run({"some.key": "a"})
     assert run({"some.key": "b"}) is not first
     assert run({"some.key": "a"}) is first

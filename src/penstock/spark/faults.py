@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from penstock.config import redact
 from penstock.errors import (
+    DestinationTerminalException,
     DestinationTransientException,
     SessionLacksConf,
     StorageNotReachable,
@@ -41,6 +42,7 @@ _NO_CATALOG: Final = re.compile(
     r"UncheckedSQLException: (?P<what>Failed to connect)|"
     r"(?P<rest>(?:RESTException|ServiceUnavailableException|ServiceFailureException): [^\n]*)"
 )
+_NO_DRIVER: Final = "No suitable driver found"
 _CAUSE: Final = re.compile(r"Caused by: [\w.]*(?:SQL\w*Exception|ConnectException): (?P<why>[^\n]*)")
 _ADDRESS: Final = re.compile(r"s3a://[^\s:,;'\"`)]+")
 _NO_ADDRESS: Final = "the object store"
@@ -72,7 +74,12 @@ def storage_fault(error: BaseException) -> PenstockError | None:
     return None
 
 
-def _catalog_fault(text: str) -> DestinationTransientException:
+def _catalog_fault(text: str) -> PenstockError:
+    if _NO_DRIVER in text:
+        return DestinationTerminalException(
+            "Spark has no JDBC driver for the database of the catalog",
+            hint="give the session its jar, such as spark.jars.packages=org.postgresql:postgresql:<version>",
+        )
     cause, said = _CAUSE.search(text), _NO_CATALOG.search(text)
     why = cause["why"] if cause else (said and (said["rest"] or said["what"])) or ""
     return DestinationTransientException(

@@ -6,6 +6,7 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from penstock.errors import (
+    DestinationTerminalException,
     DestinationTransientException,
     SessionLacksConf,
     StorageNotReachable,
@@ -97,13 +98,18 @@ def test_a_key_in_what_a_store_says_is_not_told() -> None:
     assert "hush" not in str(storage_fault(RuntimeError(text)))
 
 
+NO_CATALOG = """An error occurred while calling o1.databaseExists.
+: org.apache.iceberg.jdbc.UncheckedSQLException: Failed to connect: jdbc:postgresql://db/x?password=hush
+\tat a.B.c(B.java:1)
+Caused by: org.postgresql.util.PSQLException: FATAL: sorry, too many clients already
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
         (
-            "An error occurred while calling o1.databaseExists.\n: org.apache.iceberg.jdbc.UncheckedSQLException: "
-            "Failed to connect: jdbc:postgresql://db/x?password=hush\n\tat a.B.c(B.java:1)\n"
-            "Caused by: org.postgresql.util.PSQLException: FATAL: sorry, too many clients already\n",
+            NO_CATALOG,
             "FATAL: sorry, too many clients already",
         ),
         ("UncheckedSQLException: Failed to connect: jdbc:x?password=hush", "Failed to connect"),
@@ -116,3 +122,10 @@ def test_a_catalog_that_cannot_be_asked_may_be_later(text: str, why: str) -> Non
     assert isinstance(found, DestinationTransientException)
     assert found.message.endswith(why)
     assert "hush" not in str(found)
+
+
+def test_a_driver_that_is_not_there_is_not_waited_for() -> None:
+    found = storage_fault(RuntimeError(NO_CATALOG.replace("FATAL: sorry", "No suitable driver found for jdbc")))
+
+    assert isinstance(found, DestinationTerminalException)
+    assert "spark.jars" in str(found)
