@@ -125,7 +125,9 @@ def test_a_catalog_that_cannot_be_asked_may_be_later(text: str, why: str) -> Non
 
 
 def test_a_driver_that_is_not_there_is_not_waited_for() -> None:
-    found = storage_fault(RuntimeError(NO_CATALOG.replace("FATAL: sorry", "No suitable driver found for jdbc")))
+    found = storage_fault(
+        RuntimeError(NO_CATALOG.replace("FATAL: sorry", "No suitable driver found for jdbc"))
+    )
 
     assert isinstance(found, DestinationTerminalException)
     assert "spark.jars" in str(found)
