@@ -28,7 +28,7 @@ unit:
 test: check test-spark ## check, then the tests on a local Spark
 
 test-spark: ## the tests on a local Spark session
-	$(RUN) dev/with-jars pytest -q tests/spark tests/flow tests/contract
+	PENSTOCK_TEST_CONTRACT=all $(RUN) dev/with-jars pytest -q tests/spark tests/flow tests/contract
 
 oracle: ## compare with dlt itself, at full size: half an hour
 	$(RUN) dev/with-jars pytest -q -s tests/oracle
