@@ -9,8 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,20 +31,20 @@ class OwnSession:
 
 
 class KeptSessions:
-    """Sessions that nobody works in, for each Spark that runs; the one that waits longest goes first."""
+    """Sessions that nobody works in; the one that waits longest goes first, and all go with their Spark."""
 
     def __init__(self, most: int = _MOST) -> None:
-        self._most = most
-        self._waiting: WeakKeyDictionary[Any, deque[OwnSession]] = WeakKeyDictionary()
+        self._waiting: deque[OwnSession] = deque(maxlen=most)
+        self._of: object = None
         self._lock = threading.Lock()
 
     def take(self, key: Key, *, of: object) -> OwnSession | None:
-        """One that was told the same, if there is one."""
+        """One that was told the same, if there is one; `of` is the Spark that runs."""
         with self._lock:
-            waiting = self._waiting.get(of, ())
-            found = next((one for one in reversed(waiting) if one.key == key), None)
+            self._meet(of)
+            found = next((one for one in reversed(self._waiting) if one.key == key), None)
             if found is not None:
-                self._waiting[of].remove(found)
+                self._waiting.remove(found)
             return found
 
     def keep(self, session: OwnSession, *, of: object) -> None:
@@ -57,7 +56,14 @@ class KeptSessions:
             if now.get(name) != value:
                 session.spark.conf.set(name, value)
         with self._lock:
-            self._waiting.setdefault(of, deque(maxlen=self._most)).append(session)
+            self._meet(of)
+            self._waiting.append(session)
+
+    def _meet(self, of: object) -> None:
+        """A process has one Spark at a time: sessions of an earlier one are of no use."""
+        if self._of is not of:
+            self._waiting.clear()
+            self._of = of
 
 
 KEPT: Final = KeptSessions()
