@@ -1,5 +1,6 @@
 .DEFAULT_GOAL := help
 RUN := uv run --no-sync
+ON_S3 := PENSTOCK_DEV_JARS="delta iceberg postgres s3" $(RUN) dev/with-parts dev/with-jars
 
 .PHONY: help setup check lint types walls unit test test-spark oracle packages crashes test-all up down status docs map
 
@@ -27,7 +28,7 @@ unit:
 test: check test-spark ## check, then the tests on a local Spark
 
 test-spark: ## the tests on a local Spark session
-	$(RUN) dev/with-jars pytest -q tests/spark tests/flow tests/contract
+	PENSTOCK_TEST_CONTRACT=all $(RUN) dev/with-jars pytest -q tests/spark tests/flow tests/contract
 
 oracle: ## compare with dlt itself, at full size: half an hour
 	$(RUN) dev/with-jars pytest -q -s tests/oracle
@@ -43,7 +44,9 @@ crashes: ## a load that dies at every step, with every safeguard switched off in
 test-all: test oracle crashes ## everything; needs the parts of `make up`
 	PENSTOCK_TEST_MODE=connect PENSTOCK_TEST_CLIENTS=4x20 $(RUN) dev/with-parts pytest -q tests/flow tests/contract
 	PENSTOCK_TEST_MODE=standalone $(RUN) dev/with-parts pytest -q tests/flow tests/contract
-	PENSTOCK_DEV_JARS="delta s3" $(RUN) dev/with-parts dev/with-jars pytest -q tests/service
+	PENSTOCK_TEST_S3_CASES=all PENSTOCK_TEST_CRASHES=kinds:2/3 PENSTOCK_TEST_FAULT_LOADS=5 PENSTOCK_TEST_PROCESSES=4 PENSTOCK_TEST_LOADS=20 \
+		$(ON_S3) pytest -q -s tests/service
+	PENSTOCK_TEST_S3_CASES=all PENSTOCK_TEST_MODE=standalone $(ON_S3) pytest -q tests/service/test_lakes_s3.py
 
 up: ## start Postgres, the S3 gateway with toxiproxy, Spark standalone and Spark Connect
 	python3 -m dev.parts up

@@ -18,7 +18,8 @@ SETTINGS: Final = {
     "listen_addresses": LOOPBACK,
     "unix_socket_directories": "",
     "fsync": "off",
-    "max_connections": "50",
+    # Tests have an Iceberg catalog for each place, and each of those has connections of its own.
+    "max_connections": "200",
     "shared_buffers": "64MB",
 }
 

@@ -749,7 +749,7 @@ class StorageNotTrusted(UsageError):
         super().__init__(
             f"{path} cannot be trusted to make a file once: {reason}",
             hint="set package_storage to a local or shared disk, Amazon S3, Google Cloud Storage or Azure; "
-            "tables may stay where they are",
+            "Delta and Iceberg tables may stay where they are",
             path=path,
             reason=reason,
         )

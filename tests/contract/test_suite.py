@@ -1,7 +1,11 @@
-"""The contract suite on every destination there is: ours, and the stranger's."""
+"""The contract suite on every destination there is: ours, and the stranger's.
+
+Iceberg has a part of it unless `PENSTOCK_TEST_CONTRACT=all`, as `make test-all` says.
+"""
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+ALL = os.environ.get("PENSTOCK_TEST_CONTRACT") == "all"
 BY_NAME = (
     "append-adds-columns",
     "replace-by-nothing-empties",
@@ -28,6 +33,17 @@ BY_NAME = (
     "history-sees-nested-rows",
     "another-machine-goes-on",
 )
+# What the formats do differently; the rest of the protocol is one code for all lakes.
+ON_ICEBERG = (
+    *BY_NAME,
+    "append-adds-nested-rows",
+    "replace-exchanges-all-rows",
+    "merge-deletes-what-is-flagged",
+    "upsert-updates-and-adds",
+    "insert-only-changes-nothing",
+    "an-append-lands-once-whatever-dies",
+    "a-merge-lands-once-whatever-dies",
+)
 IN_FOLDERS = ("append-adds-nested-rows", "replace-exchanges-all-rows", "merge-without-a-strategy")
 
 EVERY_MODE = (
@@ -36,18 +52,27 @@ EVERY_MODE = (
     "merge-clears-lists-that-shrink-to-nothing",
     "upsert-updates-and-adds",
 )
-PLAIN_EVERY_MODE = ("append-adds-nested-rows", "append-adds-columns", "replace-by-nothing-empties")
+HANDFUL = {
+    "delta": EVERY_MODE,
+    "iceberg": ("append-adds-nested-rows", "merge-clears-lists-that-shrink-to-nothing"),
+    "files": ("append-adds-columns",),
+}
 
 
-def params(gaps: dict[str, Gap], every_mode: Collection[str] = EVERY_MODE) -> list[Any]:
-    marks = (pytest.mark.every_mode, pytest.mark.handful)
+def params(lake: str, gaps: dict[str, Gap] | None = None, only: Collection[str] = ()) -> list[Any]:
+    """The cases for a lake: those for every mode of Spark are marked, and of these a few for CI."""
     return [
-        pytest.param(case, id=case.name, marks=marks if case.name in every_mode else ())
-        for case in destination_suite(gaps)
+        pytest.param(case, id=case.name, marks=marks(lake, case))
+        for case in destination_suite(gaps, only=only)
     ]
 
 
-@pytest.mark.parametrize("case", params({}))
+def marks(lake: str, case: Case) -> list[pytest.MarkDecorator]:
+    found = [pytest.mark.every_mode] if case.name in EVERY_MODE or case.name in HANDFUL[lake] else []
+    return [*found, pytest.mark.handful] if case.name in HANDFUL[lake] else found
+
+
+@pytest.mark.parametrize("case", params("delta"))
 def test_delta(case: Case, spark: SparkSession, location: str, tmp_path: Path) -> None:
     lake = penstock.destinations.delta(bucket_url=location)
 
@@ -66,7 +91,7 @@ def test_delta_in_a_catalog(
     case.run(bench)
 
 
-@pytest.mark.parametrize("case", params({}))
+@pytest.mark.parametrize("case", params("iceberg", only=() if ALL else ON_ICEBERG))
 def test_iceberg(case: Case, spark: SparkSession, location: str, tmp_path: Path) -> None:
     lake = penstock.destinations.iceberg(bucket_url=location)
 
@@ -80,7 +105,7 @@ def test_filesystem(case: Case, spark: SparkSession, location: str, tmp_path: Pa
     case.run(Bench(destination=lake, folder=tmp_path, spark=spark, hints={"table_format": "delta"}))
 
 
-@pytest.mark.parametrize("case", params(PLAIN_FILES, PLAIN_EVERY_MODE))
+@pytest.mark.parametrize("case", params("files", PLAIN_FILES))
 def test_plain_files(case: Case, spark: SparkSession, location: str, tmp_path: Path) -> None:
     lake = penstock.destinations.filesystem(bucket_url=location)
 

@@ -39,11 +39,11 @@ def session_with(spark: SparkSession, conf: Mapping[str, str]) -> SparkSession:
 
 
 def few_rows(spark: SparkSession) -> SparkSession:
-    """On this machine a session that compiles nothing; the tests of steps and those on a cluster do.
+    """A session that compiles nothing, where sessions can be made; the tests of steps compile.
 
     Spark cannot list tables in it, nor read values of the type VARIANT: what needs that takes `compiled`.
     """
-    return session_with(spark, UNCOMPILED) if MODE == "local" else spark
+    return session_with(spark, UNCOMPILED) if MODE != "connect" else spark
 
 
 def make(

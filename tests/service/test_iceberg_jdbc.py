@@ -87,3 +87,31 @@ def test_pipelines_of_several_processes_load_into_one_dataset_at_once(
         (key, value) for key, load in wanted.items() for value in ["a", "b"][load % 2 :]
     )
     assert len(data.load_ids()) == PROCESSES * LOADS
+
+
+def test_loads_that_follow_each_other_open_no_more_connections(spark: SparkSession, tmp_path: Path) -> None:
+    location, name = str(tmp_path / "lake"), f"seen{uuid.uuid4().hex[:8]}"
+    said = jdbc_catalog(location)
+    told = {**said["catalog_properties"]}
+    told["uri"] += f"?ApplicationName={name}"
+    pipeline = penstock.pipeline(
+        "connected",
+        pipelines_dir=tmp_path / "pipelines",
+        destination=penstock.destinations.iceberg(location, **{**said, "catalog_properties": told}),
+        dataset_name="demo",
+        spark=spark,
+    )
+
+    def connections() -> int:
+        reader = spark.read.format("jdbc").option("url", said["catalog_properties"]["uri"])
+        reader = reader.option("user", told["jdbc.user"]).option("password", told["jdbc.password"])
+        query = f"SELECT pid FROM pg_stat_activity WHERE application_name = '{name}'"
+        return reader.option("query", query).load().count()
+
+    seen = []
+    for number in range(6):
+        pipeline.run([{"id": number, "tags": ["a"]}], table_name="items")
+        seen.append(connections())
+
+    assert seen[0] > 0
+    assert max(seen[2:]) <= max(seen[:2]), seen

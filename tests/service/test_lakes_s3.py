@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-FEW = ("append-adds-nested-rows", "merge-clears-lists-that-shrink-to-nothing", "another-machine-goes-on")
+FEW = ("merge-clears-lists-that-shrink-to-nothing", "another-machine-goes-on")
 CASES = () if os.environ.get("PENSTOCK_TEST_S3_CASES") == "all" else FEW
 
 

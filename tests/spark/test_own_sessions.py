@@ -64,6 +64,25 @@ def test_two_workers_never_share_a_session_and_a_free_one_is_used_again(pool: Se
         assert third in (first, second)
 
 
+def test_the_next_run_works_in_the_same_sessions_as_they_were_at_first(user: UserSession) -> None:
+    def run(told: dict[str, str]) -> SparkSession:
+        pool = SessionPool(user, ("delta",), told)
+        with pool.session() as own:
+            assert own.conf.get("spark.sql.autoBroadcastJoinThreshold") == "3"
+            assert own.conf.get("some.mark", None) is None
+            own.conf.set("spark.sql.autoBroadcastJoinThreshold", "7")
+            own.conf.set("some.mark", "left behind")
+        pool.close()
+        return own
+
+    user.spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "3")
+    first = run({"some.key": "a"})
+    assert run({"some.key": "b"}) is not first
+    assert run({"some.key": "a"}) is first
+    user.spark.conf.set("some.setting", "of the user")
+    assert run({"some.key": "a"}) is not first
+
+
 def test_an_interrupt_stops_our_jobs_and_leaves_the_users_alone(user: UserSession, pool: SessionPool) -> None:
     def slow(spark: SparkSession) -> int:
         # The column in the argument keeps Spark from sleeping once for all rows.

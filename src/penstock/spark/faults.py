@@ -1,4 +1,4 @@
-"""What went wrong with a store, told by the errors of Spark: may it pass, or will it be refused again.
+"""What went wrong with a store or a catalog, told by the errors of Spark: may it pass, or is it refused.
 
 Classic sessions and Connect have other classes for the same error of Hadoop's; both have its name in their
 text.
@@ -10,7 +10,13 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from penstock.config import redact
-from penstock.errors import SessionLacksConf, StorageNotReachable, StorageRefused
+from penstock.errors import (
+    DestinationTerminalException,
+    DestinationTransientException,
+    SessionLacksConf,
+    StorageNotReachable,
+    StorageRefused,
+)
 from penstock.spark.installed import installed_version
 from penstock.spark.presets import preset
 from penstock.spark.s3 import NEED
@@ -31,13 +37,20 @@ _MAY_PASS: Final = re.compile(
     r"(?:AWSBadRequest|S3)Exception: (?=[^\n]*RequestTimeout))"
     r"(?P<why>[^\n]*)"
 )
+# In the words of Iceberg: its catalog in a database, or behind REST, could not be asked. No addresses.
+_NO_CATALOG: Final = re.compile(
+    r"UncheckedSQLException: (?P<what>Failed to connect)|"
+    r"(?P<rest>(?:RESTException|ServiceUnavailableException|ServiceFailureException): [^\n]*)"
+)
+_NO_DRIVER: Final = "No suitable driver found"
+_CAUSE: Final = re.compile(r"Caused by: [\w.]*(?:SQL\w*Exception|ConnectException): (?P<why>[^\n]*)")
 _ADDRESS: Final = re.compile(r"s3a://[^\s:,;'\"`)]+")
 _NO_ADDRESS: Final = "the object store"
 _LONGEST: Final = 300
 
 
 def storage_fault(error: BaseException) -> PenstockError | None:
-    """An error of ours for one that a store is the cause of; None for all others.
+    """An error of ours for one that a store or a catalog is the cause of; None for all others.
 
     >>> told = "java.nio.file.AccessDeniedException: s3a://lake/demo: Forbidden (Status Code: 403)"
     >>> type(storage_fault(RuntimeError(told))).__name__
@@ -49,6 +62,8 @@ def storage_fault(error: BaseException) -> PenstockError | None:
         return SessionLacksConf(
             destination=NEED, conf={"spark.jars.packages": ",".join(preset(version, NEED).coordinates)}
         )
+    if _NO_CATALOG.search(text):
+        return _catalog_fault(text)
     if "s3a" not in text and "awssdk" not in text:
         return None
     refused, passing = _REFUSED.search(text), _MAY_PASS.search(text)
@@ -59,11 +74,29 @@ def storage_fault(error: BaseException) -> PenstockError | None:
     return None
 
 
+def _catalog_fault(text: str) -> PenstockError:
+    if _NO_DRIVER in text:
+        return DestinationTerminalException(
+            "Spark has no JDBC driver for the database of the catalog",
+            hint="give the session its jar, such as spark.jars.packages=org.postgresql:postgresql:<version>",
+        )
+    cause, said = _CAUSE.search(text), _NO_CATALOG.search(text)
+    why = cause["why"] if cause else (said and (said["rest"] or said["what"])) or ""
+    return DestinationTransientException(
+        f"the catalog of the tables cannot be asked: {_short(why)}",
+        hint="run again when it can be reached: what is in the tables is not loaded twice",
+    )
+
+
 def _address(text: str) -> str:
     found = _ADDRESS.search(text)
     return redact(found[0]) if found else _NO_ADDRESS
 
 
 def _reason(found: re.Match[str]) -> str:
-    told = redact(f"{found['what']}{found['why']}".strip())
+    return _short(f"{found['what']}{found['why']}")
+
+
+def _short(text: str) -> str:
+    told = redact(text.strip())
     return told if len(told) <= _LONGEST else f"{told[:_LONGEST]}…"

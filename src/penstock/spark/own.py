@@ -6,9 +6,11 @@ import threading
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from penstock.config import redact
+from penstock.config import logger, redact
+from penstock.spark.kept import KEPT, OwnSession
 from penstock.spark.presets import LOCAL_CONF, OWN_CONF, preset
 
 if TYPE_CHECKING:
@@ -16,9 +18,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from penstock.spark.kept import Key
     from penstock.spark.session import UserSession
     from penstock.spark.watch import SparkWatch
 
+LOG = logger("penstock.spark")
 # Marks that the user's own jobs put on their commits must not be on ours, nor may these go to a branch.
 _NOT_COPIED = (
     "spark.databricks.delta.write.",
@@ -40,7 +44,7 @@ class SessionPool:
         """`conf` is what these sessions are told besides; it may hold secrets. `watch` sees what they do."""
         self._watch = watch
         self._user, self._needs, self._told = user, needs, conf or {}
-        self._free: list[SparkSession] = []
+        self._free: list[OwnSession] = []
         self._made: list[SparkSession] = []
         self._lock = threading.Lock()
         self.notes: list[str] = []
@@ -49,13 +53,13 @@ class SessionPool:
     def session(self) -> Iterator[SparkSession]:
         """A session for the length of the block; conf set in it stays in it."""
         with self._lock:
-            spark = self._free.pop() if self._free else self._make()
+            own = self._free.pop() if self._free else self._open()
         try:
-            with self._watch.lent(spark) if self._watch is not None else nullcontext():
-                yield spark
+            with self._watch.lent(own.spark) if self._watch is not None else nullcontext():
+                yield own.spark
         finally:
             with self._lock:
-                self._free.append(spark)
+                self._free.append(own)
 
     def interrupt(self) -> None:
         """Stop whatever runs in sessions of our own; the user's session is left alone."""
@@ -67,24 +71,41 @@ class SessionPool:
     def close(self) -> None:
         """Release what was made.
 
-        A classic session costs nothing; a clone on a server is held until released.
+        A clone on a server is held until released; classic sessions wait for the next run.
         """
         with self._lock:
-            if self._user.is_connect:
-                for spark in self._free:
-                    if spark is not self._user.spark:
-                        _release(spark)
+            for own in self._free:
+                if not self._user.is_connect:
+                    self._keep(own)
+                elif own.spark is not self._user.spark:
+                    _release(own.spark)
             self._free.clear()
             self._made.clear()
 
-    def _make(self) -> SparkSession:
-        spark = self._clone() if self._user.is_connect else self._new()
-        if spark is not self._user.spark:
-            self._made.append(spark)
-        for key, value in self._conf().items():
-            if not _set(spark, key, value):
-                self._note(redact(f"the session refuses {key}={value}"))
-        return spark
+    def _open(self) -> OwnSession:
+        if self._user.is_connect:
+            own = self._make(self._clone(), frozenset())
+        else:
+            key = frozenset((self._user.spark.conf.getAll | self._conf()).items())
+            kept = KEPT.take(key, of=self._user.spark.sparkContext)
+            own = kept or self._make(self._new(), key)
+        if own.spark is not self._user.spark:
+            self._made.append(own.spark)
+        for note in own.notes:
+            self._note(note)
+        return own
+
+    def _keep(self, own: OwnSession) -> None:
+        try:
+            KEPT.keep(own, of=self._user.spark.sparkContext)
+        except (PySparkException, Py4JError, OSError) as error:
+            # Spark was stopped, or is gone: nobody will ask for this session.
+            LOG.debug("a session is not kept: %s", error)
+
+    def _make(self, spark: SparkSession, key: Key) -> OwnSession:
+        refused = [(name, value) for name, value in self._conf().items() if not _set(spark, name, value)]
+        notes = tuple(redact(f"the session refuses {name}={value}") for name, value in refused)
+        return OwnSession(spark, key, {} if self._user.is_connect else spark.conf.getAll, notes)
 
     def _new(self) -> SparkSession:
         user = self._user.spark

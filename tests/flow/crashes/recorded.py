@@ -46,11 +46,13 @@ if TYPE_CHECKING:
 
 SEED = int(os.environ.get("PENSTOCK_TEST_SEED", "1"))
 ASKED = os.environ.get("PENSTOCK_TEST_CRASHES", "")
-"""Nothing for a few, `all`, or `2/5` for the second fifth."""
+"""Nothing for a few, `all`, `kinds` for the first step of each kind, or a part: `2/5`, `kinds:2/5`."""
 EACH_LAKE = tuple(os.environ.get("PENSTOCK_TEST_LAKES", ",".join(LAKES)).split(","))
 """The table formats to try."""
 of_each_lake = pytest.mark.parametrize("recorded", EACH_LAKE, indirect=True)
 of_delta = pytest.mark.parametrize("recorded", ["delta"], indirect=True)
+at_length_of_each_lake = of_each_lake if ASKED else of_delta
+"""Delta alone where a few steps are tried: the protocol is one for all, and each test takes a while."""
 at_length = pytest.mark.skipif(not ASKED, reason="PENSTOCK_TEST_CRASHES says how many steps to try")
 
 
@@ -107,7 +109,7 @@ class Recorded:
         )
 
     def first_of_each_kind(self) -> list[Step]:
-        return list({step.kind: step for step in reversed(self.steps)}.values())[::-1]
+        return of_each_kind(self.steps)
 
     def matching(self, pattern: str) -> list[Step]:
         return [step for step in self.steps if re.search(pattern, step.what)]
@@ -132,13 +134,17 @@ def record(folder: Path, spark: SparkSession, lake: Lake, monkeypatch: pytest.Mo
     return Recorded(folder, base, tuple(steps.seen), first, Expected.at(root, spark, lake))
 
 
+def of_each_kind(steps: Iterable[Step]) -> list[Step]:
+    """The first step of each kind."""
+    return list({step.kind: step for step in reversed([*steps])}.values())[::-1]
+
+
 def chosen(steps: Sequence[Step], few: int) -> list[Step]:
     """The steps to try: as many as are asked for, the same ones for one seed."""
-    if ASKED == "all":
-        return list(steps)
-    if "/" in ASKED:
-        part, parts = (int(number) for number in ASKED.split("/"))
-        return list(steps[part - 1 :: parts])
+    if ASKED:
+        words, _, part = ASKED.rpartition(":") if "/" in ASKED else (ASKED, "", "1/1")
+        number, parts = (int(one) for one in part.split("/"))
+        return (of_each_kind(steps) if words == "kinds" else list(steps))[number - 1 :: parts]
     picked = random.Random(SEED).sample(range(len(steps)), min(few, len(steps)))
     return [steps[number] for number in sorted(picked)]
 

@@ -22,6 +22,7 @@ from tests.flow.crashes.recorded import (
     SEED,
     Recorded,
     at_length,
+    at_length_of_each_lake,
     chosen,
     differences,
     of_each_lake,
@@ -90,7 +91,7 @@ def test_a_load_that_dies_at_any_step_ends_as_one_that_does_not(
     assert not wrong
 
 
-@of_each_lake
+@at_length_of_each_lake
 def test_so_it_does_on_another_machine_with_an_empty_disk(
     recorded: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -110,7 +111,7 @@ def test_so_it_does_on_another_machine_with_an_empty_disk(
     assert not wrong
 
 
-@of_each_lake
+@at_length_of_each_lake
 def test_a_crash_among_jobs_that_run_side_by_side(
     recorded: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -140,7 +141,7 @@ def test_a_crash_among_jobs_that_run_side_by_side(
 
 
 @at_length
-@of_each_lake
+@at_length_of_each_lake
 def test_a_run_that_stood_still_while_another_one_finished_changes_nothing(
     recorded: Recorded,
     spark: SparkSession,

@@ -71,6 +71,7 @@ def test_a_password_is_told_to_the_session_and_to_nobody_else() -> None:
         (repr(found), str(found), found.model_dump_json(), found.fingerprint(), found.name_in_sessions)
     )
     assert found.session_conf()[f"spark.sql.catalog.{found.name_in_sessions}.jdbc.password"] == "open-sesame"
+    assert found.session_conf()[f"spark.sql.catalog.{found.name_in_sessions}.jdbc.schema-version"] == "V1"
     assert "open-sesame" not in told + repr(client.tables) + client.displayable_location()
 
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 from pyspark.errors import AnalysisException
 
-from penstock.errors import SessionLacksConf, StorageNotReachable, StorageRefused
+from penstock.errors import (
+    DestinationTerminalException,
+    DestinationTransientException,
+    SessionLacksConf,
+    StorageNotReachable,
+    StorageRefused,
+)
 from penstock.load.failures import is_terminal, told
 from penstock.spark.faults import storage_fault
 
@@ -90,3 +96,38 @@ def test_a_key_in_what_a_store_says_is_not_told() -> None:
     text = REFUSED["wrong keys"].replace("Forbidden", "Forbidden aws_secret_access_key=hush-hush-hush-hush")
 
     assert "hush" not in str(storage_fault(RuntimeError(text)))
+
+
+NO_CATALOG = """An error occurred while calling o1.databaseExists.
+: org.apache.iceberg.jdbc.UncheckedSQLException: Failed to connect: jdbc:postgresql://db/x?password=hush
+\tat a.B.c(B.java:1)
+Caused by: org.postgresql.util.PSQLException: FATAL: sorry, too many clients already
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (
+            NO_CATALOG,
+            "FATAL: sorry, too many clients already",
+        ),
+        ("UncheckedSQLException: Failed to connect: jdbc:x?password=hush", "Failed to connect"),
+        ("org.apache.iceberg.exceptions.ServiceUnavailableException: Service Unavailable: 503", "503"),
+    ],
+)
+def test_a_catalog_that_cannot_be_asked_may_be_later(text: str, why: str) -> None:
+    found = storage_fault(RuntimeError(text))
+
+    assert isinstance(found, DestinationTransientException)
+    assert found.message.endswith(why)
+    assert "hush" not in str(found)
+
+
+def test_a_driver_that_is_not_there_is_not_waited_for() -> None:
+    found = storage_fault(
+        RuntimeError(NO_CATALOG.replace("FATAL: sorry", "No suitable driver found for jdbc"))
+    )
+
+    assert isinstance(found, DestinationTerminalException)
+    assert "spark.jars" in str(found)

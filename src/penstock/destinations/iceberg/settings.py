@@ -21,6 +21,8 @@ Way = Literal["branch", "direct"]
 """How commits are made: on a branch first, or right where readers see them."""
 KINDS: Final = ("hadoop", "jdbc", "rest", "glue", "hive")
 """Catalogs that penstock sets up itself; any other word is the name of one that the session has."""
+# Spark asks whether a name that is no table is a view, and older tables of a database have no answer.
+_WITH_VIEWS: Final = "V1"
 # A new metadata file gets its name by a rename there, and of two writers one finds it taken.
 _RENAMING: Final = frozenset(("", "file", "hdfs", "viewfs"))
 _IN_DATABASE: Final = "penstock"
@@ -107,6 +109,8 @@ class IcebergConfiguration(LakeConfiguration):
         found = {"type": self.catalog}
         if self.catalog != "rest" and self.bucket_url:
             found["warehouse"] = spark_path(self.bucket_url)
+        if self.catalog == "jdbc":
+            found["jdbc.schema-version"] = _WITH_VIEWS
         found |= self.catalog_properties
         found["cache-enabled"] = "false"
         keys = s3a_conf(found.get("warehouse"), self.storage_credentials)
