@@ -31,6 +31,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m")
 
 MODE = os.environ.get("PENSTOCK_TEST_MODE", "local")
+AT_LENGTH = bool(os.environ.get("PENSTOCK_TEST_AT_LENGTH"))
 EXTENSIONS = {
     "delta": "io.delta.sql.DeltaSparkSessionExtension",
     "iceberg": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
@@ -38,12 +39,17 @@ EXTENSIONS = {
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test by its folder; on a cluster keep only what is marked for every mode of Spark."""
+    """Mark every test by its folder; on a cluster keep only what is marked for every mode of Spark.
+
+    What is marked as taking long stays where it is asked for.
+    """
     for item in items:
         if item.path.is_relative_to(TESTS):
             item.add_marker(item.path.relative_to(TESTS).parts[0])
     if MODE != "local":
         items[:] = [item for item in items if item.get_closest_marker("every_mode")]
+    if not AT_LENGTH:
+        items[:] = [item for item in items if not item.get_closest_marker("at_length")]
 
 
 def session_builder(*jar_groups: str) -> SparkSession.Builder:
