@@ -40,7 +40,7 @@ KINDS: dict[str, list[Toxic] | dict[Fault, float]] = {
     "slow": [Toxic("latency", {"latency": 30, "jitter": 30})],
     "narrow": [Toxic("bandwidth", {"rate": 500}), Toxic("bandwidth", {"rate": 500}, stream="upstream")],
     "reset": [Toxic("reset_peer", {"timeout": 20}, toxicity=0.1)],
-    "cut": [Toxic("limit_data", {"bytes": 4_000}, toxicity=0.1)],
+    "cut": [Toxic("limit_data", {"bytes": 200}, toxicity=0.1)],
     "refused": {"500": 0.02, "503": 0.02, "412": 0.05},
     "lost": {"cut": 0.01, "lost": 0.02, "torn": 0.01, "500 done": 0.01, "412 done": 0.05, "undeleted": 0.05},
 }
