@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ Key = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class OwnSession:
-    """A session, what it was told when it was made, and what it refused."""
+    """A session, what it was told when it was made, and what it refused. Settings may be secret."""
 
     spark: SparkSession
-    key: Key
-    conf: Mapping[str, str]
+    key: Key = field(repr=False)
+    conf: Mapping[str, str] = field(repr=False)
     notes: tuple[str, ...]
 
 

@@ -48,6 +48,12 @@ def test_it_has_the_settings_that_it_had_at_first() -> None:
     assert one.spark.conf.getAll == {"kept": "1", "changed": "2"}
 
 
+def test_its_settings_are_not_shown() -> None:
+    found = OwnSession(SimpleNamespace(), frozenset({("key", "hush")}), {"key": "hush"}, ())  # type: ignore[arg-type]
+
+    assert "hush" not in repr(found)
+
+
 def test_only_so_many_wait_and_none_of_a_spark_that_is_gone() -> None:
     kept = KeptSessions(most=2)
     sessions = [session(frozenset({("number", str(number))})) for number in range(3)]
