@@ -28,7 +28,13 @@ settings.register_profile("ci", max_examples=100, **_PATIENT)  # type: ignore[ar
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 # For processes that tests start: they are short, and the compiler that optimizes takes more than it saves.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m")
+_SHORT = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
+if "PENSTOCK_TEST_CLASSES" in os.environ:
+    # An archive for another class path is passed over, without a word.
+    _SHORT += (
+        f" -XX:SharedArchiveFile={os.environ['PENSTOCK_TEST_CLASSES']} -Xlog:cds=off -Xlog:class+path=off"
+    )
+os.environ.setdefault("SPARK_SUBMIT_OPTS", _SHORT)
 
 MODE = os.environ.get("PENSTOCK_TEST_MODE", "local")
 AT_LENGTH = bool(os.environ.get("PENSTOCK_TEST_AT_LENGTH"))
@@ -52,9 +58,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         items[:] = [item for item in items if not item.get_closest_marker("at_length")]
 
 
+def class_path(*jar_groups: str) -> str:
+    """The jars of these groups."""
+    return ":".join(os.environ[f"PENSTOCK_TEST_JARS_{group.upper()}"] for group in jar_groups)
+
+
+def starting() -> dict[str, str]:
+    """The environment of a process that builds a session of its own, from the jars that most tests have."""
+    return {**os.environ, "SPARK__JARS": class_path("delta", "iceberg")}
+
+
 def session_builder(*jar_groups: str) -> SparkSession.Builder:
     """A classic session as a user would build it: jars and extension, but no catalog."""
-    jars = ":".join(os.environ[f"PENSTOCK_TEST_JARS_{group.upper()}"] for group in jar_groups)
+    jars = class_path(*jar_groups)
     os.environ["PYSPARK_PYTHON"] = os.environ.get("PENSTOCK_TEST_STRANGER_PYTHON", sys.executable)
     return (
         SparkSession.builder.appName("penstock-tests")
