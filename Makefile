@@ -28,7 +28,7 @@ unit:
 test: check test-spark ## check, then the tests on a local Spark
 
 test-spark: ## the tests on a local Spark session
-	PENSTOCK_TEST_CONTRACT=all $(RUN) dev/with-jars pytest -q tests/spark tests/flow tests/contract
+	PENSTOCK_TEST_AT_LENGTH=1 $(RUN) dev/with-jars pytest -q tests/spark tests/flow tests/contract
 
 oracle: ## compare with dlt itself, at full size: half an hour
 	$(RUN) dev/with-jars pytest -q -s tests/oracle
@@ -42,9 +42,9 @@ crashes: ## a load that dies at every step, with every safeguard switched off in
 	PENSTOCK_TEST_CRASHES=$(or $(PART),all) $(RUN) dev/with-jars pytest -q -s tests/flow/crashes
 
 test-all: test oracle crashes ## everything; needs the parts of `make up`
-	PENSTOCK_TEST_MODE=connect PENSTOCK_TEST_CLIENTS=4x20 $(RUN) dev/with-parts pytest -q tests/flow tests/contract
-	PENSTOCK_TEST_MODE=standalone $(RUN) dev/with-parts pytest -q tests/flow tests/contract
-	PENSTOCK_TEST_S3_CASES=all PENSTOCK_TEST_CRASHES=kinds:2/3 PENSTOCK_TEST_FAULT_LOADS=5 PENSTOCK_TEST_PROCESSES=4 PENSTOCK_TEST_LOADS=20 \
+	PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_MODE=connect PENSTOCK_TEST_CLIENTS=4x20 $(RUN) dev/with-parts pytest -q tests/flow tests/contract
+	PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_MODE=standalone $(RUN) dev/with-parts pytest -q tests/flow tests/contract
+	PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_S3_CASES=all PENSTOCK_TEST_CRASHES=kinds:2/3 PENSTOCK_TEST_FAULT_LOADS=5 PENSTOCK_TEST_PROCESSES=4 PENSTOCK_TEST_LOADS=20 \
 		$(ON_S3) pytest -q -s tests/service
 	PENSTOCK_TEST_S3_CASES=all PENSTOCK_TEST_MODE=standalone $(ON_S3) pytest -q tests/service/test_lakes_s3.py
 

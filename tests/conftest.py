@@ -28,9 +28,16 @@ settings.register_profile("ci", max_examples=100, **_PATIENT)  # type: ignore[ar
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 # For processes that tests start: they are short, and the compiler that optimizes takes more than it saves.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m")
+_SHORT = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
+if "PENSTOCK_TEST_CLASSES" in os.environ:
+    # An archive for another class path is passed over, without a word.
+    _SHORT += (
+        f" -XX:SharedArchiveFile={os.environ['PENSTOCK_TEST_CLASSES']} -Xlog:cds=off -Xlog:class+path=off"
+    )
+os.environ.setdefault("SPARK_SUBMIT_OPTS", _SHORT)
 
 MODE = os.environ.get("PENSTOCK_TEST_MODE", "local")
+AT_LENGTH = bool(os.environ.get("PENSTOCK_TEST_AT_LENGTH"))
 EXTENSIONS = {
     "delta": "io.delta.sql.DeltaSparkSessionExtension",
     "iceberg": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
@@ -38,17 +45,32 @@ EXTENSIONS = {
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test by its folder; on a cluster keep only what is marked for every mode of Spark."""
+    """Mark every test by its folder; on a cluster keep only what is marked for every mode of Spark.
+
+    What is marked as taking long stays where it is asked for.
+    """
     for item in items:
         if item.path.is_relative_to(TESTS):
             item.add_marker(item.path.relative_to(TESTS).parts[0])
     if MODE != "local":
         items[:] = [item for item in items if item.get_closest_marker("every_mode")]
+    if not AT_LENGTH:
+        items[:] = [item for item in items if not item.get_closest_marker("at_length")]
+
+
+def class_path(*jar_groups: str) -> str:
+    """The jars of these groups."""
+    return ":".join(os.environ[f"PENSTOCK_TEST_JARS_{group.upper()}"] for group in jar_groups)
+
+
+def starting() -> dict[str, str]:
+    """The environment of a process that builds a session of its own, from the jars that most tests have."""
+    return {**os.environ, "SPARK__JARS": class_path("delta", "iceberg")}
 
 
 def session_builder(*jar_groups: str) -> SparkSession.Builder:
     """A classic session as a user would build it: jars and extension, but no catalog."""
-    jars = ":".join(os.environ[f"PENSTOCK_TEST_JARS_{group.upper()}"] for group in jar_groups)
+    jars = class_path(*jar_groups)
     os.environ["PYSPARK_PYTHON"] = os.environ.get("PENSTOCK_TEST_STRANGER_PYTHON", sys.executable)
     return (
         SparkSession.builder.appName("penstock-tests")

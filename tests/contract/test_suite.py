@@ -1,11 +1,10 @@
 """The contract suite on every destination there is: ours, and the stranger's.
 
-Iceberg has a part of it unless `PENSTOCK_TEST_CONTRACT=all`, as `make test-all` says.
+For Iceberg and plain files CI has a part of it: the protocol is one code for all lakes.
 """
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -18,12 +17,10 @@ from penstock.interfaces import Destination
 from penstock.testing import Bench, Case, Gap, destination_suite
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-ALL = os.environ.get("PENSTOCK_TEST_CONTRACT") == "all"
 BY_NAME = (
     "append-adds-columns",
     "replace-by-nothing-empties",
@@ -32,17 +29,6 @@ BY_NAME = (
     "upsert-takes-the-last-of-a-load",
     "history-sees-nested-rows",
     "another-machine-goes-on",
-)
-# What the formats do differently; the rest of the protocol is one code for all lakes.
-ON_ICEBERG = (
-    *BY_NAME,
-    "append-adds-nested-rows",
-    "replace-exchanges-all-rows",
-    "merge-deletes-what-is-flagged",
-    "upsert-updates-and-adds",
-    "insert-only-changes-nothing",
-    "an-append-lands-once-whatever-dies",
-    "a-merge-lands-once-whatever-dies",
 )
 IN_FOLDERS = ("append-adds-nested-rows", "replace-exchanges-all-rows", "merge-without-a-strategy")
 
@@ -54,22 +40,46 @@ EVERY_MODE = (
 )
 HANDFUL = {
     "delta": EVERY_MODE,
-    "iceberg": ("append-adds-nested-rows", "merge-clears-lists-that-shrink-to-nothing"),
+    "iceberg": ("merge-clears-lists-that-shrink-to-nothing",),
     "files": ("append-adds-columns",),
+}
+IN_CI = {
+    "iceberg": (
+        "append-adds-columns",
+        "replace-by-nothing-empties",
+        "replace-of-partitions",
+        "merge-clears-lists-that-shrink-to-nothing",
+        "merge-deletes-what-is-flagged",
+        "upsert-takes-the-last-of-a-load",
+        "history-sees-nested-rows",
+        "a-merge-lands-once-whatever-dies",
+    ),
+    "files": (
+        "append-adds-nested-rows",
+        "append-adds-columns",
+        "replace-exchanges-all-rows",
+        "replace-by-nothing-empties",
+        "merge-without-a-strategy",
+        "a-replace-lands-once-whatever-dies",
+        "another-machine-goes-on",
+    ),
 }
 
 
-def params(lake: str, gaps: dict[str, Gap] | None = None, only: Collection[str] = ()) -> list[Any]:
-    """The cases for a lake: those for every mode of Spark are marked, and of these a few for CI."""
+def params(lake: str, gaps: dict[str, Gap] | None = None) -> list[Any]:
+    """The cases for a lake, marked by where they run."""
     return [
-        pytest.param(case, id=case.name, marks=marks(lake, case))
-        for case in destination_suite(gaps, only=only)
+        pytest.param(case, id=case.name, marks=marks(lake, case.name)) for case in destination_suite(gaps)
     ]
 
 
-def marks(lake: str, case: Case) -> list[pytest.MarkDecorator]:
-    found = [pytest.mark.every_mode] if case.name in EVERY_MODE or case.name in HANDFUL[lake] else []
-    return [*found, pytest.mark.handful] if case.name in HANDFUL[lake] else found
+def marks(lake: str, name: str) -> list[pytest.MarkDecorator]:
+    said = {
+        "every_mode": name in (*EVERY_MODE, *HANDFUL[lake]),
+        "handful": name in HANDFUL[lake],
+        "at_length": lake in IN_CI and name not in IN_CI[lake],
+    }
+    return [getattr(pytest.mark, mark) for mark, holds in said.items() if holds]
 
 
 @pytest.mark.parametrize("case", params("delta"))
@@ -91,7 +101,7 @@ def test_delta_in_a_catalog(
     case.run(bench)
 
 
-@pytest.mark.parametrize("case", params("iceberg", only=() if ALL else ON_ICEBERG))
+@pytest.mark.parametrize("case", params("iceberg"))
 def test_iceberg(case: Case, spark: SparkSession, location: str, tmp_path: Path) -> None:
     lake = penstock.destinations.iceberg(bucket_url=location)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+from tests.conftest import starting
 from tests.flow.making import make, packages_of
 
 import penstock
@@ -77,12 +77,10 @@ def test_what_was_extracted_without_a_destination_is_loaded_by_the_first_run_tha
 def test_slices_that_were_loaded_stay_when_the_extraction_dies_and_the_next_run_goes_on(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    environment = {**os.environ, "SPARK__JARS": os.environ["PENSTOCK_TEST_JARS_DELTA"]}
-
     def run(end: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", CUT, location, str(tmp_path / "pipelines"), end]
         return subprocess.run(
-            command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+            command, env=starting(), cwd=tmp_path, capture_output=True, text=True, check=False
         )
 
     assert run("kill").returncode == -9

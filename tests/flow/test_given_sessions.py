@@ -36,6 +36,16 @@ try:
     penstock.pipeline("quick", destination=lake, spark=spark).run([1], table_name="t")
 except penstock.PenstockError as error:
     print(error)
+
+files = penstock.destinations.filesystem(sys.argv[1] + " of files")
+pipeline = penstock.pipeline("plain", destination=files, dataset_name="demo", spark=spark)
+pipeline.run([{"id": 1, "tags": ["a", "b"]}], table_name="items")
+print("plain files:", pipeline.dataset().row_counts())
+try:
+    pipeline.run([{"id": 2}], table_name="merged", table_format="delta")
+except penstock.PenstockError as error:
+    print("then:", error)
+print("and:", pipeline.dataset()["items"].fetchall()[0][0])
 """
 
 ICEBERG = "org.apache.iceberg.spark.SparkSessionCatalog"
@@ -98,7 +108,9 @@ def test_a_session_with_icebergs_session_catalog_works(
     assert session.table("theirs").count() == 1
 
 
-def test_a_session_without_deltas_extension_gets_the_lines_that_mend_it(tmp_path: Path) -> None:
+def test_a_session_without_delta_writes_plain_files_and_is_told_what_it_lacks(
+    tmp_path: Path,
+) -> None:
     command = [sys.executable, "-c", WITHOUT_EXTENSION, str(tmp_path / "lake")]
     told = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
 
@@ -106,3 +118,7 @@ def test_a_session_without_deltas_extension_gets_the_lines_that_mend_it(tmp_path
     assert '.config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")' in told.stdout
     assert '.config("spark.jars.packages", "io.delta:delta-spark_4.1_2.13:4.4.0")' in told.stdout
     assert not (tmp_path / "lake").exists()
+    assert "plain files: {'items': 1, 'items__tags': 2}" in told.stdout, told.stderr
+    _, _, then = told.stdout.partition("then:")
+    assert "the given Spark session cannot write delta tables" in then, told.stderr
+    assert "and: 1" in then, told.stderr

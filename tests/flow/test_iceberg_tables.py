@@ -107,6 +107,7 @@ def test_columns_get_larger_types_and_structs_more_fields(location: str, spark: 
         assert [row["n"] for row in found] == [1, 1099511627776]
 
 
+@pytest.mark.at_length
 def test_a_merge_notes_what_is_gone_or_writes_files_anew(lake: Lake) -> None:
     lake.run([{"id": 1, "n": "a"}, {"id": 2, "n": "b"}], {"merge_mode": "merge-on-read"}, **UPSERT)
     info = lake.run([{"id": 2, "n": "B"}, {"id": 3, "n": "c"}], {"merge_mode": "merge-on-read"}, **UPSERT)
@@ -120,6 +121,7 @@ def test_a_merge_notes_what_is_gone_or_writes_files_anew(lake: Lake) -> None:
     assert sorted((row["id"], row["n"]) for row in rows) == [(1, "a"), (2, "B"), (3, "C")]
 
 
+@pytest.mark.at_length
 def test_upkeep_leaves_the_tidied_table_and_the_last_load_that_came_to_it(lake: Lake) -> None:
     tidy = {
         "optimize": True,

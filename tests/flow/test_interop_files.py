@@ -74,6 +74,7 @@ def test_we_go_on_with_files_of_dlts_and_each_replaces_those_of_the_other(
 
 
 @pytest.mark.parametrize("said", ["jsonl", "csv"])
+@pytest.mark.at_length
 def test_lines_of_dlts_are_read(said: str, spark: SparkSession, location: str, tmp_path: Path) -> None:
     dlt_continues(location, tmp_path / "dlt", files=said)
     ours = make(location, tmp_path, spark)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
+
+from tests.conftest import starting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,9 +47,8 @@ def test_three_rows_and_three_hundred_thousand_need_the_same_jobs(tmp_path: Path
         "spark.eventLog.rolling.enabled" = "false"
         """
     )
-    environment = {**os.environ, "SPARK__JARS": os.environ["PENSTOCK_TEST_JARS_DELTA"]}
     command = [sys.executable, "-c", TWO_RUNS, str(ROWS)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=tmp_path)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=starting(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
     few, many = json.loads(done.stdout.splitlines()[-1])

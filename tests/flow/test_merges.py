@@ -73,6 +73,7 @@ def test_histories_end_as_they_do_with_dlt(quick: SparkSession, location: str, t
     assert named == {"h19": [ORPHANS], "h97": [NESTED], "h254": [REFUSED]}
 
 
+@pytest.mark.at_length
 def test_some_end_so_on_iceberg_too(quick: SparkSession, location: str, tmp_path: Path) -> None:
     histories = [history(seed) for seed in RECORDED[:3]]
 

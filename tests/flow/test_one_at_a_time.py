@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import subprocess
@@ -11,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.conftest import starting
 from tests.failing import failing
 from tests.flow.making import make, packages_of
 
@@ -41,10 +41,9 @@ penstock.pipeline("quick", pipelines_dir=sys.argv[2], destination=lake, dataset_
 
 def begun(location: str, tmp_path: Path) -> subprocess.Popen[str]:
     """Another process in the middle of its extraction."""
-    environment = {**os.environ, "SPARK__JARS": os.environ["PENSTOCK_TEST_JARS_DELTA"]}
     command = [sys.executable, "-c", SLOW, location, str(tmp_path / "pipelines")]
     running = subprocess.Popen(
-        command, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        command, env=starting(), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
     assert running.stdout is not None
     assert running.stdout.readline() == "rows are coming\n"

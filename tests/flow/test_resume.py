@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.conftest import starting
 from tests.flow.making import make, packages_of
 
 from penstock.destinations.delta.adapter import DeltaClient
@@ -110,9 +110,8 @@ def test_a_committed_package_that_was_not_tidied_up_is_not_loaded_again(
 def test_a_process_killed_while_it_extracts_leaves_nothing_behind_that_is_loaded(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    environment = {**os.environ, "SPARK__JARS": os.environ["PENSTOCK_TEST_JARS_DELTA"]}
     command = [sys.executable, "-c", KILLED, location, str(tmp_path / "pipelines")]
-    killed = subprocess.run(command, check=False, capture_output=True, env=environment, cwd=tmp_path)
+    killed = subprocess.run(command, check=False, capture_output=True, env=starting(), cwd=tmp_path)
     assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
 
     def rows() -> Any:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
+
+from tests.conftest import starting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,11 +82,7 @@ def test_planted_secrets_are_in_no_log_no_error_no_package_file_and_no_event_log
     }
     lines = "\n".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in conf.items())
     (settings / "config.toml").write_text(f"[spark.conf]\n{lines}\n")
-    environment = {
-        **os.environ,
-        "SPARK__JARS": os.environ["PENSTOCK_TEST_JARS_DELTA"],
-        "PENSTOCK_HOME": str(tmp_path / "home"),
-    }
+    environment = {**starting(), "PENSTOCK_HOME": str(tmp_path / "home")}
     command = [
         sys.executable,
         "-c",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.conftest import starting
 from tests.failing import failing
 from tests.flow.making import make, packages_of
 
@@ -239,7 +239,7 @@ def test_a_run_that_was_killed_is_taken_up_and_only_the_wave_under_way_is_called
 ) -> None:
     folder = tmp_path / "calls"
     folder.mkdir()
-    environment = {**os.environ, "SPARK__JARS": os.environ["PENSTOCK_TEST_JARS_DELTA"], "EXTRACT__SLOTS": "2"}
+    environment = {**starting(), "EXTRACT__SLOTS": "2"}
     command = [sys.executable, "-c", KILLED + START, location, str(folder)]
     killed = subprocess.run(command, check=False, capture_output=True, env=environment, cwd=tmp_path)
     assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()

@@ -12,7 +12,7 @@ import socket
 import struct
 import threading
 from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import IO, TYPE_CHECKING, Literal, cast
@@ -108,7 +108,13 @@ class Proxy(ThreadingTCPServer):
         self.plan: Callable[[Request], Fault | None] | None = None
         self.done: Counter[tuple[str, str]] = Counter()
         """How often what was done to which method; what just passed is counted as `passed`."""
+        self.connections: Counter[str] = Counter()
+        """How many were `opened`, and how many of them `broke`."""
         self._lock = threading.Lock()
+
+    def count(self, what: str) -> None:
+        with self._lock:
+            self.connections[what] += 1
 
     def decide(self, request: Request) -> Fault | None:
         with self._lock:
@@ -127,7 +133,9 @@ class Proxy(ThreadingTCPServer):
         kinds: dict[str, list[str]] = {}
         for (fault, method), count in sorted(self.done.items()):
             kinds.setdefault(fault, []).append(f"{method} {count}")
-        return "; ".join(f"{kind}: {', '.join(methods)}" for kind, methods in kinds.items())
+        done = [f"{kind}: {', '.join(methods)}" for kind, methods in kinds.items()]
+        of = self.connections
+        return "; ".join([*done, f"{of['broke']} of {of['opened']} connections broke"])
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A client that goes away in the middle is part of the game."""
@@ -190,10 +198,12 @@ class _Connection(StreamRequestHandler):
         self._there.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._answers = cast("IO[bytes]", self._there.makefile("rb", _BLOCK))
         self._asked = cast("IO[bytes]", self.rfile)
+        proxy.count("opened")
         try:
-            with suppress(ConnectionError):
-                while (head := _read_head(self._asked)) and self._serve(proxy, head):
-                    pass
+            while (head := _read_head(self._asked)) and self._serve(proxy, head):
+                pass
+        except ConnectionError:
+            proxy.count("broke")
         finally:
             self._answers.close()
             self._there.close()

@@ -1,11 +1,10 @@
 """Loads into a real object store die at steps and end as one that does not, in all three kinds of tables.
 
-`PENSTOCK_TEST_CRASHES` says which steps: nothing for one in one kind of tables, `all`, or `kinds:2/3`.
+`PENSTOCK_TEST_CRASHES` says which steps: nothing for one, `all`, or `kinds:2/3`.
 """
 
 from __future__ import annotations
 
-import random
 import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.flow.crashes import plainshop, shop
 from tests.flow.crashes.lakes import LAKES
-from tests.flow.crashes.recorded import ASKED, SEED, chosen
+from tests.flow.crashes.recorded import chosen
 from tests.flow.crashes.steps import Step, Steps
 from tests.service.bucket import jdbc_catalog, keys
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-KINDS = (*LAKES, "files")
 CHANGES = ("put", "put_if_absent", "move", "copy", "delete", "open_new")
 
 
@@ -77,7 +75,8 @@ def seen(kind: str, pipeline: penstock.Pipeline) -> Any:
     return shop.told(shop.rows_of(frames), dataset.load_ids())
 
 
-@pytest.mark.parametrize("kind", KINDS if ASKED else [random.Random(SEED).choice(KINDS)])
+@pytest.mark.parametrize("kind", [*LAKES, "files"])
+@pytest.mark.at_length
 def test_a_load_in_a_bucket_that_dies_ends_as_one_that_does_not(
     kind: str,
     spark: SparkSession,

@@ -12,6 +12,7 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from tests.service.bucket import jdbc_catalog
 
 import penstock
@@ -89,6 +90,7 @@ def test_pipelines_of_several_processes_load_into_one_dataset_at_once(
     assert len(data.load_ids()) == PROCESSES * LOADS
 
 
+@pytest.mark.at_length
 def test_loads_that_follow_each_other_open_no_more_connections(spark: SparkSession, tmp_path: Path) -> None:
     location, name = str(tmp_path / "lake"), f"seen{uuid.uuid4().hex[:8]}"
     said = jdbc_catalog(location)

@@ -13,6 +13,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.conftest import class_path
 from tests.contract.gaps import PLAIN_FILES
 from tests.service.bucket import jdbc_catalog, keys
 
@@ -189,13 +190,16 @@ def test_keys_from_the_settings_reach_spark_and_are_found_in_nothing_that_is_wri
         f'endpoint_url = "{os.environ["PENSTOCK_TEST_S3_ENDPOINT"]}"\n'
     )
     (settings / "secrets.toml").chmod(0o600)
-    jars = ":".join(os.environ[f"PENSTOCK_TEST_JARS_{group}"] for group in ("DELTA", "S3"))
     conf = {
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": events.as_uri(),
         "spark.eventLog.compress": "false",
     }
-    environment = {**os.environ, "SPARK__JARS": jars, "PENSTOCK_HOME": str(tmp_path / "home")}
+    environment = {
+        **os.environ,
+        "SPARK__JARS": class_path("delta", "s3"),
+        "PENSTOCK_HOME": str(tmp_path / "home"),
+    }
     lines = "\n".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in conf.items())
     (settings / "config.toml").write_text(f"[spark.conf]\n{lines}\n")
     command = [sys.executable, "-c", TOLD, location, str(tmp_path / "pipelines")]

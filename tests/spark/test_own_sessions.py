@@ -75,6 +75,7 @@ def test_the_next_run_works_in_the_same_sessions_as_they_were_at_first(user: Use
         pool.close()
         return own
 
+    assert user.spark.conf.get("spark.app.id"), "by which an earlier Spark is told from this one"
     user.spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "3")
     first = run({"some.key": "a"})
     assert run({"some.key": "b"}) is not first

@@ -41,6 +41,11 @@ class DestinationClientConfiguration(BaseConfiguration):
         """What sessions need beyond what the destination always needs, by these settings."""
         return ()
 
+    @property
+    def session_wishes(self) -> tuple[str, ...]:
+        """What a session is built with, and a given one may lack until a table asks for it."""
+        return ()
+
     def session_conf(self) -> dict[str, str]:
         """What sessions that penstock works in must be told, such as a catalog; it may hold secrets."""
         return {}

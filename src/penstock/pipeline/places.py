@@ -9,7 +9,7 @@ from penstock.interfaces import WithLedger, WithPackageStorage
 from penstock.package.ledger import FileLedger
 from penstock.spark.own import SessionPool
 from penstock.spark.s3 import joined_conf, s3_needs
-from penstock.spark.session import check_session, find_session
+from penstock.spark.session import check_session, find_session, lacks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,8 +49,10 @@ def open_pool(
     places, credentials = (target.config.storage_location, packages), target.config.storage_credentials
     always = target.destination.capabilities.spark_needs
     needs = (*always, *target.config.session_needs, *s3_needs(*places))
-    user = find_session(spark, target.settings, needs)
+    wishes = target.config.session_wishes
+    user = find_session(spark, target.settings, (*needs, *wishes))
     check_session(user, needs)
+    needs += tuple(wish for wish in wishes if not lacks(user.spark, wish))
     conf = {**joined_conf(places, credentials), **target.config.session_conf()}
     return user, SessionPool(user, needs, conf, watch)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ Key = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class OwnSession:
-    """A session, what it was told when it was made, and what it refused."""
+    """A session, what it was told when it was made, and what it refused. Settings may be secret."""
 
     spark: SparkSession
-    key: Key
-    conf: Mapping[str, str]
+    key: Key = field(repr=False)
+    conf: Mapping[str, str] = field(repr=False)
     notes: tuple[str, ...]
 
 
@@ -35,11 +35,11 @@ class KeptSessions:
 
     def __init__(self, most: int = _MOST) -> None:
         self._waiting: deque[OwnSession] = deque(maxlen=most)
-        self._of: object = None
+        self._of = ""
         self._lock = threading.Lock()
 
-    def take(self, key: Key, *, of: object) -> OwnSession | None:
-        """One that was told the same, if there is one; `of` is the Spark that runs."""
+    def reuse(self, key: Key, *, of: str) -> OwnSession | None:
+        """One that was told the same, if there is one; `of` is the id of the Spark that runs."""
         with self._lock:
             self._meet(of)
             found = next((one for one in reversed(self._waiting) if one.key == key), None)
@@ -47,7 +47,7 @@ class KeptSessions:
                 self._waiting.remove(found)
             return found
 
-    def keep(self, session: OwnSession, *, of: object) -> None:
+    def keep(self, session: OwnSession, *, of: str) -> None:
         """Let one wait, with the settings that it had when it was made."""
         now = session.spark.conf.getAll
         for name in now.keys() - session.conf.keys():
@@ -59,9 +59,9 @@ class KeptSessions:
             self._meet(of)
             self._waiting.append(session)
 
-    def _meet(self, of: object) -> None:
+    def _meet(self, of: str) -> None:
         """A process has one Spark at a time: sessions of an earlier one are of no use."""
-        if self._of is not of:
+        if self._of != of:
             self._waiting.clear()
             self._of = of
 

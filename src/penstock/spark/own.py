@@ -87,7 +87,7 @@ class SessionPool:
             own = self._make(self._clone(), frozenset())
         else:
             key = frozenset((self._user.spark.conf.getAll | self._conf()).items())
-            kept = KEPT.take(key, of=self._user.spark.sparkContext)
+            kept = KEPT.reuse(key, of=_application(self._user.spark))
             own = kept or self._make(self._new(), key)
         if own.spark is not self._user.spark:
             self._made.append(own.spark)
@@ -97,7 +97,7 @@ class SessionPool:
 
     def _keep(self, own: OwnSession) -> None:
         try:
-            KEPT.keep(own, of=self._user.spark.sparkContext)
+            KEPT.keep(own, of=_application(self._user.spark))
         except (PySparkException, Py4JError, OSError) as error:
             # Spark was stopped, or is gone: nobody will ask for this session.
             LOG.debug("a session is not kept: %s", error)
@@ -143,6 +143,10 @@ class SessionPool:
     def _note(self, note: str) -> None:
         if note not in self.notes:
             self.notes.append(note)
+
+
+def _application(spark: SparkSession) -> str:
+    return spark.conf.get("spark.app.id", None) or ""
 
 
 def _set(spark: SparkSession, key: str, value: str) -> bool:

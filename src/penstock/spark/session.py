@@ -55,12 +55,10 @@ def find_session(given: SparkSession | None, settings: Settings, needs: Iterable
 def check_session(session: UserSession, needs: Iterable[str]) -> None:
     """Refuse a session that lacks what only counts at its start, with the lines that mend it."""
     for need in needs:
-        extension = preset(session.spark.version, need).extension
-        has = session.spark.conf.get("spark.sql.extensions", "") or ""
-        if extension and extension not in has.split(","):
+        if lacks(session.spark, need):
             conf = start_conf(session.spark.version, [need])
-            if has:
-                conf["spark.sql.extensions"] = f"{has},{extension}"
+            if has := _extensions(session.spark):
+                conf["spark.sql.extensions"] = f"{has},{conf['spark.sql.extensions']}"
             if session.origin != "built" and not session.is_connect:
                 conf = {
                     "spark.jars.packages": ",".join(preset(session.spark.version, need).coordinates),
@@ -72,6 +70,17 @@ def check_session(session: UserSession, needs: Iterable[str]) -> None:
 def session_at_hand(given: SparkSession | None) -> SparkSession | None:
     """The session that is there already, if one is; none is built."""
     return given or SparkSession.getActiveSession()
+
+
+def check_format(spark: SparkSession, table_format: str) -> None:
+    """Refuse a session that cannot work with tables of a format."""
+    check_session(_described(spark, "given"), [table_format])
+
+
+def lacks(spark: SparkSession, need: str) -> bool:
+    """Whether a session was started without the extension that goes with a need."""
+    extension = preset(spark.version, need).extension
+    return bool(extension) and extension not in _extensions(spark).split(",")
 
 
 def target_master(given: SparkSession | None, settings: Settings) -> str:
@@ -101,6 +110,10 @@ def untold(conf: Mapping[str, str], spark: SparkSession) -> Mapping[str, str]:
     if not conf or is_connect(spark):
         return {}
     return {} if all(spark.conf.get(key, None) == value for key, value in conf.items()) else conf
+
+
+def _extensions(spark: SparkSession) -> str:
+    return spark.conf.get("spark.sql.extensions", "") or ""
 
 
 def _described(spark: SparkSession, origin: str) -> UserSession:

@@ -8,10 +8,6 @@ from typing import Any
 from penstock.spark.kept import KeptSessions, Key, OwnSession
 
 
-class Context:
-    """A Spark that runs."""
-
-
 class Conf(dict[str, str]):
     """Settings, in the words of Spark."""
 
@@ -32,33 +28,39 @@ def session(key: Key = frozenset(), **conf: str) -> OwnSession:
 
 
 def test_one_that_was_told_the_same_is_taken_once() -> None:
-    kept, spark = KeptSessions(), Context()
+    kept = KeptSessions()
     one, other = session(frozenset({("a", "1")})), session(frozenset({("a", "2")}))
-    kept.keep(one, of=spark)
-    kept.keep(other, of=spark)
+    kept.keep(one, of="app")
+    kept.keep(other, of="app")
 
-    assert kept.take(other.key, of=spark) is other
-    assert kept.take(other.key, of=spark) is None
-    assert kept.take(one.key, of=spark) is one
+    assert kept.reuse(other.key, of="app") is other
+    assert kept.reuse(other.key, of="app") is None
+    assert kept.reuse(one.key, of="app") is one
 
 
 def test_it_has_the_settings_that_it_had_at_first() -> None:
-    kept, spark, one = KeptSessions(), Context(), session(kept="1", changed="2")
+    kept, one = KeptSessions(), session(kept="1", changed="2")
     one.spark.conf.set("changed", "3")
     one.spark.conf.set("new", "4")
 
-    kept.keep(one, of=spark)
+    kept.keep(one, of="app")
 
     assert one.spark.conf.getAll == {"kept": "1", "changed": "2"}
 
 
+def test_its_settings_are_not_shown() -> None:
+    found = OwnSession(SimpleNamespace(), frozenset({("key", "hush")}), {"key": "hush"}, ())  # type: ignore[arg-type]
+
+    assert "hush" not in repr(found)
+
+
 def test_only_so_many_wait_and_none_of_a_spark_that_is_gone() -> None:
-    kept, spark = KeptSessions(most=2), Context()
+    kept = KeptSessions(most=2)
     sessions = [session(frozenset({("number", str(number))})) for number in range(3)]
     for one in sessions:
-        kept.keep(one, of=spark)
+        kept.keep(one, of="app")
 
-    assert kept.take(sessions[0].key, of=spark) is None
-    assert kept.take(sessions[2].key, of=spark) is sessions[2]
-    assert kept.take(sessions[1].key, of=Context()) is None
-    assert kept.take(sessions[1].key, of=spark) is None
+    assert kept.reuse(sessions[0].key, of="app") is None
+    assert kept.reuse(sessions[2].key, of="app") is sessions[2]
+    assert kept.reuse(sessions[1].key, of="another") is None
+    assert kept.reuse(sessions[1].key, of="app") is None

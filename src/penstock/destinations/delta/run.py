@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import AnalysisException
 
@@ -18,7 +18,9 @@ from penstock.destinations.delta.define import (
     table_properties,
 )
 from penstock.destinations.delta.marks import app_id, is_back, kept, metadata, rows_of, told, undone
+from penstock.destinations.delta.place import Place
 from penstock.destinations.lake.define import property_statement
+from penstock.destinations.lake.placed import PlacedTables
 from penstock.errors import CommitLost, DestinationAhead, DestinationTerminalException
 from penstock.interfaces import AppliedJob, TableCommit
 from penstock.package.sql import quoted
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, Row, SparkSession
 
-    from penstock.destinations.delta.place import Mode, Place
+    from penstock.destinations.delta.place import Mode
     from penstock.destinations.lake.statement import Merge
     from penstock.interfaces import LoadMark
     from penstock.schema import Table
@@ -61,12 +63,9 @@ _HISTORY: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeltaTables:
+class DeltaTables(PlacedTables[Place]):
     """The tables of one dataset."""
 
-    place: Place
-    properties: Mapping[str, Any] = field(default_factory=dict)
-    """What all tables have, beside what each says itself."""
     file_size: int | None = None
     """Bytes that files should have; None leaves it to the number of tasks."""
 
@@ -74,18 +73,6 @@ class DeltaTables:
     def merges_from_itself(self) -> bool:
         """Delta reads a source as it was when the statement began."""
         return True
-
-    def initialize(self, *, spark: SparkSession) -> None:
-        """Make room for tables, where there is none."""
-        self.place.initialize(spark=spark)
-
-    def exists(self, table: str, *, spark: SparkSession) -> bool:
-        """Whether there is such a table."""
-        return self.place.exists(table, spark=spark)
-
-    def sql_name(self, table: str) -> str:
-        """A table in SQL."""
-        return self.place.sql_name(table)
 
     def read(self, table: str, version: int | None = None, *, spark: SparkSession) -> DataFrame:
         """A frame over a table in the given session."""

@@ -11,6 +11,7 @@ from penstock.destinations.lake.dataset import DatasetClient
 from penstock.errors import UsageError
 from penstock.interfaces import ParsedLoadJobFileName, WithTableDrop, WithTableVersions, WithUndo
 from penstock.schema import root_of
+from penstock.spark.session import check_format
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -90,6 +91,8 @@ class FilesystemClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo
         for kind in self._every():
             owned = [table for table in named if self.owner(table) is kind]
             if owned:
+                if self._spark is not None:
+                    self._ready(owned[0], self._spark)
                 update = {name: told for name, told in (expected_update or {}).items() if name in owned}
                 applied |= kind.update_stored_schema(owned, update) or {}
         return applied
@@ -113,15 +116,15 @@ class FilesystemClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo
 
     def table_version(self, table: str, *, spark: SparkSession) -> int | None:
         """The newest version, in the numbers of its kind."""
-        return self.owner(table).table_version(table, spark=spark)
+        return self._ready(table, spark).table_version(table, spark=spark)
 
     def commits(self, table: str, *, most: int | None = None, spark: SparkSession) -> Sequence[TableCommit]:
         """The commits to a table, newest first."""
-        return self.owner(table).commits(table, most=most, spark=spark)
+        return self._ready(table, spark).commits(table, most=most, spark=spark)
 
     def read(self, table: str, version: int | None = None, *, spark: SparkSession) -> DataFrame:
         """A frame over a table in the given session."""
-        return self.owner(table).read(table, version, spark=spark)
+        return self._ready(table, spark).read(table, version, spark=spark)
 
     def sql_name(self, table: str) -> str | None:
         """How Spark SQL calls a table; plain files have no name."""
@@ -134,6 +137,13 @@ class FilesystemClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo
     def undo(self, applied: AppliedJob, load_id: str) -> None:
         """Bring a table back to what it was before a job."""
         self.owner(applied.table).undo(applied, load_id)
+
+    def _ready(self, table: str, spark: SparkSession) -> Kind:
+        """The client of a table, if the session knows its kind."""
+        kind = self.owner(table)
+        if kind is self.kinds["delta"]:
+            check_format(spark, "delta")
+        return kind
 
     def _every(self) -> tuple[Kind, ...]:
         # Plain files first: what they refuse is refused before a table of another kind is changed.

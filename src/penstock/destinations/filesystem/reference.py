@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _CAPABILITIES: Final = replace(
     DELTA.capabilities(),
+    # Plain files are nothing that Spark does not know.
+    spark_needs=(),
     # The first one is what dlt does with a table format where nothing is said.
     supported_merge_strategies=("upsert", "insert-only", "delete-insert", "scd2"),
     preferred_table_format=None,

@@ -56,6 +56,11 @@ class FilesystemConfiguration(DeltaConfiguration):
         """Iceberg, where it has a catalog."""
         return () if self.iceberg is None else ("iceberg",)
 
+    @property
+    def session_wishes(self) -> tuple[str, ...]:
+        """Delta, for the tables that name it."""
+        return ("delta",)
+
     def session_conf(self) -> dict[str, str]:
         """What a session must be told to know the catalog of Iceberg tables."""
         found = self.of_iceberg

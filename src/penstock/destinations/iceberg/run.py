@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F
@@ -19,8 +19,10 @@ from penstock.destinations.iceberg.define import (
 from penstock.destinations.iceberg.fit import fitted
 from penstock.destinations.iceberg.lineage import Lineage, Snapshot
 from penstock.destinations.iceberg.marks import COUNTS, PREFIX
+from penstock.destinations.iceberg.place import IcebergCatalog
 from penstock.destinations.iceberg.publish import Publisher
 from penstock.destinations.iceberg.undo import Undo
+from penstock.destinations.lake.placed import PlacedTables
 from penstock.package.sql import literal, quoted
 
 if TYPE_CHECKING:
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from penstock.destinations.iceberg.place import IcebergCatalog
     from penstock.destinations.iceberg.settings import Way
     from penstock.destinations.lake.statement import Merge
     from penstock.interfaces import AppliedJob, LoadMark, TableCommit
@@ -45,12 +46,9 @@ _SHOWN: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IcebergTables:
+class IcebergTables(PlacedTables[IcebergCatalog]):
     """The tables of one dataset."""
 
-    place: IcebergCatalog
-    properties: Mapping[str, Any] = field(default_factory=dict)
-    """What all tables have, beside what each says itself."""
     way: Way = "branch"
     """How commits are made."""
     before: Callable[[], Mapping[str, Table]] = dict
@@ -60,18 +58,6 @@ class IcebergTables:
     def merges_from_itself(self) -> bool:
         """A source goes by the name of a view, and Spark 4.1 finds no plan for tables of a catalog in one."""
         return False
-
-    def initialize(self, *, spark: SparkSession) -> None:
-        """Make room for tables, where there is none."""
-        self.place.initialize(spark=spark)
-
-    def exists(self, table: str, *, spark: SparkSession) -> bool:
-        """Whether there is such a table."""
-        return self.place.exists(table, spark=spark)
-
-    def sql_name(self, table: str) -> str:
-        """A table in SQL."""
-        return self.place.sql_name(table)
 
     def read(self, table: str, version: int | None = None, *, spark: SparkSession) -> DataFrame:
         """A frame over a table in the given session."""
