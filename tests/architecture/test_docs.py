@@ -14,7 +14,7 @@ PAGES = {
     for path in (*sorted(ROOT.glob("docs/**/*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md")
 }
 ROOMS = tuple(f"{path.parent.name}/" for path in sorted(HOUSE.glob("*/__init__.py")))
-TOP = ("src/", "docs/", "tests/", "dev/", "benchmarks/")
+TOP = ("src/", "docs/", "tests/", "dev/", "benchmarks/", "examples/")
 MACHINE_PATH = re.compile(r"(?<![\w.:/])/(?:work|home|root|tmp|Users|mnt|opt|var|private)/\w")
 
 
@@ -67,3 +67,11 @@ def test_every_page_is_in_the_navigation() -> None:
     pages = [path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")]
 
     assert [page for page in pages if f": {page}" not in navigation] == []
+
+
+def test_every_example_is_on_the_page_of_examples() -> None:
+    page = PAGES["docs/examples.md"].read_text(encoding="utf-8")
+    scripts = [path.relative_to(ROOT).as_posix() for path in ROOT.glob("examples/*.py")]
+
+    assert scripts
+    assert [name for name in scripts if f"`{name}`" not in page] == []

@@ -1,0 +1,36 @@
+"""The scripts in `examples/` do what they promise: each fails where its promise does not hold."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from tests.conftest import starting
+
+SCRIPTS: Final = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+SIZES: Final = {
+    "many_nested_rows": ("20000",),
+    "one_partition_of_many": ("--days", "5", "--rows", "1000"),
+}
+"""What scripts are told so that they end soon."""
+QUICK: Final = ("bad_rows", "pending_and_new")
+"""One process and one load or two: those that CI has time for."""
+
+
+def case(script: Path) -> Any:
+    marks = () if script.stem in QUICK else (pytest.mark.at_length,)
+    return pytest.param(script, id=script.stem, marks=marks)
+
+
+@pytest.mark.parametrize("script", [case(script) for script in SCRIPTS])
+def test_the_promise_holds(script: Path, tmp_path: Path) -> None:
+    command = [sys.executable, str(script), *SIZES.get(script.stem, ())]
+
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=starting(), cwd=tmp_path)
+
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    assert done.stdout.strip(), "it says what it did"
+    assert list(tmp_path.iterdir()) == [], "it works in a folder of its own"
