@@ -122,7 +122,7 @@ def location_of(found: Pipeline) -> str | None:
 
 def _made(where: Where, make: Callable[..., Pipeline]) -> Pipeline:
     given = None if where.destination is None else _placed(where.destination, where.location)
-    found = make(where.name, where.folder, given, where.dataset_name)
+    found = make(where.name, pipelines_dir=where.folder, destination=given, dataset_name=where.dataset_name)
     if found.destination is not None:
         found.destination = _placed(found.destination, where.location)
     elif where.location is not None:
