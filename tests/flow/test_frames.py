@@ -78,7 +78,6 @@ def test_children_of_a_dataframe_point_to_their_parents(
     assert found == {(id_, index, id_ + index) for id_ in range(50) for index in range(2)}
 
 
-@pytest.mark.handful
 @pytest.mark.every_mode
 def test_the_session_of_a_dataframe_is_left_as_it_was(
     compiled: SparkSession, location: str, tmp_path: Path

@@ -36,9 +36,8 @@ def events(spark: SparkSession, until: int) -> DataFrame:
     return spark.range(until).select("id", at.alias("At"), F.struct(hours.alias("Hour")).alias("more"))
 
 
-@pytest.mark.handful
 @pytest.mark.every_mode
-@pytest.mark.parametrize("key", ["id", None])
+@pytest.mark.parametrize("key", [pytest.param("id", marks=pytest.mark.handful), None])
 def test_a_dataframe_is_loaded_from_where_its_cursor_stopped(
     spark: SparkSession, location: str, tmp_path: Path, key: str | None
 ) -> None:
