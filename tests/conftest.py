@@ -30,10 +30,8 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 # For processes that tests start: they are short, and the compiler that optimizes takes more than it saves.
 _SHORT = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
 if "PENSTOCK_TEST_CLASSES" in os.environ:
-    # An archive for another class path is passed over, without a word.
-    _SHORT += (
-        f" -XX:SharedArchiveFile={os.environ['PENSTOCK_TEST_CLASSES']} -Xlog:cds=off -Xlog:class+path=off"
-    )
+    # One for another class path is passed over; the JVM would say so on standard output.
+    _SHORT += f" -XX:SharedArchiveFile={os.environ['PENSTOCK_TEST_CLASSES']} -Xlog:disable"
 os.environ.setdefault("SPARK_SUBMIT_OPTS", _SHORT)
 
 MODE = os.environ.get("PENSTOCK_TEST_MODE", "local")

@@ -25,7 +25,7 @@ def class_archive(places: Places) -> Path:
     if not archive.exists():
         archive.parent.mkdir(parents=True, exist_ok=True)
         arriving = archive.with_suffix(f".{os.getpid()}")
-        options = f"-XX:TieredStopAtLevel=1 -XX:ArchiveClassesAtExit={arriving} -Xlog:cds=off"
+        options = f"-XX:TieredStopAtLevel=1 -XX:ArchiveClassesAtExit={arriving} -Xlog:disable"
         # The JVM writes it when it ends, after Python; it holds on to the output, which is read to its end.
         run_tool([*python, "-m", PROGRAM], cwd=REPOSITORY, env={**class_paths, "SPARK_SUBMIT_OPTS": options})
         if not arriving.exists():
