@@ -11,14 +11,22 @@ from dev.parts.tools import find_tool, run_tool
 
 GROUPS: Final = ("delta", "iceberg")
 """The JVM takes an archive for one class path only, and most tests have this one."""
+KEPT: Final = 3
+"""Each is as large as Spark itself, and belongs to one environment."""
 PROGRAM: Final = "tests.loads"
+# The JVM takes an archive only with the very files that it was made from.
+SPARK_JARS: Final = """
+import pathlib, pyspark
+for jar in sorted(pathlib.Path(pyspark.__file__).parent.glob("jars/*.jar")):
+    print(jar, jar.stat().st_size, jar.stat().st_mtime_ns)
+"""
 
 
 def class_archive(places: Places) -> Path:
     """Give the archive, after a program of the tests has loaded all the classes once."""
     java = run_tool([str(find_tool("java")), "-Xinternalversion"])
     python = [str(find_tool("uv")), "run", "--no-sync", "python"]
-    spark = run_tool([*python, "-c", "import pyspark; print(pyspark.__file__, pyspark.__version__)"])
+    spark = run_tool([*python, "-c", SPARK_JARS])
     class_paths = ensure_jars(places, GROUPS)
     wishes = "\n".join((java, spark, (REPOSITORY / "tests" / "loads.py").read_text(), *class_paths.values()))
     archive = places.cache / "classes" / f"{hashlib.sha256(wishes.encode()).hexdigest()[:12]}.jsa"
@@ -31,4 +39,6 @@ def class_archive(places: Places) -> Path:
         if not arriving.exists():
             raise PartError(f"{PROGRAM} left no archive: run it with SPARK_SUBMIT_OPTS='{options}'")
         arriving.rename(archive)
+        for old in sorted(archive.parent.glob("*.jsa"), key=lambda one: one.stat().st_mtime)[:-KEPT]:
+            old.unlink()
     return archive
