@@ -78,7 +78,7 @@ def session_builder(*jar_groups: str) -> SparkSession.Builder:
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         # One session sees hundreds of tables in a run, and Delta keeps the state of each.
-        .config("spark.driver.memory", "4g")
+        .config("spark.driver.memory", "6g")
         # It lives as long as all tests, and is worth being optimized.
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=4")
         .config("spark.ui.enabled", "false")
