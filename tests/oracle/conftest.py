@@ -1,3 +1,4 @@
 """The bridges and the snippets want dlt; here they cannot even be imported."""
 
-collect_ignore = ["bridge.py", "configbridge.py", "framebridge.py", "mergebridge.py", "snippets"]
+BRIDGES = ("bridge.py", "configbridge.py", "framebridge.py", "mergebridge.py", "runbridge.py")
+collect_ignore = [*BRIDGES, "snippets"]

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tests.oracle import merging, test_config, test_contracts, test_values
+from tests.oracle import merging, running, test_config, test_contracts, test_values
 from tests.oracle.asking import VECTORS, ask
 from tests.oracle.extracting import SNIPPETS
 from tests.oracle.files import document, import_steps
@@ -77,6 +77,7 @@ RECORDERS: dict[str, Callable[[], Any]] = {
     "config.json": config,
     "frames.json": frames,
     "merges.json": merges,
+    "scenarios.json": running.asked,
 }
 
 if __name__ == "__main__":

@@ -1,0 +1,118 @@
+"""Runs come to what they do with dlt: dispositions, second runs and failures, on Delta and on Iceberg."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from tests.flow.icebergs import icebergs
+from tests.oracle.asking import vector
+from tests.oracle.playing import DATASET, NAME, play
+from tests.oracle.running import DIFFERENT, WAITING, comparable, expected, theirs
+from tests.oracle.scenarios import few, scenarios
+
+import penstock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from penstock.interfaces import Destination
+
+FEW: Final = few(int(os.environ.get("PENSTOCK_TEST_SEED", "1")))
+OTHERS: Final = [("delta", name) for name in scenarios() if name not in FEW]
+ICEBERG: Final = [("iceberg", name) for name in scenarios()]
+AS_BEFORE: Final = [name for name, one in DIFFERENT.items() if one.names == (WAITING,)]
+
+
+class SparkLake:
+    """One lake of Delta or Iceberg tables."""
+
+    tool = penstock
+
+    def __init__(self, lake: str, folder: Path, spark: SparkSession, other: SparkSession) -> None:
+        """`other` is the session of somebody who changes tables by hand."""
+        self.folder, self._location = folder / "pipelines", str(folder / "lake")
+        self._lake, self._spark, self._other = lake, spark, other
+        make: Callable[..., Destination] = getattr(penstock.destinations, lake)
+        self._destination = make(bucket_url=self._location)
+
+    def pipeline(self, dataset: str, *, knows_destination: bool = True) -> penstock.Pipeline:
+        return penstock.pipeline(
+            NAME,
+            pipelines_dir=self.folder,
+            destination=self._destination if knows_destination else None,
+            dataset_name=dataset,
+            spark=self._spark,
+        )
+
+    def content(self, dataset: str) -> dict[str, Any]:
+        with self.pipeline(dataset).dataset() as found:
+            names = [name for name in found.tables if not name.startswith("_dlt")]
+            tables = {name: [plain(row) for row in found[name].arrow().to_pylist()] for name in names}
+            return {"loads": len(found.load_ids()), "tables": tables}
+
+    def spoil(self, dataset: str, table: str) -> None:
+        self._put(dataset, table, "STRUCT<a: INT>", [((7,), 7, "by", "hand")])
+
+    def mend(self, dataset: str, table: str) -> None:
+        self._put(dataset, table, "BIGINT", [])
+
+    def _put(self, dataset: str, table: str, kind: str, rows: list[Any]) -> None:
+        """A table with these rows, in the place of one that may be there."""
+        assert dataset == DATASET
+        columns = f"id {kind}, price BIGINT, _dlt_load_id STRING, _dlt_id STRING"
+        if self._lake == "delta":
+            made = self._other.createDataFrame(rows, columns)
+            overwrite = made.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
+            overwrite.save(f"{self._location}/{dataset}/{table}")
+            return
+        with icebergs(self._location, self._spark) as below:
+            name = below.tables.sql_name(table)
+            below.spark.sql(f"DROP TABLE IF EXISTS {name} PURGE")
+            below.spark.createDataFrame(rows, columns).writeTo(name).using("iceberg").create()
+
+
+def plain(row: dict[str, Any]) -> dict[str, Any]:
+    """A row as the other side tells it: moments as texts, in UTC."""
+    moments = {key: one for key, one in row.items() if isinstance(one, datetime)}
+    aware = {key: one if one.tzinfo else one.replace(tzinfo=UTC) for key, one in moments.items()}
+    return {**row, **{key: one.astimezone(UTC).isoformat() for key, one in aware.items()}}
+
+
+def outcome(name: str, lake: SparkLake) -> dict[str, Any]:
+    return comparable(play(lake, scenarios()[name]))
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_a_few_scenarios_come_to_what_they_do_with_dlt(
+    name: str, quick: SparkSession, other: SparkSession, tmp_path: Path
+) -> None:
+    lake = SparkLake("delta", tmp_path, quick, other)
+
+    assert outcome(name, lake) == expected(name, vector("scenarios.json"))
+
+
+@pytest.mark.at_length
+@pytest.mark.parametrize(("lake", "name"), [*OTHERS, *ICEBERG])
+def test_all_scenarios_come_to_what_they_do_with_dlt(
+    lake: str, name: str, quick: SparkSession, other: SparkSession, tmp_path: Path
+) -> None:
+    place = SparkLake(lake, tmp_path, quick, other)
+
+    assert outcome(name, place) == expected(name, vector("scenarios.json"))
+
+
+@pytest.mark.at_length
+@pytest.mark.parametrize("name", AS_BEFORE)
+def test_new_data_is_left_out_as_with_dlt_where_the_settings_say_so(
+    name: str, quick: SparkSession, other: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUN__PENDING", "exit")
+    lake = SparkLake("delta", tmp_path, quick, other)
+
+    assert outcome(name, lake) == theirs(name, vector("scenarios.json"))

@@ -1,0 +1,66 @@
+"""The loads and the steps that scenarios are made of, as plain data."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+Step = dict[str, Any]
+Resource = dict[str, Any]
+Rows = list[dict[str, Any]]
+
+STRATEGIES = ("delete-insert", "upsert", "insert-only", "scd2")
+ONE: Rows = [{"id": 1, "price": 5, "tags": ["x", "y"]}, {"id": 2, "price": 6, "tags": ["z"]}]
+TWO: Rows = [{"id": 2, "price": 7, "tags": ["z", "w"]}, {"id": 3, "price": 8}]
+THREE: Rows = [{"id": 4, "price": 9, "tags": ["v"]}]
+PLAIN: Rows = [{"id": 1, "price": 5}, {"id": 2, "price": 6}]
+LAST: Rows = [{"id": 3, "price": 8}]
+NEW_COLUMN: Rows = [{"id": 5, "price": 1, "note": "fragile"}, {"id": 6, "price": 2}]
+NEW_TABLE: Rows = [{"id": 5, "price": 1, "gifts": ["card"]}, {"id": 6, "price": 2}]
+OTHER_TYPE: Rows = [{"id": 5, "price": "a lot"}, {"id": 6, "price": 2}]
+EARLY: Rows = [{"id": number, "at": number} for number in (1, 2, 3)]
+LATE: Rows = [{"id": number, "at": min(number, 4)} for number in (2, 3, 4, 5)]
+"""Two rows have the last value; the first two were there before."""
+WIDE: Rows = [*LAST, {"id": 4, "price": 3_000_000_000}]
+INT: dict[str, Any] = {"columns": {"price": {"data_type": "bigint", "precision": 32}}}
+
+
+class Orders:
+    """The resource of a scenario, load by load; versions of rows get a moment for each load."""
+
+    def __init__(self, word: str, **said: Any) -> None:
+        """`word` is the disposition, or the strategy of a merge."""
+        self._word, self._said, self._numbers = word, said, count(1)
+
+    def __call__(self, rows: Rows, hints: dict[str, Any] | None = None, **said: Any) -> Resource:
+        return {
+            "name": "orders",
+            "rows": rows,
+            "hints": {**self._hints(), **(hints or {})},
+            **self._said,
+            **said,
+        }
+
+    def _hints(self) -> dict[str, Any]:
+        if self._word not in STRATEGIES:
+            return {"write_disposition": self._word}
+        merge = {"disposition": "merge", "strategy": self._word}
+        if self._word != "scd2":
+            return {"write_disposition": merge, "primary_key": "id"}
+        moment = f"2024-01-{next(self._numbers):02d}T00:00:00+00:00"
+        return {"write_disposition": {**merge, "boundary_timestamp": moment}}
+
+
+def buyers() -> Resource:
+    """Another resource of the same source."""
+    return {"name": "buyers", "rows": [{"id": 9, "name": "Ada"}], "hints": {}}
+
+
+def step(do: str, *resources: Resource, **said: Any) -> Step:
+    """What is done, with which resources."""
+    return {"do": do, **({"resources": list(resources)} if resources else {}), **said}
+
+
+def run(*resources: Resource, **said: Any) -> Step:
+    """A whole run; without resources it finishes what waits."""
+    return step("run", *resources, **said)

@@ -1,0 +1,146 @@
+"""Plays a scenario with dlt or with penstock: one program, for whichever of them is the tool.
+
+It is imported by the Python of dlt too, so it knows neither.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NAME, DATASET = "shop", "demo"
+Step = dict[str, Any]
+_LOG = logging.getLogger(__name__)
+
+
+class Lake(Protocol):
+    """What only one of the tools can do."""
+
+    @property
+    def tool(self) -> Any:
+        """The module `dlt`, or `penstock`."""
+
+    @property
+    def folder(self) -> Path:
+        """Where working folders are."""
+
+    def pipeline(self, dataset: str, *, knows_destination: bool = True) -> Any:
+        """A pipeline as a new process makes it."""
+
+    def content(self, dataset: str) -> dict[str, Any]:
+        """The tables of users with their rows, and the number of complete loads."""
+
+    def spoil(self, dataset: str, table: str) -> None:
+        """Put a table with one row there, by hand, that takes no numbers for ids."""
+
+    def mend(self, dataset: str, table: str) -> None:
+        """Put an empty table there that takes them."""
+
+
+def play(lake: Lake, scenario: dict[str, Any]) -> dict[str, Any]:
+    """What each step came to, and what is there in the end."""
+    notes = [_noted(lake, step) for step in scenario["steps"]]
+    datasets = sorted({_dataset(step) for step in scenario["steps"]})
+    state = lake.pipeline(_dataset(scenario["steps"][-1])).state.get("sources", {})
+    return {
+        "steps": notes,
+        "datasets": {dataset: lake.content(dataset) for dataset in datasets},
+        "state": _without_empty(state),
+    }
+
+
+def _noted(lake: Lake, step: Step) -> dict[str, Any]:
+    """Each step is a process of its own; what it does outside of the tool is not noted."""
+    match step["do"]:
+        case "wipe":
+            shutil.rmtree(lake.folder / NAME, ignore_errors=True)
+        case "spoil":
+            lake.spoil(_dataset(step), step["table"])
+        case "mend":
+            lake.mend(_dataset(step), step["table"])
+        case _:
+            return _called(lake, step)
+    return {}
+
+
+def _called(lake: Lake, step: Step) -> dict[str, Any]:
+    pipeline = lake.pipeline(_dataset(step), knows_destination=not step.get("apart"))
+    note: dict[str, Any] = {}
+    try:
+        info = _call(lake.tool, pipeline, step)
+    except Exception as error:
+        # Many steps are to fail; where that was not the plan, this is shown with the test that fails.
+        _LOG.warning("%s failed", step["do"], exc_info=True)
+        note["error"] = [getattr(error, "step", ""), _fault(error)]
+    else:
+        if step["do"] in {"run", "load"}:
+            note["loads"] = len(info.loads_ids) if info is not None else 0
+    return {**note, "pending": bool(pipeline.has_pending_data), "first_run": bool(pipeline.first_run)}
+
+
+def _fault(error: Exception) -> str:
+    """What a step failed with; of a job that is normalized dlt tells that, and below it why."""
+    found = getattr(error, "exception", error)
+    why = found.__cause__ if type(found).__name__ == "NormalizeJobFailed" else None
+    return type(why or found).__name__
+
+
+def _call(tool: Any, pipeline: Any, step: Step) -> Any:
+    said = {"refresh": step["refresh"]} if "refresh" in step else {}
+    data = [_resource(tool, one) for one in step.get("resources", ())] or None
+    match step["do"]:
+        case "run":
+            return pipeline.run(data, **said)
+        case "extract":
+            return pipeline.extract(data, **said)
+        case "normalize":
+            return pipeline.normalize()
+        case "load":
+            return pipeline.load()
+        case "sync":
+            return pipeline.sync_destination()
+        case "drop":
+            return pipeline.drop()
+        case "drop_pending":
+            return pipeline.drop_pending_packages()
+        case "delete":
+            with pipeline.destination_client() as client:
+                return client.drop_storage()
+        case other:
+            raise ValueError(other)
+
+
+def _resource(tool: Any, said: dict[str, Any]) -> Any:
+    hints = dict(said["hints"])
+    if "cursor" in said:
+        hints["incremental"] = tool.sources.incremental(said["cursor"])
+
+    def read() -> Iterator[Any]:
+        if said.get("counts"):
+            state = tool.current.resource_state()
+            state["times"] = state.get("times", 0) + 1
+        for number, row in enumerate(said["rows"]):
+            if number == said.get("raises_at"):
+                raise RuntimeError("in the middle")
+            yield row
+
+    return tool.resource(read, name=said["name"], **hints)
+
+
+def _dataset(step: Step) -> str:
+    found: str = step.get("dataset", DATASET)
+    return found
+
+
+def _without_empty(found: Any) -> Any:
+    """A state without what was only asked for. Hashes are kept in a set, whose order says nothing."""
+    if not isinstance(found, dict):
+        return found
+    kept = {key: _without_empty(one) for key, one in found.items() if key != "unique_hashes"}
+    kept |= {key: sorted(one) for key, one in found.items() if key == "unique_hashes"}
+    return {key: one for key, one in kept.items() if one not in ({}, None)}
