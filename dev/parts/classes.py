@@ -1,4 +1,4 @@
-"""The classes that Spark loads, kept in an archive of the JVM's, so that a driver starts in half the time."""
+"""The classes that Spark loads, kept in an archive of the JVM's, so that a driver starts sooner."""
 
 import hashlib
 import os

@@ -49,7 +49,8 @@ def test_it_has_the_settings_that_it_had_at_first() -> None:
 
 
 def test_its_settings_are_not_shown() -> None:
-    found = OwnSession(SimpleNamespace(), frozenset({("key", "hush")}), {"key": "hush"}, ())  # type: ignore[arg-type]
+    spark: Any = SimpleNamespace()
+    found = OwnSession(spark, frozenset({("key", "hush")}), {"key": "hush"}, ())
 
     assert "hush" not in repr(found)
 

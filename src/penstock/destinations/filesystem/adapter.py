@@ -49,6 +49,7 @@ class FilesystemClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo
         delta = DeltaClient(schema, config, capabilities, spark=spark, turns=turns)
         self.kinds: dict[str | None, Kind] = {**dict.fromkeys(PLAIN, self.plain), "delta": delta}
         """The client of each table format; without one a table is plain files."""
+        self._knows_delta = False
         if config.of_iceberg is not None:
             self.kinds["iceberg"] = IcebergClient(
                 schema, config.of_iceberg, capabilities, spark=spark, turns=turns
@@ -87,12 +88,13 @@ class FilesystemClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo
     ) -> TSchemaTables | None:
         """Bring the tables of each kind up to the schema, once none of them is refused."""
         named = list(self.schema.tables if only_tables is None else only_tables)
+        if self._spark is not None:
+            for table in named:
+                self._ready(table, self._spark)
         applied: TSchemaTables = {}
         for kind in self._every():
             owned = [table for table in named if self.owner(table) is kind]
             if owned:
-                if self._spark is not None:
-                    self._ready(owned[0], self._spark)
                 update = {name: told for name, told in (expected_update or {}).items() if name in owned}
                 applied |= kind.update_stored_schema(owned, update) or {}
         return applied
@@ -141,8 +143,10 @@ class FilesystemClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo
     def _ready(self, table: str, spark: SparkSession) -> Kind:
         """The client of a table, if the session knows its kind."""
         kind = self.owner(table)
-        if kind is self.kinds["delta"]:
+        # All sessions of one Spark have what it was started with: the first one answers for all.
+        if kind is self.kinds["delta"] and not self._knows_delta:
             check_format(spark, "delta")
+            self._knows_delta = True
         return kind
 
     def _every(self) -> tuple[Kind, ...]:
