@@ -30,6 +30,8 @@ class Listener(Collector):
         self.counts[name] += inc
         if total is not None:
             self.totals[name] = total
+        if inc_total is not None:
+            self.totals[name] = self.totals.get(name, 0) + inc_total
 
     def mark(self, name: str, state: str, *, size: int | None = None, message: str | None = None) -> None:
         self.states.setdefault(name, []).append(state)

@@ -47,7 +47,7 @@ def test_every_step_tells_its_rows_and_how_its_tables_stand(
     info = pipeline.run(nested_rows(500), table_name="items")
 
     assert [step.split()[0] for step in told.steps] == ["extract", "normalize", "load"]
-    assert told.counts["Tables"] == 1
+    assert told.counts["Tables"] == told.totals["Tables"] == 3
     assert told.counts["Jobs"] == told.totals["Jobs"] == 3
     # Rows of the resource, of the normalized table and of the loaded one.
     assert told.counts["items"] == 3 * 500

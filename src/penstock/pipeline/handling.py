@@ -80,7 +80,8 @@ class Handling(Asking):
         """The client of the destination, to do by hand what a load does; use it in a `with` block.
 
         It knows the tables of the named schema, or of the default one. What is done with it is in no load:
-        `with pipeline.destination_client() as client: client.drop_storage()` deletes all data.
+        `with pipeline.destination_client() as client: client.drop_storage()` deletes the dataset,
+        with the packages that wait in its folder.
         """
         with self._at_work():
             return stages.open_client(self._target(), spark=self._spark, schema_name=schema_name)

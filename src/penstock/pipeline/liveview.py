@@ -106,7 +106,7 @@ def drawn(view: View, *, now: float, height: int, plain: bool = False) -> Render
         parts.append(_table(shown, plain=plain))
     if folded:
         parts.append(Text(f"  {'...' if plain else '…'} {_told(folded)}", style="dim"))
-    parts += [_stage(one) for one in stages]
+    parts += [_stages(stages)] if stages else []
     return Group(*parts)
 
 
@@ -210,11 +210,12 @@ def _told(lines: Iterable[Line]) -> str:
     return f"and {states.total():,} more: " + ", ".join(f"{many:,} {state}" for state, many in states.items())
 
 
-def _stage(stage: SparkStage) -> Table:
-    row = Table.grid(padding=(0, 2))
-    row.add_row(
-        Text(f"   Spark stage {stage.stage_id}", style="dim"),
-        ProgressBar(total=max(stage.tasks, 1), completed=stage.done, width=_BAR),
-        Text(f"{stage.done:,} of {stage.tasks:,} tasks", style="dim"),
-    )
-    return row
+def _stages(stages: Iterable[SparkStage]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for stage in stages:
+        table.add_row(
+            Text(f"   Spark stage {stage.stage_id}", style="dim"),
+            ProgressBar(total=max(stage.tasks, 1), completed=stage.done, width=_BAR),
+            Text(f"{stage.done:,} of {stage.tasks:,} tasks", style="dim"),
+        )
+    return table

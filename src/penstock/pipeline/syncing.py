@@ -29,7 +29,7 @@ Synced = Literal["nothing", "restored", "kept", "forgotten"]
 def sync(site: Site) -> Synced:
     """Copy the state of the last complete load, and the schemas that it names, to the working folder.
 
-    A copy that is newer stays. Where the dataset is gone the copies go; packages that wait stay in any case.
+    A copy that is newer stays. Where the dataset is gone the copies go. No package is deleted.
     """
     target, workdir = site.target, site.target.workdir
     found = stored_state(site.ledger, site.client, target.pipeline_name)

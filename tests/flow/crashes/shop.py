@@ -149,17 +149,22 @@ def rows_of(frames: Mapping[str, DataFrame]) -> Content:
     return found
 
 
-def told(found: Content, loaded: list[str]) -> dict[str, Any]:
-    """The content whatever the ids of loads are: documents, and the ids that come from the rows alone."""
+def named(found: Content, loaded: list[str]) -> Content:
+    """The content with loads by their number, whatever their ids are."""
     words = {load_id: f"load {number}" for number, load_id in enumerate(loaded, 1)}
     moments = {
         datetime.fromtimestamp(float(load_id), UTC): f"load {number}"
         for number, load_id in enumerate(loaded, 1)
     }
-    tables = {
+    return {
         table: [{name: _word(name, value, words, moments) for name, value in row.items()} for row in rows]
         for table, rows in found.items()
     }
+
+
+def told(found: Content, loaded: list[str]) -> dict[str, Any]:
+    """The content whatever the ids of loads are: documents, and the ids that come from the rows alone."""
+    tables = named(found, loaded)
     ids = {
         table: sorted(row["_dlt_id"] for row in rows)
         for table, rows in tables.items()

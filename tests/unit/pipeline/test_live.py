@@ -39,14 +39,15 @@ def test_extraction_shows_rows_and_rows_per_second_of_each_resource() -> None:
     counted(view, "orders", 70_000, 112.0)
     counted(view, "customers", 4_200, 112.0)
     marked(view, "prices", "left out", message="prices raised KeyError\nat once")
-    view.stages = (SparkStage(stage_id=7, tasks=200, done=50),)
+    view.stages = (SparkStage(stage_id=7, tasks=200, done=50), SparkStage(stage_id=12, tasks=2, done=0))
 
     assert text_of(drawn(view, now=112.5, height=24)) == [
         "extract of shop  12.5 s",
         " ▸  orders     120,000 rows  10,000/s",
         " ▸  customers    4,200 rows     700/s",
         " ✗  prices                               left out: prices raised KeyError",
-        "   Spark stage 7  ━━━━━━━╺━━━━━━━━━━━━━━━━━━━━  50 of 200 tasks",
+        "   Spark stage 7   ━━━━━━━╺━━━━━━━━━━━━━━━━━━━━  50 of 200 tasks",
+        "   Spark stage 12  ━━━━━━━━━━━━━━━━━━━━━━━━━━━━  0 of 2 tasks",
     ]
     assert text_of(closing(view, now=112.5, failed=False)) == ["✓ extract of shop took 12.5 s  124,200 rows"]
 
