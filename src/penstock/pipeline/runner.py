@@ -123,6 +123,7 @@ class Runner:
             with self._site.lease(on_lost=self._site.pool.interrupt) as lease, self._site.client:
                 self._recorder.is_begun = True
                 try:
+                    self._say_where_it_goes_on()
                     yield lease
                 except Exception as error:
                     cause = _cause(error, lease)
@@ -135,7 +136,6 @@ class Runner:
 
     def _arrive(self, lease: Lease) -> Forward:
         """Tidy up, and bring what waited for the destination."""
-        self._say_where_it_goes_on()
         self._packages.tidy(self._site.habits.retention)
         self._waiting_room().carry_to(self._packages, times=self._site.habits.lease_times)
         return Forward(self._site, lease, self._rules, self._recorder, file_format=self._file_format)
