@@ -38,8 +38,8 @@ packages: ## load packages at full size: 2,000 orders of calls, 200 rounds of co
 	PENSTOCK_TEST_SEQUENCES=2000 PENSTOCK_TEST_ROUNDS=200 PENSTOCK_TEST_KILLS=all $(RUN) pytest -q --hypothesis-seed=$(or $(SEED),1) \
 		tests/unit/package/test_model.py tests/unit/package/test_contention.py tests/unit/package/test_kills.py
 
-crashes: ## a load that dies at every step, with every safeguard switched off in turn; an hour
-	PENSTOCK_TEST_CRASHES=$(or $(PART),all) $(RUN) dev/with-jars pytest -q -s tests/flow/crashes
+crashes: ## a load that dies at every step, with every safeguard switched off in turn, and runs that die anywhere; two hours
+	PENSTOCK_TEST_CRASHES=$(or $(PART),all) PENSTOCK_TEST_JOURNEYS=40+20 $(RUN) dev/with-jars pytest -q -s tests/flow/crashes
 
 test-all: test oracle crashes ## everything; needs the parts of `make up`
 	PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_MODE=connect PENSTOCK_TEST_CLIENTS=4x20 $(RUN) dev/with-parts pytest -q tests/flow tests/contract

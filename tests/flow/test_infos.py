@@ -31,6 +31,8 @@ def test_a_run_that_went_well_and_one_with_nothing_to_do(
     assert (well.first_run, nothing.first_run) == (True, False)
     assert well.started_at is not None
     assert "had nothing to load into delta dataset 'demo'" in str(nothing)
+    pipeline.run([well.asdict()], table_name="_load_info")
+    assert pipeline.dataset().row_counts(table_names=["_load_info__tables"]) == {"_load_info__tables": 2}
     print(f"{well}\n\n{nothing}")  # noqa: T201 - to be looked at, with -s
 
 
@@ -69,7 +71,9 @@ def test_a_run_that_goes_on_elsewhere_with_what_another_had_left(
     print(info)  # noqa: T201
 
 
+@pytest.mark.at_length
 def test_what_runs_give_back_can_be_loaded_itself(spark: SparkSession, location: str, tmp_path: Path) -> None:
+    """CI does the same without a trace."""
     pipeline = make(location, tmp_path, spark)
     info = pipeline.run(ROWS, table_name="items")
     assert pipeline.last_trace is not None

@@ -77,7 +77,17 @@ def buyers() -> Any:
     return penstock.resource([{"id": 3}], name="buyers")
 
 
-@pytest.fixture(params=KINDS)
+def each(*few: tuple[str, str]) -> pytest.MarkDecorator:
+    """Every kind of table in every mode; CI has time for those that are named."""
+    cases = [
+        pytest.param(kind, mode, marks=() if (kind, mode) in few else pytest.mark.at_length)
+        for kind in KINDS
+        for mode in MODES
+    ]
+    return pytest.mark.parametrize(("shop", "mode"), cases, indirect=["shop"])
+
+
+@pytest.fixture(params=["delta", *(pytest.param(kind, marks=pytest.mark.at_length) for kind in KINDS[1:])])
 def shop(request: pytest.FixtureRequest, location: str, tmp_path: Path, spark: SparkSession) -> Shop:
     return Shop(request.param, location, tmp_path, spark)
 
@@ -92,7 +102,7 @@ def after(mode: TRefreshMode) -> tuple[list[dict[str, Any]], Shown]:
     return found[mode]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@each(("delta", "drop_sources"), ("iceberg", "drop_resources"), ("filesystem", "drop_data"))
 def test_what_begins_anew_is_there_alone(shop: Shop, mode: TRefreshMode) -> None:
     rows, expected = after(mode)
     shop.begin()
@@ -112,7 +122,7 @@ def test_what_begins_anew_is_there_alone(shop: Shop, mode: TRefreshMode) -> None
     assert shop.shown()["orders"] == sorted([*expected["orders"], *expected["orders"]])
 
 
-@pytest.mark.parametrize("mode", MODES)
+@each(("delta", "drop_resources"))
 def test_whatever_dies_readers_see_all_that_was_or_all_that_comes(
     shop: Shop, mode: TRefreshMode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,7 +142,7 @@ def test_whatever_dies_readers_see_all_that_was_or_all_that_comes(
         assert place.shown() == new, f"step {at}, after={is_after}"
 
 
-@pytest.mark.parametrize("mode", MODES)
+@each(("iceberg", "drop_data"))
 def test_a_refresh_that_is_given_up_brings_back_what_was(
     shop: Shop, mode: TRefreshMode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,8 +163,11 @@ def test_a_refresh_that_is_given_up_brings_back_what_was(
     assert shop.shown() == new
 
 
-@pytest.mark.parametrize("kind", ["delta", "iceberg"])
-@pytest.mark.parametrize("strategy", ["delete-insert", "upsert", "scd2"])
+@pytest.mark.parametrize("kind", ["delta", pytest.param("iceberg", marks=pytest.mark.at_length)])
+@pytest.mark.parametrize(
+    "strategy",
+    ["upsert", *(pytest.param(one, marks=pytest.mark.at_length) for one in ("delete-insert", "scd2"))],
+)
 def test_merged_tables_begin_anew_as_if_nothing_had_been(
     kind: str, strategy: str, location: str, tmp_path: Path, spark: SparkSession
 ) -> None:
