@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[3]
 ASKED = os.environ.get("PENSTOCK_TEST_JOURNEYS", "")
-"""Nothing for two runs on Delta; else, for each lake, how many end in this process and how many are killed."""
+"""Nothing for two runs on Delta; else, for each lake, how many end in this process, and how many killed."""
 SOFT, HARD = (int(one) for one in (ASKED or "2+0").split("+"))
 
 
