@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock.config import config_value
 from penstock.interfaces import Destination
+from penstock.sources.decorators import resource
 from penstock.testing.bench import ROOT
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         DestinationReference,
         JobClientBase,
         LoadJob,
+        TRefreshMode,
     )
     from penstock.schema import Schema, TTableSchema
     from penstock.testing.bench import Bench
@@ -174,6 +176,18 @@ def _another_machine_goes_on(bench: Bench) -> None:
     assert found == [(1, None), (2, None), (3, 1)], found
 
 
+def _begins_anew(bench: Bench) -> None:
+    modes: tuple[TRefreshMode, ...] = ("drop_data", "drop_resources")
+    for mode in modes:
+        place = bench.of_case(mode)
+        place.load(_ROWS)
+        place.pipeline().run(resource(_AGAIN, name=ROOT, **place.hints), refresh=mode)
+
+        found = place.documents("tags")
+        expected = {"rows": [{"id": 1, "name": "new", "tags": _tags("w")}], "orphans": {}}
+        assert found == expected, f"{mode}: {found}"
+
+
 PROMISES: Final[tuple[Promise, ...]] = (
     Promise(
         name="rows-are-counted",
@@ -210,5 +224,11 @@ PROMISES: Final[tuple[Promise, ...]] = (
         promise="as an append, and no nested row is left without its root",
         check=_merge_dies,
         needs=("merge", "delete-insert"),
+    ),
+    Promise(
+        name="what-begins-anew-is-there-alone",
+        promise="a run with `refresh` leaves its own rows and no other",
+        check=_begins_anew,
+        needs=("append",),
     ),
 )
