@@ -29,6 +29,7 @@ BY_NAME = (
     "upsert-takes-the-last-of-a-load",
     "history-sees-nested-rows",
     "another-machine-goes-on",
+    "what-begins-anew-is-there-alone",
 )
 IN_FOLDERS = ("append-adds-nested-rows", "replace-exchanges-all-rows", "merge-without-a-strategy")
 

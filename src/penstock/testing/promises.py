@@ -179,11 +179,10 @@ def _another_machine_goes_on(bench: Bench) -> None:
 def _begins_anew(bench: Bench) -> None:
     modes: tuple[TRefreshMode, ...] = ("drop_data", "drop_resources")
     for mode in modes:
-        place = bench.of_case(mode)
-        place.load(_ROWS)
-        place.pipeline().run(resource(_AGAIN, name=ROOT, **place.hints), refresh=mode)
+        bench.load(_ROWS)
+        bench.pipeline().run(resource(_AGAIN, name=ROOT, **bench.hints), refresh=mode)
 
-        found = place.documents("tags")
+        found = bench.documents("tags")
         expected = {"rows": [{"id": 1, "name": "new", "tags": _tags("w")}], "orphans": {}}
         assert found == expected, f"{mode}: {found}"
 
