@@ -159,7 +159,7 @@ class UsageError(PenstockError):
 
 
 class CannotRestorePipelineException(UsageError):
-    """A pipeline is to be attached to, and neither this machine nor a destination knows of it."""
+    """A pipeline is to be attached to, and neither this machine nor a destination knows enough of it."""
 
     code = "cannot-restore-pipeline"
 

@@ -13,11 +13,13 @@ from penstock.pipeline import stages
 from penstock.pipeline.active import active_pipeline
 from penstock.pipeline.configuration import configuration_of
 from penstock.pipeline.home import Home
+from penstock.pipeline.local import LocalPipeline
+from penstock.pipeline.origin import Origin
 from penstock.pipeline.pipeline import Pipeline
 from penstock.pipeline.workdir import WorkDir, check_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import timedelta
 
     from pyspark.sql import SparkSession
@@ -121,8 +123,11 @@ def attach(
 ) -> Pipeline:
     """Give a pipeline that was made and run before, here or elsewhere, and make it the active one.
 
-    Where this machine has its working folder, destination and dataset are those of its last load. Elsewhere
-    they must be given, and the destination must have a load of it.
+    Where this machine has its working folder, the names of destination and dataset and the bucket of staging
+    are those of its last run from here, or of the last `sync_destination`; after that they are looked for in
+    the settings. Other arguments of a destination, such as its bucket, are found in the settings only.
+    Elsewhere destination and dataset must be given, and the destination must have a load of it. The dataset
+    is called as it is given: no layout makes another name of it.
 
     >>> attach("quick", destination="delta").has_pending_data  # doctest: +SKIP
     False
@@ -130,31 +135,31 @@ def attach(
     name = pipeline_name or configuration_of(None).pipeline_name or _default_name()
     config = configuration_of(name)
     folder = _folder(pipelines_dir or config.pipelines_dir)
-    workdir = WorkDir(folder / check_name(name))
-    state = workdir.state()
-    destination = destination or config.destination_name or config.destination_type
-    dataset_name = dataset_name or config.dataset_name
-    if state is not None:
-        destination = destination or _destination_of(workdir, state)
-        dataset_name = dataset_name or state["dataset_name"]
+    local = LocalPipeline(folder / check_name(name))
+    last = Origin.noted(WorkDir(local.path))
+    destination = destination or last.destination_name or config.destination_name or config.destination_type
+    reason = _unsaid(local, last, destination, staging)
+    if reason is not None:
+        raise CannotRestorePipelineException(pipeline_name=name, working_dir=str(local.path), reason=reason)
+    dataset_name = dataset_name or last.dataset_name
     found = Pipeline(
         name,
         folder,
         pipeline_salt or config.pipeline_salt,
         destination,
-        staging or config.staging_name or config.staging_type,
-        dataset_name,
+        staging or last.staging or config.staging_name or config.staging_type,
+        dataset_name or config.dataset_name,
         config.import_schema_path,
         config.export_schema_path,
         dev_mode=False,
         progress=progress or config.progress,
         must_attach_to_local_pipeline=destination is None,
-        # The dataset is called as it is: no layout makes another name of it.
-        config=config.model_copy(update={"dataset_name_layout": None}),
+        # A name that is known is that of the dataset already: no layout makes another one of it.
+        config=config.model_copy(update={"dataset_name_layout": None}) if dataset_name else config,
         runtime=None,
         spark=spark,
     )
-    reason = _unknown(found) if state is None else None
+    reason = None if local.exists else _unknown(found)
     if reason is not None:
         raise CannotRestorePipelineException(
             pipeline_name=name, working_dir=str(found.working_dir), reason=reason
@@ -176,10 +181,15 @@ def _unknown(pipeline: Pipeline) -> str | None:
     return None
 
 
-def _destination_of(workdir: WorkDir, state: Mapping[str, Any]) -> str | None:
-    """The name of the destination of the last load: as noted here, or from its class as dlt writes it."""
-    noted = workdir.origin().get("destination_name") or state["destination_name"]
-    return noted or state["destination_type"].rpartition(".")[2] or None
+def _unsaid(
+    local: LocalPipeline, last: Origin, destination: Any, staging: TDestinationReferenceArg
+) -> str | None:
+    """What must be said of a pipeline that has run here, as its folder does not tell it; None if nothing."""
+    if destination is None and local.state is not None:
+        return "its working folder does not tell to which destination it loads; pass destination"
+    if staging is None and last.staging_name is not None and last.staging_bucket is None:
+        return f"the address of its {last.staging_name} staging has keys, which are not kept; pass staging"
+    return None
 
 
 def run(  # noqa: PLR0913 - the arguments are those of the method

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from penstock.pipeline.trace import PipelineTrace
 
-_SIGNS: Final = ("state.json", "local.json", "traces", "schemas", "extracted", "load")
+_SIGNS: Final = ("state.json", "local.json", "origin.json", "traces", "schemas", "extracted", "load")
 """One of these stands in the working folder of a pipeline that has done anything."""
 
 

@@ -17,6 +17,7 @@ from penstock.pipeline.configuration import salt_of
 from penstock.pipeline.handling import Handling
 from penstock.pipeline.history import History
 from penstock.pipeline.home import dataset_name_of
+from penstock.pipeline.local import LocalPipeline
 from penstock.pipeline.progress import collector_of
 from penstock.pipeline.workdir import WorkDir, check_name
 from penstock.sources import flows_of
@@ -97,7 +98,7 @@ class Pipeline(Handling):
         self.collector = collector_of(progress)
         self._spark, self._hooks = spark, tuple(hooks)
         self._said = {"pipeline_salt": pipeline_salt, "dataset_name": dataset_name}
-        if must_attach_to_local_pipeline and WorkDir(self.working_dir).state() is None:
+        if must_attach_to_local_pipeline and not LocalPipeline(self.working_dir).exists:
             raise CannotRestorePipelineException(
                 pipeline_name=pipeline_name,
                 working_dir=str(self.working_dir),

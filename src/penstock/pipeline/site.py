@@ -137,7 +137,6 @@ class Site:
         workdir, schema = self.target.workdir, dict(manifest.schema)
         workdir.save(state=manifest.state, schema=schema)
         workdir.save_unsent(None)
-        workdir.save_origin(self.target.destination.destination_name)
         self.target.files.export(Schema.from_dict(schema))
 
     def open(self, schema: Schema, session: SparkSession) -> JobClientBase:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.config import read_settings, resolve_configuration
 from penstock.errors import MissingExtra
 from penstock.interfaces import DestinationClientDwhConfiguration
+from penstock.pipeline.origin import note_origin
 from penstock.pipeline.stagingbucket import staging_bucket, with_staging
 from penstock.pipeline.target import Target, default_schema_name
 from penstock.schema import Schema
@@ -77,9 +78,11 @@ def runner(
     _require_spark()
     from penstock.pipeline.runner import Runner
 
-    return Runner(
+    made = Runner(
         target, recorder, spark=spark, extraction=extraction, loading=loading, file_format=file_format
     )
+    note_origin(target, location=recorder.place["location"])
+    return made
 
 
 def extract_to_wait(
@@ -325,6 +328,7 @@ def open_target(
         workdir=home.workdir,
         collector=home.collector,
         staging=bucket,
+        staging_name=staging.destination_name if staging is not None else None,
         files=home.files,
         restores=home.restores,
         runtime=home.runtime,

@@ -9,6 +9,7 @@ from penstock.config import logger
 from penstock.errors import UsageError
 from penstock.load.plan import schema_update
 from penstock.package.typed import to_typed
+from penstock.pipeline.origin import note_origin
 from penstock.pipeline.restore import stored_schema, stored_state
 from penstock.pipeline.site import Site
 from penstock.pipeline.state import decode_state
@@ -42,6 +43,7 @@ def sync(site: Site) -> Synced:
         workdir.forget()
         return "forgotten"
     state = {**decode_state(found.state), "dataset_name": target.dataset_name}
+    note_origin(target, location=site.client.displayable_location())
     if own is not None and not _is_newer(state, own):
         _copy_schemas(site, [name for name in own["schema_names"] if workdir.schema(name) is None])
         return "kept"

@@ -40,6 +40,8 @@ class Target:
     collector: Collector = field(default_factory=Collector)
     staging: str | None = None
     """The bucket in which packages are kept, where it is not that of the destination."""
+    staging_name: str | None = None
+    """The name of the destination that has this bucket."""
     files: SchemaFiles = field(default_factory=SchemaFiles)
     restores: bool = True
     """Whether state and schemas are those of the destination, and not those of this machine."""

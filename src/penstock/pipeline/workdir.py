@@ -64,13 +64,12 @@ class WorkDir:
         write_json(self.path / "local.json", values)
 
     def origin(self) -> dict[str, Any]:
-        """Where the last load from this machine went: the name of the destination, as it is registered."""
+        """Where the last run from this machine went: see `Origin`."""
         return _read(self.path / "origin.json") or {}
 
-    def save_origin(self, destination_name: str) -> None:
-        """Note where loads go; it is written once, unless it changes."""
-        if self.origin().get("destination_name") != destination_name:
-            write_json(self.path / "origin.json", {"destination_name": destination_name})
+    def save_origin(self, place: Mapping[str, Any]) -> None:
+        """Replace the note of where runs go."""
+        write_json(self.path / "origin.json", place)
 
     def unsent(self) -> dict[str, Any] | None:
         """Changes of the state that wait for the next package: what they are, and of which state."""

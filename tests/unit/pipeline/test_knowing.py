@@ -121,7 +121,7 @@ def test_one_that_ran_here_is_attached_to_with_what_it_had(tmp_path: Path) -> No
         pipeline_name="shop",
         dataset_name="raw",
         schema_name="shop",
-        destination_type="dlt.destinations.delta",
+        destination_type="delta",
     )
     WorkDir(tmp_path / "shop").save(state=state, schema=Schema("shop").to_dict())
 

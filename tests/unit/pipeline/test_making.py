@@ -216,21 +216,3 @@ def test_a_file_format_that_nobody_has_is_refused_before_spark_starts() -> None:
         pipeline.normalize(**said)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="'xls' is not a file format"):
         pipeline.run([1], table_name="t", **said)  # type: ignore[arg-type]
-
-
-def test_a_load_is_attached_to_by_the_destination_that_it_went_to(tmp_path: Path) -> None:
-    workdir = WorkDir(tmp_path / "shop")
-    state = {
-        "dataset_name": "raw",
-        "destination_name": None,
-        "destination_type": "dlt.destinations.filesystem",
-    }
-    workdir.save(state=state, schema={"name": "shop"})
-
-    by_type = penstock.attach("shop", tmp_path).destination
-    workdir.save_origin("delta")
-    noted = penstock.attach("shop", tmp_path).destination
-
-    assert by_type is not None
-    assert noted is not None
-    assert (by_type.destination_name, noted.destination_name) == ("filesystem", "delta")

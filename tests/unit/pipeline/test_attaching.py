@@ -1,0 +1,171 @@
+"""Who attaches to a pipeline works where its last run did, or is told what nobody knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.load.scripted import World
+from tests.unit.pipeline.sessions import no_session
+from tests.unit.pipeline.stored import at_lake, store_load
+
+import penstock
+from penstock.errors import CannotRestorePipelineException, PipelineLocked
+from penstock.package import FileStorage
+from penstock.package.lease import held
+from penstock.pipeline.origin import Origin
+from penstock.pipeline.workdir import WorkDir
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from penstock.interfaces import Destination
+
+
+def origin_of(tmp_path: Path) -> Origin:
+    return Origin.noted(WorkDir(tmp_path / "here" / "shop"))
+
+
+def name_of(destination: Destination | None) -> str | None:
+    return destination.destination_name if destination else None
+
+
+def staged(tmp_path: Path, bucket: str = "stage") -> penstock.Pipeline:
+    return at_lake(tmp_path, staging=penstock.destinations.filesystem(str(tmp_path / bucket)))
+
+
+def kept_state(**said: Any) -> dict[str, Any]:
+    return {"dataset_name": "raw", "destination_name": None, "destination_type": "x.y", **said}
+
+
+def test_a_run_that_begins_notes_where_it_goes(tmp_path: Path) -> None:
+    staged(tmp_path).extract([{"n": 1}], table_name="items")
+
+    assert origin_of(tmp_path) == Origin(
+        destination_name="delta",
+        dataset_name="shop",
+        location=str(tmp_path / "lake" / "shop"),
+        staging_name="filesystem",
+        staging_bucket=str(tmp_path / "stage"),
+    )
+
+
+def test_a_run_that_fails_has_noted_it(tmp_path: Path) -> None:
+    pipeline = penstock.pipeline("shop", tmp_path, destination=World(tmp_path).destination())
+    packages = pipeline.extract([{"n": 1}], table_name="items").location
+    (tmp_path / "shop" / "origin.json").unlink()
+
+    with held(FileStorage(packages), pipeline="shop"), pytest.raises(PipelineLocked):
+        penstock.pipeline(
+            "shop", tmp_path, destination=World(tmp_path).destination(), spark=no_session()
+        ).run()
+
+    assert Origin.noted(WorkDir(tmp_path / "shop")).dataset_name == "shop"
+
+
+def test_a_machine_that_was_synced_knows_which_tables_there_are(tmp_path: Path) -> None:
+    store_load(tmp_path, "10.5")
+    at_lake(tmp_path).sync_destination()
+
+    found = penstock.attach("shop", tmp_path / "here")
+
+    assert (name_of(found.destination), found.dataset_name) == ("delta", "shop")
+
+
+def test_a_copy_that_is_as_good_tells_it_too(tmp_path: Path) -> None:
+    store_load(tmp_path, "10.5")
+    at_lake(tmp_path).sync_destination()
+    (tmp_path / "here" / "shop" / "origin.json").unlink()
+
+    at_lake(tmp_path).sync_destination()
+
+    assert origin_of(tmp_path).destination_name == "delta"
+
+
+def test_a_class_of_dlts_is_no_destination_to_guess_from(tmp_path: Path) -> None:
+    WorkDir(tmp_path / "shop").save(
+        state=kept_state(destination_type="dlt.destinations.filesystem"), schema={"name": "shop"}
+    )
+
+    with pytest.raises(CannotRestorePipelineException, match="pass destination"):
+        penstock.attach("shop", tmp_path)
+
+    found = penstock.attach("shop", tmp_path, destination="iceberg")
+    assert (name_of(found.destination), found.dataset_name) == ("iceberg", "raw")
+
+
+def test_the_packages_of_staging_are_found_again_and_so_is_the_lease(tmp_path: Path) -> None:
+    made = staged(tmp_path)
+    info = made.extract([{"n": 1}], table_name="items")
+
+    found = penstock.attach("shop", tmp_path / "here")
+
+    assert found.list_extracted_load_packages() == info.loads_ids
+    with held(FileStorage(info.location), pipeline="shop"), pytest.raises(PipelineLocked):
+        found.drop_pending_packages()
+    other = penstock.attach(
+        "shop", tmp_path / "here", staging=penstock.destinations.filesystem(str(tmp_path / "other"))
+    )
+    assert other.list_extracted_load_packages() == []
+
+
+def test_keys_in_the_address_of_staging_are_not_kept(tmp_path: Path) -> None:
+    staged(tmp_path, "stage?token=hush-hush-hush").extract([{"n": 1}], table_name="items")
+
+    assert "hush" not in (tmp_path / "here" / "shop" / "origin.json").read_text(encoding="utf-8")
+    with pytest.raises(CannotRestorePipelineException, match="pass staging"):
+        penstock.attach("shop", tmp_path / "here")
+    assert penstock.attach("shop", tmp_path / "here", staging="filesystem").staging is not None
+
+
+def test_what_the_last_run_had_counts_before_the_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_lake(tmp_path, dataset_name="raw").extract([{"n": 1}], table_name="items")
+    monkeypatch.setenv("PIPELINES__DATASET_NAME", "lake")
+    monkeypatch.setenv("PIPELINES__DATASET_NAME_LAYOUT", "%s_dataset")
+    monkeypatch.setenv("PIPELINES__DESTINATION_NAME", "filesystem")
+
+    found = penstock.attach("shop", tmp_path / "here")
+    said = penstock.attach("shop", tmp_path / "here", destination="iceberg", dataset_name="other")
+
+    assert (name_of(found.destination), found.dataset_name) == ("delta", "raw")
+    assert (name_of(said.destination), said.dataset_name) == ("iceberg", "other")
+
+
+def test_the_layout_makes_the_name_of_a_dataset_that_only_settings_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIPELINES__DATASET_NAME_LAYOUT", "%s_dataset")
+    made = penstock.pipeline("shop", tmp_path)
+    made.set_local_state_val("seen", 1)
+
+    by_name = penstock.attach("shop", tmp_path).dataset_name
+    monkeypatch.setenv("PIPELINES__DATASET_NAME", "lake")
+    by_setting = penstock.attach("shop", tmp_path).dataset_name
+
+    assert (made.dataset_name, by_name, by_setting) == ("shop_dataset", "shop_dataset", "lake_dataset")
+
+
+def test_a_layout_is_not_applied_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIPELINES__DATASET_NAME_LAYOUT", "%s_dataset")
+    info = at_lake(tmp_path).extract([{"n": 1}], table_name="items")
+    lake = penstock.destinations.delta(str(tmp_path / "lake"))
+
+    found = penstock.attach("shop", tmp_path / "here", destination=lake)
+
+    assert found.dataset_name == "shop_dataset"
+    assert found.list_extracted_load_packages() == info.loads_ids
+
+
+def test_a_folder_that_cannot_be_written_stops_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(WorkDir, "save_origin", full)
+
+    at_lake(tmp_path).extract([{"n": 1}], table_name="items")
+
+    assert "cannot be noted" in caplog.text
