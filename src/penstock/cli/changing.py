@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.opening import AsJson, DatasetName, DestinationName, Location, PipelinesDir, Where
+from penstock.cli.opening import AsJson, DatasetName, DestinationName, Location, PipelinesDir, Staging, Where
 from penstock.cli.printing import print_json, say
 from penstock.interfaces.amounts import human_size
 from penstock.pipeline.local import LocalPipeline
@@ -30,12 +30,13 @@ def sync(
     destination: DestinationName = None,
     dataset_name: DatasetName = None,
     location: Location = None,
+    staging: Staging = None,
     *,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Take state and schemas from the destination; asks before it replaces those of this machine."""
-    found = Where.of(ctx, pipelines_dir, destination, dataset_name, location).open()
+    found = Where.of(ctx, pipelines_dir, destination, dataset_name, location, staging).open()
     if LocalPipeline(found.working_dir).state is not None:
         where = found.destination.destination_name if found.destination else "no destination"
         plan = f"replaced by those of {where} dataset {found.dataset_name!r}, if these are newer"
@@ -48,19 +49,20 @@ def sync(
         say(f"The state is that of version {version}, with the schemas {', '.join(schemas)}.")
 
 
-def drop_pending(
+def drop_pending(  # noqa: PLR0913 - the options
     ctx: typer.Context,
     pipelines_dir: PipelinesDir = None,
     destination: DestinationName = None,
     dataset_name: DatasetName = None,
     location: Location = None,
+    staging: Staging = None,
     *,
     keep_partial: Annotated[bool, typer.Option("--keep-partial", help="Keep a load that was begun.")] = False,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Give up the packages that wait; asks first. What a load has brought so far is taken back."""
-    found = Where.of(ctx, pipelines_dir, destination, dataset_name, location).open()
+    found = Where.of(ctx, pipelines_dir, destination, dataset_name, location, staging).open()
     before = _pending(found)
     if before:
         infos = map(found.get_load_package_info, before)

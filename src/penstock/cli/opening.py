@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,29 +12,33 @@ from penstock.cli.printing import say
 from penstock.config import pipelines_folder
 from penstock.errors import UsageError
 from penstock.interfaces import Destination
-from penstock.pipeline.factory import attach, pipeline
+from penstock.pipeline.factory import attach
 from penstock.pipeline.home import Home
 from penstock.pipeline.local import LocalPipeline, local_pipelines
+from penstock.pipeline.origin import Origin
 from penstock.pipeline.stages import open_target
 from penstock.pipeline.workdir import WorkDir, check_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from penstock.pipeline.pipeline import Pipeline
+    from penstock.pipeline.target import Target
 
 PipelinesDir = Annotated[
     Path | None, typer.Option("--pipelines-dir", help="The folder of the working folders of pipelines.")
 ]
 DestinationName = Annotated[
-    str | None, typer.Option("--destination", help="By default the one of the last load.")
+    str | None, typer.Option("--destination", help="By default the one of the last run.")
 ]
 DatasetName = Annotated[
-    str | None, typer.Option("--dataset-name", help="By default the one of the last load.")
+    str | None, typer.Option("--dataset-name", help="By default the one of the last run.")
 ]
 Location = Annotated[
     str | None,
     typer.Option("--location", help="Where the tables are (bucket_url); by default what the settings say."),
+]
+Staging = Annotated[
+    str | None,
+    typer.Option("--staging", help="The bucket of packages (staging=); by default that of the last run."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON, one object a line.")]
 
@@ -48,6 +52,7 @@ class Where:
     destination: str | None = None
     dataset_name: str | None = None
     location: str | None = None
+    staging: str | None = None
 
     @staticmethod
     def of(
@@ -56,6 +61,7 @@ class Where:
         destination: str | None = None,
         dataset_name: str | None = None,
         location: str | None = None,
+        staging: str | None = None,
     ) -> Where:
         """What the options of a command say; the name of the pipeline is the word before the command."""
         return Where(
@@ -64,6 +70,7 @@ class Where:
             destination=destination,
             dataset_name=dataset_name,
             location=location,
+            staging=staging,
         )
 
     @property
@@ -81,21 +88,15 @@ class Where:
     def open(self) -> Pipeline:
         """The pipeline, here or at its destination."""
         local = self.local()
-        last = _last_place(local)
-        has_loaded = local.state is not None
-        asked = self if has_loaded else self._with_default(last)
-        # One that is here and has loaded nothing cannot be attached to.
-        found = _made(asked, pipeline if local.exists and not has_loaded else attach)
-        _warn_if_elsewhere(found, last)
+        found = _attached(self)
+        if found.destination is None:
+            say(
+                f"note: nobody knows to which destination {self.name!r} loads; only packages that wait on "
+                "this machine are seen; pass --destination",
+                err=True,
+            )
+        _warn_if_elsewhere(found, Origin.noted(WorkDir(local.path)))
         return found
-
-    def _with_default(self, last: Mapping[str, Any]) -> Where:
-        """A pipeline that has loaded nothing has no state; where it went to stands in its trace."""
-        return replace(
-            self,
-            destination=self.destination or last.get("destination_name") or None,
-            dataset_name=self.dataset_name or last.get("dataset_name") or None,
-        )
 
     def _unknown(self) -> UsageError:
         known = [one.name for one in local_pipelines(self.folder)]
@@ -111,18 +112,29 @@ class Where:
 
 def location_of(found: Pipeline) -> str | None:
     """Where the tables of a pipeline are, without credentials; None without a destination."""
+    target = target_of(found)
+    return None if target is None else target.client().displayable_location()
+
+
+def target_of(found: Pipeline) -> Target | None:
+    """Where a pipeline loads to, to look at; None without a destination."""
     if found.destination is None:
         return None
     home = Home(
         pipeline_name=found.pipeline_name, dataset_name=found.dataset_name, workdir=WorkDir(found.working_dir)
     )
-    target = open_target(found.destination, home, spark=None)
-    return target.client().displayable_location()
+    return open_target(found.destination, home, spark=None, staging=found.staging)
 
 
-def _made(where: Where, make: Callable[..., Pipeline]) -> Pipeline:
+def _attached(where: Where) -> Pipeline:
     given = None if where.destination is None else _placed(where.destination, where.location)
-    found = make(where.name, pipelines_dir=where.folder, destination=given, dataset_name=where.dataset_name)
+    found = attach(
+        where.name,
+        pipelines_dir=where.folder,
+        destination=given,
+        staging=None if where.staging is None else _placed("filesystem", where.staging),
+        dataset_name=where.dataset_name,
+    )
     if found.destination is not None:
         found.destination = _placed(found.destination, where.location)
     elif where.location is not None:
@@ -133,20 +145,11 @@ def _made(where: Where, make: Callable[..., Pipeline]) -> Pipeline:
 
 def _placed(said: str | Destination, location: str | None) -> Destination:
     found = Destination.from_reference(said)
-    return (
-        found if location is None else replace(found, arguments={**found.arguments, "bucket_url": location})
-    )
+    return found if location is None else found.with_arguments(bucket_url=location)
 
 
-def _last_place(local: LocalPipeline) -> Mapping[str, Any]:
-    """Where the last run was to load to; empty where it did not come so far."""
-    trace = local.last_trace
-    info = trace.last_load_info if trace is not None else None
-    return info.asdict() if info is not None else {}
-
-
-def _warn_if_elsewhere(found: Pipeline, last: Mapping[str, Any]) -> None:
+def _warn_if_elsewhere(found: Pipeline, last: Origin) -> None:
     """A bucket that was an argument in a script is not known here, and another one would look empty."""
-    there, here = last.get("location"), location_of(found)
+    there, here = last.location, location_of(found)
     if there and here and there != here:
         say(f"note: the last run went to {there}, and this looks at {here}; pass --location", err=True)

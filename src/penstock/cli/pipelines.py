@@ -12,7 +12,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from penstock.cli.changing import drop_pending, sync
-from penstock.cli.opening import AsJson, DatasetName, DestinationName, Location, PipelinesDir, Where
+from penstock.cli.opening import AsJson, DatasetName, DestinationName, Location, PipelinesDir, Staging, Where
 from penstock.cli.overview import line_of, overview_lines, overview_of, pipelines_table
 from penstock.cli.packages import print_failed_jobs, print_package, print_packages
 from penstock.cli.printing import print_json, say, shown
@@ -85,11 +85,12 @@ def info(
     destination: DestinationName = None,
     dataset_name: DatasetName = None,
     location: Location = None,
+    staging: Staging = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """Show where the pipeline goes, how its last run ended, and what waits."""
-    found = overview_of(Where.of(ctx, pipelines_dir, destination, dataset_name, location).open())
+    found = overview_of(Where.of(ctx, pipelines_dir, destination, dataset_name, location, staging).open())
     if as_json:
         print_json(found)
     else:
@@ -123,11 +124,12 @@ def packages(
     destination: DestinationName = None,
     dataset_name: DatasetName = None,
     location: Location = None,
+    staging: Staging = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """List the packages: those that wait, and those of the last loads."""
-    found = Where.of(ctx, pipelines_dir, destination, dataset_name, location).open()
+    found = Where.of(ctx, pipelines_dir, destination, dataset_name, location, staging).open()
     print_packages(_infos(found), as_json=as_json)
 
 
@@ -139,11 +141,12 @@ def package(
     destination: DestinationName = None,
     dataset_name: DatasetName = None,
     location: Location = None,
+    staging: Staging = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """Show one package with its jobs."""
-    found = Where.of(ctx, pipelines_dir, destination, dataset_name, location).open()
+    found = Where.of(ctx, pipelines_dir, destination, dataset_name, location, staging).open()
     print_package(found.get_load_package_info(load_id), as_json=as_json)
 
 
@@ -155,29 +158,31 @@ def failed_jobs(
     destination: DestinationName = None,
     dataset_name: DatasetName = None,
     location: Location = None,
+    staging: Staging = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """Show the jobs that failed or wait to be tried again, with their messages."""
-    found = Where.of(ctx, pipelines_dir, destination, dataset_name, location).open()
+    found = Where.of(ctx, pipelines_dir, destination, dataset_name, location, staging).open()
     infos = _infos(found) if load_id is None else iter([found.get_load_package_info(load_id)])
     print_failed_jobs(infos, as_json=as_json)
 
 
 @one.command()
-def schema(
+def schema(  # noqa: PLR0913 - the options
     ctx: typer.Context,
     schema_name: Annotated[str | None, typer.Argument(help="The default schema by default.")] = None,
     pipelines_dir: PipelinesDir = None,
     destination: DestinationName = None,
     dataset_name: DatasetName = None,
     location: Location = None,
+    staging: Staging = None,
     *,
     form: Annotated[Form, typer.Option("--format", help="In what it is printed.")] = Form.yaml,
     as_json: AsJson = False,
 ) -> None:
     """Print a schema."""
-    found = Where.of(ctx, pipelines_dir, destination, dataset_name, location).open()
+    found = Where.of(ctx, pipelines_dir, destination, dataset_name, location, staging).open()
     asked = found.default_schema if schema_name is None else found.schemas[schema_name]
     typer.echo(json.dumps(asked.to_dict()) if as_json else _drawn(asked, form).rstrip("\n"))
 
@@ -189,11 +194,12 @@ def state(
     destination: DestinationName = None,
     dataset_name: DatasetName = None,
     location: Location = None,
+    staging: Staging = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """Print the state; values that may be secrets are masked."""
-    found = Where.of(ctx, pipelines_dir, destination, dataset_name, location).open().state
+    found = Where.of(ctx, pipelines_dir, destination, dataset_name, location, staging).open().state
     if as_json:
         print_json(found)
     else:

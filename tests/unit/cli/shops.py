@@ -58,9 +58,11 @@ def stuck(tmp_path: Path, disk: Path) -> Packages:
         pipeline_name="shop",
         dataset_name="raw",
         schema_name="shop",
-        destination_type="dlt.destinations.delta",
+        destination_type="dlt.destinations.filesystem",
     )
-    WorkDir(disk / "shop").save(state=state, schema=Schema("shop").to_dict())
+    workdir = WorkDir(disk / "shop")
+    workdir.save(state=state, schema=Schema("shop").to_dict())
+    workdir.save_origin({"destination_name": "delta", "dataset_name": "raw"})
     packages = Packages.at(str(tmp_path / "lake" / "raw" / "_dlt_pkg" / "shop"))
     storage = packages.normalized
     storage.create_package(STUCK, schema=Schema("shop"))

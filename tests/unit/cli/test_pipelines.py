@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.unit.cli.shops import STUCK, asked, extracted, lake, orders, stuck, told
@@ -195,33 +194,56 @@ def test_a_pipeline_that_has_not_run_here_has_no_trace(disk: Path) -> None:
 
 
 def test_a_last_run_that_went_elsewhere_is_told(tmp_path: Path, disk: Path) -> None:
-    stuck(tmp_path, disk)
-    extracted()
-    trace = next((disk / "shop").glob("traces/*.json"))
-    document = json.loads(trace.read_text(encoding="utf-8"))
-    there = str(tmp_path / "lake" / "raw")
-    info = {"loads_ids": [], "destination_name": "delta", "dataset_name": "raw", "location": there}
-    document["steps"].append({**document["steps"][0], "step": "load", "info": info, "text": "nothing"})
-    trace.write_text(json.dumps(document), encoding="utf-8")
+    at_lake(tmp_path).extract(orders())
 
     wrong, right = asked("shop", "packages"), asked("shop", "packages", *lake(tmp_path))
 
-    here = tmp_path / "shop_lake" / "raw"
+    there, here = tmp_path / "lake" / "shop", tmp_path / "shop_lake" / "shop"
     assert wrong.stderr == f"note: the last run went to {there}, and this looks at {here}; pass --location\n"
     assert right.stderr == ""
 
 
-def test_a_first_run_that_failed_is_found_by_its_trace(tmp_path: Path, disk: Path) -> None:
-    stuck(tmp_path, disk)
-    extracted()
-    (disk / "shop" / "state.json").unlink()
-    trace = next((disk / "shop").glob("traces/*.json"))
-    document = json.loads(trace.read_text(encoding="utf-8"))
-    info = {"loads_ids": [], "destination_name": "delta", "dataset_name": "raw", "location": ""}
-    document["steps"].append({**document["steps"][0], "step": "load", "info": info, "text": "nothing"})
-    trace.write_text(json.dumps(document), encoding="utf-8")
+def at_lake(tmp_path: Path, **said: Any) -> penstock.Pipeline:
+    lake = penstock.destinations.delta(str(tmp_path / "lake"))
+    return penstock.pipeline("shop", destination=lake, **said)
+
+
+def test_a_first_run_that_did_not_come_to_its_load_is_found(
+    tmp_path: Path, disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIPELINES__DATASET_NAME_LAYOUT", "%s_dataset")
+    made = at_lake(tmp_path, dataset_name="raw").extract(orders())
 
     (info,) = told("shop", "info", *lake(tmp_path))
+    done = asked("shop", "drop-pending", "--yes", *lake(tmp_path))
 
-    assert (info["destination"], info["dataset_name"]) == ("delta", "raw")
-    assert info["normalized_packages"] == [STUCK]
+    assert (info["destination"], info["dataset_name"]) == ("delta", "raw_dataset")
+    assert info["extracted_packages"] == made.loads_ids
+    assert done.stdout == "Dropped 1, kept 0.\n"
+
+
+def test_packages_of_staging_are_found_by_the_last_run_or_by_an_option(tmp_path: Path, disk: Path) -> None:
+    bucket = tmp_path / "stage"
+    made = at_lake(tmp_path, staging=penstock.destinations.filesystem(str(bucket))).extract(orders())
+
+    noted = told("shop", "packages", *lake(tmp_path))
+    elsewhere = told("shop", "packages", *lake(tmp_path), "--staging", str(tmp_path / "other"))
+    (disk / "shop" / "origin.json").unlink()
+    forgotten = told("shop", "packages", "--destination", "delta", *lake(tmp_path))
+    said = told("shop", "packages", "--destination", "delta", *lake(tmp_path), "--staging", str(bucket))
+
+    assert [[one["load_id"] for one in found] for found in (noted, elsewhere, forgotten, said)] == [
+        made.loads_ids,
+        [],
+        [],
+        made.loads_ids,
+    ]
+
+
+def test_a_destination_that_nobody_knows_is_told(disk: Path) -> None:
+    extracted()
+
+    done = asked("shop", "drop-pending", "--yes")
+
+    assert done.exit_code == 0
+    assert done.stderr.startswith("note: nobody knows to which destination 'shop' loads; ")
