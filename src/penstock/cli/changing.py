@@ -7,10 +7,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.opening import AsJson, DatasetName, DestinationName, Location, PipelinesDir, Staging, Where
+from penstock.cli.opening import (
+    AsJson,
+    DatasetName,
+    DestinationName,
+    Location,
+    PipelinesDir,
+    Staging,
+    Where,
+    location_of,
+    target_of,
+)
 from penstock.cli.printing import print_json, say
+from penstock.errors import UsageError
 from penstock.interfaces.amounts import human_size
 from penstock.pipeline.local import LocalPipeline
+from penstock.pipeline.stages import sync_outlook
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,10 +33,13 @@ if TYPE_CHECKING:
 REFUSED = 2
 """The exit code of a command that had nobody to ask."""
 _AFTERWARDS = "The next run asks the source again for what is dropped."
+Forget = Annotated[
+    bool, typer.Option("--forget", help="Delete state and schemas here where the dataset is gone.")
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
 
 
-def sync(
+def sync(  # noqa: PLR0913 - the options
     ctx: typer.Context,
     pipelines_dir: PipelinesDir = None,
     destination: DestinationName = None,
@@ -32,14 +47,14 @@ def sync(
     location: Location = None,
     staging: Staging = None,
     *,
+    forget: Forget = False,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Take state and schemas from the destination; asks before it replaces those of this machine."""
     found = Where.of(ctx, pipelines_dir, destination, dataset_name, location, staging).open()
-    if LocalPipeline(found.working_dir).state is not None:
-        where = found.destination.destination_name if found.destination else "no destination"
-        plan = f"replaced by those of {where} dataset {found.dataset_name!r}, if these are newer"
+    plan = _plan_of_sync(found, forget=forget)
+    if plan is not None:
         ask([f"The state and the schemas in {found.working_dir} are {plan}. Packages stay."], yes=yes)
     found.sync_destination()
     version, schemas = found.state.get("_state_version"), list(found.schemas)
@@ -90,6 +105,29 @@ def ask(plan: Sequence[str], *, yes: bool) -> None:
     if not typer.confirm("Go on?", err=True):
         say("Nothing was done.", err=True)
         raise typer.Exit(code=1)
+
+
+def _plan_of_sync(found: Pipeline, *, forget: bool) -> str | None:
+    """What a sync does to the copies of this machine; None where it takes nothing from anybody.
+
+    A place that is not there may be a gone dataset, and may be a slip of the pen: then nothing is done.
+    """
+    target = target_of(found)
+    if target is None:
+        return None
+    where = f"{target.destination.destination_name} dataset {found.dataset_name!r}"
+    outcome = sync_outlook(target)
+    if outcome == "restored" and LocalPipeline(found.working_dir).state is not None:
+        return f"replaced by those of {where}, which are not older"
+    if outcome != "forgotten":
+        return None
+    if not forget:
+        raise UsageError(
+            f"{where} is not at {location_of(found)}, and this machine keeps a state of it",
+            hint="correct --location, --destination or --dataset-name; where the dataset is really gone, "
+            "--forget deletes the state and the schemas of this machine",
+        )
+    return f"deleted, because {where} is not there"
 
 
 def _pending(found: Pipeline) -> list[str]:

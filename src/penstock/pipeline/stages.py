@@ -251,6 +251,14 @@ def sync_destination(target: Target, *, spark: SparkSession | None) -> Synced:
     return found(target, spark=spark)
 
 
+def sync_outlook(target: Target) -> Synced:
+    """What bringing the copies up to date would come to."""
+    _require_spark()
+    from penstock.pipeline.syncing import sync_outlook as found
+
+    return found(target)
+
+
 def sync_schema(target: Target, *, spark: SparkSession | None, schema_name: str | None) -> TSchemaTables:
     """Bring the tables at the destination up to a schema."""
     _require_spark()

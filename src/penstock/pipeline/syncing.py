@@ -30,26 +30,35 @@ Synced = Literal["nothing", "restored", "kept", "forgotten"]
 def sync(site: Site) -> Synced:
     """Copy the state of the last complete load, and the schemas that it names, to the working folder.
 
-    A copy that is newer stays. Where the dataset is gone the copies go. No package is deleted.
+    A copy that is newer stays. Where the dataset is gone the copies go. No package is deleted, and nothing
+    that this machine alone knows.
     """
     target, workdir = site.target, site.target.workdir
-    found = stored_state(site.ledger, site.client, target.pipeline_name)
-    copy = workdir.state()
+    outcome, state = _outlook(site)
+    if outcome == "forgotten":
+        _LOG.warning("dataset %s is gone, and the copy of its state with it", target.dataset_name)
+        workdir.forget_copies()
+    if state is not None:
+        note_origin(target, location=site.client.displayable_location())
+        new = outcome == "restored"
+        _copy_schemas(site, [one for one in state["schema_names"] if new or workdir.schema(one) is None])
+    if state is not None and outcome == "restored":
+        workdir.save_state(to_typed(state))
+    return outcome
+
+
+def _outlook(site: Site) -> tuple[Synced, State | None]:
+    """What is to be done, and the state that counts then; nothing is written."""
+    target = site.target
+    found, copy = stored_state(site.ledger, site.client, target.pipeline_name), target.workdir.state()
     own = copy if copy is not None and copy.get("dataset_name") == target.dataset_name else None
     if found is None:
-        if own is None or site.ledger.is_initialized() or site.client.is_storage_initialized():
-            return "nothing"
-        _LOG.warning("dataset %s is gone, and the copy of its state with it", target.dataset_name)
-        workdir.forget()
-        return "forgotten"
+        there = own is None or site.ledger.is_initialized() or site.client.is_storage_initialized()
+        return ("nothing" if there else "forgotten"), None
     state = {**decode_state(found.state), "dataset_name": target.dataset_name}
-    note_origin(target, location=site.client.displayable_location())
     if own is not None and not _is_newer(state, own):
-        _copy_schemas(site, [name for name in own["schema_names"] if workdir.schema(name) is None])
-        return "kept"
-    _copy_schemas(site, state["schema_names"])
-    workdir.save_state(to_typed(state))
-    return "restored"
+        return "kept", own
+    return "restored", state
 
 
 def _is_newer(state: State, copy: State) -> bool:
@@ -70,6 +79,13 @@ def sync_destination(target: Target, *, spark: SparkSession | None) -> Synced:
     site = Site(target, spark=spark)
     with site.client:
         return sync(site)
+
+
+def sync_outlook(target: Target) -> Synced:
+    """What `sync_destination` would come to, for who must ask first. Spark is not started."""
+    site = Site(target, spark=None)
+    with site.client:
+        return _outlook(site)[0]
 
 
 def sync_schema(target: Target, *, spark: SparkSession | None, schema_name: str | None) -> TSchemaTables:

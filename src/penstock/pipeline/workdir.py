@@ -82,11 +82,16 @@ class WorkDir:
         else:
             write_json(self.path / "unsent.json", changes)
 
+    def forget_copies(self) -> None:
+        """Let state and schemas go. What this machine alone knows stays: nobody could give it back."""
+        (self.path / "state.json").unlink(missing_ok=True)
+        shutil.rmtree(self.path / "schemas", ignore_errors=True)
+
     def forget(self) -> None:
         """Let all copies go, and what this machine alone remembers. Packages and traces stay."""
-        for name in ("state.json", "local.json", "origin.json", "unsent.json"):
+        self.forget_copies()
+        for name in ("local.json", "origin.json", "unsent.json"):
             (self.path / name).unlink(missing_ok=True)
-        shutil.rmtree(self.path / "schemas", ignore_errors=True)
 
     def drop(self) -> None:
         """Let everything go but packages: they are data."""

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.unit.pipeline.stored import store_load
 from typer.testing import CliRunner
 
 import penstock
 from penstock.cli.app import app
-from penstock.errors import PipelineLocked
+from penstock.errors import PipelineLocked, UsageError
 from penstock.interfaces import LoadMark
 from penstock.package import Packages
 from penstock.package.extracted import Extracted
@@ -157,20 +158,47 @@ def test_a_load_that_was_begun_is_told_apart(
     assert after == f"Package 17.5 (normalized, schema shop, 2 B) {fate}"
 
 
-def test_a_sync_that_replaces_something_asks_first(disk: Path, synced: list[Any]) -> None:
-    state = new_state(pipeline_name="shop", dataset_name="raw", schema_name="shop", destination_type="delta")
-    WorkDir(disk / "shop").save(state=state, schema=Schema("shop").to_dict())
+def test_a_sync_that_replaces_something_asks_first(disk: Path, tmp_path: Path) -> None:
+    store_load(tmp_path, "10.5")
+    where = ("--location", str(tmp_path / "lake"))
+    assert asked("sync", "--destination", "delta", *where).exit_code == 0
+    store_load(tmp_path, "11.5", version=5)
 
-    done = asked("sync")
+    done = asked("sync", *where)
 
-    assert (done.exit_code, done.stdout, synced) == (2, "", [])
+    assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.splitlines()[0] == (
-        f"The state and the schemas in {disk / 'shop'} are replaced by those of delta dataset 'raw', "
-        "if these are newer. Packages stay."
+        f"The state and the schemas in {disk / 'shop'} are replaced by those of delta dataset 'shop', "
+        "which are not older. Packages stay."
     )
-    done = asked("sync", "--yes")
-    assert (done.exit_code, done.stdout) == (0, "The state is that of version 0, with the schemas shop.\n")
-    assert [one.pipeline_name for one in synced] == ["shop"]
+    done = asked("sync", "--yes", *where)
+    assert (done.exit_code, done.stdout) == (0, "The state is that of version 6, with the schemas shop.\n")
+    done = asked("sync", *where)
+    assert (done.exit_code, done.stderr) == (0, ""), "what is as good is not replaced"
+
+
+def test_a_sync_with_a_place_that_is_not_there_deletes_nothing_unless_told(
+    disk: Path, tmp_path: Path
+) -> None:
+    store_load(tmp_path, "10.5")
+    assert asked("sync", "--destination", "delta", "--location", str(tmp_path / "lake")).exit_code == 0
+    workdir, typo = WorkDir(disk / "shop"), ("--yes", "--location", str(tmp_path / "leak"))
+    workdir.save_local({"seen": 1})
+    unsent = {"dataset_name": "shop", "of": None, "sources": {}}
+    workdir.save_unsent(unsent)
+    files = {path: path.read_text(encoding="utf-8") for path in disk.rglob("*.json")}
+
+    refused = asked("sync", *typo)
+
+    assert isinstance(refused.exception, UsageError)
+    assert "--forget deletes the state" in refused.exception.hint
+    assert {path: path.read_text(encoding="utf-8") for path in disk.rglob("*.json")} == files
+    done = asked("sync", "--forget", *typo)
+    assert done.exit_code == 0
+    assert "are deleted, because delta dataset 'shop' is not there. Packages stay." in done.stderr
+    assert (workdir.state(), workdir.schema("shop")) == (None, None)
+    assert (workdir.local(), workdir.unsent()) == ({"seen": 1}, unsent)
+    assert workdir.origin()["destination_name"] == "delta"
 
 
 def test_a_sync_that_replaces_nothing_does_not_ask(waiting: list[str], synced: list[Any]) -> None:
