@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 
     from penstock.package import LoadPackageInfo, TLoadPackageStatus
 
-app = typer.Typer(help="Declarative data ingestion on Spark.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(
+    help="Declarative data ingestion on Spark.",
+    no_args_is_help=True,
+    add_completion=False,
+    # The values of variables may be secrets.
+    pretty_exceptions_show_locals=False,
+)
 app.add_typer(pipelines, name="pipeline")
 
 _MARKS = {"ok": "[green]ok  [/green]", "warning": "[yellow]note[/yellow]", "failure": "[red]FAIL[/red]"}

@@ -21,11 +21,18 @@ except ModuleNotFoundError as _error:
 
 
 def main() -> None:
-    """Run the command line; what goes wrong on purpose is one message, not a traceback."""
+    """Run the command line; whatever goes wrong is one message without secrets, not a traceback."""
     try:
-        if app is None:
-            raise MissingExtra(extra="cli", needed_for="the command line")
-        app()
+        _run()
     except PenstockError as error:
         print(f"penstock: {redact(str(error))}", file=sys.stderr)
         raise SystemExit(1) from error
+    except Exception as error:
+        print(f"penstock: {redact(f'{type(error).__name__}: {error}')}", file=sys.stderr)
+        raise SystemExit(1) from error
+
+
+def _run() -> None:
+    if app is None:
+        raise MissingExtra(extra="cli", needed_for="the command line")
+    app()

@@ -9,7 +9,10 @@ from rich.text import Text
 
 from penstock.cli.opening import location_of
 from penstock.cli.printing import plain
+from penstock.errors import UsageError
 from penstock.interfaces.amounts import human_seconds
+from penstock.pipeline.origin import Origin
+from penstock.pipeline.workdir import WorkDir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,13 +26,18 @@ _NONE = "-"
 
 def line_of(local: LocalPipeline) -> dict[str, Any]:
     """What this machine knows of a pipeline; no destination is asked."""
-    state = local.state or {}
+    origin, problem = Origin(), None
+    try:
+        origin = Origin.noted(WorkDir(local.path))
+    except UsageError as error:
+        problem = error.message
     return {
         "pipeline_name": local.name,
         "working_dir": str(local.path),
-        "destination": state.get("destination_name") or state.get("destination_type") or None,
-        "dataset_name": state.get("dataset_name"),
+        "destination": origin.destination_name,
+        "dataset_name": origin.dataset_name,
         "last_run": run_of(local.last_trace),
+        "problem": problem,
     }
 
 
@@ -81,7 +89,7 @@ def pipelines_table(lines: Iterable[Mapping[str, Any]]) -> Table:
         table.add_row(
             *(Text(plain(line[key] or _NONE)) for key in ("pipeline_name", "destination", "dataset_name")),
             Text(_moment(run["started_at"]) if run else _NONE),
-            _result(run),
+            _result(run) if line["problem"] is None else Text(plain(line["problem"]), style="red"),
         )
     return table
 

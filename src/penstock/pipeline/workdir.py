@@ -8,7 +8,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import InvalidDatasetName, InvalidPipelineName
+from penstock.errors import InvalidDatasetName, InvalidPipelineName, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -116,5 +116,19 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
 def _read(path: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
-    document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise _damaged(path, str(error)) from error
+    if not isinstance(document, dict):
+        raise _damaged(path, "it is no JSON object")
     return document
+
+
+def _damaged(path: Path, why: str) -> UsageError:
+    return UsageError(
+        f"{path} cannot be read: {why}",
+        hint="mend the file or delete it; state and schemas are taken from the destination again, and "
+        "what stands in local.json and unsent.json is known to this machine alone",
+        path=str(path),
+    )

@@ -14,6 +14,7 @@ from tests.unit.pipeline.stored import store_load
 from typer.testing import CliRunner
 
 import penstock
+from penstock.cli import main
 from penstock.cli.app import app
 from penstock.errors import PipelineLocked, UsageError
 from penstock.interfaces import LoadMark
@@ -220,3 +221,19 @@ def test_an_error_is_one_message_without_secrets_and_an_exit_code(disk: Path, tm
     assert done.stderr.startswith("penstock: there is no pipeline 'shop' in ")
     assert "lovelace" not in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_an_error_of_others_is_one_message_without_secrets_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken() -> None:
+        raise RuntimeError("cannot open postgresql://ada:lovelace@db/x")
+
+    monkeypatch.setattr(sys.modules["penstock.cli.main"], "app", broken)
+
+    with pytest.raises(SystemExit) as caught:
+        main()
+
+    assert caught.value.code == 1
+    assert capsys.readouterr().err == "penstock: RuntimeError: cannot open postgresql://***@db/x\n"
+    assert app.pretty_exceptions_show_locals is False

@@ -33,7 +33,7 @@ def test_pipelines_are_listed_by_name_with_how_their_last_runs_ended(disk: Path)
     assert (
         shop.keys()
         == crm.keys()
-        == {"pipeline_name", "working_dir", "destination", "dataset_name", "last_run"}
+        == {"pipeline_name", "working_dir", "destination", "dataset_name", "last_run", "problem"}
     )
     assert (shop["working_dir"], shop["destination"]) == (str(disk / "shop"), None)
     assert shop["last_run"].keys() == {"started_at", "seconds", "failed_step", "error", "error_code"}
@@ -247,3 +247,24 @@ def test_a_destination_that_nobody_knows_is_told(disk: Path) -> None:
 
     assert done.exit_code == 0
     assert done.stderr.startswith("note: nobody knows to which destination 'shop' loads; ")
+
+
+def test_one_state_that_cannot_be_read_hides_no_other_pipeline(disk: Path) -> None:
+    extracted("crm")
+    extracted("shop")
+    (disk / "crm" / "state.json").write_text('{"dataset_name": "ra', encoding="utf-8")
+
+    crm, shop = told("list")
+
+    assert crm["problem"].startswith(f"{disk / 'crm' / 'state.json'} cannot be read: ")
+    assert (crm["last_run"]["failed_step"], shop["problem"]) == (None, None)
+    assert "shop" in asked("list").stdout
+    assert isinstance(asked("crm", "info").exception, UsageError)
+
+
+def test_the_list_names_the_destination_and_not_the_class_of_dlts(tmp_path: Path, disk: Path) -> None:
+    stuck(tmp_path, disk)
+
+    (shop,) = told("list")
+
+    assert (shop["destination"], shop["dataset_name"]) == ("delta", "raw")

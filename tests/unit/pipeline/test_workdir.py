@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.errors import InvalidDatasetName, InvalidPipelineName
+from penstock.errors import InvalidDatasetName, InvalidPipelineName, UsageError
 from penstock.pipeline.workdir import WorkDir, check_name
 
 if TYPE_CHECKING:
@@ -86,3 +86,13 @@ def test_copies_are_read_back_and_replaced(tmp_path: Path) -> None:
         "shop.schema.json",
         "state.json",
     ]
+
+
+@pytest.mark.parametrize("content", [b'{"a": ', b"[]", b"\xff"])
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "state.json").write_bytes(content)
+
+    with pytest.raises(UsageError, match=r"state\.json cannot be read: ") as caught:
+        WorkDir(tmp_path).state()
+
+    assert vars(caught.value)["path"] == str(tmp_path / "state.json")
