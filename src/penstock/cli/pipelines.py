@@ -92,7 +92,7 @@ def info(
     """Show where the pipeline goes, how its last run ended, and what waits."""
     found = overview_of(Where.of(ctx, pipelines_dir, destination, dataset_name, location, staging).open())
     if as_json:
-        print_json(found)
+        print_json(found, counts="schemas")
     else:
         say("\n".join(overview_lines(found)))
 

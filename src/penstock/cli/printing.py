@@ -49,6 +49,10 @@ def say(text: str, *, err: bool = False) -> None:
     typer.echo(plain(redact(text)), err=err)
 
 
-def print_json(document: Mapping[str, Any]) -> None:
-    """Print one object in one line, for programs."""
-    typer.echo(json.dumps(shown(document), default=str))
+def print_json(document: Mapping[str, Any], *, counts: str | None = None) -> None:
+    """Print one object in one line, for programs.
+
+    What stands below `counts` are numbers by names of the user: no name makes a secret of them.
+    """
+    open_to_all = {} if counts is None else {counts: document[counts]}
+    typer.echo(json.dumps({**shown(document), **open_to_all}, default=str))

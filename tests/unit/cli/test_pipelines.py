@@ -268,3 +268,11 @@ def test_the_list_names_the_destination_and_not_the_class_of_dlts(tmp_path: Path
     (shop,) = told("list")
 
     assert (shop["destination"], shop["dataset_name"]) == ("delta", "raw")
+
+
+def test_the_count_of_tables_is_no_secret_whatever_the_schema_is_called(disk: Path) -> None:
+    extracted("token_shop")
+
+    (info,) = told("token_shop", "info")
+
+    assert info["schemas"] == {"token_shop": 0}
