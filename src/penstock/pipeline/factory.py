@@ -215,12 +215,14 @@ def run(  # noqa: PLR0913 - the arguments are those of the method
 ) -> LoadInfo:
     """Run the active pipeline, or one with the name of the script: `penstock.run(rows, table_name="items")`.
 
-    The other arguments are those of `Pipeline.run`.
+    The other arguments are those of `Pipeline.run`; `spark` is the session to work beside, from this call on.
 
     >>> run([{"id": 1}], destination="delta", table_name="items")  # doctest: +SKIP
     """
     active = active_pipeline()
     found = active if isinstance(active, Pipeline) else pipeline(spark=spark)
+    if spark is not None:
+        found._spark = spark  # noqa: SLF001 - one of our own
     return found.run(
         data,
         destination=destination,

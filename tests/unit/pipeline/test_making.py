@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.unit.load.scripted import World
+from tests.unit.pipeline.sessions import no_session
 
 import penstock
 from penstock.config import AwsCredentials, Settings
@@ -216,3 +217,20 @@ def test_a_file_format_that_nobody_has_is_refused_before_spark_starts() -> None:
         pipeline.normalize(**said)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="'xls' is not a file format"):
         pipeline.run([1], table_name="t", **said)  # type: ignore[arg-type]
+
+
+def test_run_works_beside_the_session_that_it_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[Any] = []
+    monkeypatch.setattr(penstock.Pipeline, "run", lambda self, *_, **__: used.append(self._spark))
+    first, second = no_session(), no_session()
+    active = penstock.pipeline("shop", tmp_path, spark=first)
+
+    penstock.run([1], table_name="t")
+    penstock.run([1], table_name="t", spark=second)
+    penstock.run([1], table_name="t")
+
+    assert active.is_active
+    assert [one is second for one in used] == [False, True, True]
+    assert used[0] is first
