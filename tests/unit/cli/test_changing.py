@@ -185,7 +185,7 @@ def test_a_sync_with_a_place_that_is_not_there_deletes_nothing_unless_told(
     assert asked("sync", "--destination", "delta", "--location", str(tmp_path / "lake")).exit_code == 0
     workdir, typo = WorkDir(disk / "shop"), ("--yes", "--location", str(tmp_path / "leak"))
     workdir.save_local({"seen": 1})
-    unsent = {"dataset_name": "shop", "of": None, "sources": {}}
+    unsent: dict[str, Any] = {"dataset_name": "shop", "of": None, "sources": {}}
     workdir.save_unsent(unsent)
     files = {path: path.read_text(encoding="utf-8") for path in disk.rglob("*.json")}
 
