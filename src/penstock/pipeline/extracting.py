@@ -14,7 +14,7 @@ from penstock.extract.memory import forget_refreshed
 from penstock.extract.run import Extractor
 from penstock.extract.waves.resume import to_continue
 from penstock.interfaces.progress import Collector
-from penstock.package import create_load_id, package_context
+from penstock.package import package_context
 from penstock.pipeline.refreshing import Refreshes, without_dropped
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Extracting:
             refresh=refresh,
         ) as extractor:
             while not extractor.is_done:
-                package = left or self.packages.package(create_load_id())
+                package = left or self.packages.new_package()
                 left = None
                 package.create()
                 with (

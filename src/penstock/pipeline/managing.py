@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 from penstock.config import logger
 from penstock.errors import UsageError
 from penstock.extract.memory import kept
-from penstock.package import create_load_id
 from penstock.package.extracted import Extracted
 from penstock.package.lease import held
 from penstock.package.typed import from_typed, to_typed
 
 if TYPE_CHECKING:
-    from penstock.package import Packages
+    from penstock.package import Package, Packages
     from penstock.package.holder import LeaseTimes
     from penstock.pipeline.home import Home
     from penstock.pipeline.state import State
@@ -74,9 +73,10 @@ def leave_packages(change: StateChange, home: Home, packages: Packages, times: L
     if not names:
         return
     with held(packages.store, pipeline=home.pipeline_name, times=times) as lease:
-        made = [packages.package(create_load_id()) for _ in names]
-        for package in made:
-            package.create()
+        made: list[Package] = []
+        for _ in names:
+            made.append(packages.new_package())
+            made[-1].create()
         lease.check()
         for name, package in zip(names, made, strict=True):
             left = Extracted(schema_name=name, state=kept(change.after))
