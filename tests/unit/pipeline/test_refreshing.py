@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -109,6 +110,16 @@ def test_root_tables_to_which_nothing_comes_are_emptied_and_stay_what_they_are()
     assert [(table.table, table.write_disposition, table.rows) for table in found] == [
         ("orders_old", "append", 0)
     ]
+
+
+def test_a_table_that_gets_a_frame_without_rows_is_emptied() -> None:
+    nothing = replace(rows_of("Orders"), rows=0, data_format="typed", columns={})
+    replaced = replace(rows_of("orders_old"), rows=0, write_disposition="replace")
+    package = extracted("drop_data", "orders", tables=(nothing, replaced))
+
+    found = emptied_tables(schema(), package, schema().naming)
+
+    assert [table.table for table in found] == ["orders"]
 
 
 def test_what_comes_is_learned_anew_and_the_history_goes() -> None:
