@@ -116,11 +116,15 @@ def stored_schema(ledger: Ledger, target: Target, name: str) -> StorageSchemaInf
     return None
 
 
-def after_pending(known: Known, packages: Packages) -> Known:
-    """What the pipeline will know once all packages are loaded that wait; extraction goes on from there."""
+def after_pending(known: Known, packages: Packages, room: Packages | None = None) -> Known:
+    """What the pipeline will know once all packages are loaded that wait; extraction goes on from there.
+
+    In `room` are those that wait to be carried to the destination.
+    """
     sealed = packages.to_roll_forward()
     state = known.state if sealed is None else from_typed(thaw(sealed.state))
     waiting = [*packages.with_status("extracted"), *packages.with_status("normalized")]
+    waiting += room.with_status("extracted") if room is not None else []
     for package in sorted(waiting, key=lambda package: package.load_id):
         if sealed is None or package.load_id != sealed.load_id:
             state = from_typed(with_sources(state, Extracted.from_dict(package.extracted())))

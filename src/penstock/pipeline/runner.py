@@ -71,6 +71,8 @@ class Runner:
                 self._site.watched(),
             ):
                 self._recorder.is_begun = True
+                # New data goes on from what waits on this machine too, and stays behind it.
+                self._waiting_room().carry_to(self._packages, times=self._site.habits.lease_times)
                 made = self._extracting(lease, pending=True).extract(flows, self._recorder.hear_extracted)
                 ready = [package.load_id for packages in made for package in packages]
         finally:

@@ -97,9 +97,9 @@ class Site:
         """What the pipeline knows after its last complete load."""
         return restore(self.ledger, self.client, self.target, schema_name=schema_name)
 
-    def known_later(self, schema_name: str | None = None) -> Known:
-        """What the pipeline will know once everything is loaded that waits."""
-        return after_pending(self.known(schema_name), self.packages)
+    def known_later(self, schema_name: str | None = None, room: Packages | None = None) -> Known:
+        """What the pipeline will know once everything is loaded that waits, in `room` too."""
+        return after_pending(self.known(schema_name), self.packages, room)
 
     def next_sequence(self) -> int:
         """The number of the next load: after that of a sealed one, or of a complete one that is gone."""

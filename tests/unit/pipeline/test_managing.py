@@ -101,6 +101,17 @@ def test_a_change_waits_behind_packages_that_wait(tmp_path: Path) -> None:
     assert pipeline.state["sources"] == {"shop": {"page": 8}}
 
 
+def test_a_change_is_one_of_what_waits_for_the_destination(tmp_path: Path) -> None:
+    made(tmp_path).extract([1], table_name="t")
+    with made(tmp_path).managed_state(extract_state=True) as state:
+        state["sources"]["shop"] = {"page": 7}
+
+    with at_lake(tmp_path).managed_state() as state:
+        state["sources"]["shop"]["page"] += 1
+
+    assert at_lake(tmp_path).state["sources"] == {"shop": {"page": 8}}
+
+
 def test_a_change_of_a_state_that_another_load_has_changed_is_told_and_left(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
