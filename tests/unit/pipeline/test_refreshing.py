@@ -238,6 +238,21 @@ def test_a_resource_that_fails_keeps_everything_from_beginning_anew(tmp_path: Pa
     assert left(tmp_path) == []
 
 
+def test_so_does_one_of_a_second_source_with_the_same_schema(tmp_path: Path) -> None:
+    def broken() -> Iterator[Any]:
+        yield {"n": 1}
+        raise OSError("gone")
+
+    @penstock.source(name="shop")
+    def more() -> Any:
+        return buyers, penstock.resource(broken, name="more")
+
+    with pytest.raises(PipelineStepFailed, match="gone"):
+        at_lake(tmp_path).extract([shop(), more()], refresh="drop_sources", on_error="continue")
+
+    assert left(tmp_path) == []
+
+
 def test_a_run_that_brings_no_rows_lets_tables_go_all_the_same(tmp_path: Path) -> None:
     world = World(tmp_path, script={"drop": []}, capabilities={"renews_tables": True})
     schemas = tmp_path / "schemas"
