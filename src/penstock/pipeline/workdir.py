@@ -19,6 +19,7 @@ _RESERVED = frozenset(
     ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)))
 )
 _LONGEST = 128
+_UNSENT = "unsent"
 
 
 def check_name(name: str, error: type[InvalidPipelineName | InvalidDatasetName] = InvalidPipelineName) -> str:
@@ -72,22 +73,23 @@ class WorkDir:
         if self.origin().get("destination_name") != destination_name:
             write_json(self.path / "origin.json", {"destination_name": destination_name})
 
-    def unsent(self) -> dict[str, Any] | None:
-        """Changes of the state that wait for the next package: what they are, and of which state."""
-        return _read(self.path / "unsent.json")
+    def unsent(self, dataset_name: str) -> dict[str, Any] | None:
+        """Changes of a dataset's state that wait for the next package: what they are, and of which state."""
+        return _read(self._unsent(dataset_name))
 
-    def save_unsent(self, changes: Mapping[str, Any] | None) -> None:
+    def save_unsent(self, dataset_name: str, changes: Mapping[str, Any] | None) -> None:
         """Replace the changes that wait; None lets them go."""
         if changes is None:
-            (self.path / "unsent.json").unlink(missing_ok=True)
+            self._unsent(dataset_name).unlink(missing_ok=True)
         else:
-            write_json(self.path / "unsent.json", changes)
+            write_json(self._unsent(dataset_name), changes)
 
     def forget(self) -> None:
         """Let all copies go, and what this machine alone remembers. Packages and traces stay."""
-        for name in ("state.json", "local.json", "origin.json", "unsent.json"):
+        for name in ("state.json", "local.json", "origin.json"):
             (self.path / name).unlink(missing_ok=True)
-        shutil.rmtree(self.path / "schemas", ignore_errors=True)
+        for folder in ("schemas", _UNSENT):
+            shutil.rmtree(self.path / folder, ignore_errors=True)
 
     def drop(self) -> None:
         """Let everything go but packages: they are data."""
@@ -99,6 +101,9 @@ class WorkDir:
     def schema(self, name: str) -> dict[str, Any] | None:
         """A schema as it was after the last load from this machine."""
         return _read(self.path / "schemas" / f"{name}.schema.json")
+
+    def _unsent(self, dataset_name: str) -> Path:
+        return self.path / _UNSENT / f"{check_name(dataset_name, InvalidDatasetName)}.json"
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
+import pytest
 from tests.unit.load.scripted import World
 from tests.unit.pipeline.sessions import no_session
 from tests.unit.pipeline.stored import at_lake, store_load
 
 import penstock
+from penstock.errors import PipelineStepFailed
 from penstock.pipeline.workdir import WorkDir
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def test_a_fresh_machine_gets_copies_of_state_and_schemas(tmp_path: Path) -> None:
@@ -138,3 +140,35 @@ def test_a_run_brings_copies_up_to_date_first_unless_it_is_told_not_to(
     found = workdir.state()
     assert found is not None
     assert found["sources"] == {"shop": {"last": "10.5"}}
+
+
+def full(path: Path, document: Any) -> None:
+    raise OSError(errno.ENOSPC, f"no space for {path.name} with {len(document)} keys")
+
+
+@pytest.mark.parametrize("restores", ["true", "false"])
+def test_a_folder_that_cannot_be_written_stops_nobody_unless_it_is_the_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, restores: str
+) -> None:
+    def turn() -> Any:
+        state = penstock.current.source_state()
+        state["page"] = state.get("page", 0) + 1
+        yield from ()
+
+    monkeypatch.setenv("PIPELINES__RESTORE_FROM_DESTINATION", restores)
+    monkeypatch.setattr(sys.modules[WorkDir.__module__], "write_json", full)
+    world = World(tmp_path)
+    pipeline = penstock.pipeline("shop", tmp_path, destination=world.destination(), spark=no_session())
+    turned = penstock.resource(turn, name="turn")
+    if restores == "false":
+        with pytest.raises(PipelineStepFailed, match="no space"):
+            pipeline.run(turned)
+        return
+
+    for _ in range(2):
+        pipeline.run(turned)
+
+    assert pipeline.state["sources"]["shop"]["page"] == 2
+    assert not pipeline.has_pending_data
+    assert "is not kept on this machine: [Errno 28] no space for" in caplog.text
+    assert f"state and schemas are not copied to {tmp_path}" in caplog.text
