@@ -68,6 +68,23 @@ def lake(location: str, tmp_path: Path, spark: SparkSession, own: SparkSession) 
     return Lake(location, tmp_path, spark, own)
 
 
+@pytest.mark.at_length
+def test_a_replace_takes_all_partitions_where_the_users_session_overwrites_single_ones(
+    location: str, tmp_path: Path, spark: SparkSession, own: SparkSession
+) -> None:
+    mode = "spark.sql.sources.partitionOverwriteMode"
+    session = spark.newSession()
+    session.conf.set(mode, "dynamic")
+    lake = Lake(location, tmp_path, session, own)
+    day: dict[str, Any] = {"columns": {"day": {"data_type": "text", "partition": True}}}
+
+    lake.run([{"id": 1, "day": "m"}, {"id": 2, "day": "t"}], **day)
+    lake.run([{"id": 3, "day": "t"}], **day, **REPLACE)
+
+    assert lake.ids() == [3]
+    assert (session.conf.get(mode) or "").lower() == "dynamic"
+
+
 def test_what_hints_say_of_a_table_holds_from_the_first_row_and_after_a_replace(lake: Lake) -> None:
     hints: dict[str, Any] = {
         "columns": {"day": {"data_type": "text", "partition": True}},

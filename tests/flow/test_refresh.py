@@ -122,6 +122,15 @@ def test_what_begins_anew_is_there_alone(shop: Shop, mode: TRefreshMode) -> None
     assert shop.shown()["orders"] == sorted([*expected["orders"], *expected["orders"]])
 
 
+def test_a_frame_without_rows_leaves_the_table_empty(shop: Shop) -> None:
+    shop.begin()
+    nothing = shop.spark.createDataFrame([], "id bigint, price bigint")
+
+    shop.pipeline().run(penstock.resource([nothing], name="orders"), refresh="drop_data")
+
+    assert shop.shown() == {"orders": [], "orders__tags": [], "buyers": [3]}
+
+
 @each(("delta", "drop_resources"))
 def test_whatever_dies_readers_see_all_that_was_or_all_that_comes(
     shop: Shop, mode: TRefreshMode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -95,7 +95,8 @@ class Extractor:
         send: Sender | None = None,
         refresh: Refresh | None = None,
     ) -> None:
-        self._refresh = refresh
+        # Also where a flow before this one, or the first package, has brought the refresh.
+        self._refresh, self._begins_anew = refresh, flow.refresh is not None
         self._flow, self._schema_name, self._state = flow, schema_name, state
         self._schema: Schema = flow.source.schema if flow.source is not None else Schema(schema_name)
         self._rotation, self._workload = rotation or Rotation(), workload or Workload()
@@ -140,7 +141,7 @@ class Extractor:
                 every = {**engine.failures, **landed.failures}
                 failures = {name: why for name, why in every.items() if name not in self._failed}
                 self._raise_if_nothing_came(engine, every)
-                if failures and self._refresh is not None:
+                if failures and self._begins_anew:
                     # What begins anew is given up: nothing may take its place but all that belongs there.
                     raise _joined(list(failures.values()))
                 filling.drop(failures)

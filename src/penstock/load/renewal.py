@@ -11,6 +11,8 @@ from penstock.load.failures import is_terminal, told
 from penstock.schema import Schema, Table, root_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from penstock.interfaces import JobClientBase, Renewal
     from penstock.load.worker import Opener
     from penstock.package import Manifest
@@ -52,10 +54,12 @@ def clear_tables(client: JobClientBase, manifest: Manifest) -> None:
         client.initialize_storage(truncate_tables=emptied)
 
 
-def drop_gone(opener: Opener, manifest: Manifest) -> None:
+def drop_gone(opener: Opener, manifest: Manifest, check: Callable[[], None], *, is_last: bool) -> None:
     """Drop tables that a load has let go, once it counts; safe to call again.
 
-    One that cannot be dropped stays, and is told: it must not keep the pipeline from going on.
+    One that cannot be dropped stays, and is told: it must not keep the pipeline from going on. What may pass
+    is raised, unless this try `is_last`. `check` raises when another run has taken over, which may have made
+    a table of the same name.
     """
     gone = manifest.gone
     if not gone:
@@ -70,9 +74,10 @@ def drop_gone(opener: Opener, manifest: Manifest) -> None:
             _LOG.warning("%s stay: the destination cannot drop tables", ", ".join(gone))
             return
         for name in gone:
+            check()
             try:
                 client.drop_tables(name)
             except Exception as error:  # a stranger's code may raise anything
-                if not is_terminal(error):
+                if not is_last and not is_terminal(error):
                     raise
                 _LOG.error("table %s is not part of the dataset any more, and stays: %s", name, told(error))

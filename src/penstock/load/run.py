@@ -73,7 +73,7 @@ def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfi
         into.check()
         into.packages.commit(manifest)
         _write_down(manifest, into, state, applied)
-        drop_gone(opener, manifest)
+        drop_gone(opener, manifest, into.check, is_last=False)
         with opener.client() as client:
             client.complete_load(manifest.load_id)
     into.remember(manifest)
@@ -101,7 +101,7 @@ def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfi
 def finish(manifest: Manifest, into: Into, *, state: StateInfo) -> None:
     """A load that is in the ledger is complete; what a process that died left undone is done here."""
     package = into.packages.package(manifest.load_id)
-    drop_gone(into.opener, manifest)
+    drop_gone(into.opener, manifest, into.check, is_last=True)
     with _at_hand(package, state), into.opener.client() as client:
         client.complete_load(manifest.load_id)
     into.remember(manifest)

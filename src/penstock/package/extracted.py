@@ -68,6 +68,8 @@ class Extracted:
     """The schema contract of the run, which counts before those of sources and resources; None for none."""
     refresh: Refresh | None = None
     """What begins anew with this package; None for nothing."""
+    change: str | None = None
+    """The change of the state by hand that this package brings; None for none."""
 
     @property
     def rows(self) -> int:
@@ -84,6 +86,7 @@ class Extracted:
             "state": thaw(self.state),
             "contract": thaw(self.contract),
             "refresh": None if self.refresh is None else self.refresh.to_dict(),
+            "change": self.change,
         }
         return {key: value for key, value in said.items() if value is not None}
 
@@ -100,6 +103,7 @@ class Extracted:
                     state=freeze(document.get("state")),
                     contract=freeze(document.get("contract")),
                     refresh=_refresh(document.get("refresh")),
+                    change=document.get("change"),
                 )
             )
         except (KeyError, TypeError, AttributeError, RecursionError, UnsafePath) as error:

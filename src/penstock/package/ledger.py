@@ -4,26 +4,46 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import asdict
-from datetime import datetime
+import re
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from penstock.interfaces.ledger import CommitRecord, CompleteLoad, StateInfo, StorageSchemaInfo
 from penstock.package.storage import FileStorage, as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 LOADS, VERSIONS, STATES = "_dlt_loads", "_dlt_version", "_dlt_pipeline_state"
 SYSTEM_TABLES = (LOADS, VERSIONS, STATES)
-_INIT = "init"
+_INIT, _LATE = "init", "_dlt_late"
+_LATE_NAME = re.compile(r"(?P<after>.+)__(?P<number>\d{10})__(?P<load>.+)\.json")
+_NEXT = timedelta(microseconds=1)
 _LAYOUT_VERSION = {"initial_version": 2, "current_version": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class _Late:
+    """The loads that were completed after younger ones: after which, and with which number."""
+
+    ranks: Mapping[str, tuple[str, int]]
+
+    @staticmethod
+    def of(names: Iterable[str]) -> _Late:
+        found = (_LATE_NAME.fullmatch(name) for name in sorted(names))
+        return _Late({name["load"]: (name["after"], int(name["number"])) for name in found if name})
+
+    def rank(self, load_id: str) -> tuple[str, int]:
+        """Where a load stands in the order in which loads were completed."""
+        return self.ranks.get(load_id, (load_id, -1))
 
 
 class FileLedger:
     """The ledger of a dataset that is a folder.
 
-    A load counts from the moment its `_dlt_loads` file exists.
+    A load counts from the moment its `_dlt_loads` file exists. Loads are in the order of their ids. One that
+    is completed after a younger one stands behind it: a note in `_dlt_late` says so, by its name alone.
     """
 
     def __init__(self, store: FileStorage) -> None:
@@ -44,7 +64,9 @@ class FileLedger:
 
     def last_commit(self, pipeline_name: str) -> CommitRecord | None:
         """The newest complete load of a pipeline."""
-        for name in sorted(self._names(LOADS), key=_load_of_commit, reverse=True):
+        late = self._late()
+        names = sorted(self._names(LOADS), key=lambda name: late.rank(_load_of_commit(name)), reverse=True)
+        for name in names:
             document = self._store.read_json(f"{LOADS}/{name}") or {}
             if document.get("pipeline_name") == pipeline_name and document.get("status") == 0:
                 return _commit_record(document)
@@ -53,7 +75,8 @@ class FileLedger:
     def complete_loads(self) -> Sequence[CompleteLoad]:
         """The names of all complete loads, oldest first: they are in the names of the files."""
         found = (CompleteLoad(*name.removesuffix(".jsonl").rsplit("__", 1)) for name in self._names(LOADS))
-        return sorted(found, key=lambda load: load.load_id)
+        late = self._late()
+        return sorted(found, key=lambda load: late.rank(load.load_id))
 
     def find_schema(self, *, schema_name: str, version_hash: str) -> StorageSchemaInfo | None:
         """One stored version of a schema."""
@@ -68,6 +91,10 @@ class FileLedger:
         # Not any one that is the same: a schema that begins anew may be again what it was long ago.
         if newest.endswith(f"__{digest}.jsonl"):
             return
+        if newest:
+            # The newest is found by its moment, and the clock of this machine may be behind.
+            after = datetime.fromtimestamp(_moment_of_schema(newest), UTC) + _NEXT
+            row = row._replace(inserted_at=max(row.inserted_at, after))
         name = f"{row.schema_name}__{row.inserted_at.timestamp():.6f}__{digest}.jsonl"
         self._store.put(f"{VERSIONS}/{name}", as_json(_document(row)))
 
@@ -80,9 +107,11 @@ class FileLedger:
 
     def commit(self, record: CommitRecord) -> bool:
         """Complete a load. False when somebody else had completed it."""
-        return self._store.put_if_absent(
-            _load_file(record.schema_name, record.load_id), as_json(asdict(record))
-        )
+        name = _load_file(record.schema_name, record.load_id)
+        loads = [_load_of_commit(one) for one in self._names(LOADS)]
+        if max(loads, default="") > record.load_id and record.load_id not in loads:
+            self._store.put(_late_file(record, after=max(loads)), b"{}")
+        return self._store.put_if_absent(name, as_json(asdict(record)))
 
     def last_schema(self, schema_name: str | None = None) -> StorageSchemaInfo | None:
         """The newest stored version of one schema, or of any."""
@@ -94,7 +123,8 @@ class FileLedger:
     def last_state(self, pipeline_name: str) -> StateInfo | None:
         """The newest state of a pipeline that belongs to a complete load."""
         loads = {_load_of_commit(name): name for name in self._names(LOADS)}
-        for name in sorted(self._names(STATES, pipeline_name), key=_load_of_state, reverse=True):
+        late, names = self._late(), self._names(STATES, pipeline_name)
+        for name in sorted(names, key=lambda one: late.rank(_load_of_state(one)), reverse=True):
             load = loads.get(_load_of_state(name))
             if load is not None and (self._store.read_json(f"{LOADS}/{load}") or {}).get("status") == 0:
                 document = self._store.read_json(f"{STATES}/{name}") or {}
@@ -115,6 +145,9 @@ class FileLedger:
             **{**{key: document[key] for key in StorageSchemaInfo._fields}, "inserted_at": moment}
         )
 
+    def _late(self) -> _Late:
+        return _Late.of(self._store.names(_LATE))
+
     def _names(self, table: str, owner: str | None = None) -> list[str]:
         names = [name for name in self._store.names(table) if name.endswith(".jsonl")]
         # An owner's name may hold the separator itself, so the parts are counted from the right.
@@ -123,6 +156,11 @@ class FileLedger:
 
 def _load_file(schema_name: str, load_id: str) -> str:
     return f"{LOADS}/{schema_name}__{load_id}.jsonl"
+
+
+def _late_file(record: CommitRecord, *, after: str) -> str:
+    # Without a number it is behind those that have one: no load of ours is without.
+    return f"{_LATE}/{after}__{record.sequence or 0:010d}__{record.load_id}.json"
 
 
 def _load_of_commit(name: str) -> str:

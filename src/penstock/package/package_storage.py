@@ -67,6 +67,10 @@ class PackageStorage:
         # On a disk an empty folder may be left of a package that was being deleted.
         return [name for name in found if self.initial_state != "new" or self.package(name).exists()]
 
+    def newest_id(self) -> str | None:
+        """The last id of all packages here, whatever their status."""
+        return max((name for names in self._names() for name in names), default=None)
+
     def list_late_packages(self) -> Sequence[str]:
         """Finished packages that nobody has tidied yet."""
         return self._late(self._names()[1])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import uuid4
 
 from penstock.errors import InternalError, LoadIsDecided, LoadPackageAborted, PackageDamaged
+from penstock.package.ids import create_load_id
 from penstock.package.layout import FAILED_JOBS, PACKAGES, SEALED, TLoadPackageStatus
 from penstock.package.package_storage import PackageStorage
 from penstock.package.slots import MOST_SLOTS, Decision, Outcome, Slots
@@ -67,6 +68,10 @@ class Packages:
     def package(self, load_id: str) -> Package:
         """The package with that id, there or not yet."""
         return self.normalized.package(load_id)
+
+    def new_package(self) -> Package:
+        """A package that is not there yet; its id is later than those of all that are."""
+        return self.package(create_load_id(after=self.loaded.newest_id()))
 
     def with_status(self, status: TLoadPackageStatus) -> list[Package]:
         """Packages that have come exactly so far, oldest first."""

@@ -6,7 +6,7 @@ With a commit interval there are more packages, each marked when it is full.
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import in_stage
@@ -14,7 +14,7 @@ from penstock.extract.memory import forget_refreshed
 from penstock.extract.run import Extractor
 from penstock.extract.waves.resume import to_continue
 from penstock.interfaces.progress import Collector
-from penstock.package import create_load_id, package_context
+from penstock.package import package_context
 from penstock.pipeline.refreshing import Refreshes, without_dropped
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ class Extracting:
         """
         made: list[tuple[Package, Extraction]] = []
         # What one flow remembers is there for the next.
-        state: dict[str, Any] = deepcopy(self.known(None).state)
+        known = self.known(None)
+        state: dict[str, Any] = deepcopy(known.state)
         refreshes = Refreshes()
         for flow, left in zip(flows, self._left(flows), strict=True):
             for package, done in self._filled(flow, state, left, refreshes):
@@ -70,8 +71,8 @@ class Extracting:
                 elif self.settings.commit_interval is None:
                     made.append((package, done))
                 else:
-                    yield self._marked([(package, done)])
-        yield self._marked(made)
+                    yield self._marked([(package, done)], known.change)
+        yield self._marked(made, known.change)
 
     def _left(self, flows: Sequence[Flow]) -> list[Package | None]:
         """For each flow a package with waves of work items that a run before has left; others are deleted."""
@@ -112,7 +113,7 @@ class Extracting:
             refresh=refresh,
         ) as extractor:
             while not extractor.is_done:
-                package = left or self.packages.package(create_load_id())
+                package = left or self.packages.new_package()
                 left = None
                 package.create()
                 with (
@@ -123,8 +124,8 @@ class Extracting:
                     done = extractor.fill(package)
                 yield package, done
 
-    def _marked(self, made: list[tuple[Package, Extraction]]) -> list[Package]:
+    def _marked(self, made: list[tuple[Package, Extraction]], change: str | None) -> list[Package]:
         self.check()
         for package, done in made:
-            package.mark_extracted(done.extracted.to_dict())
+            package.mark_extracted(replace(done.extracted, change=change).to_dict())
         return [package for package, _ in made]

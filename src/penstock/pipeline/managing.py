@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
 from penstock.config import logger
 from penstock.errors import UsageError
 from penstock.extract.memory import kept
-from penstock.package import create_load_id
 from penstock.package.extracted import Extracted
 from penstock.package.lease import held
 from penstock.package.typed import from_typed, to_typed
 
 if TYPE_CHECKING:
-    from penstock.package import Packages
+    from penstock.package import Package, Packages
     from penstock.package.holder import LeaseTimes
     from penstock.pipeline.home import Home
     from penstock.pipeline.state import State
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _LOG = logger("penstock.pipeline")
 _LOCAL, _SOURCES, _HASH = "_local", "sources", "_version_hash"
+_ID, _OF, _NAMES = "id", "of", "changed"
 _CHANGEABLE: Final = frozenset((_LOCAL, _SOURCES))
 
 
@@ -58,41 +59,70 @@ def keep_here(change: StateChange, home: Home) -> None:
     """Keep changes in the working folder; the next package takes them along."""
     _keep_local(change, home)
     if change.sources:
+        # What is changed again has the change before in it.
+        names = _waiting(change, home).get(_NAMES, ())
         home.workdir.save_unsent(
+            home.dataset_name,
             {
-                "dataset_name": home.dataset_name,
-                "of": change.before.get(_HASH),
+                _ID: uuid4().hex,
+                _OF: change.before.get(_HASH),
+                _NAMES: list(dict.fromkeys((*names, *change.sources))),
                 _SOURCES: to_typed(change.after.get(_SOURCES, {})),
-            }
+            },
         )
 
 
 def leave_packages(change: StateChange, home: Home, packages: Packages, times: LeaseTimes) -> None:
     """Leave a package for each source that remembers something else: the next load brings it."""
     _keep_local(change, home)
-    names = change.sources
+    names, before = change.sources, _waiting(change, home).get(_ID)
     if not names:
         return
     with held(packages.store, pipeline=home.pipeline_name, times=times) as lease:
-        made = [packages.package(create_load_id()) for _ in names]
-        for package in made:
-            package.create()
+        made: list[Package] = []
+        for _ in names:
+            made.append(packages.new_package())
+            made[-1].create()
         lease.check()
         for name, package in zip(names, made, strict=True):
-            left = Extracted(schema_name=name, state=kept(change.after))
+            left = Extracted(schema_name=name, state=kept(change.after), change=before)
             package.mark_extracted(left.to_dict())
 
 
-def with_unsent(state: State, workdir: WorkDir) -> State:
-    """The state with changes that wait for it on this machine; those of another state are told and left."""
-    changes = workdir.unsent()
-    if changes is None or changes["dataset_name"] != state.get("dataset_name"):
-        return state
-    if changes["of"] != state.get(_HASH):
+def with_unsent(state: State, workdir: WorkDir) -> tuple[State, str | None]:
+    """The state with changes that wait for it on this machine, and the id of these, if there are any.
+
+    Those of another state are told and left.
+    """
+    changes = workdir.unsent(state["dataset_name"])
+    if changes is None:
+        return state, None
+    if changes[_OF] != state.get(_HASH):
         _LOG.warning("a change of the state is not taken over: another load has changed it since")
-        return state
+        return state, None
     sources: dict[str, Any] = from_typed(changes[_SOURCES])
-    return {**state, _SOURCES: sources}
+    return {**state, _SOURCES: sources}, changes[_ID]
+
+
+def let_go_of_sent(workdir: WorkDir, dataset_name: str, state: State, extracted: Extracted) -> None:
+    """Let changes go that a load has taken over; others stay, and are told by who finds them.
+
+    A load takes what its own source remembers from its package, and that of others from the state.
+    """
+    changes = workdir.unsent(dataset_name)
+    if changes is None:
+        return
+    now, said = state.get(_SOURCES, {}), changes[_SOURCES]
+    others = [name for name in changes[_NAMES] if name != extracted.schema_name]
+    is_own = len(others) == len(changes[_NAMES]) or extracted.change == changes[_ID]
+    if is_own and all(now.get(name) == said.get(name) for name in others):
+        workdir.save_unsent(dataset_name, None)
+
+
+def _waiting(change: StateChange, home: Home) -> dict[str, Any]:
+    """The change that waits and is in the state as it was before another one."""
+    changes = home.workdir.unsent(home.dataset_name) or {}
+    return changes if changes.get(_OF) == change.before.get(_HASH) else {}
 
 
 def _keep_local(change: StateChange, home: Home) -> None:

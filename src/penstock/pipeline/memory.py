@@ -26,6 +26,8 @@ class Memory(Mapping[str, "Schema"]):
     """What is known by the name of a schema; None for the default one."""
     local: Callable[[], Mapping[str, Any]]
     """What this machine alone remembers."""
+    stored: Callable[[], State]
+    """The state of the last complete load."""
 
     @property
     def state(self) -> State:
@@ -40,7 +42,7 @@ class Memory(Mapping[str, "Schema"]):
     @property
     def is_new(self) -> bool:
         """Whether no load was ever complete: a state that was stored has a hash."""
-        return "_version_hash" not in self.known(None).state
+        return "_version_hash" not in self.stored()
 
     def __getitem__(self, name: str) -> Schema:
         if name not in self._names():

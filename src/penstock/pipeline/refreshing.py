@@ -60,7 +60,10 @@ def emptied_tables(
     schema: Schema, extracted: Extracted, naming: NamingConvention
 ) -> tuple[ExtractedTable, ...]:
     """Root tables whose rows go and to which the package brings none; nested ones go with their root."""
-    brought = {naming.normalize_tables_path(table.table) for table in extracted.tables}
+    # A frame without rows is there too, and nobody reads it; a replace without rows empties its table itself.
+    brought = {
+        naming.normalize_tables_path(table.table) for table in extracted.tables if table.rows or table.empties
+    }
     roots = [schema.tables[name] for name in truncated_tables(schema, extracted) if name not in brought]
     return tuple(
         ExtractedTable(

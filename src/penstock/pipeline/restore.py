@@ -29,6 +29,8 @@ class Known:
 
     schema: Schema
     state: State
+    change: str | None = None
+    """The change by hand that waited on this machine and is in the state; None where none is."""
 
 
 def restore(
@@ -58,7 +60,7 @@ def restore(
         name = schema_name or state["default_schema_name"]
     row = stored_schema(ledger, target, name)
     schema = Schema.from_dict(json.loads(row.schema)) if row else Schema(name)
-    return Known(schema=target.files.taken(schema), state=with_unsent(state, target.workdir))
+    return _changed(target.files.taken(schema), state, target.workdir)
 
 
 class Kept(Protocol):
@@ -83,10 +85,8 @@ def remembered(of: Kept, *, schema_name: str | None = None, destination_type: st
     if state is not None and state.get("dataset_name") == of.dataset_name:
         name = schema_name or state["default_schema_name"]
         stored = of.workdir.schema(name)
-        return Known(
-            schema=Schema(name) if stored is None else Schema.from_dict(stored),
-            state=with_unsent(from_typed(state), of.workdir),
-        )
+        schema = Schema(name) if stored is None else Schema.from_dict(stored)
+        return _changed(schema, from_typed(state), of.workdir)
     name = schema_name or default_schema_name(of.pipeline_name)
     fresh = new_state(
         pipeline_name=of.pipeline_name,
@@ -94,7 +94,12 @@ def remembered(of: Kept, *, schema_name: str | None = None, destination_type: st
         schema_name=name,
         destination_type=destination_type,
     )
-    return Known(schema=Schema(name), state=with_unsent(fresh, of.workdir))
+    return _changed(Schema(name), fresh, of.workdir)
+
+
+def _changed(schema: Schema, state: State, workdir: WorkDir) -> Known:
+    changed, change = with_unsent(state, workdir)
+    return Known(schema=schema, state=changed, change=change)
 
 
 def stored_state(ledger: Ledger, client: JobClientBase, pipeline_name: str) -> StateInfo | None:
@@ -116,15 +121,24 @@ def stored_schema(ledger: Ledger, target: Target, name: str) -> StorageSchemaInf
     return None
 
 
-def after_pending(known: Known, packages: Packages) -> Known:
-    """What the pipeline will know once all packages are loaded that wait; extraction goes on from there."""
+def after_pending(known: Known, packages: Packages, room: Packages | None = None) -> Known:
+    """What the pipeline will know once all packages are loaded that wait; extraction goes on from there.
+
+    In `room` are those that wait to be carried to the destination.
+    """
     sealed = packages.to_roll_forward()
-    state = known.state if sealed is None else from_typed(thaw(sealed.state))
+    state, change = known.state, known.change
+    if sealed is not None:
+        state, change = from_typed(thaw(sealed.state)), None
     waiting = [*packages.with_status("extracted"), *packages.with_status("normalized")]
+    waiting += room.with_status("extracted") if room is not None else []
     for package in sorted(waiting, key=lambda package: package.load_id):
         if sealed is None or package.load_id != sealed.load_id:
-            state = from_typed(with_sources(state, Extracted.from_dict(package.extracted())))
-    return Known(schema=schema_after(known.schema, packages), state=state)
+            extracted = Extracted.from_dict(package.extracted())
+            state = from_typed(with_sources(state, extracted))
+            if extracted.state is not None and extracted.change != change:
+                change = None
+    return Known(schema=schema_after(known.schema, packages), state=state, change=change)
 
 
 def schema_after(schema: Schema, packages: Packages, *, before: str | None = None) -> Schema:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from penstock.config import logger
 from penstock.errors import LeaseLost, PenstockError
 from penstock.extract.waves.elsewhere import Elsewhere
 from penstock.extract.waves.ledger import has_waves
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from penstock.package.lease import Lease
     from penstock.pipeline.recording import Recorder
     from penstock.pipeline.target import Target
+
+
+_LOG = logger("penstock.pipeline")
 
 
 class Runner:
@@ -71,6 +75,8 @@ class Runner:
                 self._site.watched(),
             ):
                 self._recorder.is_begun = True
+                # New data goes on from what waits on this machine too, and stays behind it.
+                self._waiting_room().carry_to(self._packages, times=self._site.habits.lease_times)
                 made = self._extracting(lease, pending=True).extract(flows, self._recorder.hear_extracted)
                 ready = [package.load_id for packages in made for package in packages]
         finally:
@@ -95,8 +101,7 @@ class Runner:
     def run(self, flows: Sequence[Flow]) -> None:
         """Pending packages never hide new data: they are finished first, and both are reported."""
         with self._working() as lease:
-            if self._target.restores:
-                sync(self._site)
+            self._copy_what_is_stored()
             forward = self._arrive(lease)
             self._begin(forward)
             for package in self._packages.with_status("new"):
@@ -133,6 +138,16 @@ class Runner:
         finally:
             self._recorder.notes += self._site.notes
             self._site.close()
+
+    def _copy_what_is_stored(self) -> None:
+        """Bring the copies of this machine up to date, where they are nothing but copies."""
+        if not self._target.restores:
+            return
+        try:
+            sync(self._site)
+        except OSError as error:
+            # The run reads at the destination itself; if that cannot be reached, it is told there.
+            _LOG.warning("state and schemas are not copied to %s: %s", self._target.workdir.path, error)
 
     def _arrive(self, lease: Lease) -> Forward:
         """Tidy up, and bring what waited for the destination."""

@@ -7,17 +7,20 @@ from contextlib import nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from penstock.config import BaseConfiguration, resolve_configuration
+from penstock.config import BaseConfiguration, logger, resolve_configuration
 from penstock.load.plan import next_sequence
 from penstock.load.renewal import schema_of_load
 from penstock.load.run import Into
 from penstock.load.worker import Opener
 from penstock.package import Packages
+from penstock.package.extracted import Extracted
 from penstock.package.lease import held
+from penstock.pipeline.managing import let_go_of_sent
 from penstock.pipeline.places import ledger_of, open_pool, package_root
 from penstock.pipeline.restore import after_pending, restore
 from penstock.pipeline.settings import RunConfiguration
 from penstock.schema import Schema
+from penstock.schema.frozen import thaw
 from penstock.spark.session import is_remote, session_at_hand, target_master
 from penstock.spark.watch import SparkWatch
 
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from penstock.schema import NamingConvention
     from penstock.spark.own import SessionPool
 
+_LOG = logger("penstock.pipeline")
 Spec = TypeVar("Spec", bound=BaseConfiguration)
 
 
@@ -97,9 +101,9 @@ class Site:
         """What the pipeline knows after its last complete load."""
         return restore(self.ledger, self.client, self.target, schema_name=schema_name)
 
-    def known_later(self, schema_name: str | None = None) -> Known:
-        """What the pipeline will know once everything is loaded that waits."""
-        return after_pending(self.known(schema_name), self.packages)
+    def known_later(self, schema_name: str | None = None, room: Packages | None = None) -> Known:
+        """What the pipeline will know once everything is loaded that waits, in `room` too."""
+        return after_pending(self.known(schema_name), self.packages, room)
 
     def next_sequence(self) -> int:
         """The number of the next load: after that of a sealed one, or of a complete one that is gone."""
@@ -133,10 +137,20 @@ class Site:
         )
 
     def _remember(self, manifest: Manifest) -> None:
-        """Keep copies of what a load came to on this machine, and write its schema for people to read."""
+        """Keep copies of what a load came to; where these are not the state, a full disk stops nobody."""
+        try:
+            self._keep(manifest)
+        except OSError as error:
+            if not self.target.restores:
+                raise
+            _LOG.warning("what load %s came to is not kept on this machine: %s", manifest.load_id, error)
+
+    def _keep(self, manifest: Manifest) -> None:
+        """Keep copies on this machine, and write the schema for people to read."""
         workdir, schema = self.target.workdir, dict(manifest.schema)
+        extracted = Extracted.from_dict(self.packages.package(manifest.load_id).extracted())
+        let_go_of_sent(workdir, self.target.dataset_name, thaw(manifest.state), extracted)
         workdir.save(state=manifest.state, schema=schema)
-        workdir.save_unsent(None)
         self.target.files.export(Schema.from_dict(schema))
 
     def open(self, schema: Schema, session: SparkSession) -> JobClientBase:

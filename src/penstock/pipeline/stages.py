@@ -144,18 +144,23 @@ def memory(
         found: dict[str, Any] = from_typed(home.workdir.local())
         return found
 
+    room = _waiting_room(home, storage)
     if target is None:
-        room = _waiting_room(home, storage)
-        return Memory(lambda name: room.known_later(name, home.dataset_name), local)
+        return Memory(lambda name: room.known_later(name, home.dataset_name), local, lambda: kept_state(home))
+    from penstock.package import Packages
     from penstock.pipeline.site import Site
 
-    site = Site(target, spark=spark)
+    site, waiting = Site(target, spark=spark), Packages.at(room.location)
 
     def known(name: str | None) -> Known:
         with site.client:
-            return site.known_later(name)
+            return site.known_later(name, waiting)
 
-    return Memory(known, local)
+    def stored() -> State:
+        with site.client:
+            return site.known().state
+
+    return Memory(known, local, stored)
 
 
 def _waiting_room(home: Home, storage: str | None) -> WaitingRoom:

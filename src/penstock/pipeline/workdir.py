@@ -19,6 +19,7 @@ _RESERVED = frozenset(
     ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)))
 )
 _LONGEST = 128
+_UNSENT = "unsent"
 
 
 def check_name(name: str, error: type[InvalidPipelineName | InvalidDatasetName] = InvalidPipelineName) -> str:
@@ -71,16 +72,16 @@ class WorkDir:
         """Replace the note of where runs go."""
         write_json(self.path / "origin.json", place)
 
-    def unsent(self) -> dict[str, Any] | None:
-        """Changes of the state that wait for the next package: what they are, and of which state."""
-        return _read(self.path / "unsent.json")
+    def unsent(self, dataset_name: str) -> dict[str, Any] | None:
+        """Changes of a dataset's state that wait for the next package: what they are, and of which state."""
+        return _read(self._unsent(dataset_name))
 
-    def save_unsent(self, changes: Mapping[str, Any] | None) -> None:
+    def save_unsent(self, dataset_name: str, changes: Mapping[str, Any] | None) -> None:
         """Replace the changes that wait; None lets them go."""
         if changes is None:
-            (self.path / "unsent.json").unlink(missing_ok=True)
+            self._unsent(dataset_name).unlink(missing_ok=True)
         else:
-            write_json(self.path / "unsent.json", changes)
+            write_json(self._unsent(dataset_name), changes)
 
     def forget_copies(self) -> None:
         """Let state and schemas go. What this machine alone knows stays: nobody could give it back."""
@@ -90,8 +91,9 @@ class WorkDir:
     def forget(self) -> None:
         """Let all copies go, and what this machine alone remembers. Packages and traces stay."""
         self.forget_copies()
-        for name in ("local.json", "origin.json", "unsent.json"):
+        for name in ("local.json", "origin.json"):
             (self.path / name).unlink(missing_ok=True)
+        shutil.rmtree(self.path / _UNSENT, ignore_errors=True)
 
     def drop(self) -> None:
         """Let everything go but packages: they are data."""
@@ -103,6 +105,9 @@ class WorkDir:
     def schema(self, name: str) -> dict[str, Any] | None:
         """A schema as it was after the last load from this machine."""
         return _read(self.path / "schemas" / f"{name}.schema.json")
+
+    def _unsent(self, dataset_name: str) -> Path:
+        return self.path / _UNSENT / f"{check_name(dataset_name, InvalidDatasetName)}.json"
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
@@ -129,6 +134,6 @@ def _damaged(path: Path, why: str) -> UsageError:
     return UsageError(
         f"{path} cannot be read: {why}",
         hint="mend the file or delete it; state and schemas are taken from the destination again, and "
-        "what stands in local.json and unsent.json is known to this machine alone",
+        "what stands in local.json and below unsent is known to this machine alone",
         path=str(path),
     )

@@ -101,6 +101,8 @@ OWN_CONF: Mapping[str, str] = MappingProxyType(
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.ansi.enabled": "true",
         "spark.databricks.delta.schema.autoMerge.enabled": "false",
+        # What is overwritten goes as a whole, also where a user's jobs overwrite single partitions.
+        "spark.sql.sources.partitionOverwriteMode": "static",
         # A file that cannot be read is an error: rows that are passed over are never missed.
         "spark.sql.files.ignoreCorruptFiles": "false",
         "spark.sql.files.ignoreMissingFiles": "false",

@@ -185,8 +185,8 @@ def test_a_sync_with_a_place_that_is_not_there_deletes_nothing_unless_told(
     assert asked("sync", "--destination", "delta", "--location", str(tmp_path / "lake")).exit_code == 0
     workdir, typo = WorkDir(disk / "shop"), ("--yes", "--location", str(tmp_path / "leak"))
     workdir.save_local({"seen": 1})
-    unsent: dict[str, Any] = {"dataset_name": "shop", "of": None, "sources": {}}
-    workdir.save_unsent(unsent)
+    unsent: dict[str, Any] = {"id": "1", "of": None, "sources": {}}
+    workdir.save_unsent("shop", unsent)
     files = {path: path.read_text(encoding="utf-8") for path in disk.rglob("*.json")}
 
     refused = asked("sync", *typo)
@@ -198,7 +198,7 @@ def test_a_sync_with_a_place_that_is_not_there_deletes_nothing_unless_told(
     assert done.exit_code == 0
     assert "are deleted, because delta dataset 'shop' is not there. Packages stay." in done.stderr
     assert (workdir.state(), workdir.schema("shop")) == (None, None)
-    assert (workdir.local(), workdir.unsent()) == ({"seen": 1}, unsent)
+    assert (workdir.local(), workdir.unsent("shop")) == ({"seen": 1}, unsent)
     assert workdir.origin()["destination_name"] == "delta"
 
 

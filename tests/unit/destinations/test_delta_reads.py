@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 from pyspark.errors import AnalysisException
 
 from penstock.destinations.delta.run import DeltaTables
+from penstock.interfaces import AppliedJob, LoadMark
+from penstock.schema import Table
+from penstock.spark.presets import OWN_CONF
 
 if TYPE_CHECKING:
     from penstock.destinations.delta.place import Place
@@ -64,3 +67,40 @@ def test_tables_that_are_read_side_by_side_leave_the_session_as_it_was() -> None
 
     assert place.is_read["second"].is_set()
     assert spark.conf == {}
+
+
+class WrittenPlace:
+    """Has every table, and notes how it is written."""
+
+    def __init__(self) -> None:
+        self.options: dict[str, str] = {}
+
+    def exists(self, table: str, *, spark: Any) -> bool:
+        del table, spark
+        return True
+
+    def write(self, table: str, rows: Any, mode: str, options: dict[str, str], partitions: Any) -> None:
+        del table, rows, mode, partitions
+        self.options = dict(options)
+
+
+class Applied(DeltaTables):
+    """Does not look for the commit."""
+
+    def _applied(self, table: str, mark: LoadMark, spark: Any) -> AppliedJob:
+        del mark, spark
+        return AppliedJob(table=table)
+
+
+def test_a_replace_takes_all_partitions_whatever_the_session_says() -> None:
+    place, spark = WrittenPlace(), cast("Any", SimpleNamespace(conf=Conf()))
+    tables = Applied(place=cast("Place", place))
+    mark = LoadMark(pipeline_name="shop", load_id="1.0", sequence=1, manifest_hash="ab")
+
+    tables.overwrite(Table(name="orders"), cast("Any", None), mark, spark=spark)
+    replaced = place.options
+    tables.append(Table(name="orders"), cast("Any", None), mark, spark=spark)
+
+    assert replaced["partitionOverwriteMode"] == "static"
+    assert OWN_CONF["spark.sql.sources.partitionOverwriteMode"] == "static"
+    assert "partitionOverwriteMode" not in place.options

@@ -203,6 +203,20 @@ def test_an_error_ends_it_after_the_packages_that_are_full(tmp_path: Path) -> No
         slices(bad, tmp_path)
 
 
+def test_what_begins_anew_is_given_up_when_a_resource_fails_in_a_later_package(tmp_path: Path) -> None:
+    @penstock.resource
+    def bad() -> Iterator[Any]:
+        yield {"n": 1}
+        yield {"n": 2}
+        raise KeyError("bad")
+
+    left_out = Workload(on_error="continue")
+    assert len(slices([counted(), bad()], tmp_path / "as ever", workload=left_out)) > 1
+
+    with pytest.raises(ResourceFailed):
+        slices([counted(), bad()], tmp_path, workload=left_out, refresh="drop_resources")
+
+
 def test_a_cursor_stands_in_each_package_where_its_rows_end(tmp_path: Path) -> None:
     @penstock.resource
     def moving(at: Any = penstock.sources.incremental("n", initial_value=-1)) -> Iterator[Any]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.unit.load.test_run import STATE, TABLES, Crash, Memory, Place, sealed
 
-from penstock.errors import LoadClientJobFailed
+from penstock.errors import LeaseLost, LoadClientJobFailed
 from penstock.interfaces import renewal_of
 from penstock.load.run import finish, load
 from penstock.load.settings import LoaderConfiguration
@@ -137,6 +138,43 @@ def test_a_table_that_can_be_dropped_later_is_dropped_by_the_next_run(tmp_path: 
     assert place.commits() == 1
     assert place.world.asked[-2:] == ["drop old", "drop old__parts"]
     assert place.into().packages.package("17.5").status == "loaded"
+
+
+@pytest.mark.parametrize("why", ["unknown", "transient"])
+def test_a_table_that_cannot_be_dropped_again_keeps_nobody_from_going_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, why: str
+) -> None:
+    place = renewing(tmp_path, script={"drop": [why, why]})
+    with pytest.raises(Exception, match="cannot be dropped"):
+        place.load()
+
+    finish(place.manifest, place.into(), state=STATE)
+
+    assert "table old is not part of the dataset any more, and stays" in caplog.text
+    assert place.world.asked[-1] == "drop old__parts"
+    assert place.into().packages.package("17.5").status == "loaded"
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_no_table_is_dropped_once_another_run_has_taken_over(tmp_path: Path, again: bool) -> None:
+    place = renewing(tmp_path, script={"drop": ["transient"] if again else []})
+    if again:
+        with pytest.raises(Exception, match="cannot be dropped"):
+            place.load()
+    before = len(place.world.asked)
+
+    def check() -> None:
+        if place.commits() and "drop old" in place.world.asked[before:]:
+            raise LeaseLost(epoch=1, host="here")
+
+    into = replace(place.into(), check=check)
+    with pytest.raises(LeaseLost):
+        finish(place.manifest, into, state=STATE) if again else load(
+            place.manifest, into, state=STATE, rules=QUICK
+        )
+
+    assert [what for what in place.world.asked[before:] if what.startswith("drop")] == ["drop old"]
+    assert place.into().packages.package("17.5").status == "normalized"
 
 
 def steps_of(folder: Path) -> int:

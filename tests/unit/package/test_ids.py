@@ -5,6 +5,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,3 +42,20 @@ def test_a_file_id_depends_on_its_parts_and_where_they_end(parts: list[str]) -> 
     assert re.fullmatch(r"[0-9a-f]{10}", file_id(*parts))
     assert file_id(*parts) == file_id(*parts)
     assert file_id(*parts, "a", "b") != file_id(*parts, "ab")
+
+
+@given(st.integers(0, 10**12), st.text("0123456789", min_size=1, max_size=9))
+def test_an_id_is_later_than_the_one_it_comes_after(seconds: int, fraction: str) -> None:
+    after = f"{max(10**9, seconds % 10**10)}.{fraction}"
+
+    assert create_load_id(after=after) > after
+
+
+def test_an_id_of_a_clock_that_is_ahead_is_no_matter_of_others() -> None:
+    create_load_id(after="4102444800.5")
+
+    assert float(create_load_id()) == pytest.approx(time.time(), abs=60)
+
+
+def test_an_id_that_is_of_no_clock_is_passed_over() -> None:
+    assert float(create_load_id(after="zzz")) == pytest.approx(time.time(), abs=60)

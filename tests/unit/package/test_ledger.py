@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+import uuid
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from penstock.interfaces import CommitRecord, StateInfo, StorageSchemaInfo
 from penstock.package.ledger import LOADS, STATES, VERSIONS, FileLedger
@@ -137,16 +140,76 @@ def test_the_last_commit_is_the_newest_of_that_pipeline(ledger: FileLedger) -> N
     newer = replace(COMMIT, load_id="1794709999.000000", sequence=2)
     of_others = replace(COMMIT, load_id="1794719999.000000", pipeline_name="crm", sequence=9)
     bad = replace(COMMIT, load_id="1794729999.000000", sequence=3, status=1)
-    for record in (newer, COMMIT, of_others, bad):
+    for record in (COMMIT, newer, of_others, bad):
         ledger.commit(record)
 
     assert ledger.last_commit("shop") == newer
     assert ledger.last_commit("nobody") is None
 
 
+def test_a_load_with_an_older_id_that_is_completed_later_is_the_last(ledger: FileLedger) -> None:
+    younger, oldest, older = "1794709999.000000", "1794709901.000000", "1794709902.000000"
+    for number, load_id in enumerate((younger, older, oldest), start=1):
+        ledger.store_state(STATE._replace(version=number, dlt_load_id=load_id), schema_hash=HASH)
+        ledger.commit(replace(COMMIT, load_id=load_id, sequence=number))
+    found, state = ledger.last_commit("shop"), ledger.last_state("shop")
+
+    assert (found and found.sequence, state and state.version) == (3, 3)
+    assert [load.load_id for load in ledger.complete_loads()] == [younger, older, oldest]
+
+
+def test_a_load_follows_one_that_was_late(ledger: FileLedger) -> None:
+    for number, load_id in enumerate(("1794709998.0", "1794709901.0", "1794709999.0"), start=1):
+        ledger.store_state(STATE._replace(version=number, dlt_load_id=load_id), schema_hash=HASH)
+        ledger.commit(replace(COMMIT, load_id=load_id, sequence=number))
+    found, state = ledger.last_commit("shop"), ledger.last_state("shop")
+
+    assert (found and found.sequence, state and state.version) == (3, 3)
+
+
+def test_a_late_load_that_is_not_complete_does_not_count(ledger: FileLedger, tmp_path: Path) -> None:
+    late = replace(COMMIT, load_id="1794709901.0", sequence=2)
+    for record in (COMMIT, late):
+        ledger.store_state(STATE._replace(dlt_load_id=record.load_id), schema_hash=HASH)
+        ledger.commit(record)
+    (tmp_path / "_dlt_loads/shop__1794709901.0.jsonl").unlink()
+
+    assert (ledger.last_commit("shop"), ledger.last_state("shop")) == (COMMIT, STATE)
+
+
+@given(st.permutations(range(1, 8)), st.permutations(range(1, 8)))
+def test_loads_are_told_in_the_order_in_which_they_were_completed(ids: list[int], again: list[int]) -> None:
+    ledger = FileLedger(FileStorage(f"memory://{uuid.uuid4().hex}"))
+    for number, load_id in enumerate(ids, start=1):
+        ledger.commit(replace(COMMIT, load_id=f"179470990{load_id}.0", sequence=number))
+    for load_id in again:
+        ledger.commit(replace(COMMIT, load_id=f"179470990{load_id}.0", sequence=9))
+
+    assert [load.load_id for load in ledger.complete_loads()] == [f"179470990{one}.0" for one in ids]
+
+
+def test_our_load_that_is_late_follows_one_of_dlt_and_precedes_its_next(
+    dlt_dataset: FileLedger, tmp_path: Path
+) -> None:
+    late = replace(COMMIT, load_id="1794709901.0", schema_name="dltpipe", pipeline_name="dltpipe")
+    row = STATE._replace(pipeline_name="dltpipe", dlt_load_id=late.load_id, version=2)
+    dlt_dataset.store_state(row, schema_hash=HASH)
+    dlt_dataset.commit(late)
+    ours = dlt_dataset.last_state("dltpipe")
+    for folder in (LOADS, STATES):
+        for path in (tmp_path / folder).glob("dltpipe__1794709965*"):
+            next_one = path.read_text(encoding="utf-8").replace("1794709965.5", "1794709966.5")
+            path.with_name(path.name.replace("1794709965.5", "1794709966.5")).write_text(next_one)
+    theirs = dlt_dataset.last_state("dltpipe")
+
+    assert ours == row
+    assert theirs
+    assert theirs.dlt_load_id == "1794709966.5110981"
+
+
 def test_complete_loads_are_told_oldest_first_without_their_rows(ledger: FileLedger) -> None:
     newer = replace(COMMIT, load_id="1794709999.000000", schema_name="my__crm")
-    for record in (newer, COMMIT):
+    for record in (COMMIT, newer):
         ledger.commit(record)
 
     assert ledger.complete_loads() == [("shop", COMMIT.load_id), ("my__crm", newer.load_id)]
@@ -193,6 +256,18 @@ def test_a_schema_that_is_again_what_it_was_is_the_newest_again(ledger: FileLedg
     assert len(ledger.rows(VERSIONS)) == 3
 
 
+def test_a_schema_of_a_machine_whose_clock_is_behind_is_the_newest(ledger: FileLedger) -> None:
+    behind = SCHEMA._replace(inserted_at=datetime(1999, 1, 1, tzinfo=UTC), version_hash="AAAA", version=9)
+    ledger.store_schema(SCHEMA)
+    ledger.store_schema(behind)
+    ledger.store_schema(behind)
+
+    found = ledger.last_schema("shop")
+    assert found is not None
+    assert (found.version, found.inserted_at > SCHEMA.inserted_at) == (9, True)
+    assert len(ledger.rows(VERSIONS)) == 2
+
+
 def test_the_last_schema_is_the_one_stored_last_however_long_its_stamp(ledger: FileLedger) -> None:
     early = SCHEMA._replace(inserted_at=datetime(1999, 1, 1, tzinfo=UTC), version_hash="AAAA", version=9)
     other = SCHEMA._replace(
@@ -200,7 +275,7 @@ def test_the_last_schema_is_the_one_stored_last_however_long_its_stamp(ledger: F
         version_hash="BBBB",
         schema_name="crm",
     )
-    for row in (SCHEMA, early, other):
+    for row in (early, SCHEMA, other):
         ledger.store_schema(row)
 
     assert ledger.last_schema("shop") == SCHEMA
@@ -220,7 +295,7 @@ def test_a_state_counts_only_when_its_load_does(ledger: FileLedger) -> None:
 
 def test_the_newest_state_of_a_complete_load_is_the_last(ledger: FileLedger) -> None:
     newer = STATE._replace(version=2, dlt_load_id="1794709999.000000")
-    for state in (newer, STATE):
+    for state in (STATE, newer):
         ledger.store_state(state, schema_hash=HASH)
         ledger.commit(replace(COMMIT, load_id=state.dlt_load_id or ""))
 

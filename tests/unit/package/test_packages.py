@@ -105,6 +105,15 @@ def test_a_sealed_package_that_was_removed_by_hand_is_given_up_and_stops_nobody(
     assert packages.seal(manifest_of(TWO, 2)) is True
 
 
+def test_a_new_package_is_later_than_all_whose_clocks_are_ahead(packages: Packages) -> None:
+    for load_id in ("4102444800.5", "4102444700.5"):
+        packages.package(load_id).create()
+    made = packages.new_package()
+    made.create()
+
+    assert "4102444800.5" < made.load_id < packages.new_package().load_id
+
+
 def test_data_goes_by_default_and_stays_when_asked_for_or_when_a_job_has_failed(packages: Packages) -> None:
     load(packages, ONE, 1)
     packages.seal(manifest_of(TWO, 2))

@@ -58,9 +58,9 @@ def test_what_waits_here_and_at_the_destination_is_dropped_and_the_source_is_ask
     tmp_path: Path,
 ) -> None:
     pipeline = at_lake(tmp_path)
-    penstock.pipeline("shop", pipelines_dir=tmp_path / "disk").extract(counted())
     for _ in range(2):
         pipeline.extract(counted())
+    penstock.pipeline("shop", pipelines_dir=tmp_path / "disk").extract(counted())
     assert len(packages_at(tmp_path).unsealed()) == 2
 
     pipeline.drop_pending_packages()

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.unit.pipeline.stored import at_lake
 
 import penstock
 from penstock.errors import PipelineLocked, PipelineStepFailed, ResourceFailed, UsageError
@@ -63,6 +64,20 @@ def test_what_waits_is_remembered_by_the_next_extraction(tmp_path: Path) -> None
         {"shop": {"resources": {"counted": {"last": 4}}}},
     ]
     assert str(first).splitlines()[0] == f"Pipeline 'shop' extracted 2 rows to {tmp_path}/shop/extracted"
+
+
+def test_what_waits_for_a_destination_is_remembered_once_there_is_one(tmp_path: Path) -> None:
+    penstock.pipeline("shop", pipelines_dir=tmp_path / "here").extract(counted())
+    pipeline = at_lake(tmp_path)
+    state = pipeline.state["sources"]
+
+    pipeline.extract(counted())
+
+    assert state["shop"]["resources"]["counted"] == {"last": 2}
+    assert pipeline.state["sources"]["shop"]["resources"]["counted"] == {"last": 4}
+    assert waiting(tmp_path / "here") == []
+    carried = Packages.at(str(tmp_path / "lake/shop/_dlt_pkg/shop")).with_status("extracted")
+    assert [Extracted.from_dict(package.extracted()).rows for package in carried] == [2, 2]
 
 
 def test_the_settings_say_where_packages_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +102,17 @@ def test_a_change_waits_behind_packages_that_wait(tmp_path: Path) -> None:
     assert pipeline.state["sources"] == {"shop": {"page": 8}}
 
 
+def test_a_change_is_one_of_what_waits_for_the_destination(tmp_path: Path) -> None:
+    made(tmp_path).extract([1], table_name="t")
+    with made(tmp_path).managed_state(extract_state=True) as state:
+        state["sources"]["shop"] = {"page": 7}
+
+    with at_lake(tmp_path).managed_state() as state:
+        state["sources"]["shop"]["page"] += 1
+
+    assert at_lake(tmp_path).state["sources"] == {"shop": {"page": 8}}
+
+
 def test_a_change_of_a_state_that_another_load_has_changed_is_told_and_left(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -128,10 +140,74 @@ def test_packages_of_state_are_loaded_and_what_this_machine_kept_is_taken_along(
     assert len(info.loads_ids) == len(world.completed) == 1
     assert (pipeline.has_pending_data, pipeline.first_run) == (False, False)
     assert pipeline.state["sources"] == {"shop": {"page": 7}, "crm": {"page": 1}}
-    assert WorkDir(tmp_path / "shop").unsent() is None
+    assert WorkDir(tmp_path / "shop").unsent("shop") is None
     copy = WorkDir(tmp_path / "shop").state()
     assert copy is not None
     assert copy["sources"] == {"shop": {"page": 7}, "crm": {"page": 1}}
+
+
+def test_a_change_for_one_dataset_is_no_matter_of_another(tmp_path: Path) -> None:
+    world = World(tmp_path)
+
+    def of(dataset: str) -> penstock.Pipeline:
+        return penstock.pipeline(
+            "shop", tmp_path, destination=world.destination(), dataset_name=dataset, spark=no_session()
+        )
+
+    for dataset in ("a", "b"):
+        with of(dataset).managed_state() as state:
+            state["sources"]["shop"] = {"page": dataset}
+    with of("b").managed_state(extract_state=True) as state:
+        state["sources"]["shop"]["more"] = 1
+
+    of("b").run()
+
+    assert of("a").state["sources"] == {"shop": {"page": "a"}}
+    assert WorkDir(tmp_path / "shop").unsent("b") is None
+
+
+def test_a_change_goes_with_a_load_of_its_source(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def turn() -> Any:
+        penstock.current.source_state()["page"] += 1
+        yield from ()
+
+    world = World(tmp_path)
+    pipeline = penstock.pipeline("shop", tmp_path, destination=world.destination(), spark=no_session())
+    for page in (1, 7):
+        with pipeline.managed_state() as state:
+            state["sources"]["shop"] = {"page": page}
+
+    pipeline.run(penstock.resource(turn, name="turn"))
+
+    assert pipeline.state["sources"]["shop"]["page"] == 8
+    assert WorkDir(tmp_path / "shop").unsent("shop") is None
+    assert "another load" not in caplog.text
+
+
+def test_a_change_stays_until_a_load_has_taken_it_over(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = World(tmp_path)
+
+    def on(machine: str) -> penstock.Pipeline:
+        folder = tmp_path / machine
+        return penstock.pipeline("shop", folder, destination=world.destination(), spark=no_session())
+
+    with on("here").managed_state() as state:
+        state["sources"]["shop"] = {"page": 7}
+    with on("there").managed_state(extract_state=True) as state:
+        state["sources"]["shop"] = {"page": 1}
+    # What another machine has left is loaded first, and knows nothing of the change.
+    there, here = (tmp_path / machine / "shop" / "load" for machine in ("there", "here"))
+    shutil.copytree(there, here)
+
+    on("here").run()
+
+    assert on("here").state["sources"] == {"shop": {"page": 1}}
+    kept = WorkDir(tmp_path / "here" / "shop").unsent("shop")
+    assert kept is not None
+    assert kept["sources"] == {"shop": {"page": 7}}
+    assert "another load has changed it since" in caplog.text
 
 
 def test_what_follows_from_loads_cannot_be_changed(tmp_path: Path) -> None:

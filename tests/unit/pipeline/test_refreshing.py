@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -109,6 +110,16 @@ def test_root_tables_to_which_nothing_comes_are_emptied_and_stay_what_they_are()
     assert [(table.table, table.write_disposition, table.rows) for table in found] == [
         ("orders_old", "append", 0)
     ]
+
+
+def test_a_table_that_gets_a_frame_without_rows_is_emptied() -> None:
+    nothing = replace(rows_of("Orders"), rows=0, data_format="typed", columns={})
+    replaced = replace(rows_of("orders_old"), rows=0, write_disposition="replace")
+    package = extracted("drop_data", "orders", tables=(nothing, replaced))
+
+    found = emptied_tables(schema(), package, schema().naming)
+
+    assert [table.table for table in found] == ["orders"]
 
 
 def test_what_comes_is_learned_anew_and_the_history_goes() -> None:
@@ -223,6 +234,21 @@ def test_a_resource_that_fails_keeps_everything_from_beginning_anew(tmp_path: Pa
 
     with pytest.raises(PipelineStepFailed, match="gone"):
         pipeline.extract([orders(), broken()], refresh="drop_resources", on_error="continue")
+
+    assert left(tmp_path) == []
+
+
+def test_so_does_one_of_a_second_source_with_the_same_schema(tmp_path: Path) -> None:
+    def broken() -> Iterator[Any]:
+        yield {"n": 1}
+        raise OSError("gone")
+
+    @penstock.source(name="shop")
+    def more() -> Any:
+        return buyers, penstock.resource(broken, name="more")
+
+    with pytest.raises(PipelineStepFailed, match="gone"):
+        at_lake(tmp_path).extract([shop(), more()], refresh="drop_sources", on_error="continue")
 
     assert left(tmp_path) == []
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
+import pytest
 from tests.unit.load.scripted import World
 from tests.unit.pipeline.sessions import no_session
 from tests.unit.pipeline.stored import at_lake, store_load
 
 import penstock
+from penstock.errors import PipelineStepFailed
 from penstock.pipeline.workdir import WorkDir
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def test_a_fresh_machine_gets_copies_of_state_and_schemas(tmp_path: Path) -> None:
@@ -79,12 +81,13 @@ def test_copies_go_with_their_dataset_and_packages_stay(
     shutil.rmtree(tmp_path / "lake")
     workdir = WorkDir(tmp_path / "here" / "shop")
     workdir.save_local({"seen": 1})
-    workdir.save_unsent({"of": None})
+    workdir.save_unsent("shop", {"of": None})
 
     at_lake(tmp_path).sync_destination()
 
     assert (workdir.state(), workdir.schema("shop")) == (None, None)
-    assert (workdir.local(), workdir.unsent()) == ({"seen": 1}, {"of": None}), "only this machine has these"
+    kept = (workdir.local(), workdir.unsent("shop"))
+    assert kept == ({"seen": 1}, {"of": None}), "only this machine has these"
     assert workdir.origin()["destination_name"] == "delta"
     assert "dataset shop is gone" in caplog.text
     assert len(at_lake(tmp_path).list_extracted_load_packages()) == 1
@@ -143,3 +146,35 @@ def test_a_run_brings_copies_up_to_date_first_unless_it_is_told_not_to(
     found = workdir.state()
     assert found is not None
     assert found["sources"] == {"shop": {"last": "10.5"}}
+
+
+def full(path: Path, document: Any) -> None:
+    raise OSError(errno.ENOSPC, f"no space for {path.name} with {len(document)} keys")
+
+
+@pytest.mark.parametrize("restores", ["true", "false"])
+def test_a_folder_that_cannot_be_written_stops_nobody_unless_it_is_the_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, restores: str
+) -> None:
+    def turn() -> Any:
+        state = penstock.current.source_state()
+        state["page"] = state.get("page", 0) + 1
+        yield from ()
+
+    monkeypatch.setenv("PIPELINES__RESTORE_FROM_DESTINATION", restores)
+    monkeypatch.setattr(sys.modules[WorkDir.__module__], "write_json", full)
+    world = World(tmp_path)
+    pipeline = penstock.pipeline("shop", tmp_path, destination=world.destination(), spark=no_session())
+    turned = penstock.resource(turn, name="turn")
+    if restores == "false":
+        with pytest.raises(PipelineStepFailed, match="no space"):
+            pipeline.run(turned)
+        return
+
+    for _ in range(2):
+        pipeline.run(turned)
+
+    assert pipeline.state["sources"]["shop"]["page"] == 2
+    assert not pipeline.has_pending_data
+    assert "is not kept on this machine: [Errno 28] no space for" in caplog.text
+    assert f"state and schemas are not copied to {tmp_path}" in caplog.text

@@ -54,6 +54,8 @@ _RULES_ARE_OFF: Final = threading.Lock()
 # A catalog that is not Delta's knows where a table is, and nothing of its versions.
 _VERSIONLESS: Final = "UNSUPPORTED_FEATURE.TIME_TRAVEL"
 _TXN: Final = "spark.databricks.delta.write."
+# All rows go, whatever the session of the user says of partitions.
+_ALL_PARTITIONS: Final = {"partitionOverwriteMode": "static"}
 _SOURCE: Final = "penstock_merge_source"
 _MADE: Final = frozenset(("CREATE TABLE", "CREATE OR REPLACE TABLE"))
 # A commit that was just made is nearly always the newest; the one before it is looked at with it.
@@ -131,8 +133,7 @@ class DeltaTables(PlacedTables[Place]):
         properties = table_properties(table, self.properties)
         seen = self._seen(table.name, mark, spark)
         if not seen:
-            # All rows go, whatever the session of the user says of partitions.
-            options = {**_signed(mark), **self._sizing(), "partitionOverwriteMode": "static"}
+            options = {**_signed(mark), **self._sizing(), **_ALL_PARTITIONS}
             with _marked(spark, mark), conf_set(spark, self._sized()):
                 spark.conf.unset(_LAST_COMMIT)
                 persistent(
@@ -251,6 +252,8 @@ class DeltaTables(PlacedTables[Place]):
         partitions: tuple[str, ...] = (),
     ) -> AppliedJob:
         options = {"mergeSchema": "true", **_signed(mark), **self._sizing()}
+        if mode == "overwrite":
+            options |= _ALL_PARTITIONS
         with conf_set(spark, self._sized()):
             spark.conf.unset(_LAST_COMMIT)
             persistent(table, lambda: self.place.write(table, rows, mode, options, partitions))
