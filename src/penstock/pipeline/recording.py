@@ -183,25 +183,37 @@ class Recorder:
 
     def _step_trace(self, name: Step) -> StepTrace:
         failed = self._failed[1] if self._failed and self._failed[0] == name else None
-        counts = {
-            "extract": [(one.rows, sum(table.bytes for table in one.tables)) for one in self.extracted],
-            "normalize": [
-                (sum(root.rows_in for root in one.roots), one.bytes_out) for one in self.normalized
-            ],
-            "load": [
-                (sum(table.rows or 0 for table in one.tables), sum(table.bytes or 0 for table in one.tables))
-                for one in self.loaded
-            ],
-        }[name]
+        rows, size = {"extract": self._read, "normalize": self._typed, "load": self._written}[name]()
         return StepTrace(
             step=name,
             seconds=round(self.seconds[name], 3),
             info=self._info(name),
-            rows=sum(rows for rows, _ in counts),
-            bytes=sum(size for _, size in counts),
+            rows=rows,
+            bytes=size,
             spark_jobs=None if self.watch is None else self.watch.jobs(name),
             error=None if failed is None else _words(failed),
             error_code=failed.code if isinstance(failed, PenstockError) else None,
+        )
+
+    def _read(self) -> tuple[int, int]:
+        """Rows and bytes that were extracted."""
+        tables = [table for one in self.extracted for table in one.tables]
+        return sum(one.rows for one in self.extracted), sum(table.bytes for table in tables)
+
+    def _typed(self) -> tuple[int, int]:
+        """Rows and bytes that were normalized."""
+        roots = [root for one in self.normalized for root in one.roots]
+        return sum(root.rows_in for root in roots), sum(one.bytes_out for one in self.normalized)
+
+    def _written(self) -> tuple[int | None, int | None]:
+        """Rows and bytes that were loaded; what one table does not tell is not known of all."""
+        tables = [table for one in self.loaded for table in one.tables]
+        rows = [table.rows for table in tables if table.rows is not None]
+        # Tables that stand in the files of others have no bytes of their own.
+        sizes = [table.bytes for table in tables if table.bytes is not None]
+        return (
+            sum(rows) if len(rows) == len(tables) else None,
+            sum(sizes) if sizes or not tables else None,
         )
 
     def _info(self, name: Step) -> StepInfo:

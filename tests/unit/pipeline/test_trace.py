@@ -7,6 +7,7 @@ import pytest
 import penstock
 from penstock.config import ResolvedValue
 from penstock.errors import PipelineStepFailed
+from penstock.load.report import PackageReport, TableReport
 from penstock.pipeline.recording import Recorder
 from penstock.pipeline.trace import PipelineTrace, StepTrace, Told
 
@@ -103,6 +104,39 @@ def test_a_step_that_failed_is_told_by_its_error_and_not_as_one_with_nothing_to_
     assert lines[1].startswith("extract: 0.")
     assert lines[2].startswith("extract failed: t raised KeyError('bad')")
     assert not any("nothing to extract" in line for line in lines)
+
+
+def loaded(*tables: tuple[int | None, int | None]) -> PackageReport:
+    reports = [
+        TableReport(table=f"t{number}", rows=rows, version=None, skipped=False, bytes=size)
+        for number, (rows, size) in enumerate(tables)
+    ]
+    return PackageReport(load_id="17.5", sequence=1, tables=tuple(reports), seconds=1.0)
+
+
+@pytest.mark.parametrize(
+    ("reports", "rows", "size"),
+    [
+        ([], 0, 0),
+        ([loaded()], 0, 0),
+        ([loaded((3, 10), (4, 20))], 7, 30),
+        ([loaded((3, 10), (None, 20))], None, 30),
+        ([loaded((3, 10)), loaded((None, 5))], None, 15),
+        ([loaded((3, 10), (4, None))], 7, 10),
+        ([loaded((3, None))], 3, None),
+    ],
+)
+def test_what_a_load_does_not_tell_is_unknown_and_never_zero(
+    reports: list[PackageReport], rows: int | None, size: int | None
+) -> None:
+    recorder = Recorder("shop")
+    with recorder.step("load"):
+        for report in reports:
+            recorder.hear_loaded(report)
+
+    (step,) = recorder.trace().steps
+
+    assert (step.rows, step.bytes) == (rows, size)
 
 
 @pytest.mark.parametrize(
