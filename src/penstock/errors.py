@@ -1427,11 +1427,20 @@ class PipelineStepFailed(PenstockError):
     code = "pipeline-step-failed"
 
     def __init__(
-        self, *, pipeline: Any, step: str, load_id: str | None, exception: Exception, step_info: Any = None
+        self,
+        *,
+        pipeline: Any,
+        step: str,
+        load_id: str | None,
+        exception: Exception,
+        step_info: Any = None,
+        why: str | None = None,
     ) -> None:
-        why, hint = f"{type(exception).__name__}: {exception}", "the error above this one says more"
+        """`why` is what `exception` says, without secrets."""
+        hint = "the error above this one says more"
         if isinstance(exception, PenstockError):
-            why, hint = exception.message, exception.hint
+            why, hint = why or exception.message, exception.hint
+        why = why or type(exception).__name__
         where = f"{step} of package {load_id}" if load_id else step
         super().__init__(
             f"pipeline {pipeline.pipeline_name!r} failed in {where}: {why}",
@@ -1439,6 +1448,7 @@ class PipelineStepFailed(PenstockError):
             pipeline=pipeline,
             pipeline_name=pipeline.pipeline_name,
             step_info=step_info,
+            why=why,
         )
         self.step, self.load_id, self.exception = step, load_id, exception
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from penstock.config import ResolvedValues, in_scope, logger
+from penstock.config import ResolvedValues, in_scope, logger, redact
 from penstock.errors import PenstockError, PipelineStepFailed
 from penstock.extract.report import ExtractInfo
 from penstock.interfaces.hooks import call_hooks
@@ -17,7 +17,7 @@ from penstock.normalize.info import NormalizeInfo
 from penstock.pipeline.trace import STEPS, PipelineTrace, StepTrace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from penstock.extract.report import ExtractReport
@@ -58,13 +58,12 @@ class Recorder:
 
     def start(self) -> None:
         """Say that the run begins."""
-        run = {"pipeline_name": self.pipeline_name, "transaction_id": self.transaction_id}
-        self._tell(lambda one: one.on_run_start(**run))
+        self._tell("on_run_start", transaction_id=self.transaction_id)
 
     def finish(self) -> PipelineTrace:
         """Say that the run is over; gives its trace."""
         trace = self.trace()
-        self._tell(lambda one: one.on_run_end(pipeline_name=self.pipeline_name, trace=trace))
+        self._tell("on_run_end", trace=trace)
         return trace
 
     @contextmanager
@@ -163,22 +162,21 @@ class Recorder:
         told = stage if stage in STEPS else (self._failed[0] if self._failed else "extract")
         self._failed = (told, error)
         self.seconds.setdefault(told, 0.0)
-        name = self.pipeline_name
-        self._tell(lambda one: one.on_failure(pipeline_name=name, step=told, error=error))
+        self._tell("on_failure", step=told, error=error)
         return PipelineStepFailed(
             pipeline=pipeline,
             step=told,
             load_id=error.load_id if isinstance(error, PenstockError) else None,
             exception=error,
             step_info=self._info(told),
+            why=_words(error),
         )
 
     def _tell_end(self, step: Step, report: ExtractReport | NormalizeReport | PackageReport) -> None:
-        said = {"pipeline_name": self.pipeline_name, "step": step, "load_id": report.load_id}
-        self._tell(lambda one: one.on_step_end(**said, report=report))
+        self._tell("on_step_end", step=step, load_id=report.load_id, report=report)
 
-    def _tell(self, call: Callable[[RunHooks], None]) -> None:
-        for one, error in call_hooks(self._hooks, call):
+    def _tell(self, method: str, **facts: Any) -> None:
+        for one, error in call_hooks(self._hooks, method, pipeline_name=self.pipeline_name, **facts):
             _LOG.warning("%s raised %s: %s", type(one).__name__, type(error).__name__, error)
 
     def _step_trace(self, name: Step) -> StepTrace:
@@ -226,4 +224,6 @@ class Recorder:
 
 
 def _words(error: Exception) -> str:
-    return error.message if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}"
+    """An error in one text that can be written down: others put secrets into theirs, and broken letters."""
+    said = error.message if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}"
+    return redact(said).encode(errors="backslashreplace").decode()
