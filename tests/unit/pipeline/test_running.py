@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.load.scripted import World
+from tests.failing import failing
+from tests.unit.load.scripted import ScriptedClient, World
 from tests.unit.pipeline.sessions import no_session
 
 import penstock
@@ -21,11 +22,15 @@ def made(tmp_path: Path, world: World) -> penstock.Pipeline:
     return penstock.pipeline("shop", tmp_path, destination=world.destination(), spark=no_session())
 
 
-def with_a_package_that_waits(tmp_path: Path, world: World) -> penstock.Pipeline:
+def with_a_package_that_waits(tmp_path: Path, world: World, page: int = 7) -> penstock.Pipeline:
     pipeline = made(tmp_path, world)
     with pipeline.managed_state(extract_state=True) as state:
-        state["sources"]["shop"] = {"page": 7}
+        state["sources"]["shop"] = {"page": page}
     return pipeline
+
+
+def refuse(*_: Any) -> None:
+    raise OSError("no space left")
 
 
 def test_a_run_can_be_told_to_leave_new_data_for_the_next_call(
@@ -138,3 +143,21 @@ def test_the_last_trace_is_found_again_by_another_object(tmp_path: Path) -> None
     assert trace is not None
     assert found is not None
     assert found.transaction_id == trace.transaction_id
+
+
+def test_the_first_load_that_is_complete_is_the_first_run_also_after_one_that_was_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = with_a_package_that_waits(tmp_path, World(tmp_path))
+    with monkeypatch.context() as refusing:
+        refusing.setattr(ScriptedClient, "initialize_storage", refuse)
+        with failing(OSError, step="load"):
+            pipeline.run()
+    pipeline.drop_pending_packages()
+
+    second = with_a_package_that_waits(tmp_path, World(tmp_path)).run()
+    third = with_a_package_that_waits(tmp_path, World(tmp_path), page=8).run()
+
+    assert [package.sequence for package in (*second.packages, *third.packages)] == [2, 3]
+    assert (second.first_run, third.first_run) == (True, False)
+    assert second.asdict()["first_run"] is True
