@@ -1024,14 +1024,26 @@ class LoadClientJobFailed(DestinationTerminalException):
 
     code = "load-client-job-failed"
 
-    def __init__(self, *, load_id: str, job_id: str, failed_message: str) -> None:
+    def __init__(
+        self,
+        *,
+        load_id: str,
+        job_id: str,
+        failed_message: str,
+        failed_jobs: Mapping[str, str] | None = None,
+    ) -> None:
+        """`failed_jobs` are the messages of all that failed, by the ids of the jobs."""
+        every = dict(failed_jobs or {job_id: failed_message})
+        others = [other for other in every if other != job_id]
         super().__init__(
-            f"job {job_id} of load {load_id} failed: {failed_message}",
+            f"job {job_id} of load {load_id} failed: {failed_message}"
+            + (f"; so did {', '.join(others)}" if others else ""),
             hint="nothing of the load is committed and its package is kept: mend the cause and run again, or "
             "set LOAD__RAISE_ON_FAILED_JOBS=false to go on without the tables that fail",
             load_id=load_id,
             job_id=job_id,
             failed_message=failed_message,
+            failed_jobs=every,
         )
 
 

@@ -56,6 +56,8 @@ class Engine:
         self._paused: dict[str, float] = {}
         self._stop = threading.Event()
         self._halt: PenstockError | None = None
+        self._refused: dict[str, Outcome] = {}
+        """Jobs that failed for good and stop the run, the first one first."""
 
     def run(self) -> None:
         """Until every chain is completed or left out. Raises what stopped the run."""
@@ -150,9 +152,21 @@ class Engine:
                 self._work.fail(job, f"{outcome.message} ({what})" if what else outcome.message)
             return
         self._work.retry(job, outcome.message, terminal=True)
-        error = LoadClientJobFailed(load_id=self._work.load_id, job_id=job, failed_message=outcome.message)
+        self._refused[job] = outcome
+        if self._halt is None or isinstance(self._halt, LoadClientJobFailed):
+            self._halt = self._refusal()
+
+    def _refusal(self) -> LoadClientJobFailed:
+        """The first job that failed, with all others: those that were under way may have failed too."""
+        first, outcome = next(iter(self._refused.items()))
+        error = LoadClientJobFailed(
+            load_id=self._work.load_id,
+            job_id=first,
+            failed_message=outcome.message,
+            failed_jobs={job: other.message for job, other in self._refused.items()},
+        )
         error.__cause__ = outcome.error
-        self._halt_by(error)
+        return error
 
     def _halt_by(self, error: PenstockError | None) -> None:
         self._halt = self._halt or error

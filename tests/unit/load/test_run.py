@@ -318,6 +318,26 @@ def test_what_will_not_pass_keeps_the_load_back_and_names_the_job(tmp_path: Path
     assert sorted(place.world.landed) == sorted(TABLES)
 
 
+def test_all_jobs_that_fail_side_by_side_are_in_the_error(tmp_path: Path) -> None:
+    tables = ("items", "others", "parts")
+    place = sealed(
+        tmp_path, tables=tables, with_jobs=tables, script={"items": ["failed"], "others": ["failed"]}
+    )
+
+    with pytest.raises(LoadClientJobFailed) as caught:
+        place.load(workers=3)
+
+    facts = vars(caught.value)
+    assert facts["failed_jobs"] == {
+        "items.x.reference": "items says failed",
+        "others.x.reference": "others says failed",
+    }
+    first = facts["job_id"]
+    (other,) = facts["failed_jobs"].keys() - {first}
+    assert facts["failed_message"] == facts["failed_jobs"][first]
+    assert f"; so did {other}" in caught.value.message
+
+
 @pytest.mark.parametrize("undo", [True, False])
 def test_a_chain_with_a_failed_job_can_be_left_out_whole(tmp_path: Path, undo: bool) -> None:
     script: dict[str, list[str]] = {"items": ["terminal"], **({"undo": []} if undo else {})}
