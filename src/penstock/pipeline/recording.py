@@ -51,9 +51,13 @@ class Recorder:
         self._times: dict[Step, tuple[datetime, datetime]] = {}
         self.watch: SparkWatch | None = None
         """Who counts the jobs of Spark; None where there is no Spark."""
+        self.called: Step = "extract"
+        """The step to which belongs what breaks between two of them."""
+        self.is_tried = False
+        """Whether the call was found to be right: what breaks from here on is told, and written down."""
         self.is_begun = False
         """Whether a step may have done something: what breaks before that is no failure of a step."""
-        self._failed: tuple[Step, Exception] | None = None
+        self._failed: tuple[Step, BaseException] | None = None
         self._resolved = ResolvedValues()
 
     def start(self) -> None:
@@ -73,14 +77,21 @@ class Recorder:
         if self.watch is not None:
             self.watch.begin(name)
         try:
-            yield
-        except Exception as error:
-            if self._failed is None:
-                self._failed = (name, error)
-            raise
+            with self.within(name):
+                yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - started
             self._times[name] = (self._times.get(name, (moment,))[0], datetime.now(UTC))
+
+    @contextmanager
+    def within(self, name: Step) -> Iterator[None]:
+        """What breaks in the block belongs to a step, unless it was told already; nothing is measured."""
+        try:
+            yield
+        except BaseException as error:
+            if self._failed is None:
+                self._failed = (name, error)
+            raise
 
     def hear_extracted(self, report: ExtractReport) -> None:
         """Take note of what the extraction of a package came to."""
@@ -158,11 +169,7 @@ class Recorder:
 
     def failure(self, pipeline: Any, error: Exception) -> PipelineStepFailed:
         """An error as it leaves the door: with the step, the package, and what came of the step."""
-        stage = error.stage if isinstance(error, PenstockError) else None
-        told = stage if stage in STEPS else (self._failed[0] if self._failed else "extract")
-        self._failed = (told, error)
-        self.seconds.setdefault(told, 0.0)
-        self._tell("on_failure", step=told, error=error)
+        told = self.note(error)
         return PipelineStepFailed(
             pipeline=pipeline,
             step=told,
@@ -171,6 +178,15 @@ class Recorder:
             step_info=self._info(told),
             why=_words(error),
         )
+
+    def note(self, error: BaseException) -> Step:
+        """Take note of what ends the run before its time, and tell it; gives the step that it belongs to."""
+        stage = error.stage if isinstance(error, PenstockError) else None
+        told = stage if stage in STEPS else (self._failed[0] if self._failed else self.called)
+        self._failed = (told, error)
+        self.seconds.setdefault(told, 0.0)
+        self._tell("on_failure", step=told, error=error)
+        return told
 
     def _tell_end(self, step: Step, report: ExtractReport | NormalizeReport | PackageReport) -> None:
         self._tell("on_step_end", step=step, load_id=report.load_id, report=report)
@@ -223,7 +239,10 @@ class Recorder:
         return found[name]
 
 
-def _words(error: Exception) -> str:
+def _words(error: BaseException) -> str:
     """An error in one text that can be written down: others put secrets into theirs, and broken letters."""
-    said = error.message if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, PenstockError):
+        said = error.message
+    else:
+        said = ": ".join(filter(None, (type(error).__name__, str(error))))
     return redact(said).encode(errors="backslashreplace").decode()

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from penstock.config import BaseConfiguration, resolve_configuration
+from penstock.config import BaseConfiguration, logger, resolve_configuration
 from penstock.load.plan import next_sequence
 from penstock.load.renewal import schema_of_load
 from penstock.load.run import Into
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from penstock.schema import NamingConvention
     from penstock.spark.own import SessionPool
 
+_LOG = logger("penstock.pipeline")
 Spec = TypeVar("Spec", bound=BaseConfiguration)
 
 
@@ -77,6 +78,15 @@ class Site:
         """See what the user's own session does in a block, if it is there: it writes the user's frames."""
         session = session_at_hand(self._given)
         return nullcontext() if session is None else self.watch.lent(session)
+
+    def interrupt(self) -> None:
+        """Stop what runs in sessions of our own; it is asked for where something else has gone wrong."""
+        if "pool" not in self.__dict__:
+            return
+        try:
+            self.pool.interrupt()
+        except Exception as error:  # Spark may be gone, or be about to go
+            _LOG.debug("jobs of Spark are not interrupted: %s", error)
 
     def close(self) -> None:
         """Let go of the sessions, if any were made."""

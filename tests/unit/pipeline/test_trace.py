@@ -152,7 +152,7 @@ class Said(penstock.RunHooks):
 def fail(pipeline: penstock.Pipeline, error: Exception, *, note: str = "") -> None:
     """A call that fails in its load."""
     with pipeline._traced() as recorder:
-        recorder.is_begun = True
+        recorder.is_tried = recorder.is_begun = True
         recorder.notes.append(note)
         with recorder.step("load"):
             raise error
