@@ -136,7 +136,7 @@ class Runner:
                     if cause is None:
                         raise
                     raise cause from error
-                except BaseException:
+                except (KeyboardInterrupt, SystemExit):
                     # Jobs of a load that were let finish are over; what is left nobody waits for.
                     self._site.interrupt()
                     raise
