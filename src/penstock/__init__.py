@@ -10,6 +10,7 @@ import penstock.sources.decorators  # noqa: F401 - see above
 from penstock import destinations, sources
 from penstock.config import ConfigAccessor, SecretsAccessor, TCredentials, TSecretStrValue, TSecretValue
 from penstock.errors import PenstockError
+from penstock.interfaces.hooks import RunHooks
 from penstock.pipeline import progress, retry
 from penstock.pipeline.factory import attach, dataset, pipeline, run
 from penstock.pipeline.pipeline import Pipeline
@@ -25,6 +26,7 @@ __version__ = "0.1.0"
 __all__ = [
     "PenstockError",
     "Pipeline",
+    "RunHooks",
     "Schema",
     "TCredentials",
     "TSecretStrValue",

@@ -1024,14 +1024,26 @@ class LoadClientJobFailed(DestinationTerminalException):
 
     code = "load-client-job-failed"
 
-    def __init__(self, *, load_id: str, job_id: str, failed_message: str) -> None:
+    def __init__(
+        self,
+        *,
+        load_id: str,
+        job_id: str,
+        failed_message: str,
+        failed_jobs: Mapping[str, str] | None = None,
+    ) -> None:
+        """`failed_jobs` are the messages of all that failed, by the ids of the jobs."""
+        every = dict(failed_jobs or {job_id: failed_message})
+        others = [other for other in every if other != job_id]
         super().__init__(
-            f"job {job_id} of load {load_id} failed: {failed_message}",
+            f"job {job_id} of load {load_id} failed: {failed_message}"
+            + (f"; so did {', '.join(others)}" if others else ""),
             hint="nothing of the load is committed and its package is kept: mend the cause and run again, or "
             "set LOAD__RAISE_ON_FAILED_JOBS=false to go on without the tables that fail",
             load_id=load_id,
             job_id=job_id,
             failed_message=failed_message,
+            failed_jobs=every,
         )
 
 
@@ -1427,11 +1439,20 @@ class PipelineStepFailed(PenstockError):
     code = "pipeline-step-failed"
 
     def __init__(
-        self, *, pipeline: Any, step: str, load_id: str | None, exception: Exception, step_info: Any = None
+        self,
+        *,
+        pipeline: Any,
+        step: str,
+        load_id: str | None,
+        exception: Exception,
+        step_info: Any = None,
+        why: str | None = None,
     ) -> None:
-        why, hint = f"{type(exception).__name__}: {exception}", "the error above this one says more"
+        """`why` is what `exception` says, without secrets."""
+        hint = "the error above this one says more"
         if isinstance(exception, PenstockError):
-            why, hint = exception.message, exception.hint
+            why, hint = why or exception.message, exception.hint
+        why = why or type(exception).__name__
         where = f"{step} of package {load_id}" if load_id else step
         super().__init__(
             f"pipeline {pipeline.pipeline_name!r} failed in {where}: {why}",
@@ -1439,6 +1460,7 @@ class PipelineStepFailed(PenstockError):
             pipeline=pipeline,
             pipeline_name=pipeline.pipeline_name,
             step_info=step_info,
+            why=why,
         )
         self.step, self.load_id, self.exception = step, load_id, exception
 

@@ -66,6 +66,7 @@ def test_public_names_stay_what_they_are_after_every_module_was_imported() -> No
     assert kinds["public"] == {
         "PenstockError": "type",
         "Pipeline": "type",
+        "RunHooks": "type",
         "Schema": "type",
         "TCredentials": "ModelMetaclass",
         "TSecretStrValue": "_AnnotatedAlias",

@@ -38,7 +38,10 @@ def test_a_refused_table_keeps_the_load_back_until_it_is_mended(
     with failing(LoadClientJobFailed, match="items", step="load") as caught:
         pipeline.run(ROWS, table_name="items")
 
-    assert vars(caught.value)["stage"] == "load"
+    facts = vars(caught.value)
+    assert facts["stage"] == "load"
+    failed = pipeline.list_failed_jobs_in_package(facts["load_id"])
+    assert [job.job_file_info.job_id() for job in failed] == [facts["job_id"]] == list(facts["failed_jobs"])
     assert pipeline.dataset()["_dlt_loads"].count() == 0
     stand_in_the_way(location, other, "0L")
     again = pipeline.run()

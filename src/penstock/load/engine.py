@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from typing import TYPE_CHECKING, assert_never
 
+from penstock.config import logger
 from penstock.errors import (
     LoadClientJobFailed,
     LoadClientJobRetry,
@@ -30,12 +31,15 @@ if TYPE_CHECKING:
     from penstock.load.worker import Opener, Outcome
 
 
+_LOG = logger("penstock.load")
+
+
 class Engine:
     """Runs the jobs of one load side by side.
 
     `staged` are the jobs whose rows go to the staging dataset; jobs that follow others are never among them,
     for they work on both datasets. What stops the run lets jobs that are under way finish first, so that
-    their end is written down.
+    their end is written down; so does whoever interrupts it, unless they do it twice.
     """
 
     def __init__(
@@ -56,44 +60,67 @@ class Engine:
         self._paused: dict[str, float] = {}
         self._stop = threading.Event()
         self._halt: PenstockError | None = None
+        self._running: dict[Future[Outcome], str] = {}
+        self._refused: dict[str, Outcome] = {}
+        """Jobs that failed for good and stop the run, the first one first."""
 
     def run(self) -> None:
         """Until every chain is completed or left out. Raises what stopped the run."""
         limit = self._able.max_parallel_load_jobs or self._rules.workers
         workers = max(1, min(limit, self._rules.workers))
-        with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="penstock-load") as threads:
-            try:
-                self._loop(threads, workers)
-            finally:
-                self._stop.set()
+        threads = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="penstock-load")
+        try:
+            self._loop(threads, workers)
+        except (KeyboardInterrupt, SystemExit):
+            self._drain()
+            raise
+        except BaseException:
+            self._stop.set()
+            wait(self._running)
+            raise
+        finally:
+            # Nothing is under way here, unless somebody has asked twice to stop: they need not wait.
+            self._stop.set()
+            threads.shutdown(wait=False, cancel_futures=True)
         if self._halt is not None:
             raise self._halt
 
+    def _drain(self) -> None:
+        """Begin nothing more, and note how the jobs end that are under way."""
+        while self._running:
+            done, _ = wait(self._running, return_when=FIRST_COMPLETED)
+            for future in done:
+                job = self._running.pop(future)
+                try:
+                    self._settle(job, future.result())
+                except Exception as error:  # whoever wants to stop is not kept by a storage that breaks
+                    _LOG.warning(
+                        "the end of job %s is not noted, the next run finds it: %s", job, told(error)
+                    )
+
     def _loop(self, threads: ThreadPoolExecutor, workers: int) -> None:
-        running: dict[Future[Outcome], str] = {}
         while True:
             if self._halt is None:
                 self._follow_chains()
                 self._leave_out_chains()
             if self._halt is None:
-                running |= self._started(threads, workers)
+                self._start(threads, workers)
             self._told.now(self._work)
-            if running:
-                done, _ = wait(running, timeout=self._pause(), return_when=FIRST_COMPLETED)
+            if self._running:
+                done, _ = wait(self._running, timeout=self._pause(), return_when=FIRST_COMPLETED)
                 for future in done:
-                    self._settle(running.pop(future), future.result())
+                    self._settle(self._running.pop(future), future.result())
             elif self._halt is None and self._paused:
                 time.sleep(self._pause() or 0.0)
             else:
                 return
 
-    def _started(self, threads: ThreadPoolExecutor, workers: int) -> dict[Future[Outcome], str]:
+    def _start(self, threads: ThreadPoolExecutor, workers: int) -> None:
         now = time.monotonic()
         self._paused = {job: until for job, until in self._paused.items() if until > now}
         found = self._work.next_jobs(
             workers=workers, strategy=self._able.loader_parallelism_strategy, paused=self._paused
         )
-        started: dict[Future[Outcome], str] = {}
         for job in found:
             self._check()
             task = self._work.start(job, staged=job in self._staged)
@@ -106,8 +133,7 @@ class Engine:
                 stop=self._stop,
                 poll_pause=self._rules.poll_pause,
             )
-            started[future] = job
-        return started
+            self._running[future] = job
 
     def _pause(self) -> float | None:
         """Seconds until the first paused job may be tried again; None when none is paused."""
@@ -150,9 +176,21 @@ class Engine:
                 self._work.fail(job, f"{outcome.message} ({what})" if what else outcome.message)
             return
         self._work.retry(job, outcome.message, terminal=True)
-        error = LoadClientJobFailed(load_id=self._work.load_id, job_id=job, failed_message=outcome.message)
+        self._refused[job] = outcome
+        if self._halt is None or isinstance(self._halt, LoadClientJobFailed):
+            self._halt = self._refusal()
+
+    def _refusal(self) -> LoadClientJobFailed:
+        """The first job that failed, with all others: those that were under way may have failed too."""
+        first, outcome = next(iter(self._refused.items()))
+        error = LoadClientJobFailed(
+            load_id=self._work.load_id,
+            job_id=first,
+            failed_message=outcome.message,
+            failed_jobs={job: other.message for job, other in self._refused.items()},
+        )
         error.__cause__ = outcome.error
-        self._halt_by(error)
+        return error
 
     def _halt_by(self, error: PenstockError | None) -> None:
         self._halt = self._halt or error

@@ -44,6 +44,8 @@ class PackageReport:
     tables: tuple[TableReport, ...]
     seconds: float
     failed_jobs: tuple[FailedJob, ...] = ()
+    is_first: bool = False
+    """Whether no load of the pipeline was complete before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +71,8 @@ class LoadInfo:
 
     @property
     def first_run(self) -> bool:
-        """Whether the first load that the pipeline ever made is among these."""
-        return any(package.sequence == 1 for package in self.packages)
+        """Whether the first load that was ever complete is among these."""
+        return any(package.is_first for package in self.packages)
 
     @property
     def loads_ids(self) -> list[str]:

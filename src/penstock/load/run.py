@@ -71,6 +71,7 @@ def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfi
         engine.run()
         applied = outcomes(work.results())
         into.check()
+        is_first = into.ledger.last_commit(manifest.pipeline_name) is None
         into.packages.commit(manifest)
         _write_down(manifest, into, state, applied)
         drop_gone(opener, manifest, into.check, is_last=False)
@@ -95,6 +96,7 @@ def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfi
             FailedJob(job_id=job, failed_message=message) for job, message in work.failed().items()
         ),
         seconds=time.monotonic() - started,
+        is_first=is_first,
     )
 
 

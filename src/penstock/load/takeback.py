@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.config import logger
-from penstock.errors import DestinationTerminalException, TablesMovedOn
+from penstock.errors import DestinationTerminalException, LoadIsDecided, TablesMovedOn
 from penstock.interfaces import AppliedJob, WithUndo
 from penstock.load.failures import is_terminal, told
 from penstock.load.plan import chains_of
@@ -32,8 +32,11 @@ def to_take_back(manifest: Manifest, into: Into) -> tuple[AppliedJob, ...]:
     """What a sealed load has done so far, as its tables tell; roots come before those nested in them.
 
     A process may have died between a commit and its note, so the package is not asked. Raises when a table
-    was changed since, with all tables of which that is true.
+    was changed since, with all tables of which that is true, and when it is decided that the load counts.
     """
+    outcome = into.packages.slots.outcome(manifest.sequence)
+    if outcome is not None and outcome.decision == "commit":
+        raise LoadIsDecided(load_id=manifest.load_id, sequence=manifest.sequence)
     if not is_begun(into.packages.package(manifest.load_id)):
         return ()
     chains = chains_of(manifest.tables, into.opener.schema.tables)
@@ -58,13 +61,12 @@ def to_take_back(manifest: Manifest, into: Into) -> tuple[AppliedJob, ...]:
     return tuple(found)
 
 
-def give_up(manifest: Manifest, into: Into) -> None:
-    """Decide that a sealed load will never count, and take it back.
+def give_up(manifest: Manifest, into: Into, changed: Sequence[AppliedJob]) -> None:
+    """Decide that a sealed load will never count, and take back what `to_take_back` has found.
 
     The decision comes first and says what is to be taken back, so that whoever finds it can go on. A load
     that is decided otherwise is left alone, with an error.
     """
-    changed = to_take_back(manifest, into)
     into.check()
     facts = {_TAKE_BACK: [asdict(table) for table in changed]} if changed else None
     outcome = into.packages.abort(manifest, facts)

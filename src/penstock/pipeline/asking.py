@@ -134,7 +134,7 @@ class Asking:
         return self._listing().state(load_id)
 
     def list_failed_jobs_in_package(self, load_id: str) -> Sequence[LoadJobInfo]:
-        """The failed jobs of a package, with their messages."""
+        """The jobs of a package that failed, those that wait to be tried again too, with their messages."""
         return self._listing().failed_jobs(load_id)
 
     def _listing(self) -> Listing:

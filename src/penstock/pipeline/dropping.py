@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.config import logger
-from penstock.load.takeback import give_up, is_begun, take_back
+from penstock.load.takeback import give_up, is_begun, take_back, to_take_back
 from penstock.pipeline.site import Site
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from penstock.package import Manifest
     from penstock.package.lease import Lease
     from penstock.pipeline.target import Target
     from penstock.pipeline.waiting import WaitingRoom
@@ -25,22 +26,34 @@ def drop_pending(
     site = Site(target, spark=spark)
     try:
         with site.lease() as lease, site.client:
+            _go_on_taking_back(site, lease)
+            sealed = _to_give_up(site, with_partial_loads=with_partial_loads)
+            into = None if sealed is None else site.into(sealed, lease)
+            # Asked before anything is deleted: where the load cannot be given up, nothing is dropped.
+            changed = () if sealed is None or into is None else to_take_back(sealed, into)
+            # What is not sealed goes on from the sealed load, so it must not be there without that one.
             waiting.drop(times=site.habits.lease_times)
             site.packages.drop_unsealed()
-            _drop_sealed(site, lease, with_partial_loads=with_partial_loads)
+            if sealed is not None and into is not None:
+                give_up(sealed, into, changed)
     finally:
         site.close()
 
 
-def _drop_sealed(site: Site, lease: Lease, *, with_partial_loads: bool) -> None:
+def _go_on_taking_back(site: Site, lease: Lease) -> None:
+    """Bring back the tables of a load that was given up by a process that died."""
     aborted = site.packages.to_take_back()
     if aborted is not None:
         manifest, outcome = aborted
         take_back(manifest, outcome, site.into(manifest, lease))
+
+
+def _to_give_up(site: Site, *, with_partial_loads: bool) -> Manifest | None:
+    """The sealed load that waits, if it is to be dropped."""
     sealed = site.packages.to_roll_forward()
     if sealed is None or site.is_committed(sealed):
-        return  # one that is complete does not wait; the next run tidies up after it
+        return None  # one that is complete does not wait; the next run tidies up after it
     if not with_partial_loads and is_begun(site.packages.package(sealed.load_id)):
         _LOG.warning("load %s is kept: its tables may have some of its rows already", sealed.load_id)
-        return
-    give_up(sealed, site.into(sealed, lease))
+        return None
+    return sealed

@@ -58,6 +58,8 @@ class Extracting:
 
         `tell` hears what every package came to. Without a commit interval none is ready before all are.
         """
+        if not flows:
+            return
         made: list[tuple[Package, Extraction]] = []
         # What one flow remembers is there for the next.
         known = self.known(None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +26,14 @@ from penstock.pipeline.restore import schema_after, with_source_schema
 from penstock.pipeline.state import ENGINE_VERSION, encode_state, with_sources, with_version
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from penstock.load.settings import LoaderConfiguration
     from penstock.normalize.left import Normalized
     from penstock.package import Package
     from penstock.package.lease import Lease
     from penstock.pipeline.recording import Recorder
+    from penstock.pipeline.restore import Known
     from penstock.pipeline.site import Site
     from penstock.schema import Schema
 
@@ -59,31 +63,48 @@ class Forward:
         aborted = packages.to_take_back()
         if aborted is not None:
             manifest, outcome = aborted
-            take_back(manifest, outcome, self._site.into(manifest, self._lease))
+            with self._in_load(manifest.load_id):
+                take_back(manifest, outcome, self._site.into(manifest, self._lease))
         sealed = packages.to_roll_forward()
         if sealed is None:
             return bool(packages.slots.last())
         self._recorder.pending.add(sealed.load_id)
-        if self._site.is_committed(sealed):
-            finish(sealed, self._site.into(sealed, self._lease), state=_state_row(sealed))
-        else:
+        with self._in_load(sealed.load_id):
+            is_committed = self._site.is_committed(sealed)
+            if is_committed:
+                finish(sealed, self._site.into(sealed, self._lease), state=_state_row(sealed))
+        if not is_committed:
             self._load(sealed)
         return True
 
     def normalize(self, package: Package) -> None:
         """Normalize a package and leave it to be loaded; packages before it may wait for that too."""
-        extracted = Extracted.from_dict(package.extracted())
-        known = self._site.known(extracted.schema_name).schema
-        self._normalize(package, extracted, schema_after(known, self._site.packages, before=package.load_id))
+        with self._recorder.within("normalize"), in_stage("normalize", load_id=package.load_id):
+            extracted = Extracted.from_dict(package.extracted())
+            last = self._site.known(extracted.schema_name).schema
+            known = schema_after(last, self._site.packages, before=package.load_id)
+        self._normalize(package, extracted, known)
 
     def load(self, package: Package) -> None:
         """Seal a package and load it. What it was normalized to is used where that still fits."""
-        extracted = Extracted.from_dict(package.extracted())
-        known = self._site.known(extracted.schema_name)
-        before = version_of(known.schema)
-        left = left_of(
-            package, destination_type=self._site.target.destination_type, schema_before=before
-        ) or self._normalize(package, extracted, known.schema)
+        with self._in_load(package.load_id):
+            extracted = Extracted.from_dict(package.extracted())
+            known = self._site.known(extracted.schema_name)
+            before = version_of(known.schema)
+            left = left_of(package, destination_type=self._site.target.destination_type, schema_before=before)
+        made = left or self._normalize(package, extracted, known.schema)
+        with self._in_load(package.load_id):
+            manifest = self._sealed(package, extracted, known, made)
+        self._load(manifest)
+
+    @contextmanager
+    def _in_load(self, load_id: str) -> Iterator[None]:
+        """What breaks in the block has broken the load of a package."""
+        with self._recorder.within("load"), in_stage("load", load_id=load_id):
+            yield
+
+    def _sealed(self, package: Package, extracted: Extracted, known: Known, left: Normalized) -> Manifest:
+        """Decide what the next load is."""
         dropped = dropped_tables(known.schema, extracted)
         schema = self._site.target.files.offered(left.schema)
         manifest = Manifest(
@@ -94,7 +115,7 @@ class Forward:
             schema_name=known.schema.name,
             tables=left.tables,
             folders=left.folders,
-            schema_before=before,
+            schema_before=version_of(known.schema),
             schema=dict((without_history(schema) if dropped else schema).to_dict()),
             state=with_version(with_sources(known.state, extracted)),
             dropped=dropped,
@@ -103,7 +124,7 @@ class Forward:
         self._lease.check()
         if not self._site.packages.seal(manifest):
             raise SlotTaken(pipeline=manifest.pipeline_name, sequence=manifest.sequence)
-        self._load(manifest)
+        return manifest
 
     def _normalize(self, package: Package, extracted: Extracted, known: Schema) -> Normalized:
         able = self._site.target.destination.capabilities

@@ -34,7 +34,7 @@ class History:
             write_json(self.folder / name, trace.asdict())
             for path in self._files()[:-MOST_TRACES]:
                 path.unlink(missing_ok=True)
-        except OSError as error:
+        except (OSError, ValueError, TypeError) as error:
             _LOG.warning("the trace of this run cannot be written to %s: %s", self.folder, error)
 
     def last(self) -> PipelineTrace | None:

@@ -60,8 +60,9 @@ class Listing:
         return self._storage(load_id).get_load_package_state(load_id)
 
     def failed_jobs(self, load_id: str) -> list[LoadJobInfo]:
-        """The failed jobs of a package, with their messages."""
-        return list(self.info(load_id).jobs.get("failed_jobs", ()))
+        """The jobs of a package that failed, those that wait to be tried again too, with their messages."""
+        every = [job for jobs in self.info(load_id).jobs.values() for job in jobs]
+        return [job for job in every if job.state == "failed_jobs" or job.failed_message]
 
     def _with_status(self, status: TLoadPackageStatus) -> list[str]:
         return sorted(package.load_id for package in self._packages(status))

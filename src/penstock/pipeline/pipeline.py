@@ -19,6 +19,7 @@ from penstock.pipeline.history import History
 from penstock.pipeline.home import dataset_name_of
 from penstock.pipeline.local import LocalPipeline
 from penstock.pipeline.progress import collector_of
+from penstock.pipeline.stopping import ended_by_signals
 from penstock.pipeline.workdir import WorkDir, check_name
 from penstock.sources import flows_of
 
@@ -318,15 +319,22 @@ class Pipeline(Handling):
         recorder = stages.recorder(self.pipeline_name, self._hooks)
         recorder.start()
         try:
-            with self._at_work(), recorder.listening():
+            with self._at_work(), recorder.listening(), ended_by_signals():
                 yield recorder
         except Exception as error:
-            if not recorder.is_begun:
-                raise
-            raise recorder.failure(self, error) from error
+            if recorder.is_begun:
+                raise recorder.failure(self, error) from error
+            if recorder.is_tried:
+                recorder.note(error)
+            raise
+        except BaseException as error:
+            # Somebody wants it to stop: that is told and written down, and leaves as what it is.
+            if recorder.is_tried:
+                recorder.note(error)
+            raise
         finally:
             self._last_trace = recorder.finish()
-            if recorder.is_begun:
+            if recorder.is_tried:
                 self._history().add(self._last_trace)
 
     def _runner(

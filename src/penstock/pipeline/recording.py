@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from penstock.config import ResolvedValues, in_scope, logger
+from penstock.config import ResolvedValues, in_scope, logger, redact
 from penstock.errors import PenstockError, PipelineStepFailed
 from penstock.extract.report import ExtractInfo
 from penstock.interfaces.hooks import call_hooks
@@ -17,7 +17,7 @@ from penstock.normalize.info import NormalizeInfo
 from penstock.pipeline.trace import STEPS, PipelineTrace, StepTrace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from penstock.extract.report import ExtractReport
@@ -51,20 +51,23 @@ class Recorder:
         self._times: dict[Step, tuple[datetime, datetime]] = {}
         self.watch: SparkWatch | None = None
         """Who counts the jobs of Spark; None where there is no Spark."""
+        self.called: Step = "extract"
+        """The step to which belongs what breaks between two of them."""
+        self.is_tried = False
+        """Whether the call was found to be right: what breaks from here on is told, and written down."""
         self.is_begun = False
         """Whether a step may have done something: what breaks before that is no failure of a step."""
-        self._failed: tuple[Step, Exception] | None = None
+        self._failed: tuple[Step, BaseException] | None = None
         self._resolved = ResolvedValues()
 
     def start(self) -> None:
         """Say that the run begins."""
-        run = {"pipeline_name": self.pipeline_name, "transaction_id": self.transaction_id}
-        self._tell(lambda one: one.on_run_start(**run))
+        self._tell("on_run_start", transaction_id=self.transaction_id)
 
     def finish(self) -> PipelineTrace:
         """Say that the run is over; gives its trace."""
         trace = self.trace()
-        self._tell(lambda one: one.on_run_end(pipeline_name=self.pipeline_name, trace=trace))
+        self._tell("on_run_end", trace=trace)
         return trace
 
     @contextmanager
@@ -74,14 +77,21 @@ class Recorder:
         if self.watch is not None:
             self.watch.begin(name)
         try:
-            yield
-        except Exception as error:
-            if self._failed is None:
-                self._failed = (name, error)
-            raise
+            with self.within(name):
+                yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - started
             self._times[name] = (self._times.get(name, (moment,))[0], datetime.now(UTC))
+
+    @contextmanager
+    def within(self, name: Step) -> Iterator[None]:
+        """What breaks in the block belongs to a step, unless it was told already; nothing is measured."""
+        try:
+            yield
+        except BaseException as error:
+            if self._failed is None:
+                self._failed = (name, error)
+            raise
 
     def hear_extracted(self, report: ExtractReport) -> None:
         """Take note of what the extraction of a package came to."""
@@ -159,49 +169,65 @@ class Recorder:
 
     def failure(self, pipeline: Any, error: Exception) -> PipelineStepFailed:
         """An error as it leaves the door: with the step, the package, and what came of the step."""
-        stage = error.stage if isinstance(error, PenstockError) else None
-        told = stage if stage in STEPS else (self._failed[0] if self._failed else "extract")
-        self._failed = (told, error)
-        self.seconds.setdefault(told, 0.0)
-        name = self.pipeline_name
-        self._tell(lambda one: one.on_failure(pipeline_name=name, step=told, error=error))
+        told = self.note(error)
         return PipelineStepFailed(
             pipeline=pipeline,
             step=told,
             load_id=error.load_id if isinstance(error, PenstockError) else None,
             exception=error,
             step_info=self._info(told),
+            why=_words(error),
         )
 
-    def _tell_end(self, step: Step, report: ExtractReport | NormalizeReport | PackageReport) -> None:
-        said = {"pipeline_name": self.pipeline_name, "step": step, "load_id": report.load_id}
-        self._tell(lambda one: one.on_step_end(**said, report=report))
+    def note(self, error: BaseException) -> Step:
+        """Take note of what ends the run before its time, and tell it; gives the step that it belongs to."""
+        stage = error.stage if isinstance(error, PenstockError) else None
+        told = stage if stage in STEPS else (self._failed[0] if self._failed else self.called)
+        self._failed = (told, error)
+        self.seconds.setdefault(told, 0.0)
+        self._tell("on_failure", step=told, error=error)
+        return told
 
-    def _tell(self, call: Callable[[RunHooks], None]) -> None:
-        for one, error in call_hooks(self._hooks, call):
+    def _tell_end(self, step: Step, report: ExtractReport | NormalizeReport | PackageReport) -> None:
+        self._tell("on_step_end", step=step, load_id=report.load_id, report=report)
+
+    def _tell(self, method: str, **facts: Any) -> None:
+        for one, error in call_hooks(self._hooks, method, pipeline_name=self.pipeline_name, **facts):
             _LOG.warning("%s raised %s: %s", type(one).__name__, type(error).__name__, error)
 
     def _step_trace(self, name: Step) -> StepTrace:
         failed = self._failed[1] if self._failed and self._failed[0] == name else None
-        counts = {
-            "extract": [(one.rows, sum(table.bytes for table in one.tables)) for one in self.extracted],
-            "normalize": [
-                (sum(root.rows_in for root in one.roots), one.bytes_out) for one in self.normalized
-            ],
-            "load": [
-                (sum(table.rows or 0 for table in one.tables), sum(table.bytes or 0 for table in one.tables))
-                for one in self.loaded
-            ],
-        }[name]
+        rows, size = {"extract": self._read, "normalize": self._typed, "load": self._written}[name]()
         return StepTrace(
             step=name,
             seconds=round(self.seconds[name], 3),
             info=self._info(name),
-            rows=sum(rows for rows, _ in counts),
-            bytes=sum(size for _, size in counts),
+            rows=rows,
+            bytes=size,
             spark_jobs=None if self.watch is None else self.watch.jobs(name),
             error=None if failed is None else _words(failed),
             error_code=failed.code if isinstance(failed, PenstockError) else None,
+        )
+
+    def _read(self) -> tuple[int, int]:
+        """Rows and bytes that were extracted."""
+        tables = [table for one in self.extracted for table in one.tables]
+        return sum(one.rows for one in self.extracted), sum(table.bytes for table in tables)
+
+    def _typed(self) -> tuple[int, int]:
+        """Rows and bytes that were normalized."""
+        roots = [root for one in self.normalized for root in one.roots]
+        return sum(root.rows_in for root in roots), sum(one.bytes_out for one in self.normalized)
+
+    def _written(self) -> tuple[int | None, int | None]:
+        """Rows and bytes that were loaded; what one table does not tell is not known of all."""
+        tables = [table for one in self.loaded for table in one.tables]
+        rows = [table.rows for table in tables if table.rows is not None]
+        # Tables that stand in the files of others have no bytes of their own.
+        sizes = [table.bytes for table in tables if table.bytes is not None]
+        return (
+            sum(rows) if len(rows) == len(tables) else None,
+            sum(sizes) if sizes or not tables else None,
         )
 
     def _info(self, name: Step) -> StepInfo:
@@ -213,5 +239,10 @@ class Recorder:
         return found[name]
 
 
-def _words(error: Exception) -> str:
-    return error.message if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}"
+def _words(error: BaseException) -> str:
+    """An error in one text that can be written down: others put secrets into theirs, and broken letters."""
+    if isinstance(error, PenstockError):
+        said = error.message
+    else:
+        said = ": ".join(filter(None, (type(error).__name__, str(error))))
+    return redact(said).encode(errors="backslashreplace").decode()

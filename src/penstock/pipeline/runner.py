@@ -67,6 +67,7 @@ class Runner:
 
     def extract(self, flows: Sequence[Flow]) -> ExtractInfo:
         """Extract, and leave the packages for a later run. Spark is not started for Python rows."""
+        self._recorder.is_tried = True
         try:
             with (
                 self._site.lease() as lease,
@@ -85,6 +86,7 @@ class Runner:
 
     def normalize(self) -> None:
         """Normalize what was extracted, and leave it for a later load."""
+        self._recorder.called = "normalize"
         with self._working() as lease:
             forward = self._arrive(lease)
             for package in self._packages.with_status("extracted"):
@@ -92,6 +94,7 @@ class Runner:
 
     def load(self) -> None:
         """Load what was normalized. What is only extracted waits on."""
+        self._recorder.called = "load"
         with self._working() as lease:
             forward = self._arrive(lease)
             self._begin(forward)
@@ -100,6 +103,8 @@ class Runner:
 
     def run(self, flows: Sequence[Flow]) -> None:
         """Pending packages never hide new data: they are finished first, and both are reported."""
+        # What is done before new data is asked for is done for loads.
+        self._recorder.called = "load"
         with self._working() as lease:
             self._copy_what_is_stored()
             forward = self._arrive(lease)
@@ -124,6 +129,7 @@ class Runner:
     @contextmanager
     def _working(self) -> Iterator[Lease]:
         """The lease and the client, for the time of a block; what breaks says why."""
+        self._recorder.is_tried = True
         try:
             with self._site.lease(on_lost=self._site.pool.interrupt) as lease, self._site.client:
                 self._recorder.is_begun = True
@@ -135,6 +141,10 @@ class Runner:
                     if cause is None:
                         raise
                     raise cause from error
+                except (KeyboardInterrupt, SystemExit):
+                    # Jobs of a load that were let finish are over; what is left nobody waits for.
+                    self._site.interrupt()
+                    raise
         finally:
             self._recorder.notes += self._site.notes
             self._site.close()

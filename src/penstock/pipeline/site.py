@@ -82,6 +82,15 @@ class Site:
         session = session_at_hand(self._given)
         return nullcontext() if session is None else self.watch.lent(session)
 
+    def interrupt(self) -> None:
+        """Stop what runs in sessions of our own; it is asked for where something else has gone wrong."""
+        if "pool" not in self.__dict__:
+            return
+        try:
+            self.pool.interrupt()
+        except Exception as error:  # Spark may be gone, or be about to go
+            _LOG.debug("jobs of Spark are not interrupted: %s", error)
+
     def close(self) -> None:
         """Let go of the sessions, if any were made."""
         self.watch.close()

@@ -55,11 +55,12 @@ class WaitingRoom:
     ) -> ExtractInfo:
         """Extract flows into packages that wait. Nothing but this machine is needed: no Spark, no Java."""
         packages = Packages.at(self.location)
+        recorder.is_tried, recorder.packages_at = True, self.location
         with (
             held(packages.store, pipeline=self.pipeline_name, times=times) as lease,
             recorder.step("extract"),
         ):
-            recorder.is_begun, recorder.packages_at = True, self.location
+            recorder.is_begun = True
             extracting = Extracting(
                 packages=packages,
                 known=lambda name: after_pending(self.known(name, dataset_name), packages),

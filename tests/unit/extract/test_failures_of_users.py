@@ -10,7 +10,7 @@ from tests.failing import failing
 from tests.unit.extract.reading import extracted
 
 import penstock
-from penstock.errors import DataError, ResourceFailed
+from penstock.errors import DataError, IncrementalCursorInvalidCoercion, ResourceFailed
 from penstock.extract.plan import Workload
 from penstock.package import Packages
 
@@ -69,6 +69,10 @@ def second(item: Any, *_: Any) -> Any:
     return breaking() if item["n"] == 2 else item
 
 
+def picked(values: Any) -> Any:
+    return breaking() if 2 in values else max(values)
+
+
 def marked() -> Iterator[Any]:
     yield {"n": 1}
     yield penstock.mark.with_hints({"n": 2}, penstock.mark.make_hints(table_name=breaking))
@@ -90,6 +94,16 @@ PLACES: dict[str, tuple[Callable[[], Any], int]] = {
     "a map that yields": (lambda: numbers().add_yield_map(lambda item: iter([second(item)])), 2),
     "a step": (lambda: numbers().add_step(second), 2),
     "a metric": (lambda: numbers().add_metrics(breaking), 1),
+    "the last value of a cursor": (
+        lambda: numbers(incremental=penstock.sources.incremental("n", last_value_func=breaking)),
+        1,
+    ),
+    "the last value of a cursor that goes on": (
+        lambda: numbers(
+            incremental=penstock.sources.incremental("n", initial_value=1, last_value_func=picked)
+        ),
+        2,
+    ),
     "a transformer": (
         lambda: (
             penstock.resource([{"n": 1}, {"n": 2}], name="n") | penstock.transformer(second, name="orders")
@@ -144,6 +158,17 @@ def test_the_other_resources_go_on_where_that_is_wanted(place: str, tmp_path: Pa
 
     assert isinstance(done.info.failures["orders"], ResourceFailed)
     assert done.info.resources["others"] == 1
+
+
+def test_values_that_do_not_compare_are_no_error_of_the_function_that_picks_one(
+    tmp_path: Path,
+) -> None:
+    cursor = penstock.sources.incremental("n", initial_value="1", last_value_func=lambda both: max(both))  # noqa: PLW0108 - not max itself
+
+    with failing(IncrementalCursorInvalidCoercion, step="extract") as caught:
+        penstock.pipeline("shop", pipelines_dir=tmp_path).extract(numbers(incremental=cursor))
+
+    assert caught.value.got == "1, int"
 
 
 def test_an_error_that_cannot_be_shown_is_told_by_its_class(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import threading
+import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.load.scripted import NoSessions, World
+from tests.unit.load.scripted import NoSessions, ScriptedJob, World
 
 from penstock.errors import (
     FollowupJobCreationFailedException,
@@ -316,6 +319,87 @@ def test_what_will_not_pass_keeps_the_load_back_and_names_the_job(tmp_path: Path
     assert "items" not in place.world.landed
     place.load()
     assert sorted(place.world.landed) == sorted(TABLES)
+
+
+def interrupt() -> None:
+    """As Ctrl-C does, from another thread."""
+    main = threading.main_thread().ident
+    assert main is not None
+    signal.pthread_kill(main, signal.SIGINT)
+
+
+@pytest.mark.parametrize("says", ["well", "retry"])
+def test_whoever_interrupts_a_load_waits_for_its_jobs_and_their_ends_are_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str
+) -> None:
+    tables = ("a", "b", "c", "d")
+    place = sealed(tmp_path, tables=tables, with_jobs=tables, script={"b": [says]})
+    both, look = threading.Barrier(2), ScriptedJob.state
+
+    def state(self: ScriptedJob) -> Any:
+        found = look(self)
+        if found == "running":
+            both.wait(10)
+            time.sleep(0.2)
+            if self.job_id().startswith("a."):
+                interrupt()
+            time.sleep(0.2)
+        return found
+
+    monkeypatch.setattr(ScriptedJob, "state", state)
+
+    with pytest.raises(KeyboardInterrupt):
+        place.load(workers=2)
+
+    begun = "completed_jobs" if says == "well" else "new_jobs"
+    assert place.folders() == {"a": "completed_jobs", "b": begun, "c": "new_jobs", "d": "new_jobs"}
+    assert place.commits() == 0
+    monkeypatch.setattr(ScriptedJob, "state", look)
+    place.load()
+    assert sorted(place.world.landed) == sorted(tables)
+
+
+def test_whoever_interrupts_a_load_twice_waits_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = sealed(tmp_path, tables=("a",), with_jobs=("a",))
+    release, look = threading.Event(), ScriptedJob.state
+
+    def state(self: ScriptedJob) -> Any:
+        for _ in range(2):
+            time.sleep(0.3)
+            interrupt()
+        release.wait(10)
+        return look(self)
+
+    monkeypatch.setattr(ScriptedJob, "state", state)
+
+    with pytest.raises(KeyboardInterrupt):
+        place.load(workers=1)
+
+    assert not release.is_set()
+    assert place.folders() == {"a": "started_jobs"}
+    release.set()
+
+
+def test_all_jobs_that_fail_side_by_side_are_in_the_error(tmp_path: Path) -> None:
+    tables = ("items", "others", "parts")
+    place = sealed(
+        tmp_path, tables=tables, with_jobs=tables, script={"items": ["failed"], "others": ["failed"]}
+    )
+
+    with pytest.raises(LoadClientJobFailed) as caught:
+        place.load(workers=3)
+
+    facts = vars(caught.value)
+    assert facts["failed_jobs"] == {
+        "items.x.reference": "items says failed",
+        "others.x.reference": "others says failed",
+    }
+    first = facts["job_id"]
+    (other,) = facts["failed_jobs"].keys() - {first}
+    assert facts["failed_message"] == facts["failed_jobs"][first]
+    assert f"; so did {other}" in caught.value.message
 
 
 @pytest.mark.parametrize("undo", [True, False])

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tests.unit.load.test_run import Mortal
 
     from penstock.load.run import Into
+    from penstock.package import Manifest
 
 DONE = {"items__tags", "items__parts", "others"}
 """The tables that get their rows although `items` is refused."""
@@ -38,6 +39,11 @@ def stuck(folder: Path, memory: Memory | None = None) -> Place:
     # A process may die before it can say what it has done: the table knows.
     place.world.landed += [table for table in sorted(DONE) if table not in place.world.landed]
     return place
+
+
+def given_up(manifest: Manifest, into: Into) -> None:
+    """As `drop_pending_packages` does: the tables are asked first."""
+    give_up(manifest, into, to_take_back(manifest, into))
 
 
 def go_on(into: Into) -> None:
@@ -57,7 +63,7 @@ def test_tables_go_back_the_slot_stays_used_and_nobody_rolls_it_forward(
     place = stuck(tmp_path)
 
     with caplog.at_level(logging.WARNING):
-        give_up(place.manifest, place.into())
+        given_up(place.manifest, place.into())
 
     assert set(place.world.undone) == DONE
     assert status(place) == "aborted"
@@ -73,7 +79,7 @@ def test_tables_go_back_the_slot_stays_used_and_nobody_rolls_it_forward(
 def test_a_load_that_was_never_begun_asks_the_destination_nothing(tmp_path: Path) -> None:
     place = sealed(tmp_path, script={"undo": []})
 
-    give_up(place.manifest, place.into())
+    given_up(place.manifest, place.into())
 
     assert (place.world.asked, place.world.undone) == ([], [])
     assert status(place) == "aborted"
@@ -96,7 +102,7 @@ def test_nothing_is_decided_when_somebody_has_written_to_a_table_since(tmp_path:
     place.world.moved_on |= {"others", "items__tags"}
 
     with pytest.raises(TablesMovedOn) as caught:
-        give_up(place.manifest, place.into())
+        given_up(place.manifest, place.into())
 
     assert set(vars(caught.value)["tables"]) == {"others", "items__tags"}
     assert place.world.undone == []
@@ -113,7 +119,7 @@ def test_a_destination_that_cannot_undo_is_left_with_its_rows_and_that_is_told(
         place.load()
 
     with caplog.at_level(logging.WARNING):
-        give_up(place.manifest, place.into())
+        given_up(place.manifest, place.into())
 
     assert status(place) == "aborted"
     assert "rows that it has brought stay: the destination cannot undo" in caplog.text
@@ -124,7 +130,7 @@ def test_what_is_committed_is_not_given_up(tmp_path: Path) -> None:
     place.into().packages.commit(place.manifest)
 
     with pytest.raises(LoadIsDecided):
-        give_up(place.manifest, place.into())
+        given_up(place.manifest, place.into())
 
     assert place.world.undone == []
     assert place.into().packages.to_roll_forward() == place.manifest
@@ -137,7 +143,7 @@ def test_an_undo_that_may_pass_is_tried_by_the_next_run_and_one_that_will_not_is
     place.world.script["undo"] = ["transient", "terminal"]
 
     with pytest.raises(LoadClientTransientException):
-        give_up(place.manifest, place.into())
+        given_up(place.manifest, place.into())
     assert place.into().packages.to_roll_forward() is None
     with caplog.at_level(logging.WARNING):
         go_on(place.into())
@@ -163,18 +169,18 @@ def test_no_load_takes_the_next_number_before_the_tables_are_back(tmp_path: Path
 def test_it_may_be_killed_at_each_of_its_steps(tmp_path: Path, after: bool) -> None:
     whole = stuck(tmp_path / "whole", Memory())
     counting: Mortal = whole.mortal()
-    give_up(whole.manifest, whole.into(counting))
+    given_up(whole.manifest, whole.into(counting))
     assert counting.changes > 3
 
     for point in range(1, counting.changes + 1):
         place = stuck(tmp_path / str(point), Memory())
         with suppress(Crash):
-            give_up(place.manifest, place.into(place.mortal(point, after=after)))
+            given_up(place.manifest, place.into(place.mortal(point, after=after)))
         go_on(place.into())
         decided = place.into().packages.slots.outcome(1)
         if decided is None:
             assert place.world.undone == [], "first it is decided"
-            give_up(place.manifest, place.into())
+            given_up(place.manifest, place.into())
 
         assert set(place.world.undone) == DONE, f"killed at {point}"
         assert status(place) == "aborted"

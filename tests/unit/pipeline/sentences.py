@@ -144,7 +144,7 @@ SENTENCES: Final[dict[str, tuple[str, str, str]]] = {
     "K9": ("completed packages", RUNNING, _STEPS),
     "K10": ("info of a package", KNOWING, _LISTED),
     "K11": ("state of a package", KNOWING, _LISTED),
-    "K12": ("failed jobs", KNOWING, _LISTED),
+    "K12": ("failed jobs", KNOWING, "a_job_that_failed_is_listed_with_its_message"),
     # What it does
     "M1": (
         "drops pending packages, partial ones too",

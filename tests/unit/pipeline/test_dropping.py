@@ -9,15 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.flow.crashes.steps import Steps, watched
+from tests.unit.load.scripted import World
+from tests.unit.load.test_run import schema_of
+from tests.unit.pipeline.sessions import no_session
 
 import penstock
-from penstock.errors import PipelineLocked
-from penstock.package import Packages
+from penstock.errors import LoadIsDecided, PipelineLocked, TablesMovedOn
+from penstock.package import Manifest, Packages, TableEntry
 from penstock.package.lease import held
+from penstock.pipeline.site import Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from penstock.package.slots import Outcome
 
 WITHOUT_SPARK = """
 import sys
@@ -87,6 +93,74 @@ def test_what_a_run_is_working_on_is_not_dropped(tmp_path: Path) -> None:
         pipeline.drop_pending_packages()
 
     assert len(packages_at(tmp_path).unsealed()) == 1
+
+
+def stuck(tmp_path: Path, world: World) -> tuple[penstock.Pipeline, Packages, Manifest]:
+    """A pipeline with a sealed load that was begun, and packages here and there that go on from it."""
+    penstock.pipeline("shop", pipelines_dir=tmp_path / "disk").extract(counted())
+    pipeline = penstock.pipeline(
+        "shop", pipelines_dir=tmp_path / "disk", destination=world.destination(), spark=no_session()
+    )
+    packages = Site(pipeline._target(), spark=no_session()).packages
+    entry = TableEntry(table="items", job="items.x.0.reference", write_disposition="append")
+    manifest = Manifest(
+        load_id="17.5",
+        sequence=1,
+        pipeline_name="shop",
+        dataset_name="shop",
+        schema_name="shop",
+        tables=(entry,),
+        schema_before=None,
+        schema=dict(schema_of(("items",), "append").to_dict()),
+        state={},
+    )
+    packages.normalized.create_package("17.5", schema=schema_of(("items",), "append"))
+    packages.package("17.5").jobs.add(entry.job, b"{}")
+    assert packages.seal(manifest)
+    packages.normalized.start_job("17.5", entry.job)
+    world.landed.append("items")
+    pipeline.extract(counted())
+    return pipeline, packages, manifest
+
+
+@pytest.mark.parametrize("why", [TablesMovedOn, LoadIsDecided])
+def test_where_the_sealed_load_cannot_be_given_up_nothing_is_dropped(
+    tmp_path: Path, why: type[Exception]
+) -> None:
+    world = World(tmp_path, script={"undo": []})
+    pipeline, packages, manifest = stuck(tmp_path, world)
+    waiting = pipeline.list_extracted_load_packages()
+    if why is TablesMovedOn:
+        world.moved_on.add("items")
+    else:
+        packages.commit(manifest)
+
+    with pytest.raises(why):
+        pipeline.drop_pending_packages()
+
+    assert len(waiting) == 2
+    assert pipeline.list_extracted_load_packages() == waiting
+    assert packages.to_roll_forward() == manifest
+
+
+def test_what_goes_on_from_a_sealed_load_is_gone_before_that_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path, script={"undo": []})
+    pipeline, packages, _ = stuck(tmp_path, world)
+    left: list[list[str]] = []
+
+    def abort(self: Packages, manifest: Manifest, facts: Any = None) -> Outcome:
+        left.append([*pipeline.list_extracted_load_packages()])
+        return aborted(self, manifest, facts)
+
+    aborted = Packages.abort
+    monkeypatch.setattr(Packages, "abort", abort)
+
+    pipeline.drop_pending_packages()
+
+    assert left == [[]]
+    assert (world.undone, packages.to_roll_forward()) == (["items"], None)
 
 
 def test_the_newest_goes_first_so_that_those_that_are_left_fit_together(tmp_path: Path) -> None:

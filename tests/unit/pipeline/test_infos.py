@@ -152,8 +152,8 @@ def test_a_package_that_an_earlier_run_had_left_is_told_as_that() -> None:
     assert LOAD_INFOS[3].asdict()["packages"][0]["was_pending"] is True
 
 
-def test_the_first_load_of_a_pipeline_is_known_by_its_number() -> None:
-    first = replace(WELL, packages=(replace(LOADED, sequence=1),))
+def test_the_first_load_that_is_complete_is_told_as_that_whatever_its_number() -> None:
+    first = replace(WELL, packages=(replace(LOADED, is_first=True),))
 
     assert (NOTHING_LOADED.first_run, WELL.first_run, first.first_run) == (False, False, True)
 

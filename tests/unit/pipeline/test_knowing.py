@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.unit.load.test_run import sealed
 
 import penstock
 from penstock.errors import (
     CannotRestorePipelineException,
+    LoadClientJobFailed,
     LoadPackageNotFound,
     PipelineNotActive,
     SchemaNotFoundError,
 )
+from penstock.pipeline.listing import Listing
 from penstock.pipeline.state import new_state
 from penstock.pipeline.workdir import WorkDir
 from penstock.schema import Schema
@@ -54,6 +58,19 @@ def test_what_was_extracted_is_listed_and_remembered(tmp_path: Path, at_lake: bo
     assert pipeline.get_load_package_state(first)["created_at"] is not None
     with pytest.raises(LoadPackageNotFound):
         pipeline.get_load_package_info("1700000000.5")
+
+
+@pytest.mark.parametrize("raises", [True, False], ids=["that stops the run", "that is left out"])
+def test_a_job_that_failed_is_listed_with_its_message(tmp_path: Path, raises: bool) -> None:
+    place = sealed(tmp_path, script={"others": ["failed"]})
+    with suppress(LoadClientJobFailed):
+        place.load(raise_on_failed_jobs=raises)
+
+    (job,) = Listing((place.into().packages,)).failed_jobs("17.5")
+
+    assert job.job_file_info.table_name == "others"
+    assert (job.failed_message or "").endswith("others says failed")
+    assert job.state == ("new_jobs" if raises else "failed_jobs")
 
 
 def test_a_destination_that_becomes_known_does_not_hide_what_waits(tmp_path: Path) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.load.scripted import World
+from tests.failing import failing
+from tests.unit.load.scripted import ScriptedClient, World
 from tests.unit.pipeline.sessions import no_session
 
 import penstock
 from penstock.config import with_config
-from penstock.errors import PipelineConfigMissing
+from penstock.errors import MissingTableName, PipelineConfigMissing, PipelineLocked, SlotTaken
+from penstock.package import Packages
+from penstock.package.lease import held
+from penstock.pipeline.site import Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,11 +26,15 @@ def made(tmp_path: Path, world: World) -> penstock.Pipeline:
     return penstock.pipeline("shop", tmp_path, destination=world.destination(), spark=no_session())
 
 
-def with_a_package_that_waits(tmp_path: Path, world: World) -> penstock.Pipeline:
+def with_a_package_that_waits(tmp_path: Path, world: World, page: int = 7) -> penstock.Pipeline:
     pipeline = made(tmp_path, world)
     with pipeline.managed_state(extract_state=True) as state:
-        state["sources"]["shop"] = {"page": 7}
+        state["sources"]["shop"] = {"page": page}
     return pipeline
+
+
+def refuse(*_: Any, **__: Any) -> None:
+    raise OSError("no space left")
 
 
 def test_a_run_can_be_told_to_leave_new_data_for_the_next_call(
@@ -129,6 +138,96 @@ def test_functions_of_sources_find_the_state_of_the_active_pipeline(tmp_path: Pa
     assert penstock.current.source_state() == {"page": 7}, "what is changed outside a run is lost"
 
 
+@pytest.mark.parametrize(
+    ("call", "place", "step"),
+    [
+        ("run", (import_module("penstock.pipeline.runner"), "sync"), "load"),
+        ("run", (import_module("penstock.pipeline.runner"), "require_trust"), "load"),
+        ("run", (Packages, "tidy"), "load"),
+        ("run", (Site, "known"), "load"),
+        ("load", (Packages, "tidy"), "load"),
+        ("normalize", (Packages, "tidy"), "normalize"),
+        ("extract", (Site, "known_later"), "extract"),
+    ],
+)
+def test_what_breaks_between_two_steps_belongs_to_what_was_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, place: tuple[Any, str], step: str
+) -> None:
+    pipeline = made(tmp_path, World(tmp_path))
+    said = ([{"n": 1}],) if call == "extract" else ()
+    told = {"table_name": "items"} if call == "extract" else {}
+    monkeypatch.setattr(*place, refuse)
+
+    with failing(OSError, step=step) as caught:
+        getattr(pipeline, call)(*said, **told)
+
+    assert penstock.retry.retry_load((step,))(caught.failed[0])
+    assert pipeline.last_trace is not None
+    assert pipeline.last_trace.failed_step is not None
+    assert pipeline.last_trace.failed_step.step == step
+
+
+@pytest.mark.parametrize("call", ["run", "load"])
+def test_a_slot_that_another_run_has_taken_is_a_failure_of_the_load_of_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    pipeline = with_a_package_that_waits(tmp_path, World(tmp_path))
+    (waiting,) = pipeline.list_extracted_load_packages()
+    pipeline.normalize()
+    monkeypatch.setattr(Packages, "seal", lambda *_: False)
+
+    with failing(SlotTaken, step="load") as caught:
+        getattr(pipeline, call)()
+
+    assert caught.failed[0].load_id == caught.value.load_id == waiting
+    assert penstock.retry.retry_load()(caught.failed[0])
+
+
+def test_a_load_that_cannot_be_finished_is_a_failure_of_that_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path)
+    pipeline = with_a_package_that_waits(tmp_path, world)
+    world.on_complete = refuse
+    with failing(OSError, step="load"):
+        pipeline.run()
+
+    with failing(OSError, step="load"):
+        pipeline.run()
+
+
+def test_a_run_that_finds_another_one_at_work_is_told_and_written_down(tmp_path: Path) -> None:
+    heard: list[tuple[str, str]] = []
+
+    class Alerts(penstock.RunHooks):
+        def on_failure(self, *, pipeline_name: str, step: str, error: BaseException) -> None:
+            heard.append((step, type(error).__name__))
+
+    world = World(tmp_path)
+    pipeline = penstock.pipeline(
+        "shop", tmp_path, destination=world.destination(), spark=no_session(), hooks=[Alerts()]
+    )
+    store = Site(pipeline._target(), spark=no_session()).packages.store
+
+    with held(store, pipeline="shop"), pytest.raises(PipelineLocked):
+        pipeline.run()
+
+    found = pipeline._history().last()
+    assert heard == [("load", "PipelineLocked")]
+    assert found is not None
+    assert found.failed_step is not None
+    assert found.failed_step.error_code == "pipeline-locked"
+
+
+def test_a_call_that_is_wrong_is_no_failed_run(tmp_path: Path) -> None:
+    pipeline = penstock.pipeline("shop", tmp_path)
+
+    with pytest.raises(MissingTableName):
+        pipeline.extract([1])
+
+    assert pipeline._history().last() is None
+
+
 def test_the_last_trace_is_found_again_by_another_object(tmp_path: Path) -> None:
     first = with_a_package_that_waits(tmp_path, World(tmp_path))
 
@@ -138,3 +237,21 @@ def test_the_last_trace_is_found_again_by_another_object(tmp_path: Path) -> None
     assert trace is not None
     assert found is not None
     assert found.transaction_id == trace.transaction_id
+
+
+def test_the_first_load_that_is_complete_is_the_first_run_also_after_one_that_was_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = with_a_package_that_waits(tmp_path, World(tmp_path))
+    with monkeypatch.context() as refusing:
+        refusing.setattr(ScriptedClient, "initialize_storage", refuse)
+        with failing(OSError, step="load"):
+            pipeline.run()
+    pipeline.drop_pending_packages()
+
+    second = with_a_package_that_waits(tmp_path, World(tmp_path)).run()
+    third = with_a_package_that_waits(tmp_path, World(tmp_path), page=8).run()
+
+    assert [package.sequence for package in (*second.packages, *third.packages)] == [2, 3]
+    assert (second.first_run, third.first_run) == (True, False)
+    assert second.asdict()["first_run"] is True

@@ -7,6 +7,7 @@ import pytest
 import penstock
 from penstock.config import ResolvedValue
 from penstock.errors import PipelineStepFailed
+from penstock.load.report import PackageReport, TableReport
 from penstock.pipeline.recording import Recorder
 from penstock.pipeline.trace import PipelineTrace, StepTrace, Told
 
@@ -103,6 +104,96 @@ def test_a_step_that_failed_is_told_by_its_error_and_not_as_one_with_nothing_to_
     assert lines[1].startswith("extract: 0.")
     assert lines[2].startswith("extract failed: t raised KeyError('bad')")
     assert not any("nothing to extract" in line for line in lines)
+
+
+def loaded(*tables: tuple[int | None, int | None]) -> PackageReport:
+    reports = [
+        TableReport(table=f"t{number}", rows=rows, version=None, skipped=False, bytes=size)
+        for number, (rows, size) in enumerate(tables)
+    ]
+    return PackageReport(load_id="17.5", sequence=1, tables=tuple(reports), seconds=1.0)
+
+
+@pytest.mark.parametrize(
+    ("reports", "rows", "size"),
+    [
+        ([], 0, 0),
+        ([loaded()], 0, 0),
+        ([loaded((3, 10), (4, 20))], 7, 30),
+        ([loaded((3, 10), (None, 20))], None, 30),
+        ([loaded((3, 10)), loaded((None, 5))], None, 15),
+        ([loaded((3, 10), (4, None))], 7, 10),
+        ([loaded((3, None))], 3, None),
+    ],
+)
+def test_what_a_load_does_not_tell_is_unknown_and_never_zero(
+    reports: list[PackageReport], rows: int | None, size: int | None
+) -> None:
+    recorder = Recorder("shop")
+    with recorder.step("load"):
+        for report in reports:
+            recorder.hear_loaded(report)
+
+    (step,) = recorder.trace().steps
+
+    assert (step.rows, step.bytes) == (rows, size)
+
+
+class Said(penstock.RunHooks):
+    """Keeps what is told of a run that fails."""
+
+    def __init__(self) -> None:
+        self.traces: list[str] = []
+
+    def on_run_end(self, *, pipeline_name: str, trace: Any) -> None:
+        self.traces.append(str(trace))
+
+
+def fail(pipeline: penstock.Pipeline, error: Exception, *, note: str = "") -> None:
+    """A call that fails in its load."""
+    with pipeline._traced() as recorder:
+        recorder.is_tried = recorder.is_begun = True
+        recorder.notes.append(note)
+        with recorder.step("load"):
+            raise error
+
+
+def test_what_others_raise_is_told_without_its_secrets(tmp_path: Path) -> None:
+    said = Said()
+    pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path, hooks=[said])
+    error = RuntimeError("jdbc:postgresql://ada:lovelace@db/x?password=hush does not answer")
+
+    with pytest.raises(PipelineStepFailed) as failed:
+        fail(pipeline, error)
+
+    (written,) = (tmp_path / "shop" / "traces").glob("*.json")
+    told = [str(failed.value), str(pipeline.last_trace), written.read_text(encoding="utf-8"), *said.traces]
+    for text in told:
+        assert "RuntimeError: jdbc:postgresql://***@db/x?password=*** does not answer" in text
+        assert "lovelace" not in text
+        assert "hush" not in text
+
+
+def test_an_error_with_letters_that_are_none_is_written_down_and_raised_as_it_is(tmp_path: Path) -> None:
+    pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
+    with pytest.raises(PipelineStepFailed, match="no file") as failed:
+        fail(pipeline, OSError("no file \udcff"))
+
+    assert isinstance(failed.value.exception, OSError)
+    found = pipeline._history().last()
+    assert found is not None
+    assert found.failed_step is not None
+    assert found.failed_step.error == "OSError: no file \\udcff"
+
+
+def test_a_trace_that_cannot_be_written_replaces_no_error(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
+    with pytest.raises(PipelineStepFailed, match="no file"):
+        fail(pipeline, OSError("no file"), note="\udcff")
+
+    assert "the trace of this run cannot be written" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,8 @@ class RowCursor:
                 terms=self._terms,
             )
         except Exception as error:  # values that do not compare, or a function of a user
+            if self._is_of_the_user(value):
+                raise
             raise self._incomparable(value, error) from error
         if verdict.place != "in" or (verdict.at_start and self._was_read(row)):
             progress.see(start_out=verdict.place != "after", end_out=verdict.place == "after")
@@ -62,11 +64,27 @@ class RowCursor:
         kind = IncrementalCursorPathMissing if is_missing else IncrementalCursorPathHasValueNone
         raise kind(resource=self._progress.resource, cursor_path=str(self._terms.cursor_path))
 
+    def _is_of_the_user(self, value: Any) -> bool:
+        """Whether a function of the user has failed by itself, at values that can be compared."""
+        if self._terms.is_plain:
+            return False
+        bounds = (self._progress.end_value, self._progress.last_value)
+        return all(bound is None or _are_alike(value, bound) for bound in bounds)
+
     def _incomparable(self, value: Any, error: Exception) -> Exception:
         progress, got = self._progress, f"{value!r}, {type(value).__name__}"
         if progress.end_value is not None and not _can_pick(self._terms, value, progress.end_value):
             return progress.coercion("end_value", progress.end_value, got, error)
         return progress.coercion("initial_value or last value", progress.last_value, got, error)
+
+
+def _are_alike(value: Any, bound: Any) -> bool:
+    if isinstance(value, type(bound)):
+        return True
+    try:
+        return isinstance(value < bound, bool)
+    except TypeError:
+        return False
 
 
 def _can_pick(terms: CursorTerms, value: Any, bound: Any) -> bool:

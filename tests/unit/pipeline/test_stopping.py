@@ -1,0 +1,196 @@
+"""Ctrl-C and SIGTERM end a run, and leave everything as it is after any failure. Real processes, no Spark."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import penstock
+from penstock.package import Packages
+from penstock.pipeline.stopping import ended_by_signals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PROGRAM = """
+import signal, sys, time
+import penstock
+
+class Alerts(penstock.RunHooks):
+    def on_failure(self, *, pipeline_name, step, error):
+        print("alert", step, type(error).__name__, flush=True)
+
+def pause(seconds):
+    print("ready", flush=True)
+    time.sleep(seconds)
+
+def slow():
+    yield {"n": 1}
+    try:
+        pause(60)
+        yield {"n": 2}
+    finally:
+        print("closed", flush=True)
+
+def stubborn():
+    yield {"n": 1}
+    try:
+        pause(60)
+    except BaseException as error:
+        print("kept", flush=True)
+    yield {"n": 2}
+
+def other():
+    yield {"n": 1}
+    try:
+        pause(60)
+    except BaseException as error:
+        raise RuntimeError("no more pages")
+
+def long_end():
+    try:
+        yield {"n": 1}
+        pause(60)
+    finally:
+        pause(60)
+
+def heard():
+    yield {"n": 1}
+    pause(1)
+    yield {"n": 2}
+
+if sys.argv[2] == "heard":
+    signal.signal(signal.SIGTERM, lambda *_: print("mine", flush=True))
+pipeline = penstock.pipeline("shop", pipelines_dir=sys.argv[1], hooks=[Alerts()])
+try:
+    pipeline.extract(globals()[sys.argv[2]], table_name="items")
+finally:
+    print("over", signal.getsignal(signal.SIGTERM) is signal.SIG_DFL, flush=True)
+"""
+TERMINATED = 128 + signal.SIGTERM
+
+
+def ended(tmp_path: Path, generator: str, *signals: signal.Signals) -> tuple[int, list[str]]:
+    """The exit code and the words of a process that gets signals, each when it says that it is ready."""
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path), generator]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
+        assert child.stdout is not None
+        said: list[str] = []
+        for number in signals:
+            for line in child.stdout:
+                said.append(line.strip())
+                if line == "ready\n":
+                    break
+            child.send_signal(number)
+        said += [line.strip() for line in child.stdout]
+        return child.wait(timeout=60), said
+
+
+def check_stopped(tmp_path: Path, error: str) -> None:
+    """Nothing waits, the lease is free, the trace says what has happened; the next call begins anew."""
+    pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
+    trace = pipeline.last_trace
+    assert trace is not None
+    assert trace.failed_step is not None
+    assert (trace.failed_step.step, trace.failed_step.error) == ("extract", error)
+    assert not pipeline.has_pending_data
+    store = Packages.at(str(tmp_path / "shop" / "extracted")).store
+    assert [name for name in store.names("lease") if name.endswith(".released")]
+    pipeline.extract([{"n": 1}], table_name="items")
+    assert Packages.at(store.root).with_status("new") == []
+    assert len(pipeline.list_extracted_load_packages()) == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "error", "kind"),
+    [
+        (signal.SIGTERM, TERMINATED, "SystemExit: 143", "SystemExit"),
+        (signal.SIGINT, -signal.SIGINT, "KeyboardInterrupt", "KeyboardInterrupt"),
+    ],
+)
+def test_a_signal_closes_generators_and_is_told_and_written_down(
+    tmp_path: Path, number: signal.Signals, code: int, error: str, kind: str
+) -> None:
+    assert ended(tmp_path, "slow", number) == (
+        code,
+        ["ready", "closed", f"alert extract {kind}", "over True"],
+    )
+    check_stopped(tmp_path, error)
+
+
+@pytest.mark.parametrize(("generator", "last"), [("stubborn", "kept"), ("other", "ready")])
+def test_code_that_keeps_it_to_itself_or_makes_another_error_of_it_does_not_hold_the_process(
+    tmp_path: Path, generator: str, last: str
+) -> None:
+    code, said = ended(tmp_path, generator, signal.SIGTERM)
+
+    assert code == TERMINATED
+    assert said[-3:] == [last, "alert extract SystemExit", "over True"]
+    trace = penstock.pipeline("shop", pipelines_dir=tmp_path).last_trace
+    assert trace is not None
+    assert trace.failed_step is not None
+
+
+def test_a_second_signal_does_not_wait_for_what_the_first_has_begun(tmp_path: Path) -> None:
+    code, said = ended(tmp_path, "long_end", signal.SIGTERM, signal.SIGTERM)
+
+    assert (code, said) == (TERMINATED, ["ready", "ready", "alert extract SystemExit", "over True"])
+    check_stopped(tmp_path, "SystemExit: 143")
+
+
+def test_a_handler_of_the_user_is_left_alone(tmp_path: Path) -> None:
+    code, said = ended(tmp_path, "heard", signal.SIGTERM)
+
+    assert (code, said) == (0, ["ready", "mine", "over False"])
+
+
+def test_other_threads_and_blocks_inside_of_another_change_nothing() -> None:
+    seen: list[Any] = []
+
+    def look() -> None:
+        with ended_by_signals():
+            seen.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    with ended_by_signals():
+        look()
+        outer = signal.getsignal(signal.SIGTERM)
+
+    assert seen == [signal.SIG_DFL, outer]
+    assert callable(outer)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_an_interrupt_in_another_thread_is_told_and_raised_as_it_is(tmp_path: Path) -> None:
+    heard: list[BaseException] = []
+    raised: list[BaseException] = []
+
+    class Alerts(penstock.RunHooks):
+        def on_failure(self, *, pipeline_name: str, step: str, error: BaseException) -> None:
+            heard.append(error)
+
+    def rows() -> Iterator[Any]:
+        yield {"n": 1}
+        raise KeyboardInterrupt
+
+    def call() -> None:
+        try:
+            penstock.pipeline("shop", pipelines_dir=tmp_path, hooks=[Alerts()]).extract(rows, table_name="t")
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+
+    assert [type(error) for error in heard] == [KeyboardInterrupt]
+    assert raised == heard
+    check_stopped(tmp_path, "KeyboardInterrupt")
