@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 REFUSED = 2
 """The exit code of a command that had nobody to ask."""
-_AFTERWARDS = "The next run asks the source again for what is dropped."
+_AFTERWARDS = "The next run asks the source again for what is dropped, and begins work items anew."
 Forget = Annotated[
     bool, typer.Option("--forget", help="Delete state and schemas here where the dataset is gone.")
 ]
