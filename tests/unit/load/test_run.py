@@ -36,6 +36,8 @@ from penstock.package.local import LocalFiles
 from penstock.schema import Schema, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from penstock.load.report import PackageReport
     from penstock.schema import TWriteDisposition
 
@@ -321,6 +323,14 @@ def test_what_will_not_pass_keeps_the_load_back_and_names_the_job(tmp_path: Path
     assert sorted(place.world.landed) == sorted(TABLES)
 
 
+@pytest.fixture
+def _hears_interrupts() -> Iterator[None]:
+    """Shells let what they start in the background pass interrupts over."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupt() -> None:
     """As Ctrl-C does, from another thread."""
     main = threading.main_thread().ident
@@ -328,6 +338,7 @@ def interrupt() -> None:
     signal.pthread_kill(main, signal.SIGINT)
 
 
+@pytest.mark.usefixtures("_hears_interrupts")
 @pytest.mark.parametrize("says", ["well", "retry"])
 def test_whoever_interrupts_a_load_waits_for_its_jobs_and_their_ends_are_noted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str
@@ -359,6 +370,7 @@ def test_whoever_interrupts_a_load_waits_for_its_jobs_and_their_ends_are_noted(
     assert sorted(place.world.landed) == sorted(tables)
 
 
+@pytest.mark.usefixtures("_hears_interrupts")
 def test_whoever_interrupts_a_load_twice_waits_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ from penstock.errors import LoadIsDecided, PipelineLocked, TablesMovedOn
 from penstock.package import Manifest, Packages, TableEntry
 from penstock.package.lease import held
 from penstock.pipeline.site import Site
+from penstock.pipeline.state import new_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,7 +113,7 @@ def stuck(tmp_path: Path, world: World) -> tuple[penstock.Pipeline, Packages, Ma
         tables=(entry,),
         schema_before=None,
         schema=dict(schema_of(("items",), "append").to_dict()),
-        state={},
+        state=new_state(pipeline_name="shop", dataset_name="shop", schema_name="shop", destination_type="d"),
     )
     packages.normalized.create_package("17.5", schema=schema_of(("items",), "append"))
     packages.package("17.5").jobs.add(entry.job, b"{}")

@@ -141,7 +141,6 @@ def test_functions_of_sources_find_the_state_of_the_active_pipeline(tmp_path: Pa
 @pytest.mark.parametrize(
     ("call", "place", "step"),
     [
-        ("run", (import_module("penstock.pipeline.runner"), "sync"), "load"),
         ("run", (import_module("penstock.pipeline.runner"), "require_trust"), "load"),
         ("run", (Packages, "tidy"), "load"),
         ("run", (Site, "known"), "load"),

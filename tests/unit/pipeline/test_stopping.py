@@ -22,6 +22,9 @@ PROGRAM = """
 import signal, sys, time
 import penstock
 
+# Shells let what they start in the background pass interrupts over.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 class Alerts(penstock.RunHooks):
     def on_failure(self, *, pipeline_name, step, error):
         print("alert", step, type(error).__name__, flush=True)
