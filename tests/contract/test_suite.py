@@ -31,6 +31,12 @@ BY_NAME = (
     "another-machine-goes-on",
     "what-begins-anew-is-there-alone",
 )
+BY_NAME_IN_CI = (
+    "append-adds-columns",
+    "replace-of-partitions",
+    "merge-clears-lists-that-shrink-to-nothing",
+    "what-begins-anew-is-there-alone",
+)
 IN_FOLDERS = ("append-adds-nested-rows", "replace-exchanges-all-rows", "merge-without-a-strategy")
 
 EVERY_MODE = (
@@ -53,7 +59,6 @@ IN_CI = {
         "merge-deletes-what-is-flagged",
         "upsert-takes-the-last-of-a-load",
         "history-sees-nested-rows",
-        "a-merge-lands-once-whatever-dies",
     ),
     "files": (
         "append-adds-nested-rows",
@@ -65,6 +70,8 @@ IN_CI = {
         "another-machine-goes-on",
     ),
 }
+LONG = ("an-append-lands-once-whatever-dies", "a-replace-lands-once-whatever-dies")
+"""Dozens of loads each; CI has a merge and, of files, a replace that die at any step."""
 
 
 def params(lake: str, gaps: dict[str, Gap] | None = None) -> list[Any]:
@@ -74,11 +81,20 @@ def params(lake: str, gaps: dict[str, Gap] | None = None) -> list[Any]:
     ]
 
 
+def by_name() -> list[Any]:
+    """The cases for tables that a catalog knows by their names."""
+    long = [pytest.mark.at_length]
+    return [
+        pytest.param(case, id=case.name, marks=[] if case.name in BY_NAME_IN_CI else long)
+        for case in destination_suite(only=BY_NAME)
+    ]
+
+
 def marks(lake: str, name: str) -> list[pytest.MarkDecorator]:
     said = {
         "every_mode": name in (*EVERY_MODE, *HANDFUL[lake]),
         "handful": name in HANDFUL[lake],
-        "at_length": lake in IN_CI and name not in IN_CI[lake],
+        "at_length": name not in IN_CI[lake] if lake in IN_CI else name in LONG,
     }
     return [getattr(pytest.mark, mark) for mark, holds in said.items() if holds]
 
@@ -90,7 +106,7 @@ def test_delta(case: Case, spark: SparkSession, location: str, tmp_path: Path) -
     case.run(Bench(destination=lake, folder=tmp_path, spark=spark))
 
 
-@pytest.mark.parametrize("case", destination_suite(only=BY_NAME), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", by_name())
 def test_delta_in_a_catalog(
     case: Case, spark: SparkSession, location: str, tmp_path: Path, dataset: str
 ) -> None:

@@ -94,6 +94,7 @@ def test_a_machine_that_does_not_restore_goes_on_from_what_it_keeps(
     assert found == [1, 1, 2], "another machine knows of nothing"
 
 
+@pytest.mark.at_length
 def test_in_dev_mode_each_pipeline_loads_to_a_dataset_of_its_own(
     location: str, tmp_path: Path, spark: SparkSession
 ) -> None:
@@ -107,6 +108,7 @@ def test_in_dev_mode_each_pipeline_loads_to_a_dataset_of_its_own(
     assert pipeline.dataset_name.startswith("quick_2")
 
 
+@pytest.mark.at_length
 def test_packages_are_kept_in_the_bucket_of_staging(
     location: str, tmp_path: Path, spark: SparkSession
 ) -> None:
@@ -119,6 +121,7 @@ def test_packages_are_kept_in_the_bucket_of_staging(
     assert pipeline.dataset()["items"].count() == 1
 
 
+@pytest.mark.at_length
 def test_a_run_can_leave_new_data_for_the_next_one(
     location: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -172,11 +172,9 @@ def test_a_refresh_that_is_given_up_brings_back_what_was(
     assert shop.shown() == new
 
 
-@pytest.mark.parametrize("kind", ["delta", pytest.param("iceberg", marks=pytest.mark.at_length)])
-@pytest.mark.parametrize(
-    "strategy",
-    ["upsert", *(pytest.param(one, marks=pytest.mark.at_length) for one in ("delete-insert", "scd2"))],
-)
+@pytest.mark.at_length
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+@pytest.mark.parametrize("strategy", ["delete-insert", "upsert", "scd2"])
 def test_merged_tables_begin_anew_as_if_nothing_had_been(
     kind: str, strategy: str, location: str, tmp_path: Path, spark: SparkSession
 ) -> None:
