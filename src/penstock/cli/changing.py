@@ -18,9 +18,9 @@ from penstock.cli.opening import (
     location_of,
     target_of,
 )
+from penstock.cli.packages import size_of
 from penstock.cli.printing import print_json, say
 from penstock.errors import UsageError
-from penstock.interfaces.amounts import human_size
 from penstock.pipeline.local import LocalPipeline
 from penstock.pipeline.stages import sync_outlook
 
@@ -136,8 +136,8 @@ def _pending(found: Pipeline) -> list[str]:
 
 def _fate(info: LoadPackageInfo, *, keep_partial: bool) -> str:
     """What becomes of a package, in a line."""
-    size = human_size(sum(job.file_size for jobs in info.jobs.values() for job in jobs))
-    package = f"Package {info.load_id} ({info.state}, schema {info.schema_name or '-'}, {size})"
+    said = (info.state, info.schema_name and f"schema {info.schema_name}", size_of(info))
+    package = f"Package {info.load_id} ({', '.join(filter(None, said))})"
     if not _is_begun(info):
         return f"{package} is deleted."
     if keep_partial:

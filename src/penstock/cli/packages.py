@@ -78,22 +78,32 @@ def packages_table(infos: Iterable[LoadPackageInfo]) -> Table:
     for name in ("load id", "status"):
         table.add_column(name, no_wrap=True)
     table.add_column("schema", overflow="fold")
-    for name in ("no.", "new", "started", "failed", "done", "size"):
-        table.add_column(name, justify="right", overflow="fold")
+    table.add_column("no.", justify="right", no_wrap=True)
+    table.add_column("jobs", overflow="fold")
+    table.add_column("size", justify="right", no_wrap=True)
     for info in infos:
-        jobs = info.jobs
         table.add_row(
             info.load_id,
             _coloured(info.state),
             info.schema_name or "",
             "" if info.sequence is None else str(info.sequence),
-            *(
-                str(len(jobs[state]))
-                for state in ("new_jobs", "started_jobs", "failed_jobs", "completed_jobs")
-            ),
-            human_size(sum(job.file_size for found in jobs.values() for job in found)),
+            _jobs(info),
+            size_of(info),
         )
     return table
+
+
+def size_of(info: LoadPackageInfo) -> str:
+    """The bytes of all jobs of a package; nothing where there are none yet."""
+    sizes = [job.file_size for found in info.jobs.values() for job in found]
+    return human_size(sum(sizes)) if sizes else ""
+
+
+def _jobs(info: LoadPackageInfo) -> str:
+    """How many jobs stand in which way, those that are in the way first."""
+    said = {"failed_jobs": "failed", "started_jobs": "started", "new_jobs": "new", "completed_jobs": "done"}
+    counts = {word: len(info.jobs[state]) for state, word in said.items()}
+    return ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
 
 
 def _in_order(info: LoadPackageInfo) -> list[LoadJobInfo]:

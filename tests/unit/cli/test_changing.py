@@ -79,7 +79,7 @@ def test_a_script_that_does_not_say_yes_is_refused_and_nothing_is_done(waiting: 
 
     lines = done.stderr.splitlines()[1:]
     assert (done.exit_code, done.stdout) == (2, "")
-    assert lines[:2] == [f"Package {one} (extracted, schema -, 0 B) is deleted." for one in waiting]
+    assert lines[:2] == [f"Package {one} (extracted) is deleted." for one in waiting]
     assert lines[2] == "The next run asks the source again for what is dropped, and begins work items anew."
     assert lines[3] == "penstock: this asks first, and there is no terminal to ask on: pass --yes"
     assert penstock.pipeline("shop").list_extracted_load_packages() == waiting

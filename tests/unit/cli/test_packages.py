@@ -61,8 +61,8 @@ def test_packages_are_a_table_with_a_line_for_each(packages: Packages) -> None:
     lines = [line for line in rendered(packages_table(infos)).splitlines() if "│" in line]
 
     assert [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines] == [
-        [LOAD_ID, "normalized", "shop", "", "0", "0", "1", "1", "4 B"],
-        ["1794709966.000001", "extracted", "", "", "0", "0", "0", "0", "0 B"],
+        [LOAD_ID, "normalized", "shop", "", "1 failed, 1 done", "4 B"],
+        ["1794709966.000001", "extracted", "", "", "", ""],
     ]
 
 
