@@ -105,7 +105,8 @@ def drawn(view: View, *, now: float, height: int, plain: bool = False) -> Render
     if shown:
         parts.append(_table(shown, plain=plain))
     if folded:
-        parts.append(Text(f"  {'...' if plain else '…'} {_told(folded)}", style="dim"))
+        text = f"  {'...' if plain else '…'} {_told(folded)}"
+        parts.append(Text(text, style="dim", no_wrap=True, overflow="ellipsis"))
     parts += [_stages(stages)] if stages else []
     return Group(*parts)
 
