@@ -101,8 +101,12 @@ def size_of(info: LoadPackageInfo) -> str:
 
 def _jobs(info: LoadPackageInfo) -> str:
     """How many jobs stand in which way, those that are in the way first."""
-    said = {"failed_jobs": "failed", "started_jobs": "started", "new_jobs": "new", "completed_jobs": "done"}
-    counts = {word: len(info.jobs[state]) for state, word in said.items()}
+    counts = {
+        "failed": len(info.jobs["failed_jobs"]),
+        "started": len(info.jobs["started_jobs"]),
+        "new": len(info.jobs["new_jobs"]),
+        "done": len(info.jobs["completed_jobs"]),
+    }
     return ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
 
 
