@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tests.conftest import session_builder
 from tests.flow.crashes.lakes import DELTA, LAKES, Lake
-from tests.flow.crashes.shop import NAME, Content, content, ledger_at, loads, named, pipeline_at
+from tests.flow.crashes.shop import NAME, WAYS, Content, content, ledger_at, loads, named, pipeline_at
 from tests.flow.making import QUICK, session_with
 
 import penstock
@@ -32,19 +32,10 @@ if TYPE_CHECKING:
 _BATCH: Final = 8
 _PAUSE: Final = 0.04
 """Seconds for each row in a process that is killed: a third of its time goes to the generators."""
-_MERGE: Final[dict[str, dict[str, Any]]] = {
-    "events": {"write_disposition": "append"},
-    "orders": {"write_disposition": "merge", "primary_key": "id"},
-    "customers": {
-        "write_disposition": {"disposition": "merge", "strategy": "upsert"},
-        "primary_key": "id",
-    },
-}
-_WHOLE: Final[dict[str, dict[str, Any]]] = {
-    "prices": {"write_disposition": {"disposition": "merge", "strategy": "scd2"}},
-    "stock": {"write_disposition": "replace"},
-}
-ROOTS: Final = (*_MERGE, *_WHOLE)
+_SINCE: Final = ("events", "orders", "customers")
+"""What is asked for by a cursor; the others bring all that there is."""
+_WAYS: Final[dict[str, dict[str, Any]]] = {**WAYS, "stock": {"write_disposition": "replace"}}
+ROOTS: Final = (*_SINCE, "prices", "stock")
 _STABLE: Final = ("customers", "prices")
 """The ids of these rows come from the rows alone."""
 
@@ -83,11 +74,11 @@ def sources(batches: int, at_row: Callable[[str], None] = lambda _: None) -> lis
         def generate(cursor: Any = penstock.sources.incremental("moment")) -> Iterator[dict[str, Any]]:
             yield from since(name, cursor)
 
-        return penstock.resource(generate, name=name, **_MERGE[name])()
+        return penstock.resource(generate, name=name, **_WAYS[name])()
 
     return [
-        *(following(name) for name in _MERGE),
-        *(penstock.resource(whole, name=name, **_WHOLE[name])(name) for name in _WHOLE),
+        *(following(name) for name in _SINCE),
+        *(penstock.resource(whole, name=name, **_WAYS[name])(name) for name in ROOTS if name not in _SINCE),
     ]
 
 
@@ -109,7 +100,7 @@ def cursors(root: Path) -> dict[str, Any]:
     """Up to where each resource was read, as the destination has it."""
     stored = ledger_at(root).last_state(NAME)
     resources = decode_state(stored.state)["sources"][NAME]["resources"] if stored else {}
-    return {name: resources.get(name, {}).get("incremental") for name in _MERGE}
+    return {name: resources.get(name, {}).get("incremental") for name in _SINCE}
 
 
 def run(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 NAME: Final = "shop"
 _MOMENTS: Final = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
-_MERGE: Final[dict[str, dict[str, Any]]] = {
+WAYS: Final[dict[str, dict[str, Any]]] = {
     "events": {"write_disposition": "append"},
     "orders": {"write_disposition": "merge", "primary_key": "id"},
     "customers": {
@@ -73,7 +73,7 @@ def shop(upto: int, **mended: list[dict[str, Any]]) -> list[Any]:
             yield from batch
         state["done"] = upto
 
-    return [penstock.resource(batches, name=name, **_MERGE[name])(name) for name in ROOTS]
+    return [penstock.resource(batches, name=name, **WAYS[name])(name) for name in ROOTS]
 
 
 def lake_of(root: Path) -> str:
