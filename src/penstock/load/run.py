@@ -71,7 +71,8 @@ def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfi
         engine.run()
         applied = outcomes(work.results())
         into.check()
-        is_first = into.ledger.last_commit(manifest.pipeline_name) is None
+        # Those before it may all have been given up.
+        is_first = manifest.sequence == 1 or into.ledger.last_commit(manifest.pipeline_name) is None
         into.packages.commit(manifest)
         _write_down(manifest, into, state, applied)
         drop_gone(opener, manifest, into.check, is_last=False)

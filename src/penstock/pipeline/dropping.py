@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from penstock.config import logger
@@ -9,8 +10,11 @@ from penstock.load.takeback import give_up, is_begun, take_back, to_take_back
 from penstock.pipeline.site import Site
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import SparkSession
 
+    from penstock.load.run import Into
     from penstock.package import Manifest
     from penstock.package.lease import Lease
     from penstock.pipeline.target import Target
@@ -28,14 +32,13 @@ def drop_pending(
         with site.lease() as lease, site.client:
             _go_on_taking_back(site, lease)
             sealed = _to_give_up(site, with_partial_loads=with_partial_loads)
-            into = None if sealed is None else site.into(sealed, lease)
             # Asked before anything is deleted: where the load cannot be given up, nothing is dropped.
-            changed = () if sealed is None or into is None else to_take_back(sealed, into)
+            giving_up = None if sealed is None else _asked(sealed, site.into(sealed, lease))
             # What is not sealed goes on from the sealed load, so it must not be there without that one.
             waiting.drop(times=site.habits.lease_times)
             site.packages.drop_unsealed()
-            if sealed is not None and into is not None:
-                give_up(sealed, into, changed)
+            if giving_up is not None:
+                giving_up()
     finally:
         site.close()
 
@@ -46,6 +49,11 @@ def _go_on_taking_back(site: Site, lease: Lease) -> None:
     if aborted is not None:
         manifest, outcome = aborted
         take_back(manifest, outcome, site.into(manifest, lease))
+
+
+def _asked(sealed: Manifest, into: Into) -> Callable[[], None]:
+    """What gives a load up, once its tables were asked whether that can be done."""
+    return partial(give_up, sealed, into, to_take_back(sealed, into))
 
 
 def _to_give_up(site: Site, *, with_partial_loads: bool) -> Manifest | None:
