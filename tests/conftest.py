@@ -10,7 +10,7 @@ import shutil
 import sys
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 TESTS = Path(__file__).parent
 
 # A slow machine is not a failure: no time limit for one example, and no complaint about a slow start.
-_PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("dev", max_examples=25, **_PATIENT)  # type: ignore[arg-type]
-settings.register_profile("ci", max_examples=100, **_PATIENT)  # type: ignore[arg-type]
-settings.load_profile("ci" if os.environ.get("CI") else "dev")
+_PATIENT: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("dev", max_examples=25, **_PATIENT)
+settings.register_profile("ci", max_examples=40, **_PATIENT)
+settings.register_profile("at length", max_examples=200, **_PATIENT)
+AT_LENGTH = bool(os.environ.get("PENSTOCK_TEST_AT_LENGTH"))
+settings.load_profile("at length" if AT_LENGTH else "ci" if os.environ.get("CI") else "dev")
 
 # For processes that tests start: they are short, and the compiler that optimizes takes more than it saves.
 _SHORT = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
@@ -35,7 +37,6 @@ if "PENSTOCK_TEST_CLASSES" in os.environ:
 os.environ.setdefault("SPARK_SUBMIT_OPTS", _SHORT)
 
 MODE = os.environ.get("PENSTOCK_TEST_MODE", "local")
-AT_LENGTH = bool(os.environ.get("PENSTOCK_TEST_AT_LENGTH"))
 EXTENSIONS = {
     "delta": "io.delta.sql.DeltaSparkSessionExtension",
     "iceberg": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",

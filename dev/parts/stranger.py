@@ -11,7 +11,7 @@ from dev.parts.processes import ensure_user
 from dev.parts.tools import find_tool, run_tool
 
 USER: Final = "penstock-spark"
-BOUND: Final = ("grpcio", "numpy", "pandas", "protobuf", "pyarrow", "pyspark")
+BOUND: Final = ("grpcio", "numpy", "pandas", "protobuf", "pyarrow", "pyspark", "requests")
 """The packages whose versions the cluster has in common with the driver."""
 UNLOCKED: Final = "pyspark==4.1.4\n"
 """What binds the versions while the project has no lock file."""
@@ -23,12 +23,12 @@ def stranger_user() -> str | None:
 
 
 def stranger_python(places: Places) -> Path:
-    """Give a Python that has pyspark but not penstock, in the versions of the project's lock."""
+    """Give a Python that has pyspark and requests but not penstock, in the versions of the project's lock."""
     return ensure_environment(
         places,
         "stranger",
         python=_base_python(_driver_minor()),
-        packages=("pyspark[connect]",),
+        packages=("pyspark[connect]", "requests"),
         constraints=_locked_versions(),
     )
 

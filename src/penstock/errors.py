@@ -20,6 +20,10 @@ PenstockError
 │   ├── InvalidJobFileName
 │   ├── InvalidPipelineName
 │   ├── InvalidSchemaName
+│   ├── InvalidSourceConfig
+
+
+│   ├── JdbcDriverMissing
 │   ├── LoadClientUnsupportedFileFormats
 │   ├── LoadClientUnsupportedWriteDisposition
 │   ├── LoadIsDecided
@@ -66,11 +70,14 @@ PenstockError
 │   │   ├── IdentifierTooLongException
 │   │   ├── LoadClientJobFailed
 │   │   └── LoadClientTerminalException
+│   ├── FileNotReadable
 │   ├── IncrementalCursorInvalidCoercion
 │   ├── IncrementalCursorPathHasValueNone
 │   ├── IncrementalCursorPathMissing
 │   ├── IncrementalPrimaryKeyMissing
+│   ├── ParentFieldMissing
 │   ├── ResourceFailed
+│   ├── ResponseNotUnderstood
 │   └── RowNotEncodable
 ├── RetryableError: run again
 │   ├── CommitLost
@@ -79,12 +86,14 @@ PenstockError
 │   │   ├── LoadClientJobRetry
 │   │   ├── LoadClientTransientException
 │   │   └── TableChainFollowupJobCreationFailedException
+│   ├── FilesChanged
 │   ├── LeaseLost
 │   ├── LoadPackageAborted
 │   ├── LoadPackageCancelled
 │   ├── PipelineLocked
 │   ├── SlotTaken
 │   ├── StorageNotReachable
+│   ├── TransactionsRunning
 │   └── WaveFailed
 ├── InternalError: report it to us
 │   ├── BoundaryDamaged
@@ -377,6 +386,31 @@ class InvalidSchemaName(UsageError):
             f"{name!r} cannot be a schema name",
             hint="use a Python identifier of at most 64 characters",
             name=name,
+        )
+
+
+class InvalidSourceConfig(UsageError):
+    """A key in the configuration of a built-in source is not one that it has, or has no value that fits."""
+
+    code = "invalid-source-config"
+
+    def __init__(self, *, path: str, reason: str, advice: str) -> None:
+        super().__init__(f"{path}: {reason}", hint=advice, path=path, reason=reason, advice=advice)
+
+
+class JdbcDriverMissing(UsageError):
+    """The session of Spark has no driver for a database."""
+
+    code = "jdbc-driver-missing"
+
+    def __init__(self, *, database: str, driver: str, jar: str) -> None:
+        super().__init__(
+            f"the Spark session has no driver for {database}: {driver or 'its class'} is in no jar",
+            hint=f"start the session with the jar {jar}, for instance by spark.jars.packages; a session that "
+            "penstock starts has those of Postgres, MySQL and MariaDB",
+            database=database,
+            driver=driver,
+            jar=jar,
         )
 
 
@@ -1053,6 +1087,20 @@ class LoadClientTerminalException(DestinationTerminalException):
     code = "load-client-terminal"
 
 
+class FileNotReadable(DataError):
+    """A file of a source is not what its format says."""
+
+    code = "file-not-readable"
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        super().__init__(
+            f"{path} cannot be read: {reason}",
+            hint="mend the file, move it away, or leave it out by file_glob, and run again",
+            path=path,
+            reason=reason,
+        )
+
+
 class IncrementalCursorInvalidCoercion(DataError):
     """A cursor value cannot be compared with the one to go on from."""
 
@@ -1119,6 +1167,22 @@ class IncrementalPrimaryKeyMissing(DataError):
         )
 
 
+class ParentFieldMissing(DataError):
+    """A row of a parent has not what its child needs of it."""
+
+    code = "parent-field-missing"
+
+    def __init__(self, *, resource: str, parent: str, field: str, known: str) -> None:
+        super().__init__(
+            f"{resource} needs {field} of every row of {parent}, and one has none; it has {known}",
+            hint=f"name a field that all rows of {parent} have, or filter the others out",
+            resource=resource,
+            parent=parent,
+            field=field,
+            known=known,
+        )
+
+
 class ResourceFailed(DataError):
     """The user's code raised; the cause is chained."""
 
@@ -1157,6 +1221,22 @@ def _repr(error: Exception) -> str:
         return repr(error)
     except Exception as other:  # any class may break in its own way while it is shown
         return f"{type(error).__name__}(<{type(other).__name__} while it was shown>)"
+
+
+class ResponseNotUnderstood(DataError):
+    """A response does not tell what a paginator looks for."""
+
+    code = "response-not-understood"
+
+    def __init__(self, *, paginator: str, path: str, wanted: str, found: str) -> None:
+        super().__init__(
+            f"{paginator} looks for {wanted} at {path} of a response, and found {found}",
+            hint="correct the path, or say another way to stop: a maximum, or stop_after_empty_page",
+            paginator=paginator,
+            path=path,
+            wanted=wanted,
+            found=found,
+        )
 
 
 class RowNotEncodable(DataError):
@@ -1250,6 +1330,21 @@ class TableChainFollowupJobCreationFailedException(DestinationTransientException
         )
 
 
+class FilesChanged(RetryableError):
+    """Files became others while they were read: what was read of them does not count."""
+
+    code = "files-changed"
+
+    def __init__(self, *, resource: str, first: Any, then: Any) -> None:
+        super().__init__(
+            f"files of {resource} changed while they were read: first {first}, then {then}",
+            hint="run again: nothing of them was loaded; move files to their place when they are done",
+            resource=resource,
+            first=first,
+            then=then,
+        )
+
+
 class LeaseLost(RetryableError):
     """Another run has taken over, or may have."""
 
@@ -1338,6 +1433,23 @@ class StorageNotReachable(RetryableError, OSError):
             hint="look at the network, the address and the credentials, then run again: nothing is lost",
             path=path,
             reason=reason,
+        )
+
+
+class TransactionsRunning(RetryableError):
+    """Rows before the last value of a cursor may still be committed: a run now would never see them."""
+
+    code = "transactions-running"
+
+    def __init__(self, *, column: str, seconds: float, transactions: tuple[str, ...]) -> None:
+        super().__init__(
+            f"{len(transactions)} transactions that write did not end in {seconds:g} seconds; their rows may "
+            f"come before the last value of {column}",
+            hint="run again when they are over, or give settle=0 and the incremental a lag; "
+            "pg_locks shows them by virtualtransaction",
+            column=column,
+            seconds=seconds,
+            transactions=transactions,
         )
 
 

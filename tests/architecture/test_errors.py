@@ -51,6 +51,16 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "InvalidJobFileName": {"file_name": "orders.parquet", "reason": "it has 2 parts between dots"},
     "InvalidPipelineName": {"name": "shop/eu", "reason": "it is not a plain folder name"},
     "InvalidSchemaName": {"name": "my schema"},
+    "InvalidSourceConfig": {
+        "path": "resources.orders.endpoint.paginater",
+        "reason": "this key is not known here",
+        "advice": "did you mean 'paginator'? There are: path, paginator",
+    },
+    "JdbcDriverMissing": {
+        "database": "mssql",
+        "driver": "com.microsoft.sqlserver.jdbc.SQLServerDriver",
+        "jar": "com.microsoft.sqlserver:mssql-jdbc",
+    },
     "LoadClientUnsupportedFileFormats": {
         "table": "orders",
         "file_format": "avro",
@@ -145,6 +155,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "failed_message": "the warehouse has no type for json",
     },
     "LoadClientTerminalException": {"message": "the table is locked for good"},
+    "FileNotReadable": {"path": "file:///raw/a.parquet", "reason": "Parquet magic bytes not found in footer"},
     "IncrementalCursorInvalidCoercion": {
         "resource": "orders",
         "cursor_path": "updated_at",
@@ -156,7 +167,14 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "IncrementalCursorPathHasValueNone": {"resource": "orders", "cursor_path": "updated_at"},
     "IncrementalCursorPathMissing": {"resource": "orders", "cursor_path": "updated_at"},
     "IncrementalPrimaryKeyMissing": {"resource": "orders", "key": "order_id"},
+    "ParentFieldMissing": {"resource": "posts", "parent": "users", "field": "id", "known": "name, city"},
     "ResourceFailed": {"resource": "orders", "item": 120, "cause": "KeyError('id')"},
+    "ResponseNotUnderstood": {
+        "paginator": "PageNumberPaginator",
+        "path": "meta.total",
+        "wanted": "a whole number",
+        "found": "nothing",
+    },
     "RowNotEncodable": {"resource": "orders", "item": 7, "cause": "complex has no JSON form"},
     "RetryableError": {"message": "the storage did not answer", "hint": "run again"},
     "CommitLost": {"table": "orders", "sequence": 12},
@@ -176,6 +194,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "root_table_name": "orders",
         "cause": "OSError: no space left",
     },
+    "FilesChanged": {"resource": "orders", "first": "2 bad rows", "then": "3 bad rows"},
     "LeaseLost": {"epoch": 4, "host": "worker-7"},
     "LoadPackageAborted": {"load_id": "1794709965.511098", "sequence": 12, "by": "0f3a"},
     "LoadPackageCancelled": {"load_id": "1794709965.511098"},
@@ -192,6 +211,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "path": "lake/demo/_dlt_pkg/shop/slots",
         "reason": "EndpointConnectionError: Could not connect to the endpoint URL",
     },
+    "TransactionsRunning": {"column": "updated_at", "seconds": 60.0, "transactions": ("5/17",)},
     "WaveFailed": {"resource": "orders", "wave": 12, "reason": "Job aborted due to stage failure"},
     "InternalError": {
         "message": "10 rows of orders went in and 9 came out",

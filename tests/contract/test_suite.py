@@ -48,9 +48,29 @@ EVERY_MODE = (
 HANDFUL = {
     "delta": ("append-adds-nested-rows", "merge-clears-lists-that-shrink-to-nothing"),
     "iceberg": ("merge-clears-lists-that-shrink-to-nothing",),
-    "files": ("append-adds-columns",),
 }
 IN_CI = {
+    "delta": (
+        "append-adds-nested-rows",
+        "append-adds-columns",
+        "replace-exchanges-all-rows",
+        "replace-by-nothing-empties",
+        "replace-of-partitions",
+        "values-come-back",
+        "merge-of-partitions",
+        "merge-replaces-rows-with-the-same-key",
+        "merge-clears-lists-that-shrink-to-nothing",
+        "merge-by-merge-key-replaces-a-slice",
+        "merge-takes-the-newest-of-a-load",
+        "merge-deletes-what-is-flagged",
+        "upsert-updates-and-adds",
+        "upsert-takes-the-last-of-a-load",
+        "insert-only-changes-nothing",
+        "history-keeps-old-versions",
+        "history-sees-nested-rows",
+        "nothing-is-loaded-twice",
+        "a-merge-lands-once-whatever-dies",
+    ),
     "iceberg": (
         "append-adds-columns",
         "replace-by-nothing-empties",
@@ -69,9 +89,19 @@ IN_CI = {
         "a-replace-lands-once-whatever-dies",
         "another-machine-goes-on",
     ),
+    "stranger": (
+        "append-adds-nested-rows",
+        "append-adds-columns",
+        "replace-exchanges-all-rows",
+        "values-come-back",
+        "merge-without-a-strategy",
+        "rows-are-counted",
+        "nothing-is-loaded-twice",
+        "another-machine-goes-on",
+        "an-append-lands-once-whatever-dies",
+    ),
 }
-LONG = ("an-append-lands-once-whatever-dies", "a-replace-lands-once-whatever-dies")
-"""Dozens of loads each; CI has a merge and, of files, a replace that die at any step."""
+"""What CI has time for; `make test-all` runs every case for every lake."""
 
 
 def params(lake: str, gaps: dict[str, Gap] | None = None) -> list[Any]:
@@ -92,9 +122,9 @@ def by_name() -> list[Any]:
 
 def marks(lake: str, name: str) -> list[pytest.MarkDecorator]:
     said = {
-        "every_mode": name in (*EVERY_MODE, *HANDFUL[lake]),
-        "handful": name in HANDFUL[lake],
-        "at_length": name not in IN_CI[lake] if lake in IN_CI else name in LONG,
+        "every_mode": lake != "stranger" and name in (*EVERY_MODE, *HANDFUL.get(lake, ())),
+        "handful": name in HANDFUL.get(lake, ()),
+        "at_length": name not in IN_CI[lake],
     }
     return [getattr(pytest.mark, mark) for mark, holds in said.items() if holds]
 
@@ -139,7 +169,7 @@ def test_plain_files(case: Case, spark: SparkSession, location: str, tmp_path: P
     case.run(Bench(destination=lake, folder=tmp_path, spark=spark))
 
 
-@pytest.mark.parametrize("case", destination_suite(STRANGER), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", params("stranger", STRANGER))
 def test_a_strangers_destination(
     case: Case, site: Path, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -131,6 +131,7 @@ def test_rows_stand_together_by_columns_that_may_change(lake: Lake) -> None:
     assert lake.ids() == [3]
 
 
+@pytest.mark.at_length
 def test_properties_follow_the_settings_and_nothing_is_done_where_they_do(lake: Lake) -> None:
     lake.run([{"id": 1, "tags": ["x"]}])
     for hours in (48, 48, 72):
@@ -145,6 +146,7 @@ def test_properties_follow_the_settings_and_nothing_is_done_where_they_do(lake: 
     assert lake.operations().count("SET TBLPROPERTIES") == 2
 
 
+@pytest.mark.at_length
 def test_a_column_gets_a_larger_type_where_tables_allow_it(lake: Lake) -> None:
     settings = {"table_properties": WIDENING}
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 from tests.flow.making import make, packages_of
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from penstock.package import Package
+
 ROWS = 200
 
 
@@ -32,6 +37,60 @@ def content(frame: DataFrame) -> list[tuple[Any, ...]]:
     """Rows without what differs from load to load."""
     plain = [name for name in frame.columns if not name.startswith("_dlt_") or name == "_dlt_list_idx"]
     return sorted((tuple(row) for row in frame.select(*plain).collect()), key=repr)
+
+
+def expected_ids(package: Package) -> Iterator[str]:
+    """Ids of all rows of a package, by the rule: eighty bits of the hash of where a row stands."""
+    for folder in package.store.names("data/extracted"):
+        inside = f"data/extracted/{folder}"
+        for name in package.store.names(inside):
+            if name.endswith(".parquet"):
+                with package.store.open(f"{inside}/{name}") as stream:
+                    rows = pq.read_metadata(stream).num_rows
+                for position in range(rows):
+                    place = f"{package.load_id}/{inside}/{name}/{position}"
+                    digest = hashlib.sha256(place.encode()).digest()[:10]
+                    yield base64.b64encode(digest).decode()[:14]
+
+
+@pytest.mark.every_mode
+def test_flat_rows_of_frames_are_loaded_out_of_the_files_that_they_were_landed_in(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    """Normalize writes nothing; two frames of one table are two parts of a job, in their order."""
+    pipeline = make(location, tmp_path, spark)
+    first = spark.sql(
+        "SELECT id AS `Key No`, named_struct('x', id * 2) AS At, id % 3 = 0 AS ok FROM range(0, 90, 1, 3)"
+    )
+    then = spark.sql(
+        "SELECT id AS `Key No`, named_struct('x', -1L) AS At, true AS ok FROM range(80, 100, 1, 1)"
+    )
+    merge: dict[str, Any] = {"write_disposition": "merge", "primary_key": "Key No"}
+
+    @penstock.resource(name="seen", **merge)
+    def frames() -> Iterator[DataFrame]:
+        yield first
+        yield then
+
+    pipeline.extract(frames())
+    info = pipeline.normalize()
+    package = packages_of(location).with_status("normalized")[0]
+    written = package.store.names("data")
+    ids = set(expected_ids(package))
+    pipeline.load()
+    found = pipeline.dataset()["seen"].spark()
+
+    assert written == ["extracted"]
+    assert (info.packages[0].bytes_out, info.packages[0].row_counts) == (0, {"seen": 110})
+    assert columns(found.drop("_dlt_load_id", "_dlt_id")) == {
+        "key_no": "bigint",
+        "at__x": "bigint",
+        "ok": "boolean",
+    }
+    rows = {row["key_no"]: row["at__x"] for row in found.collect()}
+    assert rows == {key: key * 2 if key < 80 else -1 for key in range(100)}
+    assert len(ids) == 110
+    assert len({row["_dlt_id"] for row in found.select("_dlt_id").collect()} & ids) == 100
 
 
 @pytest.mark.handful
@@ -58,6 +117,40 @@ def test_rows_arrow_and_a_dataframe_come_to_the_same_tables(
         for other in others:
             assert columns(other) == columns(by_rows)
             assert content(other) == content(by_rows)
+
+
+@pytest.mark.every_mode
+def test_a_resource_makes_frames_with_a_session_that_it_is_lent(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    lent: list[Any] = []
+
+    @penstock.resource
+    def numbers() -> Iterator[Any]:
+        lent.append(penstock.current.spark())
+        yield lent[0].range(5)
+        lent.append(penstock.current.spark({"spark.sql.session.timeZone": "Asia/Tokyo"}))
+        yield lent[1].sql("SELECT 7L AS id")
+
+    before = spark.conf.get("spark.sql.session.timeZone")
+    pipeline = make(location, tmp_path, spark)
+    pipeline.run(numbers())
+
+    found = pipeline.dataset()["numbers"].spark().collect()
+    assert sorted(row["id"] for row in found) == [0, 1, 2, 3, 4, 7]
+    assert spark not in lent
+    assert lent[0] is not lent[1]
+    assert spark.conf.get("spark.sql.session.timeZone") == before
+
+
+def test_who_only_looks_is_lent_a_session_too(spark: SparkSession) -> None:
+    @penstock.resource
+    def numbers() -> Iterator[Any]:
+        yield penstock.current.spark().range(2)
+
+    (frame,) = numbers()
+    assert frame.sparkSession is not spark
+    assert frame.count() == 2
 
 
 def test_children_of_a_dataframe_point_to_their_parents(

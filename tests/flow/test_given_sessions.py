@@ -108,6 +108,7 @@ def test_a_session_with_icebergs_session_catalog_works(
     assert session.table("theirs").count() == 1
 
 
+@pytest.mark.at_length
 def test_a_session_without_delta_writes_plain_files_and_is_told_what_it_lacks(
     tmp_path: Path,
 ) -> None:

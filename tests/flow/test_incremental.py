@@ -38,7 +38,7 @@ def events(spark: SparkSession, until: int) -> DataFrame:
 
 
 @pytest.mark.every_mode
-@pytest.mark.parametrize("key", [pytest.param("id", marks=pytest.mark.handful), None])
+@pytest.mark.parametrize("key", ["id", None])
 def test_a_dataframe_is_loaded_from_where_its_cursor_stopped(
     spark: SparkSession, location: str, tmp_path: Path, key: str | None
 ) -> None:

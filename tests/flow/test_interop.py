@@ -123,6 +123,7 @@ def test_we_go_on_with_a_dataset_of_dlts_and_dlt_goes_on_after_us(
     assert [row["pipeline_name"] for row in loads] == [None, "quick", None]
 
 
+@pytest.mark.at_length
 def test_dlt_upserts_into_tables_of_ours_and_we_upsert_after_it(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
@@ -154,6 +155,7 @@ def test_dlt_upserts_into_tables_of_ours_and_we_upsert_after_it(
     assert ids(told["after"]["tables"]).items() <= ids(content(ours)).items()
 
 
+@pytest.mark.at_length
 def test_we_upsert_into_tables_of_dlts_and_dlt_upserts_after_us(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
@@ -179,6 +181,7 @@ def test_we_upsert_into_tables_of_dlts_and_dlt_upserts_after_us(
     assert ids(between).items() <= ids(told["after"]["tables"]).items()
 
 
+@pytest.mark.at_length
 def test_columns_and_state_of_one_tool_are_known_to_the_other(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:

@@ -33,6 +33,7 @@ def ids(pipeline: penstock.Pipeline) -> list[int]:
     return sorted(row[0] for row in pipeline.dataset()["items"].select("id").fetchall())
 
 
+@pytest.mark.at_length
 def test_dlt_goes_on_with_files_of_ours_and_we_go_on_after_it(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:

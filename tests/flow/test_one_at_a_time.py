@@ -50,7 +50,7 @@ def begun(location: str, tmp_path: Path) -> subprocess.Popen[str]:
     return running
 
 
-@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("end", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.at_length)])
 def test_a_second_run_is_refused_until_the_first_is_gone_and_nothing_half_done_is_loaded(
     spark: SparkSession, location: str, tmp_path: Path, end: signal.Signals
 ) -> None:

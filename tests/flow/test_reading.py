@@ -229,6 +229,7 @@ def test_rows_put_aside_are_read_like_others(spark: SparkSession, location: str,
     assert set(dataset.row_counts(dlt_tables=True)) == set(dataset.tables)
 
 
+@pytest.mark.at_length
 def test_maintenance_is_seen_through_and_a_version_that_is_gone_is_told(
     spark: SparkSession, own: SparkSession, location: str, tmp_path: Path
 ) -> None:

@@ -131,7 +131,7 @@ def test_a_frame_without_rows_leaves_the_table_empty(shop: Shop) -> None:
     assert shop.shown() == {"orders": [], "orders__tags": [], "buyers": [3]}
 
 
-@each(("delta", "drop_resources"))
+@each()
 def test_whatever_dies_readers_see_all_that_was_or_all_that_comes(
     shop: Shop, mode: TRefreshMode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,7 +151,7 @@ def test_whatever_dies_readers_see_all_that_was_or_all_that_comes(
         assert place.shown() == new, f"step {at}, after={is_after}"
 
 
-@each(("iceberg", "drop_data"))
+@each()
 def test_a_refresh_that_is_given_up_brings_back_what_was(
     shop: Shop, mode: TRefreshMode, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,7 +42,6 @@ def tables_of(resource: Any, spark: SparkSession, folder: Path) -> dict[str, Dat
     }
 
 
-@pytest.mark.handful
 @pytest.mark.every_mode
 def test_rows_merged_by_a_key_and_all_below_them_have_ids_of_that_key(
     spark: SparkSession, location: str

@@ -88,7 +88,9 @@ def outcome(name: str, lake: SparkLake) -> dict[str, Any]:
     return comparable(play(lake, scenarios()[name]))
 
 
-@pytest.mark.parametrize("name", FEW)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.at_length] * bool(at % 3)) for at, name in enumerate(FEW)]
+)
 def test_a_few_scenarios_come_to_what_they_do_with_dlt(
     name: str, quick: SparkSession, other: SparkSession, tmp_path: Path
 ) -> None:

@@ -97,7 +97,6 @@ def test_a_second_run_appends_and_the_ledger_has_both(
     assert dataset["_dlt_pipeline_state"].count() == 1, "an unchanged state is not stored again"
 
 
-@pytest.mark.handful
 @pytest.mark.every_mode
 def test_the_given_session_is_left_as_it_was(compiled: SparkSession, location: str, tmp_path: Path) -> None:
     compiled.range(3).createOrReplaceTempView("mine")

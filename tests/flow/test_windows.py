@@ -26,7 +26,7 @@ def start(folder: Path, how: str) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.parametrize("how", ["limit", "range"])
+@pytest.mark.parametrize("how", ["limit", pytest.param("range", marks=pytest.mark.at_length)])
 def test_every_row_of_a_backfill_that_is_killed_three_times_is_there_once(tmp_path: Path, how: str) -> None:
     chance = random.Random(how)
 

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tests.oracle import merging, running, test_config, test_contracts, test_values
+from tests.oracle import merging, running, test_config, test_contracts, test_rest, test_values
 from tests.oracle.asking import VECTORS, ask
 from tests.oracle.extracting import SNIPPETS
 from tests.oracle.files import document, import_steps
@@ -65,6 +65,10 @@ def merges() -> dict[str, Any]:
     return merging.asked(merging.RECORDED)
 
 
+def rest() -> Any:
+    return test_rest.theirs_now()
+
+
 RECORDERS: dict[str, Callable[[], Any]] = {
     "names.json": names,
     "files.json": files,
@@ -78,6 +82,7 @@ RECORDERS: dict[str, Callable[[], Any]] = {
     "frames.json": frames,
     "merges.json": merges,
     "scenarios.json": running.asked,
+    "rest.json": rest,
 }
 
 if __name__ == "__main__":

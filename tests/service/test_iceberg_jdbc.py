@@ -59,6 +59,7 @@ def processes(location: str, folder: Path, dataset: str) -> None:
         assert one.returncode == 0, errors[-4000:]
 
 
+@pytest.mark.at_length
 def test_pipelines_of_several_processes_load_into_one_dataset_at_once(
     spark: SparkSession, tmp_path: Path
 ) -> None:

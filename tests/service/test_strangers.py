@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 LOOK = """
 import os, sys
 os.umask(0)
@@ -90,6 +92,7 @@ def test_the_doctor_finds_a_connect_server_ready(tmp_path: Path) -> None:
     assert "a clone on the server" in next(f["fact"] for f in findings if f["check"] == "Isolation")
 
 
+@pytest.mark.at_length
 def test_the_doctor_says_when_a_cluster_has_no_location(tmp_path: Path) -> None:
     code, findings = doctor(tmp_path)
 

@@ -40,6 +40,12 @@ class Aside:
         self._writers.write(self._writers.table(TABLE, resource=route.resource), encode(told))
         self.rows[route.resource] += 1
 
+    def count(self, resource: str, rows: int) -> None:
+        """Rows that Spark has put aside; where that is not wanted, they end the extraction."""
+        if rows and self._on_bad_row == "fail":
+            raise RowNotEncodable(resource=resource, item="any", cause=f"{rows} rows could not be read")
+        self.rows[resource] += rows
+
 
 def reason(error: Exception) -> str:
     """Why a row was refused, in the words of whoever refused it."""

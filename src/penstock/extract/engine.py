@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import deque
 from collections.abc import AsyncIterator, Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PenstockError, UnsupportedData
@@ -19,6 +19,7 @@ from penstock.interfaces.items import HintsMark, Marked
 from penstock.interfaces.source import Declared
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from concurrent.futures import Future
 
     from penstock.extract.plan import Workload
@@ -37,6 +38,23 @@ class _Place:
     mark: Any
     number: int
     """Which item of the resource it is, counted from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Aside:
+    """What is done for an item that has arrived, in a thread; its resource rests meanwhile."""
+
+    node: Node
+    done: Callable[[Any], None]
+    number: int
+
+
+@dataclass(slots=True)
+class _Rest:
+    """What waits until the work for an item is done: taps of its resource, and work for its other items."""
+
+    taps: list[Tap] = field(default_factory=list)
+    more: deque[tuple[Callable[[], Any], Callable[[Any], None]]] = field(default_factory=deque)
 
 
 class Engine:
@@ -60,6 +78,7 @@ class Engine:
         taps = (Tap.of(node) for node in self.roots)
         self._turns = Turns(taps, fifo=workload.next_item_mode == "fifo")
         self._away: dict[int, Tap] = {}
+        self._resting: dict[Node, _Rest] = {}
         self._out: deque[Arrival] = deque()
         self._spawned: list[Tap] = []
 
@@ -90,6 +109,19 @@ class Engine:
             raise error
         for failed in node.give_up():
             self.failures.setdefault(failed.name, error)
+
+    def aside(self, node: Node, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
+        """Do work for an item in a thread; `done` gets what it gives, here, before the next item is drawn.
+
+        The files of several resources are written at the same time, those of one resource after each other.
+        """
+        if node.stream.is_transformer:
+            done(node.run(work))
+        elif node in self._resting:
+            self._resting[node].more.append((work, done))
+        else:
+            self._resting[node] = _Rest()
+            self._workers.call(node.context, work, then=_Aside(node, done, node.taken))
 
     def _arrivals(self) -> Generator[Arrival]:
         while True:
@@ -142,7 +174,9 @@ class Engine:
 
     def _advance(self, tap: Tap) -> None:
         node = tap.node
-        if not node.may_draw(tap.at, is_root=tap.is_root):
+        if node in self._resting:
+            self._resting[node].taps.append(tap)
+        elif not node.may_draw(tap.at, is_root=tap.is_root):
             self._close(tap)
         elif tap.mode == "here":
             self._drawn(tap, self._draw(tap))
@@ -160,8 +194,11 @@ class Engine:
             self.fail(tap.node, tap.node.failure(error, tap.number))
             return END
 
-    def _settle(self, future: Future[Any], then: Tap | _Place) -> None:
+    def _settle(self, future: Future[Any], then: Tap | _Place | _Aside) -> None:
         """Go on with what was worked out elsewhere."""
+        if isinstance(then, _Aside):
+            self._finish(future, then)
+            return
         if isinstance(then, Tap):
             del self._away[id(then)]
         value: Any = END
@@ -174,6 +211,18 @@ class Engine:
         elif not then.node.is_closed(then.at):
             self._push(then.node, then.at, value, then.mark)
             self._turns.put_first(*self._take_spawned())
+
+    def _finish(self, future: Future[Any], then: _Aside) -> None:
+        """Take what came of an item, and let its resource go on."""
+        rest = self._resting.pop(then.node)
+        for tap in rest.taps:
+            self._turns.put(tap)
+        try:
+            then.done(then.node.run(future.result, number=then.number))
+            for work, done in rest.more:
+                self.aside(then.node, work, done)
+        except PenstockError as error:
+            self.fail(then.node, error)
 
     def _drawn(self, tap: Tap, value: Any) -> None:
         """Send an item of a tap on its way, and put the tap back for its next turn."""
@@ -276,7 +325,8 @@ class Engine:
         """Wait for what runs, and close every generator that is still open; gives what they raised."""
         self._workers.close()
         problems: list[PenstockError] = []
-        for tap in (*self._turns, *self._away.values()):
+        resting = (tap for rest in self._resting.values() for tap in rest.taps)
+        for tap in (*self._turns, *self._away.values(), *resting):
             waiting: Tap | None = tap
             while waiting is not None:
                 try:

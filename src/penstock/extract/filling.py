@@ -17,14 +17,18 @@ from penstock.package.extracted import ExtractedTable
 from penstock.package.quarantine import TABLE as ASIDE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
+    from penstock.extract.landing import Landed
     from penstock.extract.nodes import Node
     from penstock.extract.plan import Rotation, Workload
     from penstock.extract.tables import Route, TableBook
     from penstock.extract.writers import TableWriter
+    from penstock.interfaces.frames import FrameKind
     from penstock.interfaces.landing import Sender
     from penstock.package import FileStorage
+
+    InThread = Callable[[Node, Callable[[], Landed], Callable[[Landed], None]], None]
 
 _REFUSED = (orjson.JSONEncodeError, TypeError, ValueError, RecursionError)
 
@@ -32,8 +36,11 @@ _REFUSED = (orjson.JSONEncodeError, TypeError, ValueError, RecursionError)
 class Filling:
     """Takes items, finds their tables and writes their rows. Make one with `Filling.of`."""
 
-    def __init__(self, writers: Writers, book: TableBook, aside: Aside, landing: Landing) -> None:
+    def __init__(
+        self, writers: Writers, book: TableBook, aside: Aside, landing: Landing, in_thread: InThread | None
+    ) -> None:
         self._writers, self._book, self._aside, self._landing = writers, book, aside, landing
+        self._in_thread = in_thread
         self.rows: Counter[str] = Counter()
         """The rows of each resource so far."""
 
@@ -48,12 +55,16 @@ class Filling:
         workload: Workload,
         attempt: str | None = None,
         send: Sender | None = None,
+        in_thread: InThread | None = None,
     ) -> Iterator[Self]:
-        """For the time of a block; at its end all files are complete. With `send` a session writes them."""
+        """For the time of a block; at its end all files are complete. With `send` a session writes them.
+
+        `in_thread` does what Spark is waited for.
+        """
         apart = workload.on_error == "continue"
         with Writers(store, rotation, apart=apart, attempt=attempt, send=send) as writers:
             aside = Aside(writers, on_bad_row=workload.on_bad_row)
-            yield cls(writers, book, aside, Landing(writers))
+            yield cls(writers, book, aside, Landing(writers, aside), in_thread)
 
     @property
     def put_aside(self) -> dict[str, int]:
@@ -95,7 +106,21 @@ class Filling:
             if kind is None:
                 self._write_rows(node, route, (frame,))
             else:
-                self.rows[node.name] += node.run(self._landing.put, frame, kind, route, node.frame_hook)
+                self._put(node, frame, kind, route)
+
+    def _put(self, node: Node, frame: Any, kind: FrameKind, route: Route) -> None:
+        if kind not in {"spark", "sifted", "relation"}:
+            self.rows[node.name] += node.run(self._landing.put, frame, kind, route)
+            return
+        landed = self._landing.begin(frame, kind, route, node.frame_hook)
+
+        def done(parts: Landed) -> None:
+            self.rows[node.name] += self._landing.take(parts, route)
+
+        if self._in_thread is None:
+            done(node.run(landed))
+        else:
+            self._in_thread(node, landed, done)
 
     def _write_rows(self, node: Node, route: Route, page: Iterable[Any]) -> None:
         writer: TableWriter | None = None

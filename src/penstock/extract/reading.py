@@ -13,21 +13,30 @@ from penstock.extract.waves.driver import on_driver
 from penstock.interfaces.current import current, during
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from penstock.interfaces.source import Flow
 
 
-def read_items(flow: Flow) -> Iterator[Any]:
-    """The items of all selected streams, pages taken apart, marks taken off. State lasts as long as this."""
+def read_items(flow: Flow, sessions: Callable[[Mapping[str, str]], Any] | None = None) -> Iterator[Any]:
+    """The items of all selected streams, pages taken apart, marks taken off. State lasts as long as this.
+
+    `sessions` are for resources that make DataFrames.
+    """
     state = current().state
+    kept = {} if state is None else state
+    cursors = Cursors(kept, source=str(flow.name))
     with (
-        during(source_name=flow.name, source=flow.source, state={} if state is None else state),
+        during(
+            source_name=flow.name,
+            source=flow.source,
+            state=kept,
+            seen=cursors.seen,
+            sessions=current().sessions or sessions,
+        ),
         in_scope(sections=flow.sections),
     ):
         # The context is that of this moment; what is asked for later runs in copies of it.
-        moment = current()
-        cursors = Cursors(moment.state or {}, source=str(moment.source_name))
         engine = Engine(on_driver(flow), Workload(), cursors)
     with closing(engine.arrivals()) as arrivals:
         for _, item, _ in arrivals:

@@ -28,14 +28,15 @@ from penstock.schema import Schema
 from penstock.schema.frozen import FrozenMap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
     from penstock.extract.nodes import Node
     from penstock.extract.waves.elsewhere import Elsewhere
+    from penstock.extract.waves.split import WaveWork
     from penstock.interfaces.landing import Sender
     from penstock.interfaces.refresh import Refresh
-    from penstock.interfaces.source import Flow
+    from penstock.interfaces.source import Flow, Stream
     from penstock.package import FileStorage, Package
     from penstock.schema import NamingConvention, Table
 
@@ -136,18 +137,25 @@ class Extractor:
                 workload=self._workload,
                 attempt=uuid.uuid4().hex[:12] if self._work.there else None,
                 send=self._send,
+                in_thread=engine.aside,
             ) as filling:
                 self._pour(engine, filling, telling)
+                landed.add(
+                    self._land_spooled(package, telling, without=engine.failures.keys() | self._failed)
+                )
                 every = {**engine.failures, **landed.failures}
+                self._cursors.settle(without=every.keys() | self._failed)
+                every = self._with_what_moved_on(every, remembered)
                 failures = {name: why for name, why in every.items() if name not in self._failed}
                 self._raise_if_nothing_came(engine, every)
                 if failures and self._begins_anew:
                     # What begins anew is given up: nothing may take its place but all that belongs there.
                     raise _joined(list(failures.values()))
                 filling.drop(failures)
+                _drop(landed, failures)
+            _give_up(engine, failures)
             for name, why in failures.items():
                 self._collector.mark(name, "left out", message=why.message)
-            self._cursors.settle()
             self._failed |= failures.keys()
             restore_resources(self._state, self._schema_name, failures, remembered)
         tables = (*filling.tables(), *landed.tables)
@@ -187,7 +195,13 @@ class Extractor:
         """What user code may ask while it runs."""
         flow = self._flow
         with (
-            during(source_name=self._schema_name, source=flow.source, schema=self._schema, state=self._state),
+            during(
+                source_name=self._schema_name,
+                source=flow.source,
+                schema=self._schema,
+                state=self._state,
+                seen=self._cursors.seen,
+            ),
             in_scope(sections=flow.sections),
         ):
             yield
@@ -208,11 +222,26 @@ class Extractor:
 
     def _land(self, package: Package, telling: Telling) -> Landed:
         """Have work items done elsewhere, once: what is done of them counts for this package."""
-        if self._elsewhere is None or not self._work.there or self._has_landed:
-            return Landed()
+        works = () if self._has_landed else tuple(work for work in self._work.there if work.spool is None)
         self._has_landed = True
+        return self._elsewhere_of(works, package, telling)
+
+    def _land_spooled(self, package: Package, telling: Telling, *, without: Container[str]) -> Landed:
+        """Have those done whose items the engine has read just now."""
+        works = [work for work in self._work.there if work.spool is not None]
+        landed = self._elsewhere_of(
+            [work for work in works if work.stream.name not in without], package, telling
+        )
+        for work in works:
+            if work.spool is not None:
+                work.spool.clear()
+        return landed
+
+    def _elsewhere_of(self, works: Sequence[WaveWork], package: Package, telling: Telling) -> Landed:
+        if self._elsewhere is None or not works:
+            return Landed()
         return self._elsewhere.run(
-            self._work.there,
+            works,
             package,
             self._book,
             load=self._workload,
@@ -234,6 +263,16 @@ class Extractor:
                     until = None
         telling.now(filling.rows)
 
+    def _with_what_moved_on(
+        self, failures: dict[str, PenstockError], before: Mapping[str, Any]
+    ) -> dict[str, PenstockError]:
+        """Failures, and what is left out with them: else items that a failed one did not get were lost."""
+        if not failures:
+            return failures
+        now = copy_of_resources(self._state, self._schema_name)
+        moved = {name for name, memory in now.items() if memory != before.get(name, {})}
+        return _with_what_fed_them(self._flow.streams, failures, moved=moved)
+
     def _raise_if_nothing_came(self, engine: Engine, failures: Mapping[str, PenstockError]) -> None:
         wanted = {node.name for node in _all(engine.roots) if node.wanted}
         wanted |= {work.stream.name for work in self._work.there}
@@ -241,7 +280,10 @@ class Extractor:
             raise _joined(list(failures.values()))
 
     def close(self) -> None:
-        """Close every generator that is still open."""
+        """Close every generator and file that is still open."""
+        for work in self._work.there:
+            if work.spool is not None:
+                work.spool.clear()
         if self._engine is not None and self._engine.is_paused:
             self._engine.close()
 
@@ -260,6 +302,36 @@ def _joined(errors: list[PenstockError]) -> PenstockError:
     for other in others:
         first.add_note(f"and no other resource came through: {other.message}")
     return first
+
+
+def _with_what_fed_them(
+    streams: Iterable[Stream], failures: Mapping[str, PenstockError], *, moved: Container[str]
+) -> dict[str, PenstockError]:
+    """Failures, with every stream above one that remembers more than before, and all that it feeds."""
+    chains = {
+        one.name: tuple(above.name for above in one.chain()) for wanted in streams for one in wanted.chain()
+    }
+    found = dict(failures)
+    for name, why in failures.items():
+        above = [one for one in chains.get(name, ()) if one in moved]
+        for other in (other for other, chain in chains.items() if above and above[-1] in chain):
+            found.setdefault(other, why)
+    return found
+
+
+def _drop(landed: Landed, resources: Container[str]) -> None:
+    """Leave out what executors wrote for resources that came to no good end here."""
+    landed.tables[:] = [table for table in landed.tables if table.resource not in resources]
+    for counts in (landed.rows, landed.put_aside):
+        for name in [name for name in counts if name in resources]:
+            del counts[name]
+
+
+def _give_up(engine: Engine, failures: Mapping[str, PenstockError]) -> None:
+    """Later packages take no item of what has failed after it was read."""
+    for node in _all(engine.roots):
+        if node.name in failures and node.name not in engine.failures:
+            engine.fail(node, failures[node.name])
 
 
 def _all(nodes: Iterable[Node]) -> Iterator[Node]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 ColumnKind = Literal["time", "json"]
 """Texts that stand for something else: a time of day, a JSON document."""
+KIND: Final = "penstock.kind"
+"""The key in the metadata of a DataFrame's column that says so of its texts."""
 Fields = tuple["Mapping[str, Any]", ...]
 
 NO_COLUMN: Final = "c"

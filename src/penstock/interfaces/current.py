@@ -13,7 +13,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+
+    from penstock.interfaces.seen import Seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +41,12 @@ class Current:
     resource: Any = None
     metrics: dict[str, Any] | None = None
     """The resource's own counts; one dict, the same in all threads."""
+    seen: Callable[[str, str], Seen] | None = None
+    """What a resource, by its name, has read before, under a name of its own."""
+    sessions: Callable[[Mapping[str, str]], Any] | None = None
+    """Lends a session of Spark that was told this besides; it is there until the extraction is over."""
+    watched: Callable[[Any], AbstractContextManager[None]] | None = None
+    """Has it seen what a thread does with a session in a block."""
 
 
 _current: ContextVar[Current] = ContextVar("penstock_current", default=Current())  # noqa: B039 - a frozen value

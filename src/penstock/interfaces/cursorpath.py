@@ -59,6 +59,14 @@ class CursorPath:
             return row.get(self.column, MISSING) if type(row) is dict else _field(row, self.column)
         return next(_found(row, self.steps), MISSING)
 
+    def all(self, row: Any) -> list[Any]:
+        """Every value that the path leads to.
+
+        >>> cursor_path("items[*].at").all({"items": [{"at": 3}, {"at": 4}]})
+        [3, 4]
+        """
+        return list(_found(row, self.steps))
+
 
 @lru_cache(maxsize=256)
 def cursor_path(text: str) -> CursorPath:
@@ -67,6 +75,11 @@ def cursor_path(text: str) -> CursorPath:
     >>> cursor_path("updated_at").column
     'updated_at'
     """
+    return read_path(text)
+
+
+def read_path(text: str) -> CursorPath:
+    """As `cursor_path`, without memory of earlier ones: this one can travel to executors."""
     kinds: list[tuple[str, str]] = []
     at = 0
     while at < len(text):

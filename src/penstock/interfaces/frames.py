@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
-FrameKind = Literal["arrow", "pandas", "polars", "spark", "relation"]
+FrameKind = Literal["arrow", "pandas", "polars", "spark", "sifted", "relation"]
 
 _CLASSES: Final[dict[tuple[str, str], FrameKind]] = {
     ("pyarrow", "Table"): "arrow",
@@ -14,6 +14,7 @@ _CLASSES: Final[dict[tuple[str, str], FrameKind]] = {
     ("polars", "DataFrame"): "polars",
     ("polars", "LazyFrame"): "polars",
     ("pyspark", "DataFrame"): "spark",
+    ("penstock", "SiftedFrame"): "sifted",
     ("penstock", "Relation"): "relation",
 }
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from penstock.errors import InternalError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame
@@ -30,8 +30,31 @@ class LandedFrame:
     """None where Spark did not say."""
     conf: Mapping[str, str] = field(default_factory=dict, repr=False)
     """What Hadoop must be told to open the folder."""
+    aside: int | None = 0
+    """Rows that were not written because they are to be put aside; None where Spark did not say."""
     seen: Mapping[str, Any] | None = None
     """What the hook wanted to be observed; None where Spark did not say, or there was no hook."""
+
+
+class SiftedFrame:
+    """A DataFrame some of whose rows are none of its table: they are put aside, and counted.
+
+    The column `aside` is null in rows that are good, and does not come into their files. With `is_text` the
+    only other column is `row`, and holds rows as JSON texts. `told` gives, for a resource and a table, the
+    rows of `_dlt_quarantine` in that form; it is called only where there are any.
+    """
+
+    __slots__ = ("aside", "frame", "is_text", "told")
+
+    def __init__(
+        self,
+        frame: Any,
+        *,
+        aside: str | None = None,
+        told: Callable[[str, str], Any] | None = None,
+        is_text: bool = False,
+    ) -> None:
+        self.frame, self.aside, self.told, self.is_text = frame, aside, told, is_text
 
 
 class FrameHook(Protocol):
@@ -57,8 +80,12 @@ class Lander(Protocol):
         *,
         hook: FrameHook | None = None,
         conf: Mapping[str, str] | None = None,
+        aside: str | None = None,
     ) -> LandedFrame:
-        """Write it to a folder that is not there yet; `conf` is what Hadoop must be told to open it."""
+        """Write it to a folder that is not there yet; `conf` is what Hadoop must be told to open it.
+
+        Rows with something in the column `aside` are counted, and not written.
+        """
 
 
 class Sender(Protocol):
@@ -77,9 +104,14 @@ def use_lander(lander: Lander) -> None:
 
 
 def land(
-    frame: Any, address: str, *, hook: FrameHook | None = None, conf: Mapping[str, str] | None = None
+    frame: Any,
+    address: str,
+    *,
+    hook: FrameHook | None = None,
+    conf: Mapping[str, str] | None = None,
+    aside: str | None = None,
 ) -> LandedFrame:
     """Write a DataFrame of Spark, classic or over Connect, as typed files."""
     if not _landers:
         raise InternalError("nobody can land a DataFrame yet", hint="import penstock, not one of its rooms")
-    return _landers[0](frame, address, hook=hook, conf=conf)
+    return _landers[0](frame, address, hook=hook, conf=conf, aside=aside)

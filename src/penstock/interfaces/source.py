@@ -70,6 +70,8 @@ class Stream:
     """What the user holds, for `current.resource()`."""
     work: Work | None = None
     """Items that can be shared out: the stream is opened once for each of them."""
+    needs: tuple[str, ...] = ()
+    """What a session of Spark must bring for it, by the names of presets: the jar of a database, say."""
 
     @property
     def is_transformer(self) -> bool:
@@ -100,6 +102,13 @@ class Flow:
     """The schema contract of the run; None where it has none."""
     refresh: TRefreshMode | None = None
     """What of the source begins anew with this run; None for nothing."""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What a session of Spark must bring for its streams."""
+        return tuple(
+            dict.fromkeys(need for stream in self.streams for one in stream.chain() for need in one.needs)
+        )
 
     @property
     def sections(self) -> tuple[str, ...] | None:

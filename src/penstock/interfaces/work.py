@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+    from types import ModuleType
 
 _SAID: Final = re.compile(r"\s*([1-9][0-9]{0,8})\s*/\s*([smh])\s*")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600}
@@ -56,3 +57,9 @@ class Work:
     bound: Callable[[], Bound]
     """For those who call the function elsewhere; settings are asked for when this is called."""
     rate: RateLimit | None = None
+    cut: Callable[[Any], Iterable[Any]] | None = None
+    """Of a transformer: makes work items of what its parent gives, in the place of `items`."""
+    paces_itself: bool = False
+    """Whether the function takes `pace`, and calls it whenever something is done that the rate counts."""
+    modules: tuple[ModuleType, ...] = ()
+    """Modules of ours that travel with the function."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from penstock.normalize.landed import file_columns, landed_columns
 from penstock.normalize.pruned import columns_for
 from penstock.normalize.report import joined_reports
 from penstock.package import JobFile, JobPart, ParsedLoadJobFileName, TableEntry
@@ -12,7 +13,7 @@ from penstock.package.ids import file_id
 from penstock.package.quarantine import TABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from penstock.normalize.plan import TablePlan
     from penstock.normalize.report import RootReport
@@ -24,20 +25,36 @@ if TYPE_CHECKING:
 class Part:
     """What one reading of a root table came to: its plans, root first, over one nested dataset."""
 
-    folder: str
+    folders: tuple[str, ...]
+    """Where it was written, in one folder; or where its rows were landed."""
     plans: list[TablePlan]
     dataset: Dataset
     report: RootReport
+    landed: Mapping[str, Any] | None = None
+    """The columns of the files, where those are as they were landed and no nested dataset was written."""
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The folders that are new."""
+        return self.folders if self.landed is None else ()
+
+    def job_parts(self, plan: TablePlan, folders: Mapping[str, DataFolder]) -> Iterator[JobPart]:
+        """How a table is read out of each folder."""
+        landed = self.landed
+        read = columns_for(self.dataset, plan.projection) if landed is None else file_columns(landed)
+        fields = () if landed is None else landed_columns(landed, self.dataset)
+        for folder in self.folders:
+            yield JobPart(data=folders[folder], columns=read, projection=plan.projection, landed=fields)
 
 
 def written_bytes(roots: Mapping[str, Sequence[Part]], folders: Mapping[str, DataFolder]) -> dict[str, int]:
     """What the steps wrote, by their names."""
-    aside = {part.folder for part in roots.get(TABLE, ())}
-    shaped = sum(folder.bytes or 0 for path, folder in folders.items() if path not in aside)
-    return {
-        "shape": shaped,
-        "put aside": sum(folders[path].bytes or 0 for path in aside if path in folders),
-    }
+
+    def size(parts: Iterable[Part]) -> int:
+        return sum(folders[path].bytes or 0 for part in parts for path in part.written)
+
+    shaped = (part for table, parts in roots.items() if table != TABLE for part in parts)
+    return {"shape": size(shaped), "put aside": size(roots.get(TABLE, ()))}
 
 
 def add_jobs(
@@ -66,14 +83,7 @@ def _add_job(
     rows: int | None,
 ) -> TableEntry:
     name = ParsedLoadJobFileName(table, file_id(package.load_id, attempt, table), 0, "reference")
-    first, *more = (
-        JobPart(
-            data=folders[part.folder],
-            columns=columns_for(part.dataset, plan.projection),
-            projection=plan.projection,
-        )
-        for plan, part in found
-    )
+    first, *more = (one for plan, part in found for one in part.job_parts(plan, folders))
     package.add_job(
         JobFile(
             name=name,
@@ -82,6 +92,7 @@ def _add_job(
             data=first.data,
             columns=first.columns,
             projection=first.projection,
+            landed=first.landed,
             more=tuple(more),
             rows=rows,
         )
@@ -91,5 +102,6 @@ def _add_job(
         job=name.file_name(),
         write_disposition=found[-1][0].table.write_disposition or "append",
         data=first.data.path,
+        more=tuple(part.data.path for part in more),
         rows=rows,
     )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import PackageDamaged
 from penstock.package import DataFolder, ParsedLoadJobFileName, TableEntry
 from penstock.package.manifest import job_sizes
-from penstock.package.record import fitting
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def left_of(package: Package, *, destination_type: str, schema_before: str | Non
         return None
     try:
         return Normalized(
-            tables=tuple(fitting(TableEntry(**entry)) for entry in found["tables"]),
+            tables=tuple(TableEntry.from_dict(entry) for entry in found["tables"]),
             folders=tuple(DataFolder.from_dict(folder) for folder in found["folders"]),
             schema=Schema.from_dict(package.schema()),
         )

@@ -18,6 +18,7 @@ from penstock.normalize.aside import quarantined, rows_aside
 from penstock.normalize.heads import number_of, read_head
 from penstock.normalize.jobs import Part, add_jobs, written_bytes
 from penstock.normalize.known import is_seen, terms_of, with_declared, with_root
+from penstock.normalize.landed import can_stay, file_columns
 from penstock.normalize.learn import learn
 from penstock.normalize.left import Normalized
 from penstock.normalize.leftover import has_unfit
@@ -145,15 +146,18 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
     after.update(stored.with_tables(stored.tables[name].with_seen_data() for name in dict.fromkeys(seen)))
     # Without a single row there is no folder: such a package brings nothing but state.
     with work.clock("describe"):
-        described = _describe_folders(package, f"data/normalized/{attempt}", spark) if roots else {}
+        described = _describe_folders(
+            work, [path for parts in roots.values() for one in parts for path in one.folders]
+        )
+    sizes = written_bytes(roots, described)
     entries = [entry for parts in roots.values() for entry in add_jobs(package, parts, described, attempt)]
     report = NormalizeReport(
         load_id=package.load_id,
         roots=tuple(joined_reports([part.report for part in parts]) for parts in roots.values()),
         seconds=time.monotonic() - started,
-        steps=work.clock.steps(written_bytes(roots, described)),
+        steps=work.clock.steps(sizes),
         bytes_in=sum(table.bytes for table in extracted.tables),
-        bytes_out=sum(folder.bytes or 0 for folder in described.values()),
+        bytes_out=sum(sizes.values()),
     )
     return Normalized(
         tables=tuple(entries),
@@ -251,6 +255,12 @@ def _read_typed(work: _Work, reading: Reading, table: str, stored: StoredSchema)
         is_whole=lambda path, form: keeps_whole(decision, path, form),
         keep=keep,
     )
+    if can_stay(reading, whole.dataset, decision):
+        found = _counted(work, reading, columns)
+        stays = Shaped(folders=reading.folders, dataset=whole.dataset, rows=found, landed=columns)
+        _check_count(reading, stays)
+        yield Outcome(root=table, part=part_of(decision, stays, stored, table), schema=decision.schema)
+        return
     known = StructType.fromJson(thaw(columns))
     held = known if known.fields else StructType().add(NO_COLUMN, BooleanType())
     there = work.spark.read.schema(held).parquet(*_addresses(work, reading))
@@ -268,6 +278,13 @@ def _read_typed(work: _Work, reading: Reading, table: str, stored: StoredSchema)
     report = replace(part.report, rejects=(*part.report.rejects, *rejects))
     yield Outcome(root=table, part=replace(part, report=report), schema=decision.schema)
     yield from _put_aside(work, [shaped], reading, decision)
+
+
+def _counted(work: _Work, reading: Reading, columns: Mapping[str, Any]) -> int:
+    """How many rows stand in the files, as those who load them see it; by what files say of themselves."""
+    files = work.spark.read.schema(file_columns(columns)).parquet(*_addresses(work, reading))
+    with work.clock("count"):
+        return int(files.agg(F.count(F.lit(1))).collect()[0][0])
 
 
 def _shape(work: _Work, texts: DataFrame, decision: Decision, learned: Learned, *, is_all: bool) -> Shaped:
@@ -319,7 +336,7 @@ def _written(work: _Work, rows: DataFrame, dataset: Dataset, *, step: str = "sha
             every = {"rows": F.count(F.lit(1)), **sums}
             found = again.agg(*(column.alias(name) for name, column in every.items())).collect()[0].asDict()
     return Shaped(
-        folder=folder,
+        folders=(folder,),
         dataset=dataset,
         rows=found["rows"],
         odd=found[_ODD],
@@ -368,18 +385,14 @@ def _addresses(work: _Work, reading: Reading) -> list[str]:
     return [work.address(folder) for folder in reading.folders]
 
 
-def _describe_folders(package: Package, attempt: str, spark: SparkSession) -> dict[str, DataFolder]:
-    """Count and hash the files of all folders of an attempt in one job; no file is opened."""
-    files = (
-        spark.read.format("binaryFile")
-        .option("recursiveFileLookup", "true")
-        .load(spark_path(f"{package.path}/{attempt}"))
-        .select("path", "length")
-    )
-    found = {row["folder"]: row for row in files.groupBy(folder_of("path")).agg(*folder_facts()).collect()}
+def _describe_folders(work: _Work, folders: Sequence[str]) -> dict[str, DataFolder]:
+    """Count and hash the files of all folders in one job; no file is opened."""
+    if not folders:
+        return {}
+    reader = work.spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+    files = reader.load([work.address(one) for one in folders]).select("path", "length")
+    inside = f"/packages/{work.package.load_id}/"
+    facts = files.groupBy(folder_of("path", inside)).agg(*folder_facts()).collect()
     return {
-        f"{attempt}/{name}": DataFolder(
-            path=f"{attempt}/{name}", files=row["files"], bytes=row["bytes"], digest=row["digest"]
-        )
-        for name, row in found.items()
+        row["folder"]: DataFolder(path=row[0], files=row[1], bytes=row[2], digest=row[3]) for row in facts
     }

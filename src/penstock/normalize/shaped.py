@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.normalize.jobs import Part
 from penstock.normalize.plan import plan_tables
@@ -21,15 +21,23 @@ if TYPE_CHECKING:
 class Shaped:
     """Rows in their final place: a folder with a nested dataset, and how many it does not stand for."""
 
-    folder: str
+    folders: tuple[str, ...]
+    """One, but for rows that stay where they were landed."""
     dataset: Dataset
     rows: int
-    odd: int
+    odd: int = 0
     refused: int = 0
     """Root rows that are left out, because the contract refuses them or because they have no key."""
     keyless: int = 0
     sizes: Mapping[Path, int] = field(default_factory=dict)
     """How many elements the lists have that stand in no other list."""
+    landed: Mapping[str, Any] | None = None
+    """The columns of files that are as they were landed."""
+
+    @property
+    def folder(self) -> str:
+        """Where the nested dataset stands."""
+        return self.folders[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,4 +58,6 @@ def part_of(decision: Decision, shaped: Shaped, stored: StoredSchema, table: str
     report = root_report(table, plans, stored, rows_in=shaped.rows, rows_out=rows, nested=nested)
     if shaped.keyless:
         report = replace(report, rejects=(keyless_reject(table, shaped.keyless),))
-    return Part(folder=shaped.folder, plans=plans, dataset=shaped.dataset, report=report)
+    return Part(
+        folders=shaped.folders, plans=plans, dataset=shaped.dataset, report=report, landed=shaped.landed
+    )

@@ -11,6 +11,7 @@ from penstock.interfaces import LoadMark
 from penstock.interfaces.jobs import ParsedLoadJobFileName
 from penstock.package.control import read_control
 from penstock.package.folder import DataFolder
+from penstock.package.landed import LandedColumn, nested
 from penstock.package.layout import SEALED
 from penstock.package.projection import Projection
 from penstock.package.record import fitting, record
@@ -37,6 +38,8 @@ class JobPart:
     columns: str
     """The columns that are read, as Spark SQL writes them, so that no job runs to find them in the files."""
     projection: Projection
+    landed: tuple[LandedColumn, ...] = ()
+    """How the columns become a nested dataset, where the files are those that a frame was landed in."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for the job file."""
@@ -44,6 +47,7 @@ class JobPart:
             "data": self.data.to_dict(),
             "columns": self.columns,
             "projection": self.projection.to_dict(),
+            "landed": [one.to_dict() for one in self.landed],
         }
 
     @staticmethod
@@ -54,6 +58,7 @@ class JobPart:
                 data=DataFolder.from_dict(document["data"]),
                 columns=document["columns"],
                 projection=Projection.from_dict(document["projection"]),
+                landed=tuple(LandedColumn.from_dict(one) for one in document["landed"]),
             )
         )
 
@@ -72,8 +77,10 @@ class JobFile:
     columns: str
     """The columns that are read, as Spark SQL writes them, so that no job runs to find them in the files."""
     projection: Projection
+    landed: tuple[LandedColumn, ...] = ()
+    """How the columns become a nested dataset, where the files are those that a frame was landed in."""
     more: tuple[JobPart, ...] = ()
-    """Folders with rows that came in another form, such as frames beside rows of Python."""
+    """Further folders: rows that came in another form, or in another frame."""
     data_format: str = "parquet"
     rows: int | None = None
     mark: LoadMark | None = None
@@ -87,10 +94,13 @@ class JobFile:
     @property
     def parts(self) -> tuple[JobPart, ...]:
         """All folders with rows of the table."""
-        return (JobPart(data=self.data, columns=self.columns, projection=self.projection), *self.more)
+        first = JobPart(data=self.data, columns=self.columns, projection=self.projection, landed=self.landed)
+        return (first, *self.more)
 
     def frame(self, spark: SparkSession, *, position: str | None = None) -> DataFrame:
         """The table as a lazy frame in the given session; columns that a folder lacks are null there.
+
+        The session's time zone has to be UTC: moments without a zone are taken to be.
 
         With `position` there is a column of that name more: where the root row stands that a row comes from.
         It orders rows as they stand in the package, it is the same each time, and it tells rows apart that
@@ -103,8 +113,13 @@ class JobFile:
         address = spark_path(f"{self.package_path}/{part.data.path}")
         frame = spark.read.schema(part.columns).format(self.data_format).load(address)
         carried = [quoted(position)] if position else []
-        if position:
-            frame = frame.selectExpr("*", f"{_POSITION.format(number)} AS {quoted(position)}")
+        placed = [f"{_POSITION.format(number)} AS {quoted(position)}"] if position else []
+        if part.landed:
+            frame = frame.selectExpr(
+                *nested(part.landed, load_id=self.load_id, folder=part.data.path), *placed
+            )
+        elif placed:
+            frame = frame.selectExpr("*", *placed)
         for step in selects(part.projection, load_id=self.load_id):
             rows = frame.where(step.where) if step.where else frame
             frame = rows.selectExpr(*step.columns, *carried)
@@ -124,6 +139,7 @@ class JobFile:
             "data_format": self.data_format,
             "rows": self.rows,
             "projection": self.projection.to_dict(),
+            "landed": [one.to_dict() for one in self.landed],
             "more": [part.to_dict() for part in self.more],
         }
 
@@ -162,6 +178,7 @@ def _job(storage: FileStorage, name: str, document: Mapping[str, Any]) -> JobFil
             data_format=document["data_format"],
             rows=document["rows"],
             projection=Projection.from_dict(document["projection"]),
+            landed=tuple(LandedColumn.from_dict(one) for one in document["landed"]),
             more=tuple(JobPart.from_dict(part) for part in document["more"]),
             mark=read_mark(storage),
         )

@@ -26,7 +26,14 @@ class TableEntry:
     write_disposition: str
     data: str | None = None
     """The folder its rows are read from; several tables may share one."""
+    more: tuple[str, ...] = ()
+    """Further folders with rows of it."""
     rows: int | None = None
+
+    @staticmethod
+    def from_dict(document: Mapping[str, Any]) -> TableEntry:
+        """Read what stands in a manifest; what is missing or wrong is a `TypeError`."""
+        return fitting(TableEntry(**{**document, "more": tuple(document.get("more", ()))}))
 
 
 def job_sizes(tables: Iterable[TableEntry], folders: Iterable[DataFolder]) -> dict[str, int | None]:
@@ -35,9 +42,15 @@ def job_sizes(tables: Iterable[TableEntry], folders: Iterable[DataFolder]) -> di
     every = tuple(tables)
     roots = {entry.data: entry.job for entry in every}
     return {
-        entry.job: sizes.get(entry.data) if entry.data and roots[entry.data] == entry.job else 0
+        entry.job: _size(entry, sizes) if entry.data and roots[entry.data] == entry.job else 0
         for entry in every
     }
+
+
+def _size(entry: TableEntry, sizes: Mapping[str, int | None]) -> int | None:
+    found = [sizes.get(path) for path in (entry.data, *entry.more) if path]
+    counted = [size for size in found if size is not None]
+    return sum(counted) if len(counted) == len(found) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +117,7 @@ class Manifest:
         """The values of a document. A field that nobody knows is refused: it may change the meaning."""
         content = current_form(document, "manifest", path=path)
         try:
-            content["tables"] = tuple(fitting(TableEntry(**entry)) for entry in content["tables"])
+            content["tables"] = tuple(TableEntry.from_dict(entry) for entry in content["tables"])
             content["folders"] = tuple(DataFolder.from_dict(folder) for folder in content["folders"])
             content["truncated"] = tuple(content["truncated"])
             return fitting(Manifest(**content))

@@ -32,6 +32,15 @@ def digest(text: str) -> str:
     return f"left(base64(substring(unhex(sha2({text}, 256)), 1, 10)), 14)"
 
 
+def place_id(load_id: str, *, file: str, position: str) -> str:
+    """SQL for the id of a row by its place, and nothing else: a file of the package, and a position in it.
+
+    No clock, no random number: a retried task, a speculative copy and a second run of the package give the
+    same ids. A file's name alone is not unique; its path inside the package is.
+    """
+    return digest(f"concat({literal(f'{load_id}/')}, {file}, '/', CAST({position} AS STRING))")
+
+
 def selects(projection: Projection, *, load_id: str) -> list[Select]:
     """The steps to apply one after another to the nested dataset."""
     return list(_steps(projection, load_id))

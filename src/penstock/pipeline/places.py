@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from penstock.errors import UsageError
@@ -12,6 +13,8 @@ from penstock.spark.s3 import joined_conf, s3_needs
 from penstock.spark.session import check_session, find_session, lacks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import SparkSession
 
     from penstock.interfaces import JobClientBase, Ledger
@@ -43,18 +46,27 @@ def package_root(target: Target, client: JobClientBase, *, master: str) -> str:
 
 
 def open_pool(
-    target: Target, packages: str, *, spark: SparkSession | None, watch: SparkWatch | None = None
+    target: Target,
+    packages: str,
+    *,
+    spark: SparkSession | None,
+    needs: tuple[str, ...] = (),
+    conf: Mapping[str, str] = MappingProxyType({}),
+    watch: SparkWatch | None = None,
 ) -> tuple[UserSession, SessionPool]:
-    """The session of the user, and those of our own; these can open the stores of tables and packages."""
+    """The session of the user, and those of our own; these can open the stores of tables and packages.
+
+    `needs` are those of sources, and `conf` is what our own are told besides.
+    """
     places, credentials = (target.config.storage_location, packages), target.config.storage_credentials
     always = target.destination.capabilities.spark_needs
-    needs = (*always, *target.config.session_needs, *s3_needs(*places))
+    wanted = tuple(dict.fromkeys((*always, *target.config.session_needs, *s3_needs(*places), *needs)))
     wishes = target.config.session_wishes
-    user = find_session(spark, target.settings, (*needs, *wishes))
-    check_session(user, needs)
-    needs += tuple(wish for wish in wishes if not lacks(user.spark, wish))
-    conf = {**joined_conf(places, credentials), **target.config.session_conf()}
-    return user, SessionPool(user, needs, conf, watch)
+    user = find_session(spark, target.settings, (*wanted, *wishes))
+    check_session(user, wanted)
+    wanted += tuple(wish for wish in wishes if not lacks(user.spark, wish))
+    told = {**joined_conf(places, credentials), **target.config.session_conf(), **conf}
+    return user, SessionPool(user, wanted, told, watch)
 
 
 def ledger_of(client: JobClientBase, packages: FileStorage) -> Ledger:

@@ -68,12 +68,13 @@ class Runner:
     def extract(self, flows: Sequence[Flow]) -> ExtractInfo:
         """Extract, and leave the packages for a later run. Spark is not started for Python rows."""
         self._recorder.is_tried = True
+        self._site.need(flows)
         try:
             with (
                 self._site.lease() as lease,
                 self._site.client,
                 self._recorder.step("extract"),
-                self._site.watched(),
+                self._site.reading(),
             ):
                 self._recorder.is_begun = True
                 # New data goes on from what waits on this machine too, and stays behind it.
@@ -105,6 +106,7 @@ class Runner:
         """Pending packages never hide new data: they are finished first, and both are reported."""
         # What is done before new data is asked for is done for loads.
         self._recorder.called = "load"
+        self._site.need(flows)
         with self._working() as lease:
             self._copy_what_is_stored()
             forward = self._arrive(lease)
@@ -131,7 +133,9 @@ class Runner:
         """The lease and the client, for the time of a block; what breaks says why."""
         self._recorder.is_tried = True
         try:
-            with self._site.lease(on_lost=self._site.pool.interrupt) as lease, self._site.client:
+            # Before the right to work is asked for: a session may be refused.
+            self._site.pool  # noqa: B018 - opened when it is asked for
+            with self._site.lease(on_lost=self._site.interrupt) as lease, self._site.client:
                 self._recorder.is_begun = True
                 try:
                     self._say_where_it_goes_on()
@@ -188,7 +192,7 @@ class Runner:
         )
         made = extracting.extract(flows, self._recorder.hear_extracted)
         while True:
-            with self._recorder.step("extract"), self._site.watched():
+            with self._recorder.step("extract"), self._site.reading():
                 packages = next(made, None)
             if packages is None:
                 return

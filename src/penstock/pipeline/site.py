@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from penstock.config import BaseConfiguration, logger, resolve_configuration
+from penstock.interfaces.current import during
 from penstock.load.plan import next_sequence
 from penstock.load.renewal import schema_of_load
 from penstock.load.run import Into
@@ -15,22 +16,23 @@ from penstock.load.worker import Opener
 from penstock.package import Packages
 from penstock.package.extracted import Extracted
 from penstock.package.lease import held
+from penstock.pipeline.lending import Lending
 from penstock.pipeline.managing import let_go_of_sent
 from penstock.pipeline.places import ledger_of, open_pool, package_root
 from penstock.pipeline.restore import after_pending, restore
 from penstock.pipeline.settings import RunConfiguration
 from penstock.schema import Schema
 from penstock.schema.frozen import thaw
-from penstock.spark.session import is_remote, session_at_hand, target_master
+from penstock.spark.session import is_connect, is_remote, session_at_hand, target_master
 from penstock.spark.watch import SparkWatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from pyspark.sql import SparkSession
 
-    from penstock.interfaces import JobClientBase
+    from penstock.interfaces import Flow, JobClientBase
     from penstock.package import Manifest
     from penstock.package.lease import Lease
     from penstock.pipeline.restore import Known
@@ -52,6 +54,7 @@ class Site:
         self.packages = Packages.at(root, credentials=target.config.storage_credentials)
         self.ledger = ledger_of(self.client, self.packages.store)
         self.habits = target.runtime or self.settings(RunConfiguration, "run")
+        self._needs: tuple[str, ...] = ()
         collector = target.collector
         self.watch = SparkWatch(
             uuid.uuid4().hex[:12], tell=collector.stages if collector.shows_stages else None
@@ -60,8 +63,21 @@ class Site:
     @cached_property
     def pool(self) -> SessionPool:
         """Made when Spark is first needed: extraction alone may do without."""
-        _, pool = open_pool(self.target, self.packages.store.root, spark=self._given, watch=self.watch)
+        return self._pool({}, watch=self.watch)
+
+    @cached_property
+    def lending(self) -> Lending:
+        """Sessions for resources that make DataFrames."""
+        return Lending(self._pool, self.watch)
+
+    def _pool(self, conf: Mapping[str, str], *, watch: SparkWatch | None = None) -> SessionPool:
+        root = self.packages.store.root
+        _, pool = open_pool(self.target, root, spark=self._given, needs=self._needs, conf=conf, watch=watch)
         return pool
+
+    def need(self, flows: Iterable[Flow]) -> None:
+        """Have a session that is built bring what these flows need; one that is there is taken as it is."""
+        self._needs = tuple(dict.fromkeys(need for flow in flows for need in flow.needs))
 
     @property
     def notes(self) -> list[str]:
@@ -77,23 +93,34 @@ class Site:
         """A session of our own, for the time of a block."""
         return self.pool.session()
 
-    def watched(self) -> AbstractContextManager[None]:
-        """See what the user's own session does in a block, if it is there: it writes the user's frames."""
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Offer sessions to resources in a block, and see what is done with them and the user's own."""
         session = session_at_hand(self._given)
-        return nullcontext() if session is None else self.watch.lent(session)
+        with (
+            nullcontext() if session is None else self.watch.lent(session),
+            during(sessions=self.lending.session, watched=self._watched),
+        ):
+            yield
+
+    def _watched(self, session: SparkSession) -> AbstractContextManager[None]:
+        """Classic Spark tells jobs apart by the thread that asks for them."""
+        return nullcontext() if is_connect(session) else self.watch.lent(session)
 
     def interrupt(self) -> None:
         """Stop what runs in sessions of our own; it is asked for where something else has gone wrong."""
-        if "pool" not in self.__dict__:
-            return
         try:
-            self.pool.interrupt()
+            for made in (self.__dict__.get("pool"), self.__dict__.get("lending")):
+                if made is not None:
+                    made.interrupt()
         except Exception as error:  # Spark may be gone, or be about to go
             _LOG.debug("jobs of Spark are not interrupted: %s", error)
 
     def close(self) -> None:
         """Let go of the sessions, if any were made."""
         self.watch.close()
+        if "lending" in self.__dict__:
+            self.lending.close()
         if "pool" in self.__dict__:
             self.pool.close()
 

@@ -7,12 +7,14 @@ that only declare sources. This is the one module of the house with imports insi
 # ruff: noqa: PLC0415 - see above
 from __future__ import annotations
 
-from contextlib import ExitStack
+import threading
+from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from penstock.config import read_settings, resolve_configuration
 from penstock.errors import MissingExtra
 from penstock.interfaces import DestinationClientDwhConfiguration
+from penstock.interfaces.current import current
 from penstock.pipeline.origin import note_origin
 from penstock.pipeline.stagingbucket import staging_bucket, with_staging
 from penstock.pipeline.target import Target, default_schema_name
@@ -197,16 +199,43 @@ def read_items(flow: Flow) -> Iterator[Any]:
     """The items of a source that a user iterates over."""
     from penstock.extract.reading import read_items as found
 
-    return found(flow)
+    lock, made = threading.Lock(), dict[frozenset[tuple[str, str]], "SparkSession"]()
+
+    def session(conf: Mapping[str, str]) -> SparkSession:
+        # Frames that are put together must be of one session.
+        with lock:
+            key = frozenset(conf.items())
+            if key not in made:
+                made[key] = _session_to_look(flow.needs, conf)
+            return made[key]
+
+    return found(flow, session)
+
+
+def _session_to_look(needs: tuple[str, ...], conf: Mapping[str, str]) -> SparkSession:
+    """A session for DataFrames that nobody lands: whoever looks at them decides how long they are there."""
+    _require_spark()
+    from penstock.spark.own import SessionPool
+    from penstock.spark.session import find_session
+
+    user = find_session(None, read_settings(), needs)
+    return SessionPool(user, needs, conf).session().__enter__()
 
 
 def land_frame(
-    frame: DataFrame, address: str, *, hook: FrameHook | None = None, conf: Mapping[str, str] | None = None
+    frame: DataFrame,
+    address: str,
+    *,
+    hook: FrameHook | None = None,
+    conf: Mapping[str, str] | None = None,
+    aside: str | None = None,
 ) -> LandedFrame:
     """A DataFrame that a resource gave becomes files, written by its own session."""
     from penstock.spark.landing import land_frame as found
 
-    return found(frame, address, hook=hook, conf=conf)
+    watched = current().watched
+    with nullcontext() if watched is None else watched(frame.sparkSession):
+        return found(frame, address, hook=hook, conf=conf, aside=aside)
 
 
 def frame_cursors() -> FrameCursors:

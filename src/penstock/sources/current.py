@@ -9,6 +9,8 @@ from penstock.interfaces.current import current
 from penstock.sources.state import resource_state, source_state
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from penstock.schema import Schema
     from penstock.sources.resource import Resource
     from penstock.sources.source import Source
@@ -24,6 +26,7 @@ __all__ = [
     "source",
     "source_schema",
     "source_state",
+    "spark",
     "state",
 ]
 
@@ -62,6 +65,15 @@ def resource_metrics() -> dict[str, Any]:
     """A dict for counts of the resource that is extracted; it is part of the report, and not of the state."""
     found: dict[str, Any] = _at_hand("the resource", current().metrics)
     return found
+
+
+def spark(conf: Mapping[str, str] | None = None) -> Any:
+    """A session of Spark to make DataFrames with, for a resource to yield; it is no session of the user's.
+
+    It can open what the destination's session can, and what `conf` says besides: keys of another bucket, say.
+    It is there until the extraction is over.
+    """
+    return _at_hand("a Spark session", current().sessions)(conf or {})
 
 
 def load_package_state() -> dict[str, Any]:

@@ -11,7 +11,8 @@ from penstock.schema.frozen import FrozenMap
 from penstock.sources.cursors import OWN, cursor_parameter, is_cursor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+    from types import ModuleType
 
     from penstock.interfaces.source import Limit, Step
     from penstock.interfaces.work import RateLimit
@@ -41,6 +42,13 @@ class Declaration:
     work_items: Any = None
     """What the function is called with, item by item; None for a function that is called once."""
     rate: RateLimit | None = None
+    needs: tuple[str, ...] = ()
+    """What a session of Spark must bring, by the names of presets."""
+    cut: Callable[[Any], Iterable[Any]] | None = None
+    """Of a transformer: makes work items of what its parent gives."""
+    paces_itself: bool = False
+    modules: tuple[ModuleType, ...] = ()
+    """Modules that travel with the function."""
 
     def with_step(self, step: Step, insert_at: int | None) -> Declaration:
         """Copy with a step at the end, or where `insert_at` says: the data or the transformer stand at 0."""

@@ -78,6 +78,7 @@ class _Builder:
             parallel=said.parallel,
             resource=resource,
             work=_work(said, opener),
+            needs=said.needs,
         )
 
     def _opener(self, said: Declaration, cursor: OwnCursor, sections: tuple[str, ...]) -> Callable[..., Any]:
@@ -92,6 +93,14 @@ class _Builder:
 
 
 def _work(said: Declaration, opener: Callable[..., Any]) -> Work | None:
-    if said.work_items is None or not isinstance(opener, Opener):
+    has_items = said.work_items is not None or said.cut is not None
+    if not has_items or not isinstance(opener, Opener):
         return None
-    return Work(items=said.work_items, bound=opener.bound, rate=said.rate)
+    return Work(
+        items=said.work_items,
+        bound=opener.bound,
+        rate=said.rate,
+        cut=said.cut,
+        paces_itself=said.paces_itself,
+        modules=said.modules,
+    )

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 _LANE = 15
 
 
-def folder_of(path: str) -> Column:
-    """The name of the folder that a file stands in."""
-    return F.element_at(F.split(F.col(path), "/"), -2).alias("folder")
+def folder_of(path: str, inside: str) -> Column:
+    """The folder that a file stands in, relative to the one whose name ends with `inside`."""
+    below = F.substring_index(F.col(path), inside, -1)
+    return F.regexp_replace(below, "/[^/]*$", "").alias("folder")
 
 
 def folder_facts() -> list[Column]:

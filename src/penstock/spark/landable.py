@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from penstock.errors import ColumnNotLandable
-from penstock.interfaces.columns import array, field, file_name, mapping, struct
+from penstock.interfaces.columns import KIND, ColumnKind, array, field, file_name, mapping, struct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,13 +61,15 @@ def landable(schema: Mapping[str, Any]) -> Landable:
         key = str(one["name"])
         name = file_name(key)
         action, kind, read, meaning = _column(one["type"], key)
+        if read == "string":
+            meaning = one.get("metadata", {}).get(KIND, meaning)
         if read is not None:
             columns.append(LandableColumn(position=position, name=name, action=action, kind=kind))
             fields.append(field(key, read, name=name, meaning=meaning))
     return Landable(columns=tuple(columns), document=struct(fields))
 
 
-def _column(kind: Any, where: str) -> tuple[Action, Any, Any | None, Literal["time"] | None]:
+def _column(kind: Any, where: str) -> tuple[Action, Any, Any | None, ColumnKind | None]:
     if isinstance(kind, str) and _DAYS.fullmatch(kind):
         return "microseconds", "long", "long", None
     if isinstance(kind, str) and _MONTHS.fullmatch(kind):

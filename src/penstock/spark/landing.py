@@ -12,7 +12,7 @@ from penstock.errors import StorageNotShared, UnsupportedData, UsageError
 from penstock.interfaces.columns import NO_COLUMN
 from penstock.interfaces.landing import FrameHook, LandedFrame
 from penstock.spark.landable import LandableColumn, landable
-from penstock.spark.observe import observed
+from penstock.spark.observe import Observed, observed
 from penstock.spark.paths import spark_path
 from penstock.spark.presets import SAFE_COMMIT
 from penstock.spark.session import untold
@@ -25,11 +25,17 @@ if TYPE_CHECKING:
 
 _MICROSECONDS = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000}
 _MOMENTS: Final = "spark.sql.parquet.outputTimestampType"
+_ASIDE: Final = "aside"
 _MONTHS = {"YEAR": 12, "MONTH": 1}
 
 
 def land_frame(
-    frame: DataFrame, address: str, *, hook: FrameHook | None = None, conf: Mapping[str, str] | None = None
+    frame: DataFrame,
+    address: str,
+    *,
+    hook: FrameHook | None = None,
+    conf: Mapping[str, str] | None = None,
+    aside: str | None = None,
 ) -> LandedFrame:
     """Write a DataFrame as typed Parquet files to a folder of its own; `conf` is what opens that folder.
 
@@ -42,7 +48,8 @@ def land_frame(
             reason="it never ends",
             hint="call run() inside foreachBatch, or read the same data with spark.read",
         )
-    changed, wanted = hook.before(frame) if hook is not None else (frame, {})
+    good, left = _sifted(frame, aside) if aside is not None else (frame, None)
+    changed, wanted = hook.before(good) if hook is not None else (good, {})
     rules = landable(changed.schema.jsonValue())
     _check_moments(rules.document, changed.sparkSession)
     # Aggregates name the columns of the user. Without any, Spark joins our select with the user's own.
@@ -54,11 +61,18 @@ def land_frame(
         conf=conf or {},
         columns=rules.document,
         rows=None if values is None else values["rows"],
+        aside=0 if left is None else (left.values() or {}).get(_ASIDE),
         seen=None if values is None or hook is None else {name: values[name] for name in wanted},
     )
     if hook is not None:
         hook.after(landed)
     return landed
+
+
+def _sifted(frame: DataFrame, aside: str) -> tuple[DataFrame, Observed]:
+    """The rows that are good; the others are counted below them, while these are written."""
+    watched, seen = observed(frame, {_ASIDE: F.count(F.col(aside))})
+    return watched.where(F.col(aside).isNull()).drop(aside), seen
 
 
 def _check_moments(document: Mapping[str, Any], spark: SparkSession) -> None:

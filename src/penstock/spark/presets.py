@@ -39,9 +39,17 @@ _S3_KEYS = {
     )
 }
 
+# The drivers of databases do not know Spark.
+_DRIVERS = {
+    "postgres": Preset(coordinates=("org.postgresql:postgresql:42.7.14",)),
+    "mysql": Preset(coordinates=("com.mysql:mysql-connector-j:9.7.0",)),
+    "mariadb": Preset(coordinates=("org.mariadb.jdbc:mariadb-java-client:3.5.11",)),
+}
+
 PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType(
     {
         "4.1": {
+            **_DRIVERS,
             "delta": Preset(
                 coordinates=("io.delta:delta-spark_4.1_2.13:4.4.0",),
                 extension=_DELTA_EXTENSION,
@@ -55,6 +63,7 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType(
             "s3": Preset(coordinates=("org.apache.hadoop:hadoop-aws:3.4.2",), first_conf=_S3_KEYS),
         },
         "4.0": {
+            **_DRIVERS,
             "delta": Preset(
                 coordinates=("io.delta:delta-spark_4.0_2.13:4.4.0",),
                 extension=_DELTA_EXTENSION,

@@ -49,9 +49,8 @@ ASKED = os.environ.get("PENSTOCK_TEST_CRASHES", "")
 """Nothing for a few, `all`, `kinds` for the first step of each kind, or a part: `2/5`, `kinds:2/5`."""
 EACH_LAKE = tuple(os.environ.get("PENSTOCK_TEST_LAKES", ",".join(LAKES)).split(","))
 """The table formats to try."""
-of_each_lake = pytest.mark.parametrize("recorded", EACH_LAKE, indirect=True)
 of_delta = pytest.mark.parametrize("recorded", ["delta"], indirect=True)
-at_length_of_each_lake = of_each_lake if ASKED else of_delta
+of_each_lake = pytest.mark.parametrize("recorded", EACH_LAKE, indirect=True) if ASKED else of_delta
 """Delta alone where a few steps are tried: the protocol is one for all, and each test takes a while."""
 at_length = pytest.mark.skipif(not ASKED, reason="PENSTOCK_TEST_CRASHES says how many steps to try")
 

@@ -109,7 +109,7 @@ def test_it_may_die_at_any_step(
     load: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong: dict[str, list[str]] = {}
-    tried = chosen(load.steps, few=4)
+    tried = chosen(load.steps, few=2)
     for step in tried:
         trial = load.trial(step)
         seen = by_ledger(trial, spark)

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import pytest
 from tests.flow.crashes.late import stand_still
-from tests.flow.crashes.recorded import Recorded, at_length, at_length_of_each_lake, of_delta, problems
+from tests.flow.crashes.recorded import Recorded, at_length, of_delta, of_each_lake, problems
 from tests.flow.crashes.shop import NAME, bury, lake_of, pipeline_at, shop
 from tests.flow.crashes.steps import Step, Steps, WatchedTables, watched
 
@@ -78,7 +78,7 @@ def put(files: LocalFiles, path: str, content: bytes) -> bool:
     return True
 
 
-@at_length_of_each_lake
+@of_each_lake
 @pytest.mark.parametrize("table", ["events", pytest.param("orders__lines", marks=at_length)])
 def test_without_marks_a_table_gets_its_rows_twice(
     table: str, recorded: Recorded, spark: SparkSession
@@ -94,7 +94,7 @@ def test_without_marks_a_table_gets_its_rows_twice(
 
 
 @at_length
-@at_length_of_each_lake
+@of_each_lake
 def test_marks_that_are_looked_at_before_only_let_a_late_run_write_again(
     recorded: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.failing import failing
 from tests.flow.crashes.lakes import DELTA, ICEBERG, Lake
-from tests.flow.crashes.recorded import Recorded, at_length, at_length_of_each_lake, chosen, of_delta
+from tests.flow.crashes.recorded import Recorded, at_length, chosen, of_delta, of_each_lake
 from tests.flow.crashes.shop import (
     NAME,
     TABLES,
@@ -106,7 +106,7 @@ def check_next_run(root: Path, recorded: Recorded, spark: SparkSession) -> None:
     assert sorted(prices, key=repr) == [("a", 1, "load 2"), ("a", 5, None), ("b", 2, None)]
 
 
-@at_length_of_each_lake
+@of_each_lake
 def test_it_is_taken_back_and_may_be_killed_at_each_of_its_steps(
     stuck: Path, recorded: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -156,6 +156,39 @@ def test_the_cursor_of_a_failed_resource_stays_where_it_was(package: Package) ->
     assert done.extracted.state["shop"]["resources"]["bad"]["incremental"]["n"]["last_value"] == 4
 
 
+@pytest.mark.parametrize("is_loaded", [True, False])
+def test_what_moved_on_past_items_that_a_failed_one_did_not_get_is_left_out_too(
+    package: Package, is_loaded: bool
+) -> None:
+    @penstock.resource(selected=is_loaded)
+    def feeding(at: Any = penstock.sources.incremental("n")) -> Iterator[Any]:
+        penstock.current.resource_state()["last"] = 7
+        yield from ({"n": number} for number in range(5, 8))
+
+    @penstock.transformer(data_from=feeding)
+    def breaks(item: dict[str, Any]) -> dict[str, Any]:
+        if item["n"] == 7:
+            raise KeyError("seven")
+        return item
+
+    @penstock.transformer(data_from=feeding)
+    def whole_one(item: dict[str, Any]) -> dict[str, Any]:
+        return item
+
+    cursor: dict[str, Any] = {"initial_value": None, "last_value": 4, "unique_hashes": []}
+    memory = {"feeding": {"incremental": {"n": cursor}}}
+    state: dict[str, Any] = {"sources": {"shop": {"resources": memory}}}
+    chosen = [feeding, breaks, whole_one] if is_loaded else [breaks, whole_one]
+
+    done = extracted([*chosen, whole("good", rows=1)], package, state=state, workload=GOING_ON)
+
+    assert set(rows_of(package, done)) == {"good"}
+    assert set(done.info.failures) == {"feeding", "breaks", "whole_one"}
+    assert done.extracted.state is not None
+    assert done.extracted.state["shop"]["resources"]["feeding"]["incremental"]["n"]["last_value"] == 4
+    assert "last" not in done.extracted.state["shop"]["resources"]["feeding"]
+
+
 def test_a_row_or_a_table_name_that_breaks_is_the_failure_of_its_resource(package: Package) -> None:
     named = penstock.resource([{"n": 1}], name="named", table_name=lambda row: row["missing"])
     odd = penstock.resource([{"n": 1}, {"n": 1j}], name="odd")

@@ -32,7 +32,7 @@ class DataFrame:
         self.files, self.told = files, told
 
 
-def write(frame: Any, address: str, *, hook: Any = None, conf: Any = None) -> LandedFrame:
+def write(frame: Any, address: str, *, hook: Any = None, conf: Any = None, aside: Any = None) -> LandedFrame:
     from pathlib import Path
 
     for number, rows in enumerate(frame.files):

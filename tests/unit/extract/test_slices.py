@@ -13,8 +13,11 @@ from tests.unit.extract.reading import rows_of
 
 import penstock
 from penstock.errors import ResourceFailed, UsageError
+from penstock.extract.cursor.cursors import Cursors
 from penstock.extract.plan import Workload
 from penstock.extract.run import Extraction, Extractor
+from penstock.interfaces.current import current
+from penstock.interfaces.seen import digest_of
 from penstock.package import Packages, package_context
 from penstock.schema import naming
 from penstock.sources import flows_of
@@ -172,6 +175,48 @@ def test_a_failure_leaves_out_what_came_since_the_last_package(tmp_path: Path) -
     assert [row["n"] for _, rows in found for row in rows.get("bad", [])] == [0, 1]
     assert last_of(found[-1][0], "bad") == 1
     assert [name for done, _ in found for name in done.info.failures] == ["bad"]
+
+
+def test_what_a_failed_resource_has_read_is_in_no_later_package(tmp_path: Path) -> None:
+    @penstock.resource
+    def bad(at: Any = penstock.sources.incremental("n", initial_value=-1)) -> Iterator[Any]:
+        moment = current()
+        assert moment.seen is not None
+        seen = moment.seen("bad", "_files")
+        for number in range(3):
+            seen.remember(digest_of(number))
+            if number == 2:
+                raise KeyError("two")
+            yield {"n": number}
+
+    state: dict[str, Any] = {}
+    found = slices([bad, counted(6)], tmp_path, state=state, workload=Workload(on_error="continue"))
+
+    assert [row["n"] for _, rows in found for row in rows.get("bad", [])] == [0, 1]
+    again = Cursors(state, source="shop").seen("bad", "_files")
+    assert [again.knows(digest_of(number)) for number in range(3)] == [True, True, False]
+    assert state["sources"]["shop"]["resources"]["bad"]["incremental"]["n"]["last_value"] == 1
+
+
+def test_what_fed_a_failed_resource_is_read_no_further_in_later_packages(tmp_path: Path) -> None:
+    @penstock.transformer
+    def breaks(item: dict[str, Any]) -> dict[str, Any]:
+        if item["n"] == 2:
+            raise KeyError("two")
+        return item
+
+    feeding = counted(6)
+    found = slices(
+        [feeding, feeding | breaks, counted(9).with_name("other")],
+        tmp_path,
+        workload=Workload(on_error="continue"),
+    )
+
+    for name in ("counted", "breaks"):
+        assert [row["n"] for _, rows in found for row in rows.get(name, [])] == [0, 1]
+    assert last_of(found[-1][0], "counted") == 1
+    assert last_of(found[-1][0], "other") == 8
+    assert [name for done, _ in found for name in done.info.failures] == ["breaks", "counted"]
 
 
 def test_generators_are_closed_when_nobody_wants_the_next_package(tmp_path: Path) -> None:

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import UnsupportedVersion
-from penstock.package import Manifest, TableEntry
+from penstock.package import DataFolder, Manifest, TableEntry
+from penstock.package.manifest import job_sizes
 
 words = st.text(alphabet=st.characters(codec="utf-8"), max_size=8)
 documents = st.dictionaries(
@@ -63,14 +65,24 @@ def test_the_hash_does_not_change_from_release_to_release() -> None:
     )
 
     assert manifest.to_json().decode() == (
-        '{"format_version":5,"load_id":"1794709965.511098","sequence":1,"pipeline_name":"shop",'
+        '{"format_version":6,"load_id":"1794709965.511098","sequence":1,"pipeline_name":"shop",'
         '"dataset_name":"lake","schema_name":"shop","tables":[{"table":"items","job":"items.x.0.reference",'
-        '"write_disposition":"append","data":null,"rows":null}],"folders":[],"schema_before":null,"schema":{"b":1,"a":"ü"},"state":{},'
+        '"write_disposition":"append","data":null,"more":[],"rows":null}],"folders":[],"schema_before":null,"schema":{"b":1,"a":"ü"},"state":{},'
         '"dropped":{},"truncated":[]}'
     )
-    assert manifest.content_hash == "34dfb2569e8990b7316fca81ac4750b75a959d1cd6f409fe1b42b3f1ab24fca8"
+    assert manifest.content_hash == "10e93d6931e6ae9a62cf18860605d87cc685997840c0e944d90fb834c59e97cc"
 
 
 def test_a_manifest_of_a_later_format_is_refused() -> None:
-    with pytest.raises(UnsupportedVersion, match="a sealed manifest has version 6"):
-        Manifest.from_dict({"format_version": 6})
+    with pytest.raises(UnsupportedVersion, match="a sealed manifest has version 7"):
+        Manifest.from_dict({"format_version": 7})
+
+
+def test_a_job_has_the_size_of_all_its_folders_and_nested_tables_that_share_them_have_none() -> None:
+    said: dict[str, Any] = {"write_disposition": "append", "data": "a", "more": ("b",)}
+    child = TableEntry(table="items__tags", job="tags", **said)
+    root = TableEntry(table="items", job="items", **said)
+    folders = [DataFolder(path="a", bytes=3), DataFolder(path="b", bytes=4)]
+
+    assert job_sizes([child, root], folders) == {"tags": 0, "items": 7}
+    assert job_sizes([root], folders[:1]) == {"items": None}

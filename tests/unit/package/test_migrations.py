@@ -76,6 +76,16 @@ def test_a_job_of_version_1_gets_a_folder_whose_content_nobody_counted(packages:
     assert job.data_path == f"{packages.package(SEALED).path}/data/normalized/0"
     assert (job.rows, job.data_format) == (3, "parquet")
     assert job.projection.columns[1].name == "\u00fc"
+    assert job.landed == ()
+
+
+def test_every_part_of_a_job_of_version_5_reads_a_nested_dataset() -> None:
+    document: dict[str, Any] = {"data": {}, "more": [{"data": {}}, {"data": {}}]}
+
+    found = upgraded("job", document, has=5)
+
+    assert found == {"data": {}, "landed": [], "more": [{"data": {}, "landed": []}] * 2}
+    assert upgraded("manifest", {"tables": []}, has=5) == {"tables": []}
 
 
 def test_a_manifest_of_version_1_keeps_the_hash_it_was_sealed_with(packages: Packages) -> None:

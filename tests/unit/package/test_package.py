@@ -20,6 +20,7 @@ from penstock.package import (
     read_job,
 )
 from penstock.package.control import FORMAT_VERSION, versioned
+from penstock.package.landed import LandedColumn
 from penstock.package.projection import Access, Level, Value
 from penstock.package.storage import as_json
 
@@ -175,16 +176,29 @@ def test_a_job_file_with_several_folders_reads_back_as_it_was(packages: Packages
     assert package.job(NAME).parts == (first, more)
 
 
+def test_a_job_file_over_landed_files_reads_back_as_it_was(packages: Packages) -> None:
+    package = packages.package("17.5")
+    landed = (LandedColumn(column="c_1", field="k0", sql_type="BIGINT"),)
+    first = replace(job(package), columns="`c_1` INT", landed=landed)
+    more = replace(first.parts[0], data=DataFolder(path="data/extracted/00001"))
+
+    package.add_job(replace(first, more=(more,)))
+
+    assert package.job(NAME).parts == (first.parts[0], more)
+    assert package.job(NAME).landed == landed
+
+
 def test_a_job_file_of_a_later_format_is_refused(packages: Packages) -> None:
     package = packages.package("17.5")
     package.store.put(f"new_jobs/{NAME}", as_json({**job(package).to_dict(), "format_version": 99}))
 
-    with pytest.raises(UnsupportedVersion, match="has version 99, this release supports up to 5"):
+    with pytest.raises(UnsupportedVersion, match="has version 99, this release supports up to 6"):
         package.job(NAME)
 
 
 @pytest.mark.parametrize(
-    "part", ["format_version", "load_id", "data", "columns", "data_format", "rows", "projection", "more"]
+    "part",
+    ["format_version", "load_id", "data", "columns", "data_format", "rows", "projection", "landed", "more"],
 )
 def test_a_job_file_that_lacks_a_part_is_damaged(packages: Packages, part: str) -> None:
     package = packages.package("17.5")
@@ -207,6 +221,8 @@ def test_a_job_file_that_lacks_a_part_is_damaged(packages: Packages, part: str) 
         {"format_version": 0},
         {"data": "data/normalized/x"},
         {"data": {"colour": "red"}},
+        {"landed": {"column": "c_1"}},
+        {"landed": [{"column": "c_1", "field": 7, "sql_type": "BIGINT"}]},
         {"projection": []},
         {"projection": {"steps": []}},
         {"projection": {"steps": [], "columns": [{"colour": "red"}]}},

@@ -9,7 +9,7 @@ from pyspark import cloudpickle
 
 import penstock
 from penstock.config.secret import SecretText
-from penstock.extract.waves import pace
+from penstock.interfaces import pace
 from penstock.spark.shipping import bare, carried, loads, packed
 
 REGISTRY: Any = cloudpickle.cloudpickle

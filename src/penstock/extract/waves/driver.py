@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import UsageError
 from penstock.extract.waves.items import items_of
-from penstock.extract.waves.pace import Pacer
+from penstock.interfaces.pace import Pacer
 from penstock.interfaces.source import Limit, Stream
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ def on_driver(flow: Flow) -> Flow:
     def made(stream: Stream) -> Stream:
         if stream not in built:
             parent = None if stream.parent is None else made(stream.parent)
-            built[stream] = _taking(stream) if stream.work else replace(stream, parent=parent)
+            above = replace(stream, parent=parent)
+            built[stream] = _taking(above) if stream.work else above
         return built[stream]
 
     has_work = any(one.work for stream in flow.streams for one in stream.chain())
@@ -46,6 +47,8 @@ def _taking(stream: Stream) -> Stream:
     work = stream.work
     if work is None:
         return stream
+    if work.cut is not None:
+        return replace(stream, open=_each(stream.open, work.cut), work=None)
     items = Stream(
         name=stream.name,
         open=lambda: _values(work),
@@ -60,7 +63,8 @@ def _taking(stream: Stream) -> Stream:
 
 
 def _pacer(work: Work) -> Pacer | None:
-    return None if work.rate is None else Pacer(work.rate.seconds / work.rate.calls)
+    """One that lets calls through; none where the function paces itself."""
+    return None if work.rate is None or work.paces_itself else Pacer(work.rate.seconds / work.rate.calls)
 
 
 def _values(work: Work) -> Iterator[Any]:
@@ -70,6 +74,16 @@ def _values(work: Work) -> Iterator[Any]:
         if pacer is not None:
             pacer.wait()
         yield item.value
+
+
+def _each(call: Callable[..., Any], cut: Callable[[Any], Iterable[Any]]) -> Callable[..., Any]:
+    """Calls for every work item in what the parent gives."""
+
+    def each(item: Any, mark: Any) -> Iterator[Any]:
+        for one in cut(item):
+            yield from call(one, mark)
+
+    return each
 
 
 def _paced(call: Callable[..., Any], pacer: Pacer) -> Callable[..., Any]:

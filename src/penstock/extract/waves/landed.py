@@ -29,6 +29,16 @@ class Landed:
     failures: dict[str, PenstockError] = field(default_factory=dict)
     """What ended a resource, where the others go on without it."""
 
+    def add(self, other: Landed) -> None:
+        """Take in what has landed since."""
+        self.tables.extend(other.tables)
+        for mine, theirs in (
+            (self.rows, other.rows),
+            (self.put_aside, other.put_aside),
+            (self.failures, other.failures),
+        ):
+            mine.update(theirs)  # type: ignore[arg-type]
+
 
 def landed_tables(node: Node, waves: Sequence[Wave], book: TableBook) -> list[ExtractedTable]:
     """The tables of a resource, wave by wave. They are declared as if their rows had passed here."""

@@ -44,6 +44,7 @@ class WaveLedger:
     def __init__(self, store: FileStorage, identity: str) -> None:
         self._store, self._folder = store, f"{WAVES}/{identity}"
         self.waves = [_without_items(wave) for wave in self._read()]
+        self.next_number = len(self.waves)
 
     def add(self, wave: Wave) -> bool:
         """Write an entry; False when somebody else has written one with that number."""
@@ -51,11 +52,29 @@ class WaveLedger:
         if not self._store.put_if_absent(name, versioned(asdict(wave))):
             return False
         self.waves.append(_without_items(wave))
+        self.next_number = wave.number + 1
         return True
+
+    def keep(self, wanted: Counter[str]) -> int:
+        """Go on only from waves whose items are all wanted still; says how many waves do not count.
+
+        Rows of an item cannot be taken out of a wave. Where items were done again in a later wave, that one
+        counts: so no item counts more often than it is wanted, whatever was wanted in the runs between.
+        """
+        left, kept = wanted.copy(), set[int]()
+        for wave in reversed(list(self._read())):
+            items = Counter(wave.items)
+            if all(left[digest] >= times for digest, times in items.items()):
+                left.subtract(items)
+                kept.add(wave.number)
+        before = len(self.waves)
+        self.waves = [wave for wave in self.waves if wave.number in kept]
+        return before - len(self.waves)
 
     def done(self) -> Counter[str]:
         """How often each item was done; one that is listed twice may have been done once."""
-        return Counter(digest for wave in self._read() for digest in wave.items)
+        kept = {wave.number for wave in self.waves}
+        return Counter(digest for wave in self._read() if wave.number in kept for digest in wave.items)
 
     def _read(self) -> Iterator[Wave]:
         names = [name for name in self._store.names(self._folder) if name.endswith(".json")]

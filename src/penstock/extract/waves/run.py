@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
+from collections import Counter
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +16,7 @@ from pyspark.sql import functions as F
 from penstock.config import logger, redact
 from penstock.errors import MissingOnExecutors, ResourceFailed, RowNotEncodable, WaveFailed
 from penstock.extract.waves.backlog import Backlog
+from penstock.extract.waves.items import items_of
 from penstock.extract.waves.ledger import Wave, WaveLedger
 from penstock.extract.waves.plan import Before, plan_wave, refuse_speculation
 from penstock.extract.waves.ship import cargo_of
@@ -71,7 +73,7 @@ def run_waves(
     rate = work.stream.work.rate if work.stream.work else None
     refuse_speculation(work.stream.name, rate, spark.conf.get("spark.speculation", "false"))
     cargo = cargo_of(work.stream, work.bound, keeps_bad_rows=load.on_bad_row == "quarantine")
-    ledger = WaveLedger(package.store, work.identity)
+    ledger = _ledger(work, package)
     backlog = Backlog(work.stream, done=ledger.done())
     before: Before | None = None
     slots = load.slots or 1
@@ -84,7 +86,7 @@ def run_waves(
         items = backlog.take(plan.items)
         if not items:
             break
-        place = _Place(package=package, identity=work.identity, number=len(ledger.waves))
+        place = _Place(package=package, identity=work.identity, number=ledger.next_number)
         wave, left = _run_wave(cargo, items, plan, place, spark)
         around(ledger.waves)
         if not ledger.add(wave):
@@ -96,6 +98,16 @@ def run_waves(
             *(cargo.resource, wave.number, len(wave.items), sum(wave.rows.values()), wave.seconds),
         )
     return ledger.waves
+
+
+def _ledger(work: WaveWork, package: Package) -> WaveLedger:
+    """The waves that are done, as far as they are of items that the parent gives this time too."""
+    ledger = WaveLedger(package.store, work.identity)
+    if work.spool is not None and ledger.waves:
+        gone = ledger.keep(Counter(item.digest for item in items_of(work.spool.items)))
+        if gone:
+            _log.info("%s: %d waves are done again, their items have changed", work.stream.name, gone)
+    return ledger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

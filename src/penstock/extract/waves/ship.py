@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from penstock.config.redact import secrets_in
 from penstock.errors import UsageError
 from penstock.extract import aside, plain, steps
-from penstock.extract.waves import pace, there
-from penstock.interfaces import items
+from penstock.extract.waves import there
+from penstock.interfaces import items, pace
 from penstock.package import quarantine, tags
 from penstock.spark.shipping import bare, loads, packed
 
@@ -35,6 +35,7 @@ class Cargo:
     hidden: tuple[str, ...]
     keeps_bad_rows: bool
     names_tables: bool
+    paces_itself: bool = False
 
     def task(self, values: Sequence[Any], plan: WavePlan) -> bytes:
         """A wave, ready to be carried: the items of each of its parts come along."""
@@ -50,6 +51,7 @@ class Cargo:
                 seconds=plan.part_seconds,
                 hidden=self.hidden,
                 keeps_bad_rows=self.keeps_bad_rows,
+                paces_itself=self.paces_itself,
             ),
             *_OURS,
         )
@@ -60,7 +62,8 @@ def cargo_of(stream: Stream, bound: Bound, *, keeps_bad_rows: bool) -> Cargo:
     stages = _stages(stream)
     call = there.caller(bare(bound.function), bound.args, dict(bound.kwargs))
     try:
-        code = packed((call, stages, _name_of(stream)), *_OURS)
+        more = stream.work.modules if stream.work else ()
+        code = packed((call, stages, _name_of(stream)), *_OURS, *more)
     except Exception as error:  # whatever a user's object does when it is packed
         raise UsageError(
             f"{stream.name} cannot travel to the executors: {type(error).__name__}: {error}",
@@ -75,6 +78,7 @@ def cargo_of(stream: Stream, bound: Bound, *, keeps_bad_rows: bool) -> Cargo:
         hidden=tuple(secrets_in(code)),
         keeps_bad_rows=keeps_bad_rows,
         names_tables=callable(name),
+        paces_itself=stream.work is not None and stream.work.paces_itself,
     )
 
 

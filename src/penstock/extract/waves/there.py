@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from penstock.extract.aside import reason, shown
 from penstock.extract.plain import plain_text
-from penstock.extract.waves.pace import Pacer
+from penstock.interfaces.pace import Pacer
 from penstock.package.quarantine import ROOT_PATH, UNREADABLE
 
 SCHEMA: Final = "part string, row string"
@@ -49,11 +49,13 @@ class Job:
         seconds: float,
         hidden: Sequence[str],
         keeps_bad_rows: bool,
+        paces_itself: bool = False,
     ) -> None:
         self.resource, self.table = resource, table
         self.code, self.load = code, load
         self.parts, self.interval, self.seconds = parts, interval, seconds
         self.hidden, self.keeps_bad_rows = hidden, keeps_bad_rows
+        self.paces_itself = paces_itself
 
     def run(self, part: int) -> Iterator[pa.RecordBatch]:
         """Everything that one part gives."""
@@ -73,9 +75,12 @@ class Job:
                 if done and clock() >= until:
                     yield LEFT, str(place)
                     continue
-                if pacer is not None:
+                pace: dict[str, Any] = {}
+                if pacer is not None and self.paces_itself:
+                    pace = {"pace": pacer.wait}
+                elif pacer is not None:
                     pacer.wait()
-                yield from self._rows(_arrivals(call(item), stages), name_of)
+                yield from self._rows(_arrivals(call(item, **pace), stages), name_of)
         except (Exception, SystemExit) as error:
             yield FAILED, self._told(item, error)
 
@@ -121,11 +126,11 @@ class Job:
 
 def caller(
     function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> Callable[[Any], Any]:
-    """The function of a resource as one of its work item."""
+) -> Callable[..., Any]:
+    """The function of a resource as one of its work item; what is said with the item wins."""
 
-    def call(item: Any) -> Any:
-        return function(item, *args, **kwargs)
+    def call(item: Any, **now: Any) -> Any:
+        return function(item, *args, **{**kwargs, **now})
 
     return call
 

@@ -10,6 +10,7 @@ from penstock.package.migrations import (
     v0003_several_parts,
     v0004_values_as_seen,
     v0005_tables_anew,
+    v0006_landed_files,
 )
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     v0003_several_parts,
     v0004_values_as_seen,
     v0005_tables_anew,
+    v0006_landed_files,
 )
 """In order, without gaps: the first brings version 1 to version 2."""
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import penstock
 from penstock.errors import PackageDamaged
@@ -62,6 +66,41 @@ def test_a_number_is_given_once(tmp_path: Path) -> None:
     assert one.add(wave(0, "a"))
     assert not other.add(wave(0, "b"))
     assert WaveLedger(package.store, "one").done() == {"a": 1}
+
+
+@given(
+    runs=st.lists(
+        st.tuples(st.lists(st.sampled_from("abcde"), max_size=8), st.integers(1, 3), st.integers(0, 3)),
+        max_size=5,
+    )
+)
+def test_whatever_items_change_to_between_runs_each_counts_once(
+    runs: list[tuple[list[str], int, int]],
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        package = Packages.at(folder).package(create_load_id())
+        for items, size, stops_after in [*runs, (["a", "b", "a"], 2, 99)]:
+            ledger = WaveLedger(package.store, "one")
+            ledger.keep(Counter(items))
+            left = sorted((Counter(items) - ledger.done()).elements())
+            for first in list(range(0, len(left), size))[:stops_after]:
+                assert ledger.add(wave(ledger.next_number, *left[first : first + size]))
+
+            assert ledger.done() <= Counter(items)
+        assert ledger.done() == {"a": 2, "b": 1}
+        assert len(ledger.waves) <= ledger.next_number
+
+
+def test_waves_of_items_that_are_wanted_still_are_kept(tmp_path: Path) -> None:
+    package = Packages.at(str(tmp_path)).package(create_load_id())
+    ledger = WaveLedger(package.store, "one")
+    for number, items in enumerate(("ab", "cd", "ef")):
+        ledger.add(wave(number, *items))
+
+    assert ledger.keep(Counter("abcefgh")) == 1
+    assert [one.number for one in ledger.waves] == [0, 2]
+    assert ledger.done() == Counter("abef")
+    assert ledger.next_number == 3
 
 
 def test_a_gap_is_damage(tmp_path: Path) -> None:

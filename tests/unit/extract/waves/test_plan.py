@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import UsageError
-from penstock.extract.waves.pace import Pacer
 from penstock.extract.waves.plan import (
     MOST_ITEMS,
     Before,
@@ -18,6 +17,7 @@ from penstock.extract.waves.plan import (
     plan_wave,
     refuse_speculation,
 )
+from penstock.interfaces.pace import Pacer
 from penstock.interfaces.work import RateLimit
 
 rates = st.builds(RateLimit, st.integers(1, 10_000), st.sampled_from([1, 60, 3600]))

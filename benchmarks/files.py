@@ -1,0 +1,97 @@
+"""What it costs to find out that nothing is new: files listed and looked up, on a disk or in a bucket.
+
+`python benchmarks/files.py FOLDER_OR_S3_URL [count]` writes so many files into one folder and into one folder
+a day, and lists both: all of them, and with a window of three days. Keys are those of the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from penstock.config import AwsCredentials
+from penstock.extract.cursor.cursors import Cursors
+from penstock.sources.filesystem.globs import Glob
+from penstock.sources.filesystem.items import digest_of_file
+from penstock.sources.filesystem.listing import list_files
+from penstock.sources.filesystem.place import Place
+from penstock.sources.filesystem.windows import Window
+
+if TYPE_CHECKING:
+    from penstock.interfaces.seen import Seen
+
+DAYS: Final = 1_000
+NEWEST: Final = date(2026, 11, 17)
+MANY: Final = 10_000_000
+
+
+def write(place: Place, names: list[str]) -> None:
+    """One byte each."""
+    if place.is_local:
+        for name in names:
+            at = Path(place.address(name))
+            at.parent.mkdir(parents=True, exist_ok=True)
+            at.write_bytes(b"1")
+        return
+    with ThreadPoolExecutor(64) as threads:
+        list(threads.map(lambda name: place.system.pipe_file(place.address(name), b"1"), names))
+
+
+def daily(count: int) -> list[str]:
+    """Names in folders of days."""
+    days = [(NEWEST - timedelta(days=one)).strftime("%Y/%m/%d") for one in range(DAYS)]
+    return [f"{days[number % DAYS]}/{number}.csv" for number in range(count)]
+
+
+def all_read(place: Place) -> Seen:
+    """What is known after a run that has read them all."""
+    state: dict[str, object] = {}
+    cursors = Cursors(state, source="bench")
+    for found in list_files(place, Glob("**/*.csv")):
+        cursors.seen("files", "_files").remember(digest_of_file(place.url(found.path), found))
+    cursors.settle()
+    return Cursors(state, source="bench").seen("files", "_files")
+
+
+def measure(what: str, place: Place, seen: Seen, window: Window | None = None) -> None:
+    """List, look up, print."""
+    started = time.monotonic()
+    known = listed = 0
+    for found in list_files(place, Glob("**/*.csv"), window):
+        listed += 1
+        known += seen.knows(digest_of_file(place.url(found.path), found))
+    seconds = time.monotonic() - started
+    print(f"{what}: {listed:,} files listed, {known:,} known, {seconds:.2f} s", end="")
+    print(f", {seconds / listed * MANY / 60:.1f} minutes for {MANY:,}" if window is None else "")
+
+
+def main(root: str, count: int = 100_000) -> None:
+    """Measure both layouts."""
+    endpoint = os.environ.get("PENSTOCK_TEST_S3_ENDPOINT")
+    keys = (
+        AwsCredentials(
+            aws_access_key_id=os.environ["PENSTOCK_TEST_S3_KEY"],
+            aws_secret_access_key=os.environ["PENSTOCK_TEST_S3_SECRET"],
+            endpoint_url=endpoint,
+        )
+        if endpoint and root.startswith("s3://")
+        else None
+    )
+    for layout, names in (("flat", [f"{one}.csv" for one in range(count)]), ("daily", daily(count))):
+        place = Place.of(f"{root}/{layout}", keys)
+        started = time.monotonic()
+        write(place, names)
+        print(f"{layout}: {count:,} files written in {time.monotonic() - started:.0f} s")
+        seen = all_read(place)
+        measure(f"{layout}, all", place, seen)
+        if layout == "daily":
+            measure("daily, window of 3 days", place, seen, Window(days=3, newest=NEWEST))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], *map(int, sys.argv[2:]))

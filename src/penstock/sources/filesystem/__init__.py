@@ -1,0 +1,21 @@
+"""Files as a source: listed by the driver, read by Spark, each once.
+
+`files` reads what is new in a folder; `filesystem` lists files as rows, and `read_csv`, `read_jsonl` and
+`read_parquet` read what it lists, as in dlt.
+"""
+
+from penstock.sources.filesystem.files import files
+from penstock.sources.filesystem.items import FileItem, FileItemDict
+from penstock.sources.filesystem.listed import filesystem
+from penstock.sources.filesystem.readers import read_csv, read_jsonl, read_parquet, readers
+
+__all__ = [
+    "FileItem",
+    "FileItemDict",
+    "files",
+    "filesystem",
+    "read_csv",
+    "read_jsonl",
+    "read_parquet",
+    "readers",
+]

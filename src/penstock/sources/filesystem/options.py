@@ -1,0 +1,123 @@
+"""How files are to be read: what users say, in dlt's words or in Spark's."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from penstock.errors import UsageError
+from penstock.schema.frozen import FrozenMap
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# What pandas calls it, as users of dlt do, and what it is called here.
+_PANDAS: Final = {
+    "sep": "delimiter",
+    "quotechar": "quote",
+    "escapechar": "escape",
+    "names": "columns",
+    "na_values": "nullValue",
+    "comment": "comment",
+}
+_OWN: Final = frozenset(
+    {"header", "delimiter", "quote", "escape", "encoding", "multi_line", "infer", "columns"}
+)
+_SPARK: Final = frozenset({
+    "nullValue",
+    "emptyValue",
+    "nanValue",
+    "positiveInf",
+    "negativeInf",
+    "comment",
+    "dateFormat",
+    "timestampFormat",
+    "timestampNTZFormat",
+    "ignoreLeadingWhiteSpace",
+    "ignoreTrailingWhiteSpace",
+    "locale",
+    "maxCharsPerColumn",
+    "maxColumns",
+    "unescapedQuoteHandling",
+    "preferDate",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CsvOptions:
+    """How CSV files are written.
+
+    Values are texts, so nothing is lost of them: `007` stays what it is. With `infer` Spark looks at all of
+    them first, for numbers, dates and moments. Lines may end within quotes, unless `multi_line` is off: then
+    one large file is read by several tasks.
+    """
+
+    header: bool = True
+    delimiter: str = ","
+    quote: str = '"'
+    escape: str = '"'
+    encoding: str = "UTF-8"
+    multi_line: bool = True
+    infer: bool = False
+    columns: tuple[str, ...] = ()
+    """The names of columns, where files have no header, or another one is wanted."""
+    more: Mapping[str, str] = field(default=FrozenMap[str]())
+    """What Spark is told besides, in its own words."""
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> Self:
+        """Read what a user says, in the words of this class, of pandas, or of Spark.
+
+        >>> CsvOptions.of({"sep": ";", "header": None}).delimiter
+        ';'
+        """
+        own: dict[str, Any] = {}
+        more: dict[str, str] = {}
+        for key, value in said.items():
+            name = _PANDAS.get(key, key)
+            if name in _OWN:
+                own[name] = value
+            elif name in _SPARK:
+                more[name] = str(value).lower() if isinstance(value, bool) else str(value)
+            else:
+                raise UsageError(
+                    f"CSV files are not read with {key!r}",
+                    hint=f"say one of {', '.join(sorted(_OWN | _SPARK | set(_PANDAS)))}",
+                )
+        if "header" in own:
+            # pandas takes "infer", None, and the number of the line.
+            own["header"] = own["header"] in {True, "infer"} or (
+                own["header"] == 0 and own["header"] is not False
+            )
+        if own.get("columns"):
+            own["columns"] = tuple(own["columns"])
+            own.setdefault("header", False)
+        return cls(**own, more=FrozenMap(more))
+
+    @property
+    def is_utf8(self) -> bool:
+        """Whether files are to be UTF-8, under one of its names."""
+        return codecs.lookup(self.encoding).name == "utf-8"
+
+    def head_of(self, header: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """What files are read together by: their header, or as many fields where that is a row."""
+        if not header:
+            return None
+        return self.columns or (header if self.header else ("",) * len(header))
+
+    def for_spark(self) -> dict[str, str]:
+        """What Spark's reader is told."""
+        return {
+            "header": str(self.header).lower(),
+            "sep": self.delimiter,
+            "quote": self.quote or "\0",
+            "escape": self.escape or "\0",
+            "encoding": self.encoding,
+            "multiLine": str(self.multi_line).lower(),
+            "mode": "PERMISSIVE",
+            "enforceSchema": "true",
+            "maxColumns": "100000",
+            "maxCharsPerColumn": "-1",
+            **self.more,
+        }

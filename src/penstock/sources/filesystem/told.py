@@ -1,0 +1,60 @@
+"""What users tell s3fs in its own words, and what of it Spark can be told too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.config import AwsCredentials
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_CLIENT: Final = "client_kwargs"
+_KEYS: Final = {
+    "key": "aws_access_key_id",
+    "username": "aws_access_key_id",
+    "secret": "aws_secret_access_key",
+    "password": "aws_secret_access_key",
+    "token": "aws_session_token",
+    "profile": "profile_name",
+    "endpoint_url": "endpoint_url",
+}
+_KEYS_OF_CLIENT: Final = frozenset(AwsCredentials.model_fields) - {"profile_name", "s3_url_style"}
+# How Python lists and reads, which is no concern of Spark.
+_OWN: Final = frozenset({
+    *("use_listings_cache", "listings_expiry_time", "max_paths", "skip_instance_cache", "asynchronous"),
+    *("default_block_size", "default_fill_cache", "default_cache_type", "max_concurrency", "cache_regions"),
+    *("fixed_upload_size", "loop", "batch_size", "version_aware"),
+})  # fmt: skip
+
+_AS_EVER: Final = (("anon", False), ("use_ssl", True), ("requester_pays", False))
+
+
+def told_to_s3fs(
+    said: Mapping[str, Any], keys: AwsCredentials | None
+) -> tuple[AwsCredentials | None, tuple[str, ...]]:
+    """Credentials with what s3fs was told besides them, and the names of what has no place in them.
+
+    >>> told_to_s3fs({"endpoint_url": "http://localhost:9000", "anon": True}, None)
+    (AwsCredentials(endpoint_url='http://localhost:9000'), ('anon',))
+    """
+    found: dict[str, Any] = {}
+    untold: list[str] = []
+    for name, field, value in _facts(said):
+        if field is not None:
+            found[field] = value
+        elif name not in _OWN and (name, value) not in _AS_EVER:
+            untold.append(name)
+    if found:
+        keys = AwsCredentials(**{**(keys.to_native_representation() if keys else {}), **found})
+    return keys, tuple(untold)
+
+
+def _facts(said: Mapping[str, Any]) -> Iterator[tuple[str, str | None, Any]]:
+    """What is said: its name, the field of credentials that it belongs to, and its value."""
+    for name, value in said.items():
+        if name == _CLIENT:
+            for inner, one in (value or {}).items():
+                yield f"{_CLIENT}.{inner}", inner if inner in _KEYS_OF_CLIENT else None, one
+        elif value is not None:
+            yield name, _KEYS.get(name), value

@@ -1,0 +1,99 @@
+"""Folders that are named after days: which of them are too old to be listed."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Final
+
+from penstock.errors import UsageError
+
+_DECEMBER: Final = 12
+# Other numbers of four digits are keys of customers, say, and no years.
+_YEARS: Final = range(1970, 2101)
+_YEAR: Final = re.compile(r"(?:y|year)?=?(\d{4})")
+_MONTH: Final = re.compile(r"(?:m|month)?=?(\d{1,2})")
+_DAY: Final = re.compile(r"(?:d|day)?=?(\d{1,2})")
+_WHOLE_MONTH: Final = re.compile(r"(?:[A-Za-z_]+=)?(\d{4})-(\d{2})")
+_WHOLE_DAY: Final = re.compile(r"(?:[A-Za-z_]+=)?(\d{4})-?(\d{2})-?(\d{2})(?:[T _-].*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The days that a folder is named after."""
+
+    first: date
+    last: date
+
+
+def days_in(path: str) -> Span | None:
+    """The days of a folder that is named after a day, a month or a year; None where it is not.
+
+    >>> days_in("orders/year=2026/month=2/day=3")
+    Span(first=datetime.date(2026, 2, 3), last=datetime.date(2026, 2, 3))
+    >>> days_in("orders/2026/02")
+    Span(first=datetime.date(2026, 2, 1), last=datetime.date(2026, 2, 28))
+    >>> days_in("1042/dt=2026-11-17/hour=7") == days_in("2026/11/17"), days_in("orders/1042")
+    (True, None)
+    """
+    names = path.split("/")
+    return next((span for at in range(len(names)) if (span := _span(names[at:]))), None)
+
+
+def _span(names: list[str]) -> Span | None:
+    """What the first of these names says, together with a month and a day that follow it."""
+    for form in (_WHOLE_DAY, _WHOLE_MONTH):
+        if found := form.fullmatch(names[0]):
+            return _of(*map(int, found.groups()))
+    parts: list[int] = []
+    for form, name in zip((_YEAR, _MONTH, _DAY), names, strict=False):
+        found = form.fullmatch(name)
+        if found is None:
+            break
+        parts.append(int(found[1]))
+    return _of(*parts) if parts else None
+
+
+def _of(year: int, month: int | None = None, day: int | None = None) -> Span | None:
+    if year not in _YEARS or (month is not None and not 1 <= month <= _DECEMBER):
+        return None
+    last = month or _DECEMBER
+    end = monthrange(year, last)[1]
+    if day is not None and not 1 <= day <= end:
+        return None
+    return Span(date(year, month or 1, day or 1), date(year, last, day or end))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """How far behind the newest folder that was read others are still listed."""
+
+    days: int
+    newest: date | None = None
+
+    def takes(self, folder: str) -> bool:
+        """Whether a folder is listed. One that is not named after days always is.
+
+        >>> Window(days=2, newest=date(2026, 11, 17)).takes("2026/11/15")
+        True
+        >>> Window(days=2, newest=date(2026, 11, 17)).takes("2026/11/14")
+        False
+        """
+        span = days_in(folder)
+        if span is None or self.newest is None:
+            return True
+        return span.last >= self.newest - timedelta(days=self.days)
+
+
+def days_of(window: int | timedelta | None) -> int | None:
+    """A window in whole days.
+
+    >>> days_of(3), days_of(timedelta(hours=30)), days_of(None)
+    (3, 2, None)
+    """
+    days = -(-window // timedelta(days=1)) if isinstance(window, timedelta) else window
+    if days is not None and days < 0:
+        raise UsageError(f"a window of {days} days looks ahead", hint="say how many days to look back")
+    return days

@@ -1,0 +1,53 @@
+"""An HTTP client for REST APIs: pages, log-ins and repetitions.
+
+Takes:   addresses, parameters, and how pages follow one another.
+Gives:   pages of rows. What makes requests travels to executors that have `requests` and no penstock.
+Touches: config, interfaces, errors.
+"""
+
+from penstock.sources.rest import need  # noqa: F401 - first: it says what to install
+from penstock.sources.rest.answers import IgnoreResponseException
+from penstock.sources.rest.auth import (
+    APIKeyAuth,
+    AuthConfigBase,
+    BearerTokenAuth,
+    HttpBasicAuth,
+    OAuth2ClientCredentials,
+)
+from penstock.sources.rest.client import PageData, RESTClient, paginate
+from penstock.sources.rest.paginators import (
+    BaseNextUrlPaginator,
+    BasePaginator,
+    BaseReferencePaginator,
+    HeaderCursorPaginator,
+    HeaderLinkPaginator,
+    JSONLinkPaginator,
+    JSONResponseCursorPaginator,
+    SinglePagePaginator,
+)
+from penstock.sources.rest.ranges import OffsetPaginator, PageNumberPaginator, RangePaginator
+from penstock.sources.rest.retry import RetrySession
+
+__all__ = [
+    "APIKeyAuth",
+    "AuthConfigBase",
+    "BaseNextUrlPaginator",
+    "BasePaginator",
+    "BaseReferencePaginator",
+    "BearerTokenAuth",
+    "HeaderCursorPaginator",
+    "HeaderLinkPaginator",
+    "HttpBasicAuth",
+    "IgnoreResponseException",
+    "JSONLinkPaginator",
+    "JSONResponseCursorPaginator",
+    "OAuth2ClientCredentials",
+    "OffsetPaginator",
+    "PageData",
+    "PageNumberPaginator",
+    "RESTClient",
+    "RangePaginator",
+    "RetrySession",
+    "SinglePagePaginator",
+    "paginate",
+]

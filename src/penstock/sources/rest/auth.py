@@ -1,0 +1,232 @@
+"""Who asks: a token, a key, a name and a password, or a client that gets tokens. Filled from settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import PrivateAttr
+from requests import Session  # noqa: TC002 - the spec asks for it
+from requests.auth import AuthBase
+
+from penstock.config import CredentialsConfiguration, NotResolved, TSecretStrValue, remember_secret
+from penstock.sources.rest.signing import (
+    CookieSigner,
+    CredentialsRequest,
+    HeaderSigner,
+    QuerySigner,
+    TokenSigner,
+    basic,
+    itself,
+)
+
+if TYPE_CHECKING:
+    from requests import PreparedRequest
+
+ApiKeyLocation = Literal["header", "cookie", "query", "param"]
+_PAIR = 2
+
+
+class AuthConfigBase(CredentialsConfiguration, AuthBase):
+    """The base of all that can be configured by name; your own has a `__call__` that signs a request."""
+
+    def signer(self) -> AuthBase | None:
+        """A plain object that does the same elsewhere; None for classes of your own, which travel whole."""
+        return None
+
+    def __reduce__(self) -> Any:
+        """Travel as a plain object: who receives it may not have penstock."""
+        signer = self.signer()
+        return super().__reduce__() if signer is None else (itself, (signer,))
+
+
+class BearerTokenAuth(AuthConfigBase):
+    """Says `Authorization: Bearer <token>`.
+
+    >>> BearerTokenAuth("hunter2")
+    BearerTokenAuth(token=***)
+    """
+
+    token: TSecretStrValue = None  # type: ignore[assignment]  # the settings say it
+
+    def __init__(self, token: str | None = None, **fields: Any) -> None:
+        """Made of its token."""
+        super().__init__(**_said(token=token, **fields))
+
+    def parse_native_representation(self, native_value: Any) -> None:
+        """A text is the token."""
+        self.token = _text(native_value, "a token")
+
+    def signer(self) -> AuthBase:
+        """What says the header."""
+        return HeaderSigner("Authorization", f"Bearer {self.token}")
+
+    def __call__(self, request: PreparedRequest) -> PreparedRequest:
+        """Sign a request."""
+        return self.signer()(request)
+
+
+class APIKeyAuth(AuthConfigBase):
+    """Says a key: in a header, in the query, or in a cookie.
+
+    >>> APIKeyAuth(name="X-Key", api_key="hunter2")
+    APIKeyAuth(name='X-Key', api_key=***, location='header')
+    """
+
+    name: str = "Authorization"
+    api_key: TSecretStrValue = None  # type: ignore[assignment]  # the settings say it
+    location: ApiKeyLocation = "header"
+
+    def __init__(
+        self, name: str | None = None, api_key: str | None = None, location: str | None = None
+    ) -> None:
+        super().__init__(**_said(name=name, api_key=api_key, location=location))
+
+    def parse_native_representation(self, native_value: Any) -> None:
+        """A text is the key."""
+        self.api_key = _text(native_value, "a key")
+
+    @property
+    def hidden_params(self) -> tuple[str, ...]:
+        """The query parameters that no message may show."""
+        return (self.name,) if self.location in {"query", "param"} else ()
+
+    def signer(self) -> AuthBase:
+        """What says the key."""
+        match self.location:
+            case "header":
+                return HeaderSigner(self.name, self.api_key)
+            case "cookie":
+                return CookieSigner(self.name, self.api_key)
+            case _:
+                return QuerySigner(self.name, self.api_key)
+
+    def __call__(self, request: PreparedRequest) -> PreparedRequest:
+        """Sign a request."""
+        signed: PreparedRequest = self.signer()(request)
+        return signed
+
+
+class HttpBasicAuth(AuthConfigBase):
+    """Says a name and a password.
+
+    >>> HttpBasicAuth("ada", "hunter2")
+    HttpBasicAuth(username='ada', password=***)
+    """
+
+    username: str = None  # type: ignore[assignment]  # the settings say it
+    password: TSecretStrValue = None  # type: ignore[assignment]  # the settings say it
+
+    def __init__(self, username: str | None = None, password: str | None = None) -> None:
+        super().__init__(**_said(username=username, password=password))
+
+    def parse_native_representation(self, native_value: Any) -> None:
+        """A pair is the name and the password."""
+        is_pair = isinstance(native_value, Sequence) and len(native_value) == _PAIR
+        if not is_pair or isinstance(native_value, str):
+            raise ValueError("a name and a password are wanted")
+        self.username, self.password = native_value
+
+    def signer(self) -> AuthBase:
+        """What says the header."""
+        signer = basic(self.username, self.password)
+        # Whoever reads the header reads the password.
+        remember_secret(signer.said.removeprefix("Basic "))
+        return signer
+
+    def __call__(self, request: PreparedRequest) -> PreparedRequest:
+        """Sign a request."""
+        return self.signer()(request)
+
+
+class OAuth2ClientCredentials(AuthConfigBase):
+    """Gets a token with the id and the secret of a client, and a new one when it has grown old.
+
+    For servers that want it otherwise, override `build_access_token_request`, `parse_access_token` or
+    `parse_expiration_in_seconds`.
+
+    >>> auth = OAuth2ClientCredentials(access_token_url="https://id.test", client_id="us", client_secret="x")
+    >>> [auth.client_secret]
+    [***]
+    """
+
+    access_token: Annotated[TSecretStrValue | None, NotResolved()] = None
+    access_token_url: str = None  # type: ignore[assignment]  # the settings say it
+    client_id: TSecretStrValue = None  # type: ignore[assignment]  # the settings say it
+    client_secret: TSecretStrValue = None  # type: ignore[assignment]  # the settings say it
+    access_token_request_data: dict[str, Any] | None = None
+    default_token_expiration: int = 3600
+    session: Annotated[Session | None, NotResolved()] = None
+    _signer: TokenSigner | None = PrivateAttr(default=None)
+
+    def __init__(self, access_token: str | None = None, **fields: Any) -> None:
+        """Made of its fields; a token that is given may be old, so one is asked for all the same."""
+        super().__init__(**_said(access_token=access_token, **fields))
+
+    def parse_native_representation(self, native_value: Any) -> None:
+        """A text is a token."""
+        self.access_token = _text(native_value, "a token")
+
+    def build_access_token_request(self) -> Mapping[str, Any]:
+        """The arguments of the `post` that asks for a token."""
+        return self._request().asked()
+
+    def parse_access_token(self, response_json: Any) -> str:
+        """The token in an answer."""
+        return str(response_json["access_token"])
+
+    def parse_expiration_in_seconds(self, response_json: Any) -> int:
+        """How long the token of an answer lives."""
+        return int(response_json.get("expires_in") or self.default_token_expiration)
+
+    def signer(self) -> AuthBase | None:
+        """What gets tokens; one of a subclass travels whole."""
+        return self._plain() if type(self) is OAuth2ClientCredentials else None
+
+    def use_session(self, session: Any) -> None:
+        """Ask for tokens through this session, unless another was given."""
+        self.signing().session = self.session or session
+
+    def signing(self) -> TokenSigner:
+        """What holds the token of this process."""
+        if self._signer is None:
+            self._signer = TokenSigner(
+                url=self.access_token_url,
+                asked=self.build_access_token_request,
+                learned=self._learned,
+            )
+            self._signer.session = self.session
+        return self._signer
+
+    def __call__(self, request: PreparedRequest) -> PreparedRequest:
+        """Sign a request; gets a token where there is none that lives."""
+        signed = self.signing()(request)
+        self.access_token = self.signing().token
+        return signed
+
+    def _learned(self, answer: Any) -> tuple[str, int]:
+        token = self.parse_access_token(answer)
+        remember_secret(token)
+        return token, self.parse_expiration_in_seconds(answer)
+
+    def _plain(self) -> TokenSigner:
+        request = self._request()
+        return TokenSigner(url=self.access_token_url, asked=request.asked, learned=request.learned)
+
+    def _request(self) -> CredentialsRequest:
+        return CredentialsRequest(
+            self.client_id,
+            self.client_secret,
+            self.access_token_request_data or {},
+            self.default_token_expiration,
+        )
+
+
+def _said(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _text(native_value: Any, wanted: str) -> Any:
+    if not isinstance(native_value, str):
+        raise ValueError(f"{wanted} is a text")  # noqa: TRY004 - what specs refuse one value with
+    return native_value

@@ -1,0 +1,201 @@
+"""A client of a REST API: turns pages until there are no more. Also runs where penstock is not installed."""
+
+from __future__ import annotations
+
+import copy
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import requests
+from requests import Request, Response
+
+from penstock.errors import UsageError
+from penstock.sources.rest.answers import IgnoreResponseException, raise_for_status
+from penstock.sources.rest.detect import detect_paginator, rows_path
+from penstock.sources.rest.paths import json_path
+from penstock.sources.rest.retry import RetrySession
+from penstock.sources.rest.urls import clean_text, join_url
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from requests.auth import AuthBase
+
+    from penstock.interfaces.cursorpath import CursorPath
+    from penstock.sources.rest.paginators import BasePaginator
+
+T = TypeVar("T")
+
+
+class PageData(list[T], Generic[T]):
+    """The rows of a page, with the request of the next one and everything else that had to do with it."""
+
+    def __init__(
+        self, rows: Iterable[T], request: Request, response: Response, paginator: BasePaginator, auth: Any
+    ) -> None:
+        super().__init__(rows)
+        self.request, self.response, self.paginator, self.auth = request, response, paginator, auth
+
+
+class RESTClient:
+    """Makes requests to one API, and turns its pages.
+
+    Without a `session`, requests are made again after 429 and 5xx and when the connection fails. Without a
+    `paginator` or a `data_selector`, they are found out from the first response.
+
+    >>> client = RESTClient("https://api.example.com/v1", headers={"Accept": "application/json"})
+    >>> client
+    RESTClient('https://api.example.com/v1')
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        headers: Mapping[str, str] | None = None,
+        auth: AuthBase | None = None,
+        paginator: BasePaginator | None = None,
+        data_selector: str | CursorPath | None = None,
+        session: requests.Session | None = None,
+    ) -> None:
+        self.base_url, self.headers, self.auth, self.paginator = base_url, headers, auth, paginator
+        self.data_selector = data_selector
+        self.session = session if session is not None else RetrySession()
+        self._pace: Callable[[], None] | None = None
+
+    def paced_by(self, pace: Callable[[], None] | None) -> None:
+        """Have `pace` called before every request; one that is made again, or redirected, is another.
+
+        A session that was given makes its own repetitions, and these are not seen here.
+        """
+        if isinstance(self.session, RetrySession):
+            self.session.pace = pace
+        else:
+            self._pace = pace
+
+    def request(self, path: str = "", method: str = "GET", **how: Any) -> Response:
+        """Make one request; `how` is what `requests` takes. Bad answers are not raised."""
+        parts = ("headers", "params", "json", "data", "auth", "hooks")
+        asked = self._request(path, method, **{part: how.pop(part, None) for part in parts})
+        return self._send(asked, **how)
+
+    def get(self, path: str, params: Mapping[str, Any] | None = None, **how: Any) -> Response:
+        """Make a GET request."""
+        return self.request(path, "GET", params=params, **how)
+
+    def post(self, path: str, json: Any = None, *, data: Any = None, **how: Any) -> Response:
+        """Make a POST request."""
+        return self.request(path, "POST", json=json, data=data, **how)
+
+    def paginate(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
+        self,
+        path: str = "",
+        method: str = "GET",
+        params: Mapping[str, Any] | None = None,
+        json: Any = None,
+        auth: AuthBase | None = None,
+        paginator: BasePaginator | None = None,
+        data_selector: str | CursorPath | None = None,
+        hooks: Mapping[str, Any] | None = None,
+        headers: Mapping[str, Any] | None = None,
+        *,
+        data: Any = None,
+        **how: Any,
+    ) -> Iterator[PageData[Any]]:
+        """Give the pages of an endpoint, one after the other; bad answers are raised unless `hooks` act."""
+        turning = paginator if paginator is not None else copy.deepcopy(self.paginator)
+        selector = data_selector or self.data_selector
+        where = json_path(selector) if selector else None
+        request = self._request(
+            path,
+            method,
+            headers=headers,
+            params=dict(params) if params else {},
+            json=copy.deepcopy(json),
+            data=data,
+            auth=auth,
+            hooks=self._hooks(hooks, auth or self.auth),
+        )
+        if turning is not None:
+            turning.init_request(request)
+        while True:
+            try:
+                response = self._send(request, **how)
+            except IgnoreResponseException:
+                return
+            if where is None:
+                where = rows_path(response.json())
+            rows = rows_in(response.json(), where)
+            if turning is None:
+                turning = detect_paginator(response)
+            turning.update_state(response, rows)
+            turning.update_request(request)
+            yield PageData(rows, request, response, turning, auth or self.auth)
+            if not turning.has_next_page:
+                return
+
+    def __repr__(self) -> str:
+        return f"RESTClient({self.base_url!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Sessions stay behind: what is left is how to make another one."""
+        kept = {**self.__dict__, "_pace": None}
+        kept["session"] = self.session.settings() if isinstance(self.session, RetrySession) else self.session
+        return kept
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        session = state["session"]
+        made = RetrySession(**session) if isinstance(session, dict) else session
+        self.__dict__.update({**state, "session": made})
+
+    @staticmethod
+    def _hooks(hooks: Mapping[str, Any] | None, auth: Any) -> dict[str, Any]:
+        said = dict(hooks or {})
+        if "response" not in said:
+            said["response"] = [partial(raise_for_status, hidden=getattr(auth, "hidden_params", ()))]
+        return said
+
+    def _request(self, path: str, method: str, **parts: Any) -> Request:
+        if parts["json"] and parts["data"]:
+            raise UsageError("a request has json or data, not both", hint="leave one of them out")
+        parts["headers"] = {**(self.headers or {}), **(parts["headers"] or {})}
+        parts["auth"] = parts["auth"] or self.auth
+        return Request(method=method.upper(), url=join_url(self.base_url, path), **parts)
+
+    def _send(self, request: Request, **how: Any) -> Response:
+        auth: Any = request.auth
+        if hasattr(auth, "use_session"):
+            # So the requests for tokens are repeated and counted as all others are.
+            auth.use_session(self.session)
+        prepared = self.session.prepare_request(request)
+        names = ("proxies", "stream", "verify", "cert")
+        said = {name: how.pop(name, {} if name == "proxies" else None) for name in names}
+        sending = self.session.merge_environment_settings(prepared.url, **said)
+        if self._pace is not None:
+            self._pace()
+        try:
+            return self.session.send(prepared, **{"allow_redirects": True, **sending, **how})
+        except requests.RequestException as error:
+            hidden = getattr(auth, "hidden_params", ())
+            shown = clean_text(str(error), str(prepared.url), *hidden)
+            # The error of the library shows the address as it is, in its text and in those that it is due to.
+            failed = type(error)(shown, request=error.request, response=error.response)
+        raise failed
+
+
+def paginate(url: str, **how: Any) -> Iterator[PageData[Any]]:
+    """Give the pages of one address; takes what `RESTClient` and its `paginate` take.
+
+    >>> pages = paginate("https://api.example.com/orders", headers={"Accept": "application/json"})
+    """
+    names = ("headers", "auth", "paginator", "data_selector", "session")
+    client = RESTClient(url, **{name: how.pop(name, None) for name in names})
+    return client.paginate("", **how)
+
+
+def rows_in(document: Any, where: CursorPath) -> list[Any]:
+    """The rows at a path: one list, one object as a list, or all values where the path leads to many."""
+    found = where.all(document)
+    rows = found[0] if len(found) == 1 else found
+    if rows is None:
+        return []
+    return rows if isinstance(rows, list) else [rows]

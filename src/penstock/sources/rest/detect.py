@@ -1,0 +1,124 @@
+"""Guesses where the rows of a response are, and how its pages go on.
+
+Also runs where penstock is not installed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.interfaces.cursorpath import CursorPath
+from penstock.sources.rest.paginators import (
+    BasePaginator,
+    HeaderLinkPaginator,
+    JSONLinkPaginator,
+    JSONResponseCursorPaginator,
+    SinglePagePaginator,
+)
+from penstock.sources.rest.ranges import PageNumberPaginator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from requests import Response
+
+_ROWS: Final = frozenset(
+    (
+        *("data", "items", "results", "entries", "records", "rows", "entities", "payload", "content"),
+        *("objects", "values"),
+    )
+)
+_NEXT: Final = re.compile("next", re.IGNORECASE)
+_ADDRESS: Final = re.compile("href|url", re.IGNORECASE)
+_PAGES: Final = re.compile("^(total_pages|pages|totalpages)$", re.IGNORECASE)
+_DEEPEST: Final = 3
+
+Way = tuple[str, ...]
+
+
+def rows_path(document: Any) -> CursorPath:
+    """Where the rows are: the first list with a usual name, else the first list, else the whole.
+
+    >>> rows_path({"meta": {"tags": []}, "items": [1]}).steps
+    ('items',)
+    >>> rows_path({"id": 1}).steps
+    ()
+    """
+    found = list(_lists(document, ()))
+    usual = (way for way in found if way[-1] in _ROWS)
+    return way_path(next(usual, found[0] if found else ()))
+
+
+def way_path(way: Way) -> CursorPath:
+    """A path of names as they stand in the data, whatever characters they have."""
+    return CursorPath(steps=way, column=None)
+
+
+def detect_paginator(response: Response) -> BasePaginator:
+    """How the pages of a response seem to go on; it ends with this page where nothing tells."""
+    if response.links.get("next"):
+        return HeaderLinkPaginator()
+    document = response.json()
+    following = _way_to(document, _next_at)
+    if following is not None:
+        way, value = following
+        if isinstance(value, str) and value.startswith(("http", "/")):
+            return JSONLinkPaginator(way_path(way))
+    pages = _way_to(document, _pages_at)
+    if pages is not None and _is_number(pages[1]):
+        return PageNumberPaginator(total_path=way_path(pages[0]))
+    if following is not None:
+        return JSONResponseCursorPaginator(way_path(following[0]))
+    return SinglePagePaginator()
+
+
+def _lists(document: Any, way: Way) -> Iterator[Way]:
+    if not isinstance(document, dict) or len(way) >= _DEEPEST:
+        return
+    for name, value in document.items():
+        if isinstance(value, list):
+            yield (*way, name)
+        else:
+            yield from _lists(value, (*way, name))
+
+
+def _way_to(document: Any, looked_at: Any, way: Way = ()) -> tuple[Way, Any] | None:
+    """The first place, from the outside in and in the order of the keys, that fits."""
+    if not isinstance(document, dict):
+        return None
+    for name, value in document.items():
+        found: tuple[Way, Any] | None = looked_at(name, value)
+        if found is not None:
+            return (*way, *found[0]), found[1]
+        inner = _way_to(value, looked_at, (*way, name))
+        if inner is not None:
+            return inner
+    return None
+
+
+def _next_at(name: str, value: Any) -> tuple[Way, Any] | None:
+    if not _NEXT.match(name):
+        return None
+    if isinstance(value, dict):
+        inside: Mapping[str, Any] = value
+        found = ((name, key) for key, one in inside.items() if _ADDRESS.match(key) and _is_plain(one))
+        way = next(found, None)
+        return None if way is None else (way, value[way[1]])
+    return ((name,), value) if _is_plain(value) else None
+
+
+def _pages_at(name: str, value: Any) -> tuple[Way, Any] | None:
+    return ((name,), value) if _PAGES.match(name) and _is_plain(value) else None
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, (str, int, float))
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        int(value)
+    except (TypeError, ValueError):
+        return False
+    return True

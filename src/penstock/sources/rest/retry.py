@@ -1,0 +1,130 @@
+"""A session that tries again: after 429 and 5xx, and when the connection fails.
+
+Also runs where penstock is not installed.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import requests
+from requests.exceptions import ChunkedEncodingError, ConnectionError, HTTPError, Timeout  # noqa: A004 - its name for it
+
+from penstock.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+RETRIED: Final = (429, *range(500, 600))
+_REDIRECTED: Final = "is_redirected"
+_FAULTS: Final = (ConnectionError, Timeout, ChunkedEncodingError)
+
+
+class RetrySession(requests.Session):
+    """A session whose requests are made up to `attempts` times, with growing pauses between them.
+
+    A `Retry-After` of the server is kept to, up to `max_delay` seconds. Before every request that leaves,
+    a repeated or a redirected one as well, `pace` is called.
+
+    >>> RetrySession(attempts=3).attempts
+    3
+    """
+
+    def __init__(
+        self,
+        *,
+        timeout: float = 60.0,
+        attempts: int = 5,
+        backoff: float = 1.0,
+        max_delay: float = 300.0,
+        retried: Sequence[int] = RETRIED,
+        pace: Callable[[], None] | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        super().__init__()
+        if attempts < 1:
+            raise UsageError(f"a request is made {attempts} times", hint="allow at least one attempt")
+        self.timeout, self.attempts, self.backoff, self.max_delay = timeout, attempts, backoff, max_delay
+        self.retried, self.pace, self._sleep = frozenset(retried), pace, sleep
+
+    def send(self, request: requests.PreparedRequest, **how: Any) -> requests.Response:
+        """Send it, again where that may help; the last answer or error is the one that counts."""
+        if how.pop(_REDIRECTED, False):
+            return self._send(request, how)
+        if how.get("timeout") is None:
+            how["timeout"] = self.timeout
+        for attempt in range(1, self.attempts):
+            try:
+                response = self._send(request, how)
+            except _FAULTS:
+                after = None
+            except HTTPError as error:
+                if error.response is None or error.response.status_code not in self.retried:
+                    raise
+                after = error.response.headers.get("Retry-After")
+            else:
+                if response.status_code not in self.retried:
+                    return response
+                after = response.headers.get("Retry-After")
+                response.close()
+            self._sleep(delay(attempt, after, backoff=self.backoff, longest=self.max_delay))
+            _rewind(request)
+        return self._send(request, how)
+
+    def resolve_redirects(self, *args: Any, **how: Any) -> Iterator[requests.Response]:
+        """Follow a redirection; it is the whole way that is tried again, not each step of it."""
+        how[_REDIRECTED] = True
+        yield from super().resolve_redirects(*args, **how)
+
+    def _send(self, request: requests.PreparedRequest, how: dict[str, Any]) -> requests.Response:
+        if self.pace is not None:
+            self.pace()
+        return super().send(request, **how)
+
+    def settings(self) -> dict[str, Any]:
+        """What makes another one like it, elsewhere."""
+        return {
+            "timeout": self.timeout,
+            "attempts": self.attempts,
+            "backoff": self.backoff,
+            "max_delay": self.max_delay,
+            "retried": tuple(sorted(self.retried)),
+        }
+
+
+def delay(attempt: int, retry_after: str | None, *, backoff: float = 1.0, longest: float = 300.0) -> float:
+    """Seconds to wait after an attempt, counted from 1: what the server says, or twice as long each time.
+
+    >>> [delay(attempt, None) for attempt in (1, 2, 3, 20)]
+    [1.0, 2.0, 4.0, 300.0]
+    >>> delay(1, "7"), delay(1, "soon")
+    (7.0, 1.0)
+    """
+    said = seconds_said(retry_after) if retry_after else None
+    return min(said if said is not None else backoff * 2.0 ** min(attempt - 1, 60), longest)
+
+
+def seconds_said(retry_after: str, now: Callable[[], datetime] | None = None) -> float | None:
+    """What a `Retry-After` means: seconds, or a moment; None where it is neither, or lies in the past."""
+    text = retry_after.strip()
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        until = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    if until.tzinfo is None:
+        until = until.replace(tzinfo=UTC)
+    left = (until - (now() if now else datetime.now(UTC))).total_seconds()
+    return left if left > 0 else None
+
+
+def _rewind(request: requests.PreparedRequest) -> None:
+    """A body that is a file has been read by the attempt before."""
+    body: Any = request.body
+    place = getattr(request, "_body_position", None)
+    if isinstance(place, int) and hasattr(body, "seek"):
+        body.seek(place)

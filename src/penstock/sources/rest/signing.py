@@ -1,0 +1,138 @@
+"""What is added to a request so that the server knows who asks.
+
+Plain classes: they travel to places where penstock is not installed, with the secrets that they hold.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+from typing import TYPE_CHECKING, Any
+
+import requests
+from requests.auth import AuthBase
+
+from penstock.sources.rest.answers import raise_for_status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from requests import PreparedRequest
+
+
+class HeaderSigner(AuthBase):
+    """Says a header."""
+
+    def __init__(self, name: str, value: str) -> None:
+        self.name, self.said = name, value
+
+    def __call__(self, request: PreparedRequest) -> PreparedRequest:
+        """Add the header."""
+        request.headers[self.name] = self.said
+        return request
+
+
+class QuerySigner(AuthBase):
+    """Says a query parameter; `hidden_params` are those that no message may show."""
+
+    def __init__(self, name: str, value: str) -> None:
+        self.name, self._value, self.hidden_params = name, value, (name,)
+
+    def __call__(self, request: PreparedRequest) -> PreparedRequest:
+        """Add the parameter."""
+        request.prepare_url(request.url, {self.name: self._value})
+        return request
+
+
+class CookieSigner(AuthBase):
+    """Says a cookie, beside those that the session has."""
+
+    def __init__(self, name: str, value: str) -> None:
+        self.name, self._value = name, value
+
+    def __call__(self, request: PreparedRequest) -> PreparedRequest:
+        """Add the cookie."""
+        there = request.headers.get("Cookie")
+        mine = f"{self.name}={self._value}"
+        request.headers["Cookie"] = f"{there}; {mine}" if there else mine
+        return request
+
+
+class TokenSigner(AuthBase):
+    """Says a token that is asked for when there is none, and again when it has grown old.
+
+    `asked` are the arguments of the request for one, `learned` gives the token and its seconds of life.
+    """
+
+    session: Any = None
+    """What asks for tokens; the client that uses it gives its own, so that these requests count as well."""
+
+    def __init__(
+        self,
+        *,
+        url: str,
+        asked: Callable[[], Mapping[str, Any]],
+        learned: Callable[[Any], tuple[str, int]],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.url, self._asked, self._learned = url, asked, learned
+        self.token: str | None = None
+        self._clock, self._until = clock, clock()
+
+    def __call__(self, request: PreparedRequest) -> PreparedRequest:
+        """Add the token."""
+        if self.token is None or self.is_old():
+            self.renew()
+        request.headers["Authorization"] = f"Bearer {self.token}"
+        return request
+
+    def use_session(self, session: Any) -> None:
+        """Ask for tokens through this session, unless there is another."""
+        self.session = self.session or session
+
+    def is_old(self) -> bool:
+        """Whether the time of the token is over."""
+        return self._clock() >= self._until
+
+    def renew(self) -> None:
+        """Ask for a token."""
+        session = self.session or requests.Session()
+        response = session.post(self.url, **self._asked())
+        raise_for_status(response)
+        self.token, seconds = self._learned(response.json())
+        self._until = self._clock() + seconds
+
+
+class CredentialsRequest:
+    """The request for a token with the id and the secret of a client, and what its answer means."""
+
+    def __init__(self, client_id: str, client_secret: str, more: Mapping[str, Any], seconds: int) -> None:
+        self._client_id, self._client_secret, self._more = client_id, client_secret, dict(more)
+        self._seconds = seconds
+
+    def asked(self) -> dict[str, Any]:
+        """The form that is posted."""
+        return {
+            "headers": {"Content-Type": "application/x-www-form-urlencoded"},
+            "data": {
+                "client_id": self._client_id,
+                "client_secret": self._client_secret,
+                "grant_type": "client_credentials",
+                **self._more,
+            },
+        }
+
+    def learned(self, answer: Any) -> tuple[str, int]:
+        """The token, and how many seconds it lives."""
+        return str(answer["access_token"]), int(answer.get("expires_in") or self._seconds)
+
+
+def basic(username: str, password: str) -> HeaderSigner:
+    """The header for a name and a password."""
+    pair = base64.b64encode(f"{username}:{password}".encode()).decode()
+    return HeaderSigner("Authorization", f"Basic {pair}")
+
+
+def itself(signer: AuthBase) -> AuthBase:
+    """What stands for whoever left a signer behind when it travelled."""
+    return signer

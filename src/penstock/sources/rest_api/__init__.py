@@ -1,0 +1,26 @@
+"""REST APIs by configuration: a dict of endpoints becomes a source.
+
+Takes:   what dlt's `rest_api` takes: a client, defaults, and resources with endpoints.
+Gives:   a source whose resources ask the endpoints when they are read.
+Touches: the client in `sources.rest`, config, interfaces.
+"""
+
+from penstock.sources.rest import need  # noqa: F401 - first: it says what to install
+from penstock.sources.rest_api.kinds import register_auth, register_paginator
+from penstock.sources.rest_api.source import (
+    RESTAPIConfig,
+    check_connection,
+    rest_api,
+    rest_api_resources,
+    rest_api_source,
+)
+
+__all__ = [
+    "RESTAPIConfig",
+    "check_connection",
+    "register_auth",
+    "register_paginator",
+    "rest_api",
+    "rest_api_resources",
+    "rest_api_source",
+]

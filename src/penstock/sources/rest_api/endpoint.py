@@ -1,0 +1,92 @@
+"""One endpoint, ready to be asked, and the asking. Also runs where penstock is not installed."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import ParentFieldMissing
+from penstock.sources.rest_api.actions import response_hooks
+from penstock.sources.rest_api.templates import filled, filled_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from penstock.interfaces.cursorpath import CursorPath
+    from penstock.sources.rest.client import PageData, RESTClient
+    from penstock.sources.rest.paginators import BasePaginator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """What is asked for, with placeholders where a row of the parent or a cursor comes in."""
+
+    resource: str
+    client: RESTClient
+    path: str
+    method: str = "GET"
+    params: Mapping[str, Any] = field(default_factory=dict)
+    json: Any = None
+    data: Any = None
+    headers: Mapping[str, Any] | None = None
+    paginator: BasePaginator | None = None
+    data_selector: str | None = None
+    actions: tuple[Any, ...] = ()
+    parent: str | None = None
+    fields: Mapping[str, CursorPath] = field(default_factory=dict)
+    """What placeholders mean: paths into a row of the parent."""
+    included: tuple[str, ...] = ()
+    """Fields of the parent that its children get."""
+    start_param: str | None = None
+    end_param: str | None = None
+    convert: Callable[[Any], Any] | None = None
+
+    def with_cursor(
+        self, start_param: str | None, end_param: str | None, convert: Callable[[Any], Any] | None
+    ) -> Endpoint:
+        """Copy that knows where a cursor comes into its requests."""
+        return replace(self, start_param=start_param, end_param=end_param, convert=convert)
+
+    def pages(self, values: Mapping[str, Any], **more: Any) -> Iterator[PageData[Any]]:
+        """The pages, with these values in the place of placeholders; `more` are parameters."""
+        yield from self.client.paginate(
+            filled_path(self.path, values),
+            self.method,
+            params=filled({**self.params, **more}, values),
+            json=filled(self.json, values, keeps_types=True),
+            data=filled(self.data, values),
+            headers=filled(self.headers, values),
+            paginator=copy.deepcopy(self.paginator),
+            data_selector=self.data_selector,
+            hooks=response_hooks(self.actions, getattr(self.client.auth, "hidden_params", ())),
+        )
+
+    def children(self, wanted: Mapping[str, Any], values: Mapping[str, Any], **more: Any) -> Iterator[Any]:
+        """The pages of the children of one row, of which `wanted` is what `wanted_of` gave."""
+        for page in self.pages({**values, **wanted["values"]}, **more):
+            if wanted["included"]:
+                for child in page:
+                    child.update(wanted["included"])
+            yield page
+
+    def wanted_of(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """So much of a row as its children need: what travels in its place."""
+        return {"values": self._values(row), "included": self._included(row)}
+
+    def _values(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        found = {name: path.all(row) for name, path in self.fields.items()}
+        for name, values in found.items():
+            if not values:
+                raise self._lacks(name.rpartition("resources.")[2].partition(".")[2] or name, row)
+        return {name: values[0] for name, values in found.items()}
+
+    def _included(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        for name in self.included:
+            if name not in row:
+                raise self._lacks(name, row)
+        return {f"_{self.parent}_{name}": row[name] for name in self.included}
+
+    def _lacks(self, name: str, row: Mapping[str, Any]) -> ParentFieldMissing:
+        known = ", ".join(row) or "none"
+        return ParentFieldMissing(resource=self.resource, parent=str(self.parent), field=name, known=known)

@@ -1,0 +1,29 @@
+"""One limit for all requests of a source that this process makes."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from penstock.interfaces.pace import Pacer
+
+if TYPE_CHECKING:
+    from penstock.interfaces.work import RateLimit
+
+# A clock that is read late must not bring two requests too near.
+_MARGIN: Final = 1.02
+
+
+class RequestLimit:
+    """Lets requests through one at a time; begins to count when the first is made."""
+
+    def __init__(self, rate: RateLimit) -> None:
+        self.rate = rate
+
+    @cached_property
+    def _pacer(self) -> Pacer:
+        return Pacer(self.rate.seconds / self.rate.calls * _MARGIN)
+
+    def wait(self) -> None:
+        """Return when a request may be made."""
+        self._pacer.wait()

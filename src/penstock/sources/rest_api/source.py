@@ -1,0 +1,89 @@
+"""`rest_api_source` and its relatives: configuration in, resources out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from penstock.config import config_value, redact
+from penstock.errors import PenstockError
+from penstock.sources.decorators import source
+from penstock.sources.rest_api.check import check_config
+from penstock.sources.rest_api.run import make_resources
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.schema import Schema
+    from penstock.sources.resource import Resource
+    from penstock.sources.source import Source
+
+
+class RESTAPIConfig(TypedDict, total=False):
+    """The configuration of a source: `client` and `resources`, and `resource_defaults` under all of these."""
+
+    client: Mapping[str, Any]
+    resource_defaults: Mapping[str, Any] | None
+    resources: list[Any]
+
+
+@source
+def rest_api(
+    client: Any = config_value, resources: Any = config_value, resource_defaults: Any = None
+) -> list[Resource]:
+    """A source of an API whose configuration may come from settings."""
+    return rest_api_resources(
+        {"client": client, "resources": resources, "resource_defaults": resource_defaults}
+    )
+
+
+def rest_api_source(
+    config: RESTAPIConfig,
+    name: str | None = None,
+    section: str | None = None,
+    max_table_nesting: int | None = None,
+    root_key: bool | None = None,  # noqa: FBT001 - as above
+    schema: Schema | None = None,
+    schema_contract: Any = None,
+    parallelized: bool = False,  # noqa: FBT001, FBT002 - as above
+) -> Source:
+    """Declare a source of an API.
+
+    >>> shop = rest_api_source({
+    ...     "client": {"base_url": "https://api.example.com/v1", "paginator": "header_link"},
+    ...     "resources": ["customers", {"name": "orders", "endpoint": {"params": {"state": "all"}}}],
+    ... })
+    >>> list(shop.resources)
+    ['customers', 'orders']
+    """
+    check_config(config)
+    factory = rest_api.clone(
+        name=name,
+        section=section,
+        max_table_nesting=max_table_nesting,
+        root_key=root_key,
+        schema=schema,
+        schema_contract=schema_contract,
+        parallelized=parallelized,
+    )
+    return factory(**config)
+
+
+def rest_api_resources(config: RESTAPIConfig) -> list[Resource]:
+    """The resources of an API, for a source of your own.
+
+    >>> [one.name for one in rest_api_resources(
+    ...     {"client": {"base_url": "https://api.example.com"}, "resources": ["orders"]}
+    ... )]
+    ['orders']
+    """
+    check_config(config)
+    return make_resources(config)
+
+
+def check_connection(source: Source, *resource_names: str) -> tuple[bool, str]:
+    """Whether the first page of each of these resources can be had, and if not, why."""
+    try:
+        list(source.with_resources(*resource_names).add_limit(1))
+    except PenstockError as error:
+        return False, redact(str(error))
+    return True, ""

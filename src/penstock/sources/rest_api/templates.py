@@ -1,0 +1,103 @@
+"""Texts with placeholders: `{resources.users.id}` in paths, parameters, headers and bodies.
+
+Also runs where penstock is not installed.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_LEADING: Final = re.compile(r"\{[^{}]+\}")
+_ADDRESSES: Final = ("http://", "https://", "/")
+
+
+class _Formatter(string.Formatter):
+    """Knows whole expressions by name, dots and all; others are looked up as usual."""
+
+    def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
+        """The value of an expression."""
+        if field_name in kwargs:
+            return kwargs[field_name], field_name
+        return super().get_field(field_name, args, kwargs)
+
+
+class _Quoting(_Formatter):
+    """Writes values so that they mean themselves in an address."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """The text of a value, quoted."""
+        return quote(str(super().format_field(value, format_spec)), safe="")
+
+
+def expressions(template: Any) -> Iterator[str]:
+    """All placeholders of a text, or of the texts in a list or dict.
+
+    >>> sorted(expressions({"a": ["{x.y}", 1], "{z}": "{{no}}"}))
+    ['x.y', 'z']
+    """
+    if isinstance(template, str):
+        yield from (name for _, name, _, _ in string.Formatter().parse(template) if name)
+    elif isinstance(template, dict):
+        for key, value in template.items():
+            yield from expressions(key)
+            yield from expressions(value)
+    elif isinstance(template, (list, tuple)):
+        for one in template:
+            yield from expressions(one)
+
+
+def filled(template: Any, values: Mapping[str, Any], *, keeps_types: bool = False) -> Any:
+    """The template with its placeholders filled; doubled braces become single ones.
+
+    With `keeps_types` a text that is one placeholder becomes the value itself, which bodies want.
+
+    >>> filled("users/{resources.users.id}", {"resources.users.id": 7})
+    'users/7'
+    >>> filled({"id": "{u.id}", "text": "no {u.id}"}, {"u.id": 7}, keeps_types=True)
+    {'id': 7, 'text': 'no 7'}
+    """
+    if isinstance(template, str):
+        name = _only(template) if keeps_types else None
+        if name is not None:
+            return _Formatter().get_field(name, (), values)[0]
+        return _Formatter().vformat(template, (), values)
+    if isinstance(template, dict):
+        return {
+            filled(key, values, keeps_types=keeps_types): filled(value, values, keeps_types=keeps_types)
+            for key, value in template.items()
+        }
+    if isinstance(template, (list, tuple)):
+        return [filled(one, values, keeps_types=keeps_types) for one in template]
+    return template
+
+
+def filled_path(template: str, values: Mapping[str, Any]) -> str:
+    """The path with its placeholders filled, each value a segment or a part of one, whatever is in it.
+
+    A value at the beginning may be an address itself, whole or from its first slash on.
+
+    >>> filled_path("users/{u.id}/posts", {"u.id": "a/b?c"})
+    'users/a%2Fb%3Fc/posts'
+    >>> filled_path("{u.url}/posts/{u.id}", {"u.url": "https://example.com/users/7", "u.id": "#1"})
+    'https://example.com/users/7/posts/%231'
+    """
+    first = _LEADING.match(template)
+    begin = "" if first is None else str(filled(first[0], values))
+    if first is None or not begin.startswith(_ADDRESSES):
+        return _Quoting().vformat(template, (), values)
+    return begin + _Quoting().vformat(template[first.end() :], (), values)
+
+
+def _only(template: str) -> str | None:
+    parts = list(string.Formatter().parse(template))
+    if len(parts) == 1:
+        literal, name, form, conversion = parts[0]
+        if not literal and name and not form and conversion is None:
+            return name
+    return None

@@ -1,0 +1,88 @@
+"""A URL of JDBC without what logs in: every driver has a place of its own for that."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, unquote_plus
+
+from penstock.config.redact import is_secret_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_LOGIN: Final = {"user": "user", "username": "user", "password": "password"}
+_ORACLE: Final = re.compile(r'^(jdbc:oracle:\w+:)([^/@]*)/("[^"]*"|[^@]*)(@.*)$')
+_AUTHORITY: Final = re.compile(r"^(jdbc:[^/]*//)([^/@:]*)(?::([^/?]*))?@(.*)$")
+_AFTER_COLON: Final = re.compile(r"^(jdbc:[^/]*//[^/;?]*/[^:;?]*):([^;?]*=.*)$", re.DOTALL)
+# One part of a list that semicolons separate; those in braces are part of a value, and }} is a brace in it.
+_PART: Final = re.compile(r"(?:[^;{]|\{(?:[^}]|\}\})*\}(?!\})|\{)+")
+_BRACED: Final = re.compile(r"\{(.*)\}", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """A URL taken apart. Pairs are as they were written."""
+
+    head: str
+    pairs: tuple[str, ...]
+    first: str
+    """What stands before the pairs."""
+    between: str
+    last: str
+    login: Mapping[str, str]
+
+    @property
+    def url(self) -> str:
+        """The URL, put together again."""
+        told = self.first + self.between.join(self.pairs) + self.last if self.pairs else ""
+        return f"{self.head}{told}"
+
+
+def taken_apart(url: str) -> Parts:
+    """A URL with its login apart: users, passwords, and whatever else is called a secret.
+
+    >>> parts = taken_apart("jdbc:oracle:thin:scott/tiger@db:1521:shop")
+    >>> parts.url, parts.login
+    ('jdbc:oracle:thin:@db:1521:shop', {'user': 'scott', 'password': 'tiger'})
+    """
+    login: dict[str, str] = {}
+    if found := _ORACLE.match(url):
+        url = found[1] + found[4]
+        login = {"user": found[2], "password": found[3].strip('"')}
+    elif found := _AUTHORITY.match(url):
+        url = found[1] + found[4]
+        login = {"user": unquote(found[2])} | ({"password": unquote(found[3])} if found[3] else {})
+    if found := _AFTER_COLON.match(url):
+        return _parts(found[1], _PART.findall(found[2]), (":", ";", ";"), login, plain=str)
+    if ";" in url.partition("?")[0]:
+        head, *pairs = _PART.findall(url)
+        return _parts(head, pairs, (";", ";", ""), login, plain=_without_braces)
+    head, _, query = url.partition("?")
+    return _parts(head, query.split("&") if query else [], ("?", "&", ""), login, plain=unquote_plus)
+
+
+def _parts(
+    head: str,
+    pairs: list[str],
+    signs: tuple[str, str, str],
+    login: Mapping[str, str],
+    *,
+    plain: Callable[[str], str],
+) -> Parts:
+    told, kept = dict(login), []
+    for pair in pairs:
+        name, _, value = pair.partition("=")
+        own = _LOGIN.get(name.strip().lower())
+        if own or is_secret_name(name):
+            told[own or name.strip()] = plain(value)
+        else:
+            kept.append(pair)
+    first, between, last = signs
+    return Parts(head=head, pairs=tuple(kept), first=first, between=between, last=last, login=told)
+
+
+def _without_braces(value: str) -> str:
+    found = _BRACED.fullmatch(value.strip())
+    return found[1].replace("}}", "}") if found else value

@@ -1,0 +1,272 @@
+"""The SQL that a database is asked with: names and values are written by sqlglot for its dialect."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlglot import exp, tokenize
+from sqlglot.errors import TokenError
+
+from penstock.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from penstock.sources.sql_database.columns import ColumnKind, KeyKind
+    from penstock.sources.sql_database.dialects import Dialect
+    from penstock.sources.sql_database.plan import Range
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_TEXTS: Final = frozenset(("text", "character varying", "bpchar"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """The values of a cursor that are wanted; None is no bound. `settled` is how far rows are all there."""
+
+    column: str
+    is_max: bool = True
+    start: Any = None
+    end: Any = None
+    is_start_open: bool = False
+    is_end_open: bool = True
+    keeps_missing: bool = True
+    settled: str | None = None
+    is_empty: bool = False
+    """Whether no row had a value yet: those that come now are for the next time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """What is read: a table or a query, some of its columns, the rows of a window."""
+
+    dialect: Dialect
+    table: str | None = None
+    schema: str | None = None
+    query: str | None = None
+    columns: tuple[tuple[str, ColumnKind | None], ...] = ()
+    """The columns with what is known of their types; none for all of them."""
+    kinds: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """The types of columns as Postgres writes them."""
+    texts: frozenset[str] = field(default=frozenset(), repr=False)
+    """Columns of Postgres that Spark has as texts, and Postgres has not, or nobody knows."""
+    window: Window | None = None
+
+    @property
+    def source(self) -> str:
+        """What stands after FROM, under the name `t`."""
+        if self.query is not None:
+            # A comment at its end would take the bracket with it.
+            return f"({_without_end(self.query, self.dialect)}\n) {self.name('t')}"
+        parts = [self.name(part) for part in (self.schema, self.table) if part]
+        return f"{'.'.join(parts)} {self.name('t')}"
+
+    def name(self, name: str) -> str:
+        """A name, quoted."""
+        return exp.to_identifier(name, quoted=True).sql(dialect=self.dialect.sql)
+
+    def column(self, name: str) -> str:
+        """A column, quoted."""
+        return f"{self.name('t')}.{self.name(name)}"
+
+    def compared(self, name: str) -> str:
+        """A column as a cursor compares it: texts by their bytes, as Spark does, and not by a collation."""
+        if name in self.texts:
+            return f'CAST({self.column(name)} AS TEXT) COLLATE "C"'
+        is_text = dict(self.kinds).get(name) in _TEXTS
+        return f'{self.column(name)} COLLATE "C"' if is_text else self.column(name)
+
+    def select(self, *conditions: str) -> str:
+        """The rows that meet all conditions and lie in the window."""
+        wanted = [one for one in (*conditions, *self.inside()) if one]
+        chosen = ", ".join(self._selected(name, kind) for name, kind in self.columns) or f"{self.name('t')}.*"
+        where = f" WHERE {' AND '.join(f'({one})' for one in wanted)}" if wanted else ""
+        return f"SELECT {chosen} FROM {self.source}{where}"
+
+    def _selected(self, name: str, kind: ColumnKind | None) -> str:
+        if kind is None or kind.select is None:
+            return self.column(name)
+        return f"{kind.select.format(self.column(name))} AS {self.name(name)}"
+
+    def inside(self) -> tuple[str, ...]:
+        """The window as conditions."""
+        window = self.window
+        if window is None:
+            return ()
+        column, compared = self.column(window.column), self.compared(window.column)
+        if window.is_empty:
+            return (f"{column} IS NULL" if window.keeps_missing else "1 = 0",)
+        since, until = (">", "<") if window.is_max else ("<", ">")
+        parts = []
+        if window.start is not None:
+            sign = since if window.is_start_open else f"{since}="
+            parts.append(f"{compared} {sign} {self.value(window.start, window.column)}")
+        if window.end is not None:
+            sign = until if window.is_end_open else f"{until}="
+            parts.append(f"{compared} {sign} {self.value(window.end, window.column)}")
+        if window.settled is not None:
+            parts.append(f"{compared} <= {self.bound(window.settled, window.column, 'text')}")
+        if not parts:
+            return () if window.keeps_missing else (f"{column} IS NOT NULL",)
+        together = " AND ".join(parts)
+        return (f"({together}) OR {column} IS NULL" if window.keeps_missing else together,)
+
+    def within(self, key: str, one: Range, kind: KeyKind) -> str:
+        """A range as a condition that an index of the key serves."""
+        column = self.column(key)
+        if one.is_null:
+            return f"{column} IS NULL"
+        parts = []
+        if one.lower is not None:
+            parts.append(f"{column} >= {self.bound(one.lower, key, kind)}")
+        if one.upper is not None:
+            parts.append(f"{column} < {self.bound(one.upper, key, kind)}")
+        return " AND ".join(parts)
+
+    def bound(self, text: str, column: str, kind: KeyKind) -> str:
+        """A bound as a literal, of the type that its column has, so that the database compares the two."""
+        if kind == "number" and self.dialect.catalog != "postgres":
+            return text
+        literal = exp.Literal.string(text).sql(dialect=self.dialect.sql)
+        if own := dict(self.kinds).get(column):
+            return f"CAST({literal} AS {own})"
+        if self.dialect.catalog == "postgres" and kind != "number":
+            # Postgres takes a literal without a type for one of the column's.
+            return literal
+        match kind:
+            case "number":
+                return text
+            case "date":
+                return f"DATE {literal}" if self.dialect.sql != "tsql" else f"CAST({literal} AS DATE)"
+            case "moment":
+                return self.dialect.moment.format(literal)
+            case _:
+                return literal
+
+    def value(self, value: Any, column: str) -> str:
+        """A value of Python as a literal."""
+        match value:
+            case bool():
+                raise self._not_a_bound(value)
+            case float() | Decimal() if not math.isfinite(value):
+                if self.dialect.catalog != "postgres":
+                    raise self._not_a_bound(value)
+                return self.bound(str(float(value)), column, "text")
+            case int() | float() | Decimal():
+                return exp.Literal.number(str(value)).sql(dialect=self.dialect.sql)
+            case datetime():
+                return self.bound(self._moment(value, column), column, "moment")
+            case date():
+                return self.bound(value.isoformat(), column, "date")
+            case str():
+                return self.bound(value, column, "text")
+            case _:
+                raise self._not_a_bound(value)
+
+    def _moment(self, value: datetime, column: str) -> str:
+        """In UTC; with the zone where the column has one, or may have: Postgres passes over it where not."""
+        aware = value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+        text = aware.replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
+        if self.dialect.catalog != "postgres":
+            return text
+        return f"{text}+00" if "without" not in dict(self.kinds).get(column, "") else text
+
+    @staticmethod
+    def _not_a_bound(value: Any) -> UsageError:
+        shown = value if isinstance(value, float | Decimal) else f"a {type(value).__name__}"
+        return UsageError(
+            f"{shown} cannot be the bound of a cursor in a database",
+            hint="use numbers, texts, dates or moments",
+        )
+
+
+def _without_end(query: str, dialect: Dialect) -> str:
+    """A query without the semicolons at its end; a comment may come after them."""
+    try:
+        tokens = tokenize(query, read=dialect.sql or None)
+    except TokenError:
+        return query.rstrip().rstrip(";")
+    while tokens and tokens[-1].token_type.name == "SEMICOLON":
+        at = tokens.pop().start
+        query = query[:at] + query[at + 1 :]
+    return query.strip()
+
+
+def as_number(text: str, kind: KeyKind, *, up: bool = False) -> int:
+    """A key as a whole number: days, microseconds, or the number itself, rounded down or up.
+
+    >>> as_number("-2.5", "number"), as_number("1970-01-02", "date"), as_number("1970-01-02 00:00", "moment")
+    (-3, 1, 86400000000)
+    """
+    match kind:
+        case "date":
+            return (datetime.fromisoformat(text).date() - EPOCH.date()).days
+        case "moment":
+            moment = datetime.fromisoformat(text)
+            aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            return (aware - EPOCH) // timedelta(microseconds=1)
+        case _:
+            return int(Decimal(text).to_integral_value(ROUND_CEILING if up else ROUND_FLOOR))
+
+
+def as_text(number: int, kind: KeyKind) -> str:
+    """A whole number as the key that it stands for.
+
+    >>> as_text(1, "date"), as_text(1_500_000, "moment"), as_text(-3, "number")
+    ('1970-01-02', '1970-01-01 00:00:01.500000', '-3')
+    """
+    match kind:
+        case "date":
+            return (EPOCH.date() + timedelta(days=number)).isoformat()
+        case "moment":
+            moment = EPOCH + timedelta(microseconds=number)
+            return moment.replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
+        case _:
+            return str(number)
+
+
+def edges_text(rows: Rows, key: str, kind: KeyKind) -> str:
+    """The least and the greatest key, and how many rows there are."""
+    column = rows.column(key)
+    inside = f" WHERE {' AND '.join(f'({one})' for one in rows.inside())}" if rows.inside() else ""
+    return (
+        f"SELECT {_as_text(rows, f'MIN({column})', kind)} AS least, "
+        f"{_as_text(rows, f'MAX({column})', kind)} AS most, "
+        f"COUNT(*) AS found FROM {rows.source}{inside}"
+    )
+
+
+def counts_text(rows: Rows, key: str, kind: KeyKind, bounds: Sequence[str]) -> str:
+    """How many rows are in each cell between bounds; cells without rows do not show."""
+    column = rows.column(key)
+    whens = " ".join(
+        f"WHEN {column} < {rows.bound(bound, key, kind)} THEN {at}" for at, bound in enumerate(bounds)
+    )
+    wanted = " AND ".join(f"({one})" for one in (f"{column} IS NOT NULL", *rows.inside()))
+    cell = f"CASE {whens} ELSE {len(bounds)} END"
+    return f"SELECT {cell} AS cell, COUNT(*) AS found FROM {rows.source} WHERE {wanted} GROUP BY {cell}"
+
+
+def sample_text(rows: Rows, key: str, *, ranges: int, percent: float) -> str:
+    """The keys that cut a sample of a table of Postgres into equal parts: sorted by Postgres, as texts."""
+    shares = ", ".join(f"{number / ranges:.6f}" for number in range(1, ranges))
+    column = rows.column(key)
+    sampled = f"{rows.source} TABLESAMPLE SYSTEM ({percent:.6f}) REPEATABLE (1)"
+    inside = f" WHERE {' AND '.join(f'({one})' for one in rows.inside())}" if rows.inside() else ""
+    cuts = f"PERCENTILE_DISC(ARRAY[{shares}]) WITHIN GROUP (ORDER BY {column})"
+    return (
+        f"SELECT CAST(cut AS TEXT) AS cut FROM (SELECT {cuts} AS cuts FROM {sampled}{inside}) s, "
+        "UNNEST(s.cuts) WITH ORDINALITY AS u (cut, at) ORDER BY at"
+    )
+
+
+def _as_text(rows: Rows, what: str, kind: KeyKind) -> str:
+    if rows.dialect.sql == "tsql" and kind in {"date", "moment"}:
+        # The form of ISO 8601; a cast would write the names of months.
+        return f"CONVERT(VARCHAR(33), {what}, 126)"
+    length = {"mysql": "CHAR", "tsql": "VARCHAR(64)", "oracle": "VARCHAR2(64)"}.get(rows.dialect.sql, "TEXT")
+    return f"CAST({what} AS {length})"

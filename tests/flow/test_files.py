@@ -1,0 +1,360 @@
+"""The `filesystem` source, whole runs: each file once, whatever its columns, and bad lines put aside."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.conftest import starting
+from tests.failing import failing
+from tests.flow.making import make
+
+import penstock
+from penstock.errors import FileNotReadable, UsageError
+from penstock.sources.filesystem import files, filesystem, read_csv, read_jsonl, readers
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PAGES = Path(__file__).parents[2] / "docs"
+ODD_NAMES = ("plain", "with blank", "star*", "a{b,c}", "[1]", "what?", "per%20cent", "plus+", "ümlaut")
+
+
+def rows_of(pipeline: penstock.Pipeline, table: str, *columns: str) -> list[tuple[Any, ...]]:
+    return sorted(
+        (tuple(row) for row in pipeline.dataset()[table].spark().select(*columns).collect()), key=repr
+    )
+
+
+def told(pipeline: penstock.Pipeline) -> Any:
+    """The trace of the last run."""
+    assert pipeline.last_trace is not None
+    return pipeline.last_trace
+
+
+def read_counts(pipeline: penstock.Pipeline) -> dict[str, Any]:
+    """What the last extraction says of the files of each resource."""
+    info = told(pipeline).last_extract_info
+    return {name: found for report in info.packages for name, found in report.metrics.items()}
+
+
+@pytest.mark.every_mode
+def test_new_files_are_read_once_and_changed_ones_again(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    raw = Path(location) / "raw"
+    for number, name in enumerate(ODD_NAMES):
+        (raw / f"day={number % 2}").mkdir(parents=True, exist_ok=True)
+        (raw / f"day={number % 2}" / f"{name}.csv").write_text(f"id,name\n{number},007\n", encoding="utf-8")
+    (raw / "_SUCCESS.csv").write_text("id,name\n99,hidden\n")
+    (raw / "empty.csv").touch()
+
+    def run() -> penstock.Pipeline:
+        pipeline = make(location, tmp_path, spark)
+        pipeline.run(files(str(raw), file_glob="**/*.csv", name="orders"))
+        return pipeline
+
+    first = run()
+    assert rows_of(first, "orders", "id", "name") == [(str(one), "007") for one in range(len(ODD_NAMES))]
+    assert told(run()).last_load_info is None, "there is nothing to load, not even a state"
+    assert first.dataset().row_counts()["orders"] == len(ODD_NAMES)
+    (raw / "day=0" / "plain.csv").write_text("id,name\n0,changed\n")
+    (raw / "day=0" / "new.csv").write_text("id,name\n50,new\n")
+    third = run()
+    assert rows_of(third, "orders", "id", "name") == sorted(
+        [*((str(one), "007") for one in range(len(ODD_NAMES))), ("0", "changed"), ("50", "new")]
+    )
+
+
+def test_files_with_other_columns_all_land_and_bad_lines_are_put_aside(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    (raw / "a.csv").write_text(
+        '\ufeffid,text\n1,"two\nlines ""quoted"""\n2,b\n3\n4,b,c\n\n5,\n', encoding="utf-8"
+    )
+    (raw / "b.csv").write_text("id,other\n6,x\n")
+    with gzip.open(raw / "c.csv.gz", "wt") as stream:
+        stream.write("id,text\n7,packed\n")
+    pipeline = make(location, tmp_path, spark)
+
+    pipeline.run(files(str(raw), file_glob="*.csv*", format="csv", name="orders", metadata=True))
+
+    assert rows_of(pipeline, "orders", "id", "text", "other") == [
+        ("1", 'two\nlines "quoted"', None),
+        ("2", "b", None),
+        ("5", None, None),
+        ("6", None, "x"),
+        ("7", "packed", None),
+    ]
+    assert rows_of(pipeline, "orders", "_file", "_row")[:3] == [
+        (f"{raw}/a.csv", 0),
+        (f"{raw}/a.csv", 1),
+        (f"{raw}/a.csv", 4),
+    ]
+    aside = rows_of(pipeline, "_dlt_quarantine", "item", "raw", "reason", "table_name")
+    assert [row[:2] for row in aside] == [(2, "3"), (3, "4,b,c")]
+    assert all(row[2].endswith(f"{raw}/a.csv") and row[3] == "orders" for row in aside)
+    assert "of orders 2 were put aside" in str(told(pipeline).last_extract_info)
+
+
+def test_lines_of_json_are_read_by_the_rules_of_rows(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    tag = "\uf02a"
+    lines = [
+        json.dumps({"id": 1, "tags": ["a", "b"], "at": "2026-11-17T05:00:00Z"}),
+        json.dumps({"id": 2, "big": 2**70, "price": 1.5, "text": f"no number: {2**80}, or"}),
+        json.dumps({"id": 9, "big": -(2**70), "exact": 2**63 - 1, "many": list(range(7_000))}),
+        json.dumps({"id": 3, "text": f"{tag}no tag"}, ensure_ascii=False),
+        json.dumps({"id": 4, "text": f"{tag}no tag", f"{tag}key": f'say "{tag}'}),
+        '{"id": 5, "id": 6}',
+        "",
+        "no json",
+        '{"id": 7',
+        "[1, 2]",
+        "{}",
+    ]
+    (raw / "a.jsonl").write_bytes("\n".join(lines).encode() + b'\n{"id": 8, "text": "\xff"}\n')
+    pipeline = make(location, tmp_path, spark)
+
+    pipeline.run(files(str(raw), file_glob="*.jsonl", name="orders"))
+
+    found = {row["id"]: row for row in pipeline.dataset()["orders"].spark().collect()}
+    assert found[3]["text"] == f"{tag}no tag"
+    assert found[4]["text"] == f"{tag}no tag"
+    assert (int(found[2]["big"]), int(found[9]["big"])) == (2**70, -(2**70))
+    assert found[2]["text"] == f"no number: {2**80}, or"
+    assert found[9]["exact"] == 2**63 - 1
+    assert pipeline.dataset().row_counts()["orders__tags"] == 2
+    aside = rows_of(pipeline, "_dlt_quarantine", "item", "raw", "reason")
+    assert [(row[0], row[1][:8]) for row in aside if row[2].endswith("a.jsonl")] == [
+        (11, '{"id": 8'),
+        (7, "no json"),
+        (8, '{"id": 7'),
+        (9, "[1, 2]"),
+    ]
+    whole = pipeline.dataset().row_counts()
+    assert whole["orders"] + whole["_dlt_quarantine"] == 11
+
+
+def test_only_what_is_bad_of_a_long_line_or_of_bytes_is_put_aside(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    long = {"digits": f'"{2**80}" or {2**90}', "filling": '\\"' * 40_000}
+    wide = {"id": 2, "least": 2**63, "most": -(2**63) - 1, "fits": -(2**63)}
+    lines = [{"id": 1, **long}, wide, {"id": 3, "number": 2**80, **long}]
+    (raw / "a.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (raw / "a.csv").write_bytes("id,name\n1,ä\n2,".encode() + b"\xff\xfe,\n3,\xffx\n4,b\n")
+    (raw / "b.csv.bz2").write_bytes(bz2.compress(b"# said before\nid,name\n5,c\n"))
+    (raw / "bare-1.txt").write_text("1;a\n")
+    (raw / "bare-2.txt").write_text("2;b\n")
+    pipeline = make(location, tmp_path, spark)
+
+    pipeline.run(
+        [
+            files(str(raw), file_glob="*.jsonl", name="lines"),
+            files(str(raw), file_glob="*.csv*", format="csv", name="orders", comment="#"),
+            files(str(raw), file_glob="*.txt", format="csv", name="bare", header=False, sep=";"),
+        ]
+    )
+
+    found = {row["id"]: row for row in pipeline.dataset()["lines"].spark().collect()}
+    assert set(found) == {1, 2}
+    assert found[1]["digits"] == long["digits"]
+    assert [int(found[2][name]) for name in ("least", "most", "fits")] == [*list(wide.values())[1:]]
+    assert rows_of(pipeline, "orders", "id", "name") == [("1", "ä"), ("4", "b"), ("5", "c")]
+    assert rows_of(pipeline, "bare", "_c0", "_c1") == [("1", "a"), ("2", "b")]
+    aside = rows_of(pipeline, "_dlt_quarantine", "table_name", "item", "reason")
+    assert [(row[0], row[1]) for row in aside] == [("lines", 2), ("orders", 1), ("orders", 2)]
+    assert "U+FFFD" in aside[2][2]
+
+
+def test_parquet_files_of_other_types_all_land(spark: SparkSession, location: str, tmp_path: Path) -> None:
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    for name, columns in {
+        "a": {"id": pa.array([1, 2])},
+        "b": {"id": pa.array([3]), "extra": pa.array(["x"])},
+        "c": {"id": pa.array(["four"])},
+    }.items():
+        pq.write_table(pa.table(columns), raw / f"{name}.parquet")
+    pipeline = make(location, tmp_path, spark)
+
+    pipeline.run(files(str(raw), file_glob="*.parquet", name="orders", metadata=True))
+
+    assert rows_of(pipeline, "orders", "id", "id__v_text", "extra", "_row") == sorted(
+        [(1, None, None, 0), (2, None, None, 1), (3, None, "x", 0), (None, "four", None, 0)], key=repr
+    )
+    (raw / "bad.parquet").write_text("no parquet")
+    with failing(FileNotReadable) as failed:
+        pipeline.run(files(str(raw), file_glob="*.parquet", name="orders"))
+    assert failed.value.path.endswith("bad.parquet")
+
+
+def test_files_listed_as_rows_are_read_by_transformers_and_by_a_cursor(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    (raw / "a.csv").write_text("id;name\n1;a\n")
+    pipeline = make(location, tmp_path, spark)
+
+    def run() -> None:
+        listed = filesystem(
+            str(raw), file_glob="*.csv", incremental=penstock.sources.incremental("modification_date")
+        )
+        pipeline.run((listed | read_csv(sep=";")).with_name("orders"))
+
+    run()
+    run()
+    (raw / "b.csv").write_text("id;name\n2;b\n")
+    run()
+
+    assert rows_of(pipeline, "orders", "id", "name") == [("1", "a"), ("2", "b")]
+    (raw / "c.jsonl").write_text('{"id": 3}\n')
+    pipeline.run(readers(str(raw), file_glob="*.jsonl").read_jsonl())
+    pipeline.run((filesystem(str(raw), file_glob="c.jsonl") | read_jsonl()).with_name("lines"))
+    assert pipeline.dataset().row_counts() | {"read_jsonl": 1, "lines": 1} == pipeline.dataset().row_counts()
+
+
+def test_values_are_texts_unless_they_are_to_be_looked_at(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "a.csv").write_text("id,day,price\n1,2026-11-17,1.5\n")
+    pipeline = make(location, tmp_path, spark)
+
+    pipeline.run(files(str(tmp_path / "raw"), file_glob="*.csv", name="typed", infer=True))
+
+    frame = pipeline.dataset()["typed"].spark()
+    assert dict(frame.select("id", "day", "price").dtypes) == {
+        "id": "bigint",
+        "day": "date",
+        "price": "double",
+    }
+    with pytest.raises(UsageError, match="skiprows"):
+        files(str(tmp_path / "raw"), file_glob="*.csv", skiprows=3)
+
+
+# Runs over a folder, and dies when a control file whose path has `deadly` in it is about to be written.
+KILLED = """
+import os, re, signal, sys
+import penstock
+from penstock.package.local import LocalFiles
+from penstock.sources.filesystem import files
+
+def run(location, raw, folder, deadly, spark=None, files_per_job=5_000):
+    def dying(name):
+        whole = getattr(LocalFiles, name)
+        def write(self, path, *rest):
+            if deadly and re.search(deadly, path):
+                os.kill(os.getpid(), signal.SIGKILL)
+            return whole(self, path, *rest)
+        return write
+    for name in ("put", "put_if_absent", "move", "open_new") if deadly else ():
+        setattr(LocalFiles, name, dying(name))
+    lake = penstock.destinations.delta(location)
+    pipeline = penstock.pipeline(
+        "quick", pipelines_dir=f"{folder}/p", destination=lake, dataset_name="demo", spark=spark
+    )
+    pipeline.run([
+        files(raw, file_glob="**/*.csv", name="orders", files_per_job=files_per_job),
+        files(raw, file_glob="**/*.jsonl", name="lines", files_per_job=files_per_job),
+    ])
+    return pipeline
+
+if __name__ == "__main__":
+    run(*sys.argv[1:5], files_per_job=int(sys.argv[5]))
+"""
+DEATHS = ("extracted.json", "normalized.json", "committed|complete|loaded")
+
+
+def write_mixed(raw: Path, numbers: range) -> None:
+    """One row in each file: with the columns of three kinds of CSV, or as a line of JSON."""
+    for number in numbers:
+        folder = raw / f"2026/11/{number % 28 + 1:02d}"
+        folder.mkdir(parents=True, exist_ok=True)
+        if number % 4 == 3:
+            (folder / f"{number}.jsonl").write_text(f'{{"id": {number}, "tags": ["a"]}}\n')
+        else:
+            extra = [f"extra_{one}" for one in range(number % 4)]
+            lines = [",".join(["id", *extra]), ",".join([str(number), *extra])]
+            (folder / f"{number}.csv").write_text("\n".join(lines) + "\n")
+
+
+def killed_and_taken_up(
+    spark: SparkSession, location: str, tmp_path: Path, *, count: int, deaths: tuple[str, ...]
+) -> None:
+    raw, program = tmp_path / "raw", tmp_path / "program.py"
+    program.write_text(KILLED)
+    write_mixed(raw, range(count))
+    per_job = str(max(count // 3, 20))
+    for deadly in deaths:
+        command = [sys.executable, str(program), location, str(raw), str(tmp_path), deadly, per_job]
+        killed = subprocess.run(command, check=False, capture_output=True, env=starting(), cwd=tmp_path)
+        assert killed.returncode == -signal.SIGKILL, f"{deadly}: {killed.stderr.decode()[-2000:]}"
+    space: dict[str, Any] = {"__name__": "elsewhere"}
+    exec(KILLED, space)  # the program of the killed runs
+
+    def run() -> tuple[list[int], dict[str, Any]]:
+        pipeline = space["run"](location, str(raw), str(tmp_path), "", spark, int(per_job))
+        found = pipeline.dataset()
+        ids = [int(row[0]) for name in ("orders", "lines") for row in found[name].select("id").fetchall()]
+        return sorted(ids), read_counts(pipeline)
+
+    run()
+    ids, counts = run()
+    assert ids == list(range(count)), "each file once"
+    assert (counts["orders"]["files_read"], counts["lines"]["files_read"]) == (0, 0)
+    write_mixed(raw, range(count, count + 50))
+    ids, counts = run()
+    assert ids == list(range(count + 50))
+    assert counts["orders"]["files_read"] + counts["lines"]["files_read"] == 50
+    assert counts["orders"]["files_known"] + counts["lines"]["files_known"] == count
+
+
+def test_a_run_over_files_that_was_killed_is_taken_up_and_each_file_counts_once(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    killed_and_taken_up(spark, location, tmp_path, count=60, deaths=DEATHS[:1])
+
+
+@pytest.mark.at_length
+def test_ten_thousand_files_come_once_through_three_deaths(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    killed_and_taken_up(spark, location, tmp_path, count=10_000, deaths=DEATHS)
+
+
+@pytest.mark.at_length
+def test_the_example_of_the_page_prints_what_the_page_shows(tmp_path: Path) -> None:
+    page = (PAGES / "files.md").read_text(encoding="utf-8").partition("<!-- example:")[2]
+    code, output = re.findall(r"```(?:python|text)\n(.*?)```", page, re.DOTALL)[:2]
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**starting(), "PENSTOCK_HOME": str(tmp_path / "home")},
+        cwd=tmp_path,
+    )
+
+    assert done.stdout == output, done.stderr
+    assert len([line for line in code.splitlines() if line.strip()]) <= 10

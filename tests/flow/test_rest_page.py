@@ -1,0 +1,48 @@
+"""The example of the page about REST APIs runs, against a server on this machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.restapi import Api
+
+PAGE = Path(__file__).parents[2] / "docs" / "rest.md"
+LINES = 10
+
+
+def example() -> str:
+    text = PAGE.read_text(encoding="utf-8").partition("<!-- example:")[2]
+    code = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    assert code is not None
+    return code[1]
+
+
+def test_the_example_is_short() -> None:
+    assert len([line for line in example().splitlines() if line.strip()]) <= LINES
+
+
+@pytest.mark.at_length
+def test_the_example_loads_parents_and_children(tmp_path: Path) -> None:
+    with Api(users=4, posts=12) as api:
+        code = example().replace("https://api.example.com", api.url)
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            env={
+                **os.environ,
+                "SPARK__JARS": os.environ["PENSTOCK_TEST_JARS_DELTA"],
+                "PENSTOCK_HOME": str(tmp_path / "home"),
+            },
+        )
+
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "'posts': 40" in done.stdout
+    assert "'users': 4" in done.stdout

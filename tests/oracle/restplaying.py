@@ -1,0 +1,34 @@
+"""Plays a configuration against a server, with one tool or the other. Knows neither."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlsplit
+
+from tests.restapi import Api
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def play(
+    name: str, source: Callable[..., Any], extracting: Any, cases: Callable[[Api], Any]
+) -> dict[str, Any]:
+    """What was extracted, and what was asked for."""
+    with Api() as api:
+        for config in cases(api)[name]():
+            declared: list[Any] = []
+            before = len(extracting.notes)
+            extracting.declaring(
+                lambda config=config, declared=declared: declared.append(source(config, name="api"))
+            )
+            if len(extracting.notes) == before:
+                extracting(declared[0])
+        asked = sorted(([method, *_plain(path), body] for _, method, path, body in api.seen), key=json.dumps)
+        return {"notes": extracting.notes, "asked": asked}
+
+
+def _plain(path: str) -> list[Any]:
+    parts = urlsplit(path)
+    return [parts.path, sorted(parse_qsl(parts.query))]

@@ -1,0 +1,82 @@
+"""Configurations of REST sources come to what dlt made of them: rows, tables, state, and requests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from tests.oracle.asking import ask, needs_dlt, vector
+from tests.oracle.extracting import Extracting
+from tests.oracle.restcases import cases
+from tests.oracle.restplaying import play
+from tests.restapi import Api
+
+from penstock.sources.rest_api import rest_api_source
+
+BRIDGE = Path(__file__).parent / "restbridge.py"
+
+with Api() as _api:
+    NAMES: Final = tuple(cases(_api))
+
+ERRORS: Final = {
+    "DictValidationException": "InvalidSourceConfig",
+    "ValueError": "InvalidSourceConfig",
+    "ResourceExtractionError": "ResourceFailed",
+}
+FIELD_MISSING: Final = {"a-field-that-is-not-there": "ParentFieldMissing"}
+"""Errors of penstock are not wrapped."""
+
+
+def theirs_now() -> Any:
+    return ask("rest", bridge=BRIDGE, names=NAMES)
+
+
+def compared(played: dict[str, Any]) -> dict[str, Any]:
+    """Rows in any order: resources take turns, in either, and the turns are not the same.
+
+    So how much was asked for when something failed is not the same either.
+    """
+    notes = [
+        {**note, "rows": {table: sorted(rows, key=json.dumps) for table, rows in note["rows"].items()}}
+        if "rows" in note
+        else note
+        for note in played["notes"]
+    ]
+    asked = [] if any("error" in note for note in notes) else played["asked"]
+    return {"asked": asked, "notes": _sorted_hashes(notes)}
+
+
+def _sorted_hashes(found: Any) -> Any:
+    if isinstance(found, dict):
+        return {
+            key: sorted(one) if key == "unique_hashes" else _sorted_hashes(one) for key, one in found.items()
+        }
+    return [_sorted_hashes(one) for one in found] if isinstance(found, list) else found
+
+
+def renamed(name: str, played: dict[str, Any]) -> dict[str, Any]:
+    notes = [
+        {"error": FIELD_MISSING.get(name) or ERRORS[note["error"]]} if "error" in note else note
+        for note in played["notes"]
+    ]
+    return {**played, "notes": notes}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_configuration_comes_to_what_dlt_made_of_it(name: str, tmp_path: Path) -> None:
+    theirs = vector("rest.json")[name]
+
+    ours = play(name, rest_api_source, Extracting(tmp_path), cases)
+
+    assert compared(json.loads(json.dumps(ours))) == compared(renamed(name, theirs))
+
+
+@needs_dlt
+def test_dlt_still_answers_as_recorded() -> None:
+    recorded, now = vector("rest.json"), theirs_now()
+
+    assert {name: compared(one) for name, one in now.items()} == {
+        name: compared(one) for name, one in recorded.items()
+    }

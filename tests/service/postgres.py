@@ -1,0 +1,38 @@
+"""Tables in the Postgres that `make up` starts, in a schema of their own."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import psycopg
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+URL = os.environ.get("PENSTOCK_TEST_POSTGRES", "")
+
+
+@contextmanager
+def new_schema() -> Iterator[str]:
+    """A schema that is there for the time of a block."""
+    name = f"shop_{uuid.uuid4().hex[:8]}"
+    tell(f"CREATE SCHEMA {name}")
+    try:
+        yield name
+    finally:
+        tell(f"DROP SCHEMA {name} CASCADE")
+
+
+def tell(statement: str) -> None:
+    """Run statements, and commit."""
+    with psycopg.connect(URL) as connection:
+        connection.execute(statement)
+
+
+def ask(query: str) -> list[tuple[object, ...]]:
+    """The rows of a query."""
+    with psycopg.connect(URL) as connection:
+        return connection.execute(query).fetchall()

@@ -1,0 +1,336 @@
+"""Tables of the Postgres that `make up` starts: their types, their ranges, and rows that come meanwhile."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+import pytest
+from pyspark.sql import functions as F
+from tests.service.postgres import URL, ask, new_schema, tell
+
+import penstock
+from penstock.errors import PipelineStepFailed, TransactionsRunning
+from penstock.sources.sql_database import sql_database, sql_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+TYPES = """
+CREATE TYPE {schema}.mood AS ENUM ('happy', 'sad');
+CREATE TABLE {schema}.makers (id int PRIMARY KEY, name text);
+CREATE TABLE {schema}.everything (
+  id bigint PRIMARY KEY, small smallint NOT NULL, price numeric(10, 2), exact numeric, whole numeric(30, 0),
+  ratio double precision, flag boolean, title varchar(20), code char(3), body jsonb, tags text[], key uuid,
+  day date, at timestamptz, local timestamp, hour time, raw bytea, feeling {schema}.mood, cost money,
+  "Strange Name" text, address inet, maker int REFERENCES {schema}.makers (id)
+);
+INSERT INTO {schema}.makers VALUES (1, 'ada');
+INSERT INTO {schema}.everything VALUES (
+  1, 2, 12.34, 123456789012345678901234567890.5, 123456789012345678901234567890, 0.5, true, 'tea', 'ab',
+  '{{"a": [1, 2]}}', ARRAY['x', 'y'], '5f0c6f2e-0000-4000-8000-000000000001', '2024-02-29',
+  '2024-02-29 12:00:00.123456+02', '2024-02-29 12:00:00.5', '07:08:09.5', '\\x0102', 'happy', 9.99, 'strange',
+  '10.0.0.1', 1
+), (2, 3, NULL, 1.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+  NULL, NULL, NULL);
+CREATE VIEW {schema}.cheap AS SELECT id, price FROM {schema}.everything;
+"""
+VALUES: dict[str, Any] = {
+    "id": 1,
+    "small": 2,
+    "price": Decimal("12.34"),
+    "exact": None,
+    "exact__v_text": "123456789012345678901234567890.5",
+    "whole": Decimal("123456789012345678901234567890"),
+    "ratio": 0.5,
+    "flag": True,
+    "title": "tea",
+    "code": "ab ",
+    "body": '{"a": [1, 2]}',
+    "tags": '["x","y"]',
+    "key": "5f0c6f2e-0000-4000-8000-000000000001",
+    "day": date(2024, 2, 29),
+    "at": datetime(2024, 2, 29, 10, 0, 0, 123456, tzinfo=UTC),
+    "local": datetime(2024, 2, 29, 12, 0, 0, 500000, tzinfo=UTC),
+    "hour": "07:08:09.5",
+    "raw": b"\x01\x02",
+    "feeling": "happy",
+    "cost": Decimal("9.99"),
+    "strange_name": "strange",
+    "address": "10.0.0.1/32",
+    "maker": 1,
+}
+
+
+@pytest.fixture
+def schema() -> Iterator[str]:
+    with new_schema() as name:
+        yield name
+
+
+@pytest.fixture
+def pipeline(spark: SparkSession, tmp_path: Path) -> penstock.Pipeline:
+    return penstock.pipeline(
+        "shop",
+        pipelines_dir=tmp_path / "pipelines",
+        destination=penstock.destinations.delta(str(tmp_path / "lake")),
+        dataset_name="shop",
+        spark=spark,
+    )
+
+
+def test_types_keys_and_references_are_those_of_the_database(
+    schema: str, pipeline: penstock.Pipeline
+) -> None:
+    tell(TYPES.format(schema=schema))
+
+    pipeline.run(
+        sql_database(
+            URL, schema=schema, table_names=["everything", "makers", "cheap"], resolve_foreign_keys=True
+        )
+    )
+
+    table = pipeline.default_schema.tables["everything"]
+    types = {name: (one.data_type, one.is_nullable) for name, one in table.columns.items()}
+    assert {name: one for name, one in types.items() if not name.startswith("_dlt")} == {
+        "id": ("bigint", False),
+        "small": ("bigint", False),
+        **dict.fromkeys(("price", "exact", "whole", "cost"), ("decimal", True)),
+        "ratio": ("double", True),
+        "flag": ("bool", True),
+        **dict.fromkeys(("title", "code", "key", "feeling", "strange_name", "address"), ("text", True)),
+        **dict.fromkeys(("body", "tags"), ("json", True)),
+        "day": ("date", True),
+        **dict.fromkeys(("at", "local"), ("timestamp", True)),
+        "hour": ("time", True),
+        "raw": ("binary", True),
+        "maker": ("bigint", True),
+        "exact__v_text": ("text", True),
+    }
+    digits = {name: (table.columns[name].precision, table.columns[name].scale) for name in ("price", "cost")}
+    assert digits == {"price": (10, 2), "cost": (20, 2)}
+    assert table.columns_with("primary_key") == ("id",)
+    assert table.to_dict()["references"] == [
+        {"columns": ["maker"], "referenced_table": "makers", "referenced_columns": ["id"]}
+    ]
+    first, second = pipeline.dataset()(f"SELECT {', '.join(VALUES)} FROM everything ORDER BY id").fetchall()
+    assert dict(zip(VALUES, first, strict=True)) == VALUES
+    assert dict(zip(VALUES, second, strict=True)) == {
+        **dict.fromkeys(VALUES),
+        "id": 2,
+        "small": 3,
+        "exact": Decimal("1.5"),
+    }
+    assert len(pipeline.dataset()("SELECT * FROM cheap").fetchall()) == 2
+
+
+def test_included_and_excluded_columns_and_queries(schema: str, pipeline: penstock.Pipeline) -> None:
+    tell(TYPES.format(schema=schema))
+
+    pipeline.run(
+        [
+            sql_table(URL, "everything", schema=schema, included_columns=["id", "body"]),
+            sql_table(URL, "makers", schema=schema, excluded_columns=["name"]),
+            sql_table(
+                URL,
+                "priced",
+                query=f"SELECT id, '$' || price AS shown FROM {schema}.everything WHERE price IS NOT NULL",
+                partition_column="id",
+            ),
+            sql_table(
+                URL,
+                "named",
+                query=f"SELECT id, name, 'x' AS extra FROM {schema}.makers; -- all of them",
+                incremental=penstock.sources.incremental("name"),
+                excluded_columns=["extra"],
+            ),
+        ]
+    )
+
+    columns = {name: set(table.columns) for name, table in pipeline.default_schema.tables.items()}
+    system = {"_dlt_id", "_dlt_load_id"}
+    assert columns["everything"] == {"id", "body"} | system
+    assert columns["makers"] == {"id"} | system
+    assert pipeline.dataset()("SELECT id, shown FROM priced").fetchall() == [(1, "$12.34")]
+    assert columns["named"] == {"id", "name"} | system
+
+
+def fill(schema: str, table: str, keys: str, *, kind: str = "bigint", width: int = 400) -> None:
+    """A table with a row for each key that a query gives; wide enough to be worth several ranges."""
+    tell(f"CREATE TABLE {schema}.{table} (id {kind} PRIMARY KEY, filler text)")
+    tell(f"INSERT INTO {schema}.{table} SELECT DISTINCT k, repeat('x', {width}) FROM ({keys}) q (k)")
+
+
+def ranges(schema: str, table: str, spark: SparkSession, **said: Any) -> list[int]:
+    """How many rows each range of a table has, as Spark reads it."""
+    (frame,) = [one for one in sql_table(URL, table, schema=schema, **said) if hasattr(one, "rdd")]
+    counted = frame.groupBy(F.spark_partition_id().alias("part")).count().collect()
+    return [row["count"] for row in counted]
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys"),
+    [
+        pytest.param("bigint", "SELECT (random() ^ 6 * 1e12)::bigint - 1000 FROM generate_series(1, 200000)"),
+        pytest.param("uuid", "SELECT gen_random_uuid() FROM generate_series(1, 200000)"),
+        pytest.param("text", "SELECT md5(g::text) || 'Ä' FROM generate_series(1, 200000) g"),
+        pytest.param(
+            "timestamptz", "SELECT now() - g * interval '1 second' FROM generate_series(1, 200000) g"
+        ),
+    ],
+)
+def test_ranges_of_a_skewed_key_hold_about_the_same_number_of_rows(
+    schema: str, spark: SparkSession, kind: str, keys: str
+) -> None:
+    fill(schema, "things", keys, kind=kind)
+
+    found = ranges(schema, "things", spark)
+
+    assert [(sum(found),)] == ask(f"SELECT count(*) FROM {schema}.things")
+    assert len(found) == 8
+    assert max(found) <= 3 * median(found), found
+
+
+def test_rows_without_a_key_are_a_range_of_their_own(schema: str, spark: SparkSession) -> None:
+    tell(f"CREATE TABLE {schema}.things (id int, filler text)")
+    rows = "SELECT nullif(g % 1000, 7), repeat('x', 400) FROM generate_series(1, 50000) g"
+    tell(f"INSERT INTO {schema}.things {rows}")
+
+    found = ranges(schema, "things", spark, partition_column="id", partitions=3)
+
+    assert sum(found) == 50000
+    assert 50 in found
+
+
+@pytest.mark.parametrize("collation", ["C", "en-x-icu"])
+def test_an_incremental_on_texts_loses_none_whatever_their_collation(
+    schema: str, pipeline: penstock.Pipeline, collation: str
+) -> None:
+    tell(f'CREATE TABLE {schema}.names (name text COLLATE "{collation}")')
+    for names in (("B",), ("C", "a"), ("b", "Z")):
+        for name in names:
+            tell(f"INSERT INTO {schema}.names VALUES ('{name}')")
+        pipeline.run(sql_table(URL, "names", schema=schema, incremental=penstock.sources.incremental("name")))
+
+    # Z is less than a, in the order of bytes: it came too late.
+    found = pipeline.dataset()("SELECT name FROM names ORDER BY name").fetchall()
+    assert found == [("B",), ("C",), ("a",), ("b",)]
+
+
+def loaded_while_written(
+    schema: str, pipeline: penstock.Pipeline, runs: int, **said: Any
+) -> dict[str, list[tuple[int]]]:
+    """The ids that are there after so many runs beside four writers, by each cursor, and those written."""
+    tell(f"CREATE TABLE {schema}.events (id bigserial PRIMARY KEY, writer int, at timestamptz DEFAULT now())")
+    tell(f"CREATE INDEX ON {schema}.events (at)")
+    over = threading.Event()
+
+    def write(number: int) -> None:
+        chance = random.Random(number)
+        with psycopg.connect(URL) as connection:
+            while not over.is_set():
+                for _ in range(chance.randint(1, 5)):
+                    connection.execute(f"INSERT INTO {schema}.events (writer) VALUES ({number})")
+                    # A value was given out; others give out later ones meanwhile, and commit them.
+                    time.sleep(chance.uniform(0, 0.3))
+                connection.commit()
+
+    def load() -> None:
+        tables = [
+            sql_table(URL, "events", schema=schema, incremental=penstock.sources.incremental(name), **said)
+            for name in ("id", "at")
+        ]
+        pipeline.run([one.with_name(f"by_{one.incremental.cursor_path}") for one in tables])
+
+    with ThreadPoolExecutor(4) as writers:
+        running = [writers.submit(write, number) for number in range(4)]
+        try:
+            for _ in range(runs):
+                load()
+        finally:
+            over.set()
+        for one in running:
+            one.result()
+    load()
+
+    found = {
+        name: sorted(pipeline.dataset()(f"SELECT id FROM by_{name}").fetchall()) for name in ("id", "at")
+    }
+    return {**found, "written": sorted(ask(f"SELECT id FROM {schema}.events"))}
+
+
+@pytest.mark.parametrize("runs", [3, pytest.param(20, marks=pytest.mark.at_length)])
+def test_rows_that_are_committed_late_are_not_lost(
+    schema: str, pipeline: penstock.Pipeline, runs: int
+) -> None:
+    found = loaded_while_written(schema, pipeline, runs)
+
+    assert len(found["written"]) > 10 * runs
+    assert found["id"] == found["at"] == found["written"]
+
+
+@pytest.mark.at_length
+def test_rows_that_are_committed_late_are_lost_where_nobody_waits_for_them(
+    schema: str, pipeline: penstock.Pipeline
+) -> None:
+    """Else the test above would show nothing."""
+    found = loaded_while_written(schema, pipeline, 5, settle=0)
+
+    assert set(found["id"]) < set(found["written"])
+
+
+def test_a_transaction_that_does_not_end_stops_an_incremental(
+    schema: str, pipeline: penstock.Pipeline
+) -> None:
+    tell(f"CREATE TABLE {schema}.events (id bigserial PRIMARY KEY)")
+    tell(f"INSERT INTO {schema}.events DEFAULT VALUES")
+    with psycopg.connect(URL) as connection:
+        connection.execute(f"INSERT INTO {schema}.events DEFAULT VALUES")
+        tell(f"INSERT INTO {schema}.events DEFAULT VALUES")
+        cursor = penstock.sources.incremental("id")
+
+        with pytest.raises(PipelineStepFailed) as failed:
+            pipeline.run(sql_table(URL, "events", schema=schema, incremental=cursor, settle=0.5))
+
+        assert isinstance(failed.value.exception, TransactionsRunning)
+    pipeline.run(sql_table(URL, "events", schema=schema, incremental=penstock.sources.incremental("id")))
+    assert sorted(pipeline.dataset()("SELECT id FROM events").fetchall()) == [(1,), (2,), (3,)]
+
+
+def test_many_tables_share_the_connections(schema: str, pipeline: penstock.Pipeline) -> None:
+    names = [f"t{number}" for number in range(8)]
+    for name in names:
+        tell(f"CREATE TABLE {schema}.{name} (id int PRIMARY KEY, filler text)")
+        tell(f"INSERT INTO {schema}.{name} SELECT g, repeat('x', 1800) FROM generate_series(1, 12000) g")
+    told = f"{URL}?ApplicationName={schema}"
+    seen: list[int] = []
+    over = threading.Event()
+
+    def look() -> None:
+        query = f"SELECT count(*) FROM pg_stat_activity WHERE application_name = '{schema}'"
+        with psycopg.connect(URL, autocommit=True) as connection:
+            while not over.is_set():
+                seen.extend(number for (number,) in connection.execute(query))
+                time.sleep(0.005)
+
+    watching = threading.Thread(target=look)
+    watching.start()
+    try:
+        pipeline.run(sql_database(told, schema=schema, table_names=names, connections=3))
+    finally:
+        over.set()
+        watching.join()
+
+    counts = pipeline.dataset().row_counts(table_names=names)
+    assert counts == dict.fromkeys(names, 12000)
+    assert 2 <= max(seen) <= 3

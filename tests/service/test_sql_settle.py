@@ -1,0 +1,126 @@
+"""What the Postgres that `make up` starts answers to the questions of an incremental; no Spark is asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+from tests.service.postgres import URL, new_schema, tell
+
+from penstock.sources.sql_database.catalog import keys_text
+from penstock.sources.sql_database.dialects import DIALECTS, READER
+from penstock.sources.sql_database.settle import Running, reached_of, reached_text, still_text
+from penstock.sources.sql_database.texts import Rows, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+POSTGRES = DIALECTS["postgresql"]
+
+
+@pytest.fixture
+def schema() -> Iterator[str]:
+    with new_schema() as name:
+        yield name
+
+
+def asked(query: str, *, zone: str = "America/Los_Angeles") -> list[dict[str, Any]]:
+    """The rows of a query, in a session that stands west of UTC unless it says otherwise."""
+    with psycopg.connect(URL, row_factory=dict_row) as connection:
+        connection.execute(f"SET TIME ZONE '{zone}'")
+        return connection.execute(query.encode()).fetchall()
+
+
+def running(rows: Rows) -> tuple[str, ...]:
+    return reached_of(asked(reached_text(rows, "id"))[0]).running
+
+
+def own_name(connection: psycopg.Connection[Any]) -> str:
+    """Under which name others see the transaction of a connection."""
+    query = "SELECT virtualtransaction FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'virtualxid'"
+    return str(connection.execute(query).fetchall()[0][0])
+
+
+@pytest.fixture
+def rows(schema: str) -> Rows:
+    tell(f"CREATE TABLE {schema}.events (id bigserial PRIMARY KEY)")
+    return Rows(dialect=POSTGRES, schema=schema, table="events", kinds=(("id", "bigint"),))
+
+
+def test_one_statement_that_may_write_is_still_running(schema: str, rows: Rows) -> None:
+    """A procedure is one statement, and writes when it likes."""
+    with psycopg.connect(URL) as connection:
+        connection.execute("SELECT 1")
+        name = own_name(connection)
+
+        assert name in running(rows)
+        assert [Running(**row) for row in asked(still_text([name]))] == [Running(name=name, writes=False)]
+        connection.execute(f"INSERT INTO {schema}.events DEFAULT VALUES")
+        assert [Running(**row) for row in asked(still_text([name]))] == [Running(name=name, writes=True)]
+
+
+def test_those_who_read_for_penstock_are_not_waited_for(rows: Rows) -> None:
+    with psycopg.connect(URL, application_name=READER) as connection:
+        connection.execute("SELECT 1")
+
+        assert own_name(connection) not in running(rows)
+
+
+def test_maintenance_does_not_write_rows(schema: str, rows: Rows) -> None:
+    with psycopg.connect(URL) as connection:
+        connection.execute(f"LOCK TABLE {schema}.events IN SHARE UPDATE EXCLUSIVE MODE")
+        name = own_name(connection)
+
+        assert [Running(**row) for row in asked(still_text([name]))] == [Running(name=name, writes=False)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "known", "values", "reached"),
+    [
+        ("uuid", "uuid", ("5f0c6f2e-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000001"), 0),
+        ('text COLLATE "en-x-icu"', "text", ("a", "B"), 0),
+        ("varchar(9)", "character varying", ("B", "a"), 1),
+        ("inet", None, ("10.0.0.1", "9.0.0.1"), 1),
+        ("timestamptz", "timestamptz", ("2024-01-01 00:00:00+00", "2023-01-01 00:00:00+00"), 0),
+    ],
+)
+def test_the_furthest_value_is_that_of_spark(
+    schema: str, kind: str, known: str | None, values: tuple[str, ...], reached: int
+) -> None:
+    tell(f"CREATE TABLE {schema}.things (c {kind})")
+    for value in (*(f"'{one}'" for one in values), "NULL"):
+        tell(f"INSERT INTO {schema}.things VALUES ({value})")
+    rows = Rows(dialect=POSTGRES, schema=schema, table="things")
+    rows = replace(rows, kinds=(("c", known),)) if known else replace(rows, texts=frozenset(("c",)))
+
+    (answer,) = asked(reached_text(rows, "c"), zone="UTC")
+    window = Window(column="c", settled=answer["reached"], keeps_missing=False)
+    within = asked(replace(rows, window=window).select())
+
+    assert str(answer["reached"]).startswith(values[reached])
+    assert len(within) == 2
+
+
+def test_a_query_goes_on_from_a_moment_in_utc(schema: str) -> None:
+    tell(f"CREATE TABLE {schema}.events (at timestamptz, local timestamp)")
+    tell(f"INSERT INTO {schema}.events VALUES ('2024-01-01 05:00+00', '2024-01-01 05:00')")
+    rows = Rows(dialect=POSTGRES, query=f"SELECT * FROM {schema}.events; -- all of them")
+
+    for column in ("at", "local"):
+        window = Window(column=column, start=datetime(2024, 1, 1, 4, tzinfo=UTC))
+        assert len(asked(replace(rows, window=window).select())) == 1
+        window = replace(window, start=datetime(2024, 1, 1, 6, tzinfo=UTC))
+        assert asked(replace(rows, window=window).select()) == []
+
+
+def test_a_column_counts_as_a_key_if_it_is_unique_by_itself(schema: str) -> None:
+    tell(f"CREATE TABLE {schema}.events (at timestamptz, code text UNIQUE, a int, b int, UNIQUE (a, b))")
+    tell(f"CREATE INDEX ON {schema}.events (at)")
+
+    found = asked(keys_text(POSTGRES, schema, None))
+
+    assert [(row["column_name"], row["kind"]) for row in found] == [("code", "unique")]

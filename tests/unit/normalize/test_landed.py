@@ -1,0 +1,143 @@
+"""Rows that stay where they were landed: when, and how a job reads them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from penstock.interfaces.columns import array, field, mapping, struct
+from penstock.normalize.jobs import Part, written_bytes
+from penstock.normalize.landed import can_stay, file_columns, landed_columns
+from penstock.normalize.plan import keeps_whole, plan_tables
+from penstock.normalize.readings import Reading
+from penstock.normalize.report import root_report
+from penstock.normalize.typed import typed_files
+from penstock.package import DataFolder
+from penstock.package.extracted import ExtractedTable
+from penstock.package.landed import LandedColumn
+from penstock.schema import Schema, Table, decide
+
+if TYPE_CHECKING:
+    from penstock.normalize.stored import Dataset
+    from penstock.schema import Decision
+
+FLAT = struct(
+    [
+        field("id", "integer", name="id"),
+        field("Unit Price", "decimal(10,2)", name="c_7015111a6b486cc4"),
+        field("at", struct([field("Lat", "double", name="lat")]), name="at"),
+        field("seen", mapping("string", "long"), name="seen"),
+    ]
+)
+NESTED = struct([field("id", "long", name="id"), field("tags", array("string"), name="tags")])
+
+
+def extracted(columns: Any) -> ExtractedTable:
+    return ExtractedTable(
+        table="t",
+        resource="t",
+        write_disposition="append",
+        folder="data/extracted/00000",
+        rows=3,
+        bytes=30,
+        files=2,
+        data_format="typed",
+        columns=columns,
+    )
+
+
+def reading(columns: Any, *, folders: int = 1) -> Reading:
+    names = tuple(f"data/extracted/{number:05d}" for number in range(folders))
+    return Reading(table=extracted(columns), folders=names, columns=columns, rows=3)
+
+
+def decided(columns: Any, table: Table | None = None) -> tuple[Decision, Dataset]:
+    stored = Schema("shop").stored
+    known = stored.with_tables([table]) if table else stored
+    decision = decide(known, "t", typed_files(columns, rows=3).evidence)
+    files = typed_files(columns, rows=3, is_whole=lambda path, form: keeps_whole(decision, path, form))
+    return decision, files.dataset
+
+
+def stays(columns: Any, *, folders: int = 1, table: Table | None = None) -> bool:
+    decision, dataset = decided(columns, table)
+    return can_stay(reading(columns, folders=folders), dataset, decision)
+
+
+def table_with(**hints: Any) -> Table:
+    column = {"name": "id", "data_type": "bigint", "nullable": False, "primary_key": True}
+    return Table.from_dict({"name": "t", "columns": {"id": column}, **hints})
+
+
+def test_rows_without_lists_stay_in_the_files_of_their_frame() -> None:
+    assert stays(FLAT)
+    assert stays(FLAT, folders=8)
+
+
+@pytest.mark.parametrize("columns", [NESTED, struct([])])
+def test_rows_with_lists_are_written_and_so_are_those_without_columns(columns: Any) -> None:
+    assert not stays(columns)
+
+
+def test_rows_of_very_many_frames_are_written_together() -> None:
+    assert not stays(FLAT, folders=9)
+
+
+def test_rows_with_ids_of_their_content_are_written() -> None:
+    upsert = table_with(write_disposition="merge", **{"x-merge-strategy": "upsert"})
+
+    assert stays(FLAT, table=table_with(write_disposition="append"))
+    assert not stays(FLAT, table=upsert)
+
+
+def test_rows_of_which_a_contract_refuses_something_are_written() -> None:
+    frozen = table_with(write_disposition="append", schema_contract={"columns": "discard_value"})
+    decision, _ = decided(FLAT, frozen)
+
+    assert decision.refusals
+    assert not stays(FLAT, table=frozen)
+
+
+def test_a_job_reads_the_columns_under_the_names_that_they_have_in_the_files() -> None:
+    _, dataset = decided(FLAT)
+
+    assert file_columns(FLAT) == (
+        "`id` INT, `c_7015111a6b486cc4` DECIMAL(10,2), `at` STRUCT<`lat`: DOUBLE>, `seen` MAP<STRING, BIGINT>"
+    )
+    assert landed_columns(FLAT, dataset) == (
+        LandedColumn(column="id", field="id", sql_type="BIGINT"),
+        LandedColumn(column="c_7015111a6b486cc4", field="k1", sql_type="DECIMAL(10,2)"),
+        LandedColumn(column="at", field="at", sql_type="STRUCT<`Lat`: DOUBLE>"),
+        LandedColumn(column="seen", field="seen", sql_type="MAP<STRING, BIGINT>"),
+    )
+
+
+def test_moments_are_read_as_what_they_are_whatever_a_session_takes_a_timestamp_for() -> None:
+    inner = struct([field("at", "timestamp", name="at")])
+    columns = struct(
+        [
+            field("at", "timestamp", name="at"),
+            field("local", "timestamp_ntz", name="local"),
+            field("inner", inner, name="inner"),
+            field("all", array(mapping("string", "timestamp")), name="all"),
+        ]
+    )
+
+    assert file_columns(columns) == (
+        "`at` TIMESTAMP_LTZ, `local` TIMESTAMP_NTZ, `inner` STRUCT<`at`: TIMESTAMP_LTZ>,"
+        " `all` ARRAY<MAP<STRING, TIMESTAMP_LTZ>>"
+    )
+
+
+def test_each_folder_is_a_part_of_the_job_and_nothing_counts_as_written() -> None:
+    decision, dataset = decided(FLAT)
+    plans = plan_tables(decision, dataset)
+    report = root_report("t", plans, Schema("shop").stored, rows_in=6, rows_out=6)
+    folders = ("data/extracted/00000", "data/extracted/00001")
+    part = Part(folders=folders, plans=plans, dataset=dataset, report=report, landed=FLAT)
+    described = {name: DataFolder(path=name, files=2, bytes=30) for name in folders}
+
+    assert [one.data for one in part.job_parts(plans[0], described)] == list(described.values())
+    assert all(one.landed for one in part.job_parts(plans[0], described))
+    assert written_bytes({"t": [part]}, described) == {"shape": 0, "put aside": 0}

@@ -1,0 +1,45 @@
+"""Listing keys of S3 that have empty names in them; gateways over a disk do not take such keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from penstock.errors import FileNotReadable
+from penstock.sources.filesystem.globs import Glob
+from penstock.sources.filesystem.listing import list_files
+from penstock.sources.filesystem.place import Place
+from penstock.sources.filesystem.windows import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """Keys as S3 lists them."""
+
+    keys: tuple[str, ...]
+
+    def call_s3(self, method: str, **asked: str) -> dict[str, Any]:
+        assert method == "list_objects_v2"
+        prefix, delimiter = asked["Prefix"], asked.get("Delimiter")
+        below = [key for key in self.keys if key.startswith(prefix)]
+        ends = {key: key.find(delimiter, len(prefix)) if delimiter else -1 for key in below}
+        return {
+            "CommonPrefixes": [
+                {"Prefix": one} for one in sorted({key[: end + 1] for key, end in ends.items() if end >= 0})
+            ],
+            "Contents": [{"Key": key, "Size": 2} for key, end in ends.items() if end < 0],
+        }
+
+
+@pytest.mark.parametrize(("root", "prefix"), [("s3://raw", ""), ("s3://raw/odd", "odd/")])
+def test_a_listing_ends_where_a_name_is_empty(root: str, prefix: str) -> None:
+    keys = ("/a.csv", "b//c.csv", "b/d.csv")
+    bucket = Bucket(tuple(f"{prefix}{key}" for key in keys))
+    place = Place(root=root, base=root.removeprefix("s3://"), system=bucket)
+
+    assert [found.path for found in list_files(place, Glob("*/*.csv"))] == ["b/d.csv"]
+    assert {found.path for found in list_files(place, Glob("**"))} == set(keys)
+    with pytest.raises(FileNotReadable, match="empty"):
+        list(list_files(place, Glob("**"), Window(days=1)))

@@ -1,0 +1,383 @@
+"""Globs, windows, listing, heads and the grouping of files, without Spark."""
+
+from __future__ import annotations
+
+import bz2
+import os
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import fsspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.extract.reading import extracted, rows_of
+
+import penstock
+from penstock.errors import FileNotReadable, UsageError
+from penstock.extract.cursor.cursors import Cursors
+from penstock.extract.cursor.files import BoundaryFiles, named_files
+from penstock.interfaces.seen import digest_of
+from penstock.package import FileStorage, Packages
+from penstock.sources.filesystem import files, filesystem, read_csv
+from penstock.sources.filesystem.files import NewFiles
+from penstock.sources.filesystem.globs import Glob
+from penstock.sources.filesystem.heads import headers_of
+from penstock.sources.filesystem.items import Found
+from penstock.sources.filesystem.listing import list_files
+from penstock.sources.filesystem.options import CsvOptions
+from penstock.sources.filesystem.place import Place
+from penstock.sources.filesystem.plan import (
+    batches,
+    by_columns,
+    by_head,
+    check_names,
+    checked_format,
+    names_of,
+    past,
+)
+from penstock.sources.filesystem.reading import Reading
+from penstock.sources.filesystem.windows import Span, Window, days_in, days_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+NAMES = st.sampled_from(["a", "ab", "b.csv", "c.json", "2026", "11"])
+PATHS = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
+PARTS = st.sampled_from(["*", "**", "a*", "?b", "[ab]*", "[!a].csv", "*.csv", "2026"])
+GLOBS = st.lists(PARTS, min_size=1, max_size=4).map("/".join)
+
+
+@given(GLOBS, PATHS)
+def test_whoever_matches_stands_in_folders_that_lead_there(text: str, path: str) -> None:
+    glob = Glob(text)
+    folders = path.split("/")[:-1]
+
+    if glob.matches(path):
+        assert all(glob.leads("/".join(folders[: end + 1])) for end in range(len(folders)))
+        assert path.startswith(glob.start)
+
+
+@pytest.mark.parametrize(
+    "text", ["*", "**", "**/*", "*/*.csv", "**/*.csv", "2026/**/*.csv", "2026/1?/[!x]*", "a.csv"]
+)
+def test_a_listing_has_what_a_glob_of_python_has(tmp_path: Path, text: str) -> None:
+    for name in ("a.csv", "x.json", "2026/b.csv", "2026/11/c.csv", "2026/11/x.csv", "2026/11/17/d.csv"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    expected = {
+        str(found.relative_to(tmp_path))
+        # Before Python 3.13 `**` at the end means folders only.
+        for found in tmp_path.glob(f"{text}/*" if text.endswith("**") else text)
+        if found.is_file()
+    }
+
+    assert {found.path for found in list_files(Place.of(str(tmp_path)), Glob(text))} == expected
+
+
+def test_a_listing_of_another_file_system_and_of_nothing(tmp_path: Path) -> None:
+    system = fsspec.filesystem("memory")
+    system.pipe_file("/raw/day/a.csv", b"id\n1\n")
+    place = Place.of("memory://raw", system)
+
+    assert [(one.path, one.size) for one in list_files(place, Glob("**/*.csv"))] == [("day/a.csv", 5)]
+    assert list(list_files(Place.of(str(tmp_path)), Glob("not/yet/*.csv"))) == []
+    for nowhere in (Place.of(str(tmp_path / "nowhere")), Place.of("memory://nowhere", system)):
+        with pytest.raises(UsageError, match="no folder"):
+            list(list_files(nowhere, Glob("**")))
+
+
+def test_old_folders_are_not_opened(tmp_path: Path) -> None:
+    for day in range(1, 18):
+        (tmp_path / f"year=2026/month=11/day={day:02d}").mkdir(parents=True)
+        (tmp_path / f"year=2026/month=11/day={day:02d}/a.csv").write_text("id")
+    (tmp_path / "year=2026/month=11/day=01").chmod(0)
+    window = Window(days=2, newest=date(2026, 11, 17))
+
+    found = sorted(one.path for one in list_files(Place.of(str(tmp_path)), Glob("**/*.csv"), window))
+
+    (tmp_path / "year=2026/month=11/day=01").chmod(0o755)
+    assert found == [f"year=2026/month=11/day={day}/a.csv" for day in (15, 16, 17)]
+
+
+@given(st.dates(date(1975, 1, 1), date(2100, 12, 31)), st.integers(0, 400), st.integers(0, 500))
+def test_no_folder_is_left_out_that_may_hold_a_day_of_the_window(newest: date, days: int, back: int) -> None:
+    window = Window(days=days, newest=newest)
+    if back > days or newest.toordinal() <= back:
+        return
+    day = newest - timedelta(days=back)
+    for layout in ("%Y", "%Y/%m", "%Y/%m/%d", "year=%Y/month=%m/day=%d", "dt=%Y-%m-%d", "%Y-%m", "%Y%m%d/x"):
+        assert window.takes(day.strftime(layout).rjust(1)), layout
+
+
+def test_names_that_are_no_days_are_always_listed() -> None:
+    for name in ("", "raw", "2026/13", "2026-02-30", "20261", "v2026", "1042", "2101/11/17", "10421117"):
+        assert days_in(name) is None, name
+    with pytest.raises(UsageError):
+        days_of(-1)
+
+
+@pytest.mark.parametrize(
+    ("folder", "first", "last"),
+    [
+        ("1042/2026/11/17", date(2026, 11, 17), date(2026, 11, 17)),
+        ("2026/orders/11", date(2026, 1, 1), date(2026, 12, 31)),
+        ("2026/11/orders/3", date(2026, 11, 1), date(2026, 11, 30)),
+        ("2026/45/2026-11-17", date(2026, 11, 17), date(2026, 11, 17)),
+        ("year=2026/day=3", date(2026, 1, 1), date(2026, 12, 31)),
+    ],
+)
+def test_only_a_month_and_a_day_right_behind_a_year_belong_to_it(
+    folder: str, first: date, last: date
+) -> None:
+    assert days_in(folder) == Span(first, last)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paths(Reading):
+    """Brings the paths of files as rows, without Spark."""
+
+    def frames(self, place: Place, files: Sequence[Found]) -> Iterator[tuple[Any, tuple[Found, ...]]]:
+        yield [{"path": one.path} for one in files], tuple(files)
+
+
+class Folder:
+    """A folder of files that is read again and again, with one state."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.state, self.runs = path, {}, 0  # type: ignore[var-annotated]
+
+    def write(self, *names: str) -> None:
+        for name in names:
+            (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.path / name).write_text(name)
+
+    def read(self, below: str = "", *, window: int | None) -> set[str]:
+        place = Place.of(str(self.path / below))
+        new = NewFiles(place=place, glob=Glob("**/*.csv"), days=window, per_job=5)
+        self.runs += 1
+        package = Packages.at(str(self.path / "_packages")).package(f"17.{self.runs}")
+        made = penstock.resource(lambda: new.frames(Paths(format="csv")), name="orders")
+        done = extracted(made, package, state=self.state)
+        return {row["path"] for rows in rows_of(package, done).values() for row in rows}
+
+
+def test_files_are_read_once_whatever_the_window_is_from_run_to_run(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    days = [f"2024/03/{day:02d}/a.csv" for day in range(1, 21)]
+    folder.write(*days)
+
+    assert folder.read(window=2) == set(days)
+    folder.write("2024/03/19/late.csv", "2024/03/02/too late.csv")
+    assert folder.read(window=2) == {"2024/03/19/late.csv"}
+    assert folder.read(window=None) == {"2024/03/02/too late.csv"}
+    assert folder.read(window=30) == set()
+
+
+def test_a_folder_of_a_month_or_of_the_future_does_not_hide_days_that_come_later(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.write("2024/a.csv", "2024/03/a.csv", "2099/01/01/a.csv")
+
+    assert folder.read(window=2) == {"2024/a.csv", "2024/03/a.csv", "2099/01/01/a.csv"}
+    folder.write("2024/03/04/a.csv", "2024/02/01/a.csv")
+    assert folder.read(window=2) == {"2024/03/04/a.csv"}
+
+
+def test_another_folder_under_the_same_name_has_a_newest_day_of_its_own(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.write("new/2024/03/20/a.csv", "old/2020/03/20/a.csv")
+
+    assert folder.read("new", window=2) == {"2024/03/20/a.csv"}
+    assert folder.read("old", window=2) == {"2020/03/20/a.csv"}
+
+
+def test_hidden_files_are_counted_by_readers_too(tmp_path: Path) -> None:
+    for name in ("_a.csv", ".b.csv"):
+        (tmp_path / name).write_text("id")
+    package = Packages.at(str(tmp_path / "packages")).package("17.5")
+
+    done = extracted(filesystem(str(tmp_path), files_per_page=1) | read_csv(), package)
+
+    assert done.info.metrics["read_csv"] == {"files_hidden": 2, "files_read": 0}
+
+
+def test_what_s3fs_is_told_spark_is_told_or_says_that_it_cannot(tmp_path: Path) -> None:
+    said: dict[str, Any] = {"key": "k", "secret": "s", "endpoint_url": "http://localhost:1"}
+    given_one = Place.of("s3://raw/orders", fsspec.filesystem("s3", **said, skip_instance_cache=True))
+    by_kwargs = Place.of("s3://raw/orders", kwargs=said, client_kwargs={"region_name": "eu-west-1"})
+
+    for place in (given_one, by_kwargs):
+        conf = place.hadoop_conf
+        assert conf["fs.s3a.bucket.raw.endpoint"] == "http://localhost:1"
+        assert (conf["fs.s3a.bucket.raw.access.key"], conf["fs.s3a.bucket.raw.secret.key"]) == ("k", "s")
+    assert by_kwargs.hadoop_conf["fs.s3a.bucket.raw.endpoint.region"] == "eu-west-1"
+    for odd in ({"kwargs": {"anon": True}}, {"client_kwargs": {"verify": False}}):
+        with pytest.raises(UsageError, match=r"anon|client_kwargs\.verify"):
+            _ = Place.of("s3://raw/orders", **odd).hadoop_conf
+    assert Place.of(str(tmp_path), kwargs={"auto_mkdir": True}).hadoop_conf == {}
+
+
+def test_files_are_rows_in_the_form_of_dlt(tmp_path: Path) -> None:
+    (tmp_path / "a b.csv.gz").write_bytes(b"12345")
+    os.utime(tmp_path / "a b.csv.gz", ns=(0, 1_794_895_200_123_456_789))
+
+    (item,) = filesystem(str(tmp_path), extract_content=True)
+
+    assert dict(item) == {
+        "file_url": f"file://{tmp_path}/a%20b.csv.gz",
+        "file_name": "a b.csv.gz",
+        "relative_path": "a b.csv.gz",
+        "mime_type": "text/csv",
+        "encoding": "gzip",
+        "modification_date": datetime(2026, 11, 17, 6, 0, 0, 123456, tzinfo=UTC),
+        "size_in_bytes": 5,
+        "file_content": b"12345",
+    }
+    with item.open(compression="disable") as stream:
+        assert stream.read() == b"12345"
+
+
+def test_pages_have_the_size_that_is_asked_for(tmp_path: Path) -> None:
+    for number in range(7):
+        (tmp_path / f"{number}.csv").touch()
+    pages: list[int] = []
+    listed = filesystem(str(tmp_path), files_per_page=3).add_step(lambda page: pages.append(len(page)))
+
+    assert list(listed) == []
+    assert pages == [3, 3, 1]
+
+
+def test_headers_are_read_as_they_are_written(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes('\ufeff"id;1";name\n1;2'.encode())
+    (tmp_path / "b.csv").write_bytes("naïve;x\n".encode("latin-1"))
+    (tmp_path / "long.csv").write_text(";".join(f"column_{one}" for one in range(9_000)) + "\n1")
+    (tmp_path / "empty.csv").touch()
+    (tmp_path / "blank.csv").write_text("\n\n")
+    place = Place.of(str(tmp_path))
+    found = [
+        Found(name, (tmp_path / name).stat().st_size, 0)
+        for name in sorted(one.name for one in tmp_path.iterdir())
+    ]
+
+    heads = headers_of(place, found, CsvOptions.of({"sep": ";", "encoding": "latin-1"}))
+
+    assert heads[1] == ("naïve", "x")
+    assert heads[2:4] == [None, None] or heads[2] is None
+    assert len(heads[4] or ()) == 9_000
+    assert headers_of(place, found[:1], CsvOptions.of({"delimiter": ";"})) == [("id;1", "name")]
+
+
+def test_comments_before_a_header_are_no_header(tmp_path: Path) -> None:
+    content = "\ufeff# made by hand; or not\r\n\r\n#\r\nid;name\r\n1;2"
+    (tmp_path / "a.csv").write_bytes(content.encode())
+    (tmp_path / "b.csv.bz2").write_bytes(bz2.compress(content.encode()))
+    (tmp_path / "c.csv").write_text("# " + "x" * 70_000 + "\nid;name\n")
+    (tmp_path / "d.csv").write_text("# nothing else")
+    place = Place.of(str(tmp_path))
+    found = sorted(list_files(place, Glob("*")), key=lambda one: one.path)
+
+    heads = headers_of(place, found, CsvOptions.of({"sep": ";", "comment": "#"}))
+
+    assert heads == [*[("id", "name")] * 3, None]
+    with pytest.raises(UsageError, match="lineSep"):
+        CsvOptions.of({"lineSep": "|"})
+
+
+def test_files_without_a_header_are_read_together_by_the_number_of_fields() -> None:
+    rows = [("1", "a"), ("2", "b"), ("3",), None]
+
+    bare = [CsvOptions.of({"header": None}).head_of(row) for row in rows]
+    named = [CsvOptions.of({"columns": ["id", "name"]}).head_of(row) for row in rows]
+
+    assert [group.files for group in by_head("abcd", bare)] == [("a", "b"), ("c",)]
+    assert [group.files for group in by_head("abcd", named)] == [("a", "b", "c")]
+    assert CsvOptions().head_of(("1", "a")) == ("1", "a")
+
+
+@given(st.integers(0, 2**64), st.integers(0, 2**70) | st.sampled_from([2**63 - 1, 2**63, 2**63 + 1]))
+def test_numbers_past_a_limit_are_told_by_their_digits(limit: int, number: int) -> None:
+    for edge in (limit, 2**63 - 1, 2**63):
+        assert bool(re.fullmatch(past(edge), str(number))) is (number > edge)
+
+
+@given(st.lists(st.sampled_from(["", "id", "id_2", "_c0", "_c1", "x"]), max_size=8))
+def test_every_column_has_a_name_of_its_own(header: list[str]) -> None:
+    names = names_of(header)
+
+    assert len(set(names)) == len(header)
+    assert [new for new, old in zip(names, header, strict=True) if header.count(old) == 1 and old] == [
+        one for one in header if header.count(one) == 1 and one
+    ]
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("abc"), st.sampled_from(["int", "str"])), max_size=9))
+def test_files_that_are_read_together_agree_on_the_types_of_columns(columns: list[dict[str, str]]) -> None:
+    heads = [tuple(one.items()) for one in columns]
+
+    groups = list(by_columns(range(len(heads)), heads))
+
+    assert sorted(one for group in groups for one in group.files) == list(range(len(heads)))
+    for group in groups:
+        joined = dict(group.head)
+        assert all(joined[name] == kind for one in group.files for name, kind in heads[one])
+
+
+def test_what_cannot_be_read_is_refused_before_it_is() -> None:
+    for path in ("a.zip", "a.tar", "a.tar.gz", "b.CSV.GZ", "c.deflate", "d.csv.zst", "raw//e.csv", "/f.csv"):
+        with pytest.raises(FileNotReadable):
+            check_names([path], on_disk=False)
+    check_names(["a.csv.gz", "B.CSV", "c.csv.bz2"], on_disk=False)
+    check_names(["a.snappy"], on_disk=False, is_text=False)
+    with pytest.raises(FileNotReadable):
+        check_names(["raw:1/a:b.csv"], on_disk=True)
+    check_names(["raw:1/a.csv"], on_disk=True)
+    with pytest.raises(UsageError, match="format"):
+        checked_format(None, "**")
+    with pytest.raises(UsageError, match="xml"):
+        files("/raw", format="xml")
+    assert list(batches(range(5), most=2)) == [[0, 1], [2, 3], [4]]
+
+
+def test_options_are_understood_in_the_words_of_pandas() -> None:
+    found = CsvOptions.of({"sep": "|", "quotechar": "'", "header": None, "names": ["a", "b"]})
+
+    assert (found.delimiter, found.quote, found.header, found.columns) == ("|", "'", False, ("a", "b"))
+    assert [CsvOptions.of({"header": said}).header for said in ("infer", 0, True, None, False)] == [
+        *(True, True, True),
+        *(False, False),
+    ]
+
+
+def test_what_was_read_stands_in_the_state_and_much_of_it_in_a_file(tmp_path: Path) -> None:
+    store = FileStorage(str(tmp_path))
+    state: dict[str, object] = {}
+
+    def run(numbers: range) -> int:
+        cursors = Cursors(state, source="shop", files=BoundaryFiles(store, load_id="17.5"))
+        seen = cursors.seen("orders", "_files")
+        new = [one for one in map(digest_of, numbers) if not seen.knows(one)]
+        for one in new:
+            seen.remember(one)
+        cursors.settle()
+        return len(new)
+
+    assert run(range(0)) == 0
+    assert state == {}, "asking is no change"
+    assert run(range(9_000)) == 9_000
+    assert not named_files([state["sources"]])  # type: ignore[list-item]
+    assert run(range(25_000)) == 16_000
+    assert len(named_files([state["sources"]])) == 1  # type: ignore[list-item]
+    assert len(repr(state)) < 1_000
+    assert run(range(25_000)) == 0
+    assert run(range(24_000, 25_050)) == 50
+    assert run(range(25_050)) == 0, "what was not met in a run is known to the next"
+
+
+def test_nothing_is_read_twice_within_one_reading(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id\n1\n")
+    listed = penstock.sources.incremental("modification_date")
+
+    assert [item["file_name"] for item in filesystem(str(tmp_path), incremental=listed)] == ["a.csv"]

@@ -1,0 +1,458 @@
+"""What is said of a database becomes URLs, SQL and resources; no database is asked."""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlglot import exp, parse_one
+
+import penstock
+from penstock.errors import UsageError
+from penstock.sources.sql_database import sql_database, sql_table
+from penstock.sources.sql_database.budget import Budget
+from penstock.sources.sql_database.catalog import columns_text, keys_text
+from penstock.sources.sql_database.columns import hint_of, kind_of
+from penstock.sources.sql_database.dialects import DIALECTS
+from penstock.sources.sql_database.facts import ColumnFacts, TableFacts, tables_of
+from penstock.sources.sql_database.place import place_of
+from penstock.sources.sql_database.plan import Range
+from penstock.sources.sql_database.run import Database, ranges_of
+from penstock.sources.sql_database.settle import reached_text
+from penstock.sources.sql_database.tables import TableReading, Terms
+from penstock.sources.sql_database.texts import Rows, Window, as_number, as_text, edges_text
+
+URL = "postgresql://ada:p%40ss%27word@db:5433/shop"
+POSTGRES, MYSQL = DIALECTS["postgresql"], DIALECTS["mysql"]
+
+
+@pytest.mark.parametrize(
+    ("said", "url"),
+    [
+        (URL, "jdbc:postgresql://db:5433/shop"),
+        ("postgresql+psycopg2://ada:x@[::1]/shop", "jdbc:postgresql://[::1]:5432/shop"),
+        ("mysql+pymysql://ada:x@db/shop", "jdbc:mysql://db:3306/shop"),
+        ("mariadb://ada:x@db/shop", "jdbc:mysql://db:3306/shop?permitMysqlScheme"),
+        ("mssql+pyodbc://ada:x@db/shop", "jdbc:sqlserver://db:1433;databaseName=shop"),
+        (
+            "jdbc:postgresql://db/shop?sslmode=require&user=a&password=hushhush",
+            "jdbc:postgresql://db/shop?sslmode=require",
+        ),
+        (
+            "jdbc:sqlserver://db:1433;databaseName=s;user=a;password=hushhush",
+            "jdbc:sqlserver://db:1433;databaseName=s",
+        ),
+        ("jdbc:teradata://db/shop", "jdbc:teradata://db/shop"),
+        ("jdbc:mariadb://db/shop?user=a", "jdbc:mysql://db/shop?permitMysqlScheme"),
+        ("jdbc:oracle:thin:scott/hushhush@db:1521:shop", "jdbc:oracle:thin:@db:1521:shop"),
+        ('jdbc:oracle:thin:scott/"hush@hushhush"@//db/shop', "jdbc:oracle:thin:@//db/shop"),
+        ("jdbc:db2://db:50000/S:password=hushhush;user=a;ssl=true;", "jdbc:db2://db:50000/S:ssl=true;"),
+        ("jdbc:db2://db:50000/S:user=a;password=hushhush;", "jdbc:db2://db:50000/S"),
+        ("jdbc:mysql://ada:hushhush@db/shop?a=b%26c", "jdbc:mysql://db/shop?a=b%26c"),
+        ("jdbc:postgresql://db/shop?password=hush;hushhush&a", "jdbc:postgresql://db/shop?a"),
+        ("jdbc:postgresql://db/shop?sslpassword=hushhush", "jdbc:postgresql://db/shop"),
+        (
+            "jdbc:sqlserver://db;password={hush;hushhush}};};databaseName={a;b}",
+            "jdbc:sqlserver://db;databaseName={a;b}",
+        ),
+    ],
+)
+def test_urls_are_those_of_jdbc_and_hold_no_login(said: str, url: str) -> None:
+    place = place_of(said)
+
+    assert place.url == url
+    assert {"user", "password"} <= place.properties.keys() or "@" not in said
+    assert "hushhush" not in repr(place)
+    assert "hushhush" not in f"{place.schema} {place.database}"
+
+
+def test_a_password_is_told_as_it_is() -> None:
+    assert place_of(URL).properties["password"] == "p@ss'word"
+    assert place_of("jdbc:postgresql://db/s?user=a&password=b%26c").properties["password"] == "b&c"
+    assert place_of("jdbc:sqlserver://db;password={a;b}}c};user=a").properties["password"] == "a;b}c"
+    assert place_of("jdbc:oracle:thin:scott/tiger@db:1521:s").properties["password"] == "tiger"
+
+
+@pytest.mark.parametrize(
+    ("said", "schema"),
+    [
+        ("postgresql://a@db/shop", "public"),
+        ("mysql://a@db/shop", "shop"),
+        ("jdbc:mysql://db/shop?x=y", "shop"),
+        ("oracle://a@db/shop", None),
+        ("jdbc:db2://db/SAMPLE", None),
+    ],
+)
+def test_the_database_is_a_schema_for_mysql_only(said: str, schema: str | None) -> None:
+    assert place_of(said).schema == schema
+
+
+def test_sessions_of_postgres_speak_utc_before_what_the_user_says() -> None:
+    said = place_of(URL, properties={"sessionInitStatement": "SET search_path TO shop"})
+
+    assert said.properties["sessionInitStatement"] == "SET TIME ZONE 'UTC'; SET search_path TO shop"
+    assert place_of("mysql://a@db/shop").properties["connectionTimeZone"] == "UTC"
+
+
+def test_tables_of_a_database_that_does_not_tell_them_must_be_named() -> None:
+    with pytest.raises(UsageError, match="which tables") as refused:
+        sql_database("oracle://ada:x@db/shop")
+    assert "table_names" in refused.value.hint
+
+
+@pytest.mark.parametrize("end", ["", ";", " ;\n; ", " -- all", "; -- all; of them", " /* all */ ;"])
+def test_a_query_may_end_as_it_likes(end: str) -> None:
+    rows = Rows(dialect=POSTGRES, query="SELECT ';' AS a" + end)
+
+    parsed = parse_one(rows.select(), dialect="postgres")
+
+    (query,) = parsed.find_all(exp.Subquery)
+    assert (query.alias, query.this.sql(comments=False)) == ("t", "SELECT ';' AS a")
+
+
+def test_a_moment_of_a_column_that_nobody_knows_has_its_zone() -> None:
+    rows = Rows(dialect=POSTGRES, query="SELECT 1")
+
+    assert rows.value(datetime(2024, 1, 1, tzinfo=UTC), "at") == "'2024-01-01 00:00:00.000000+00'"
+    assert rows.value(date(2024, 1, 1), "day") == "'2024-01-01'"
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts", "wanted"),
+    [
+        ("text", (), '"t"."c" COLLATE "C"'),
+        ("bpchar", (), '"t"."c" COLLATE "C"'),
+        ("inet", ("c",), 'CAST("t"."c" AS TEXT) COLLATE "C"'),
+        ("uuid", (), '"t"."c"'),
+    ],
+)
+def test_a_cursor_compares_texts_by_their_bytes(kind: str, texts: tuple[str, ...], wanted: str) -> None:
+    rows = Rows(dialect=POSTGRES, table="o", kinds=() if texts else (("c", kind),), texts=frozenset(texts))
+    window = Window(column="c", start="x", settled="y", keeps_missing=False)
+
+    (condition,) = replace(rows, window=window).inside()
+
+    assert condition.startswith(f"{wanted} >= ")
+    assert f"AND {wanted} <= " in condition
+    assert f"ORDER BY {wanted} DESC" in reached_text(rows, "c")
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan, Decimal("Infinity")])
+def test_numbers_without_an_end_are_bounds_for_postgres_only(number: Any) -> None:
+    rows = Rows(dialect=POSTGRES, table="o", kinds=(("c", "double precision"),))
+
+    assert rows.value(number, "c") == f"CAST('{float(number)}' AS double precision)"
+    with pytest.raises(UsageError, match=str(number)):
+        Rows(dialect=MYSQL, table="o").value(number, "c")
+
+
+def test_edges_of_sql_server_are_written_as_iso_8601() -> None:
+    rows = Rows(dialect=DIALECTS["mssql"], table="o")
+
+    assert "CONVERT(VARCHAR(33), MIN([t].[at]), 126) AS least" in edges_text(rows, "at", "moment")
+    assert "CAST(MIN([t].[id]) AS VARCHAR(64)) AS least" in edges_text(rows, "id", "number")
+
+
+class Answers:
+    """A database that answers what it was given, and writes down what it was asked."""
+
+    def __init__(self, *answers: list[dict[str, Any]]) -> None:
+        self.answers, self.questions = list(answers), list[str]()
+
+    def rows(self, query: str) -> list[dict[str, Any]]:
+        self.questions.append(query)
+        return self.answers.pop(0)
+
+
+def asked(*answers: list[dict[str, Any]]) -> Any:
+    return Answers(*answers)
+
+
+@pytest.mark.parametrize(("size", "partitions", "cuts"), [(2**30, 8, 6), (20 * 2**20, 3, 1)])
+def test_keys_that_are_null_take_one_of_the_connections(size: int, partitions: int, cuts: int) -> None:
+    database = asked([{"cut": str(number)} for number in range(cuts)])
+    facts, rows = TableFacts(name="o", size=size, heap=size), Rows(dialect=POSTGRES, table="o")
+
+    found = ranges_of(database, rows, ("id", "number", True), partitions=partitions, facts=facts)
+
+    assert len(found) == partitions
+    assert len(re.findall(r"0\.\d{6}", database.questions[0].partition("WITHIN")[0])) == cuts
+
+
+@pytest.mark.parametrize(
+    ("kind", "least"), [("moment", "-infinity"), ("number", "NaN"), ("date", "0044-03-15 BC")]
+)
+def test_a_key_whose_bounds_cannot_be_read_is_read_as_a_whole(kind: Any, least: str) -> None:
+    database = asked([{"least": least, "most": least, "found": 10**6}])
+    rows = Rows(dialect=POSTGRES, query="SELECT 1")
+
+    key = ("at", kind, False)
+    assert ranges_of(database, rows, key, partitions=4, facts=TableFacts(name="o")) == (Range(),)
+
+
+@pytest.mark.parametrize(
+    ("facts", "named", "wanted"),
+    [
+        ({"primary_key": ("id",)}, None, ("id", "number", False)),
+        ({}, None, None),
+        ({"unique": ("maybe",)}, None, None),
+        ({"unique": ("maybe", "code")}, None, ("code", "text", False)),
+        ({"unique": ("code",)}, "at", ("at", "moment", True)),
+    ],
+)
+def test_ranges_are_cut_of_keys_and_of_what_is_named(facts: Any, named: str | None, wanted: Any) -> None:
+    columns = (
+        ColumnFacts(name="id", kind="bigint", nullable=False),
+        ColumnFacts(name="code", kind="text", nullable=False),
+        ColumnFacts(name="maybe", kind="text"),
+        ColumnFacts(name="at", kind="timestamp with time zone"),
+    )
+    terms = Terms(
+        database=Database(place=place_of(URL)),
+        schema="public",
+        budget=Budget(1),
+        partitions=8,
+        settle=0,
+        level="full",
+    )
+    reading = TableReading(terms=terms, name="o", partition_column=named)
+
+    assert reading.key(TableFacts(name="o", columns=columns, **facts), {}) == wanted
+
+
+def test_a_key_of_one_value_is_read_as_a_whole() -> None:
+    database = asked([{"least": "5", "most": "5", "found": 10**6}])
+    rows = Rows(dialect=POSTGRES, query="SELECT 1")
+
+    key: Any = ("id", "number", False)
+    assert ranges_of(database, rows, key, partitions=4, facts=TableFacts(name="o")) == (Range(),)
+
+
+def test_what_spark_sees_of_a_query_is_what_ranges_are_cut_of() -> None:
+    reading = TableReading(terms=None, name="o", query="SELECT 1", partition_column="at")  # type: ignore[arg-type]
+
+    assert reading.key(TableFacts(name="o"), {"at": "timestamp"}) == ("at", "moment", True)
+
+
+@pytest.mark.parametrize("said", ["teradata://ada:x@db/shop", "postgresql://ada:x@db"])
+def test_what_cannot_be_opened_is_refused_without_its_password(said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        place_of(said.replace(":x@", ":hushhush@"))
+    assert "hushhush" not in str(refused.value)
+
+
+@given(st.text(min_size=1), st.text(min_size=1), st.text())
+def test_names_and_values_are_quoted(table: str, column: str, value: str) -> None:
+    rows = Rows(dialect=POSTGRES, table=table, columns=((column, None),))
+    text = rows.select(rows.within(column, Range(lower=value), "text"))
+
+    parsed = parse_one(text, dialect="postgres")
+
+    assert [one.name for one in parsed.find_all(exp.Table)] == [table]
+    literals = [one.this for one in parsed.find_all(exp.Literal) if one.is_string]
+    assert literals == [value]
+
+
+def test_a_window_goes_into_every_range() -> None:
+    window = Window(column="at", start=datetime(2024, 1, 1, tzinfo=UTC), settled="2024-02-01 00:00:00+00")
+    rows = Rows(
+        dialect=POSTGRES,
+        schema="public",
+        table="orders",
+        kinds=(("id", "bigint"), ("at", "timestamp with time zone")),
+        window=window,
+    )
+
+    assert rows.select(rows.within("id", Range(lower="5", upper="9"), "number")) == (
+        'SELECT "t".* FROM "public"."orders" "t" WHERE ("t"."id" >= CAST(\'5\' AS bigint) AND "t"."id" < '
+        "CAST('9' AS bigint)) AND ((\"t\".\"at\" >= CAST('2024-01-01 00:00:00.000000+00' AS timestamp with "
+        'time zone) AND "t"."at" <= CAST(\'2024-02-01 00:00:00+00\' AS timestamp with time zone)) OR '
+        '"t"."at" IS NULL)'
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        (Window(column="n", start=5, keeps_missing=False), ("`t`.`n` >= 5",)),
+        (Window(column="n", start=5, is_start_open=True, keeps_missing=False), ("`t`.`n` > 5",)),
+        (
+            Window(column="n", start=5, end=9, is_end_open=False, keeps_missing=False),
+            ("`t`.`n` >= 5 AND `t`.`n` <= 9",),
+        ),
+        (Window(column="n", start=5, is_max=False, keeps_missing=False), ("`t`.`n` <= 5",)),
+        (Window(column="n", keeps_missing=False), ("`t`.`n` IS NOT NULL",)),
+        (Window(column="n"), ()),
+        (Window(column="n", is_empty=True, keeps_missing=False), ("1 = 0",)),
+        (Window(column="d", start=date(2024, 1, 1)), ("(`t`.`d` >= DATE '2024-01-01') OR `t`.`d` IS NULL",)),
+    ],
+)
+def test_bounds_of_a_cursor_as_conditions(said: Window, wanted: tuple[str, ...]) -> None:
+    assert Rows(dialect=MYSQL, table="t", window=said).inside() == wanted
+
+
+@given(st.dates(min_value=date(1, 1, 1)), st.datetimes(), st.integers())
+def test_keys_are_numbers_and_back(day: date, moment: datetime, number: int) -> None:
+    assert as_text(as_number(day.isoformat(), "date"), "date") == day.isoformat()
+    text = moment.isoformat(sep=" ", timespec="microseconds")
+    assert as_text(as_number(text, "moment"), "moment") == text
+    assert as_text(as_number(str(number), "number"), "number") == str(number)
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=3, min_value=-(10**9), max_value=10**9))
+def test_fractions_are_rounded_outwards(number: Any) -> None:
+    assert as_number(str(number), "number") <= number <= as_number(str(number), "number", up=True)
+
+
+@pytest.mark.parametrize("dialect", [DIALECTS[name] for name in ("postgresql", "mysql", "mariadb", "mssql")])
+def test_questions_about_tables_are_sql_of_the_dialect(dialect: Any) -> None:
+    for text in (columns_text(dialect, "it's", ("a", "b'c")), keys_text(dialect, "it's", None)):
+        assert parse_one(text, dialect=dialect.sql) is not None
+
+
+def test_facts_are_put_together() -> None:
+    column = {"table_name": "orders", "table_kind": "table", "digits": None, "scale": None, "size": 10}
+    columns = [
+        {**column, "column_name": "id", "data_type": "bigint", "nullable": False},
+        {**column, "column_name": "by", "data_type": "INTEGER", "nullable": "YES"},
+    ]
+    key = {"table_name": "orders", "other_table": None, "other_column": None}
+    keys = [
+        {**key, "key_name": "pk", "column_name": "id", "kind": "primary"},
+        {**key, "key_name": "fk", "column_name": "by", "kind": "foreign"}
+        | {"other_table": "people", "other_column": "id"},
+        {**key, "key_name": "ix", "column_name": "by", "kind": "unique"},
+    ]
+
+    (table,) = tables_of(columns, keys).values()
+
+    assert [(one.name, one.kind, one.nullable) for one in table.columns] == [
+        ("id", "bigint", False),
+        ("by", "integer", True),
+    ]
+    assert (table.primary_key, table.unique, table.size) == (("id",), ("by",), 10)
+    assert (table.references[0].table, table.references[0].referenced) == ("people", ("id",))
+
+
+@pytest.mark.parametrize(
+    ("column", "level", "wanted"),
+    [
+        (ColumnFacts(name="c", kind="numeric", precision=10, scale=2), "full", {"precision": 10, "scale": 2}),
+        (ColumnFacts(name="c", kind="character varying", precision=20), "full", {}),
+        (
+            ColumnFacts(name="c", kind="character varying", precision=20),
+            "full_with_precision",
+            {"precision": 20},
+        ),
+        (ColumnFacts(name="c", kind="numeric"), "full", {}),
+    ],
+)
+def test_digits_are_said_where_they_are_wanted(
+    column: ColumnFacts, level: Any, wanted: dict[str, Any]
+) -> None:
+    said = hint_of(column, kind_of(column, POSTGRES), level=level)
+
+    assert {name: value for name, value in said.items() if name in {"precision", "scale"}} == wanted
+
+
+def test_what_nobody_knows_is_read_as_postgres_writes_it() -> None:
+    kind = kind_of(ColumnFacts(name="c", kind="tsvector"), POSTGRES)
+
+    assert kind is not None
+    assert (kind.data_type, kind.select) == ("text", "CAST({} AS TEXT)")
+    assert kind_of(ColumnFacts(name="c", kind="geometry"), MYSQL) is None
+
+
+def test_who_needs_many_connections_is_not_overtaken() -> None:
+    budget = Budget(4)
+    with budget.taking(3) as first, budget.taking(9) as many, budget.taking(1) as last:
+        assert budget.take(first)
+        assert not budget.take(many)
+        assert not budget.take(last)
+    with budget.taking(4) as all_of_them:
+        assert list(all_of_them.wait()) == []
+
+
+def test_one_who_gives_up_leaves_the_row() -> None:
+    budget = Budget(1)
+    with budget.taking(1) as first:
+        assert budget.take(first)
+        with budget.taking(1):
+            pass
+    with budget.taking(1) as next_one:
+        assert budget.take(next_one)
+
+
+def test_threads_never_have_more_than_there_is() -> None:
+    budget, most, lock, now = Budget(3), [0], threading.Lock(), [0]
+
+    def work(wanted: int) -> None:
+        with budget.taking(wanted) as one:
+            list(one.wait())
+            with lock:
+                now[0] += one.wanted
+                most[0] = max(most[0], now[0])
+            with lock:
+                now[0] -= one.wanted
+
+    threads = [threading.Thread(target=work, args=(number % 4 + 1,)) for number in range(20)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert 1 <= most[0] <= 3
+
+
+def test_tables_are_resources_with_the_jar_that_they_need() -> None:
+    shop = sql_database(URL, table_names=["orders", "people"])
+
+    assert list(shop.resources) == ["orders", "people"]
+    assert [one.declaration.needs for one in shop.resources.values()] == [("postgres",), ("postgres",)]
+    assert shop.name == "sql_database"
+
+
+def test_credentials_come_from_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCES__SQL_DATABASE__CREDENTIALS", URL)
+    monkeypatch.setenv("SOURCES__SQL_DATABASE__TABLE_NAMES", '["orders"]')
+
+    assert list(sql_database().resources) == ["orders"]
+    assert sql_table(table="people").name == "people"
+
+
+def test_hints_of_one_table() -> None:
+    orders = sql_table(
+        URL,
+        "orders",
+        incremental=penstock.sources.incremental("updated_at"),
+        write_disposition="merge",
+        primary_key="id",
+    )
+
+    assert orders.write_disposition == "merge"
+    assert orders.incremental.cursor_path == "updated_at"
+
+
+@pytest.mark.parametrize(
+    ("said", "instead"),
+    [
+        ({"engine_adapter_callback": print}, "backend_kwargs"),
+        ({"query_adapter_callback": print}, "query="),
+        ({"metadata": object()}, "leave it out"),
+        ({"backend": "duckdb"}, "leave it out"),
+        ({"defer_table_reflect": False}, "leave defer_table_reflect out"),
+        ({"reflection_level": "deep"}, "minimal"),
+        ({"connections": 0}, "1 or more"),
+    ],
+)
+def test_what_means_nothing_to_spark_is_refused_with_what_to_use(said: dict[str, Any], instead: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        sql_table(URL, "orders", **said)
+    assert instead in refused.value.hint

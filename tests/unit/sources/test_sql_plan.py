@@ -1,0 +1,128 @@
+"""Ranges of keys: all keys are in one range, none is in two, and none holds far too much."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.sources.sql_database.plan import (
+    CELLS,
+    RANGE_ROWS,
+    WHOLE,
+    Range,
+    cells,
+    finer,
+    packed,
+    ranges_between,
+    worth,
+)
+
+keys = st.lists(st.integers(-(10**12), 10**12) | st.integers(-5, 5), min_size=1, max_size=400)
+
+
+def homes(key: int | None, ranges: tuple[Range, ...]) -> int:
+    """How many ranges a key is in."""
+    if key is None:
+        return sum(one.is_null for one in ranges)
+    return sum(
+        not one.is_null
+        and (one.lower is None or key >= int(one.lower))
+        and (one.upper is None or key < int(one.upper))
+        for one in ranges
+    )
+
+
+def count(found: list[int], bounds: tuple[int, ...]) -> list[int]:
+    counts = [0] * (len(bounds) + 1)
+    for key in found:
+        counts[bisect_right(bounds, key)] += 1
+    return counts
+
+
+def planned(found: list[int], partitions: int, rounds: int = 12) -> tuple[int, ...]:
+    least, most = min(found), max(found)
+    bounds = cells(least, most, partitions * CELLS)
+    for _ in range(rounds):
+        cut = finer(bounds, count(found, bounds), least=least, most=most, partitions=partitions)
+        if cut == bounds:
+            break
+        bounds = cut
+    return packed(bounds, count(found, bounds), partitions=partitions)
+
+
+@given(keys, st.integers(1, 16))
+def test_every_key_is_in_one_range(found: list[int], partitions: int) -> None:
+    ranges = ranges_between([str(bound) for bound in planned(found, partitions)], nullable=True)
+
+    # Keys that came after the bounds were asked for have a range as well.
+    for key in (*found, min(found) - 1, max(found) + 1, 10**18, -(10**18)):
+        assert homes(key, ranges) == 1
+    assert homes(None, ranges) == (1 if len(ranges) > 1 else 0)
+
+
+@given(keys, st.integers(1, 16))
+def test_there_are_no_more_ranges_than_wanted_and_none_is_empty(found: list[int], partitions: int) -> None:
+    bounds = planned(found, partitions)
+
+    assert len(bounds) < partitions or not bounds
+    assert list(bounds) == sorted(set(bounds))
+    assert all(count(found, bounds))
+
+
+@given(keys, st.integers(2, 8))
+def test_no_range_holds_far_more_than_its_share(found: list[int], partitions: int) -> None:
+    bounds = planned(found, partitions)
+
+    heaviest = max(found.count(key) for key in set(found))
+    share = len(found) / partitions
+    assert max(count(found, bounds)) <= 2 * max(share, heaviest) + 1
+
+
+def test_one_value_in_most_rows_is_cut_off_from_the_others() -> None:
+    found = [7] * 900 + list(range(1000, 1100))
+
+    bounds = planned(found, 4)
+
+    assert max(count(found, bounds)) == 900
+    assert len(bounds) >= 1
+
+
+def test_a_skewed_key_is_read_in_ranges_of_one_size() -> None:
+    found = [2**number // 7 for number in range(60)] + list(range(5000))
+
+    counts = count(found, planned(found, 8))
+
+    assert len(counts) == 8
+    assert max(counts) <= 3 * sorted(counts)[4]
+
+
+@given(st.integers(-(10**15), 10**15), st.integers(0, 10**15), st.integers(1, 300))
+def test_cells_lie_between_their_edges(least: int, width: int, wanted: int) -> None:
+    bounds = cells(least, least + width, wanted)
+
+    assert len(bounds) < wanted or not bounds
+    assert all(one < other for one, other in pairwise((least, *bounds, least + width + 1)))
+
+
+@given(st.lists(st.text(max_size=3)))
+def test_bounds_keep_the_order_of_the_database(cuts: list[str]) -> None:
+    ranges = ranges_between(cuts, nullable=False)
+
+    assert ranges[0].lower is None
+    assert ranges[-1].upper is None
+    assert all(one.upper == other.lower for one, other in pairwise(ranges))
+
+
+def test_an_empty_table_is_read_as_a_whole() -> None:
+    assert ranges_between([], nullable=True) == WHOLE
+    assert finer((), [0], least=0, most=9, partitions=4) == ()
+    assert worth(partitions=8, rows=0) == 1
+
+
+def test_what_is_small_is_read_by_one_connection() -> None:
+    assert worth(partitions=8, rows=RANGE_ROWS) == 1
+    assert worth(partitions=8, rows=RANGE_ROWS * 3) == 3
+    assert worth(partitions=8, size=0) == 1

@@ -1,0 +1,57 @@
+"""Which sessions a database is asked with, without Spark: a client of an older version is stood in for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import penstock
+from penstock.errors import UsageError
+from penstock.interfaces.current import during
+from penstock.pipeline import stages
+from penstock.sources.sql_database import run, sql_database
+from penstock.sources.sql_database.place import place_of
+from penstock.sources.sql_database.run import Database
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+URL = "postgresql://ada:hushhush@db/shop"
+
+
+class Client:
+    """A client of Spark Connect that is too old to clone its session."""
+
+    __module__ = "pyspark.sql.connect.session"
+
+
+def test_a_session_that_cannot_be_cloned_is_told_no_password() -> None:
+    told: list[Any] = []
+
+    def lend(conf: Any) -> Client:
+        told.extend(conf)
+        return Client()
+
+    with during(sessions=lend), pytest.raises(UsageError, match="cannot clone"):
+        Database(place=place_of(URL)).read("SELECT 1")
+    assert told == []
+
+
+def test_tables_are_to_be_named_over_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "session_at_hand", lambda given: Client())
+
+    with pytest.raises(UsageError, match="before a run") as refused:
+        sql_database(URL)
+    assert "table_names" in refused.value.hint
+
+
+def test_who_looks_at_items_is_lent_one_session_for_each_conf(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "_session_to_look", lambda needs, conf: object())
+
+    @penstock.resource
+    def looks() -> Iterator[dict[str, int]]:
+        lent = [penstock.current.spark(conf) for conf in ({"a": "1"}, {"a": "1"}, {"a": "2"}, {}, {})]
+        yield {"sessions": len(set(lent))}
+
+    assert list(looks()) == [{"sessions": 3}]
