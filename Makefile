@@ -39,7 +39,7 @@ packages: ## load packages at full size: 2,000 orders of calls, 200 rounds of co
 		tests/unit/package/test_model.py tests/unit/package/test_contention.py tests/unit/package/test_kills.py
 
 crashes: ## a load that dies at every step, with every safeguard switched off in turn, and runs that die anywhere; two hours
-	PENSTOCK_TEST_CRASHES=$(or $(PART),all) PENSTOCK_TEST_JOURNEYS=40+20 $(RUN) dev/with-jars pytest -q -s tests/flow/crashes
+	PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_CRASHES=$(or $(PART),all) PENSTOCK_TEST_JOURNEYS=40+20 $(RUN) dev/with-jars pytest -q -s tests/flow/crashes
 
 test-all: test oracle crashes ## everything; needs the parts of `make up`
 	PENSTOCK_TEST_AT_LENGTH=1 $(RUN) pytest -q tests/unit

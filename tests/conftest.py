@@ -31,6 +31,8 @@ settings.load_profile("at length" if AT_LENGTH else "ci" if os.environ.get("CI")
 
 # For processes that tests start: they are short, and the compiler that optimizes takes more than it saves.
 _SHORT = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
+# Hadoop starts a process for each file that it makes, to set its mode: this is the shortest way to do that.
+_SHORT += " -Djdk.lang.Process.launchMechanism=VFORK"
 if "PENSTOCK_TEST_CLASSES" in os.environ:
     # One for another class path is passed over; the JVM would say so on standard output.
     _SHORT += f" -XX:SharedArchiveFile={os.environ['PENSTOCK_TEST_CLASSES']} -Xlog:disable"
@@ -80,8 +82,8 @@ def session_builder(*jar_groups: str) -> SparkSession.Builder:
         .config("spark.driver.host", "127.0.0.1")
         # One session sees hundreds of tables in a run, and Delta keeps the state of each.
         .config("spark.driver.memory", "6g")
-        # It lives as long as all tests, and is worth being optimized.
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=4")
+        # It lives as long as all tests: worth being optimized, and much memory for what is new.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=4 -Xms6g -Xmn3g")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")

@@ -265,10 +265,18 @@ def test_a_failed_job_before_publishing_leaves_the_tables_as_they_were(
 @pytest.mark.parametrize(
     ("told", "seen"),
     [
-        ({"hide": "items"}, "SELECT 1 FROM _jobs WHERE state = 'completed' AND job_id LIKE 'items.%'"),
-        ({"hang": "items.reference"}, "SELECT 1 FROM _jobs WHERE job_id LIKE 'items.%'"),
+        pytest.param(
+            {"hide": "items"},
+            "SELECT 1 FROM _jobs WHERE state = 'completed' AND job_id LIKE 'items.%'",
+            id="the job was done and nobody knew",
+            marks=pytest.mark.at_length,
+        ),
+        pytest.param(
+            {"hang": "items.reference"},
+            "SELECT 1 FROM _jobs WHERE job_id LIKE 'items.%'",
+            id="the job was under way",
+        ),
     ],
-    ids=["the job was done and nobody knew", "the job was under way"],
 )
 def test_a_process_killed_while_a_job_runs_is_followed_by_one_that_doubles_nothing(
     example: Example, told: dict[str, str], seen: str
@@ -289,6 +297,7 @@ def test_a_process_killed_while_a_job_runs_is_followed_by_one_that_doubles_nothi
     assert example.run().loads_ids == []
 
 
+@pytest.mark.at_length
 def test_a_process_killed_while_it_publishes_is_followed_by_one_that_publishes_once(
     example: Example,
 ) -> None:

@@ -35,7 +35,6 @@ BY_NAME_IN_CI = (
     "append-adds-columns",
     "replace-of-partitions",
     "merge-clears-lists-that-shrink-to-nothing",
-    "what-begins-anew-is-there-alone",
 )
 IN_FOLDERS = ("append-adds-nested-rows", "replace-exchanges-all-rows", "merge-without-a-strategy")
 
@@ -46,7 +45,7 @@ EVERY_MODE = (
     "upsert-updates-and-adds",
 )
 HANDFUL = {
-    "delta": ("append-adds-nested-rows", "merge-clears-lists-that-shrink-to-nothing"),
+    "delta": ("merge-clears-lists-that-shrink-to-nothing",),
     "iceberg": ("merge-clears-lists-that-shrink-to-nothing",),
 }
 IN_CI = {
@@ -69,7 +68,6 @@ IN_CI = {
         "history-keeps-old-versions",
         "history-sees-nested-rows",
         "nothing-is-loaded-twice",
-        "a-merge-lands-once-whatever-dies",
     ),
     "iceberg": (
         "append-adds-columns",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from tests.conftest import starting
@@ -16,16 +16,10 @@ SIZES: Final = {
     "one_partition_of_many": ("--days", "5", "--rows", "1000"),
 }
 """What scripts are told so that they end soon."""
-QUICK: Final = ("pending_and_new",)
-"""What CI has time for."""
 
 
-def case(script: Path) -> Any:
-    marks = () if script.stem in QUICK else (pytest.mark.at_length,)
-    return pytest.param(script, id=script.stem, marks=marks)
-
-
-@pytest.mark.parametrize("script", [case(script) for script in SCRIPTS])
+@pytest.mark.at_length
+@pytest.mark.parametrize("script", SCRIPTS, ids=[script.stem for script in SCRIPTS])
 def test_the_promise_holds(script: Path, tmp_path: Path) -> None:
     command = [sys.executable, str(script), *SIZES.get(script.stem, ())]
 

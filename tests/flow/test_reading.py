@@ -68,6 +68,7 @@ def stopped(location: str, tmp_path: Path, spark: SparkSession, number: int, *, 
         pipeline.run(source(number), destination=dying(location, at))
 
 
+@pytest.mark.at_length
 def test_a_load_that_is_stopped_between_two_tables_is_not_seen(
     spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,7 +94,6 @@ def test_a_load_that_is_stopped_between_two_tables_is_not_seen(
     assert state(old) == after(0)
 
 
-@pytest.mark.handful
 @pytest.mark.every_mode
 def test_a_first_load_that_is_stopped_shows_no_table(
     spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -62,7 +62,6 @@ def tables_of(pipeline: penstock.Pipeline) -> dict[str, list[Any]]:
     return found
 
 
-@pytest.mark.handful
 @pytest.mark.every_mode
 def test_children_and_pages_on_executors_are_those_of_the_driver(
     api: Api, spark: SparkSession, location: str, tmp_path: Path
@@ -81,7 +80,7 @@ def test_children_and_pages_on_executors_are_those_of_the_driver(
     assert sorted(api.paths) == sorted([*asked, "/offset?offset=0&limit=7"])
 
 
-@pytest.mark.parametrize("where", ["executors", "driver"])
+@pytest.mark.parametrize("where", ["executors", pytest.param("driver", marks=pytest.mark.at_length)])
 def test_a_limit_counts_every_request_wherever_it_is_made(
     api: Api,
     spark: SparkSession,

@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PROGRAM = Path(__file__).with_name("lost_tasks.py")
 
 
+@pytest.mark.at_length
 def test_rows_and_ids_are_those_of_an_undisturbed_run(tmp_path: Path) -> None:
     command = [sys.executable, str(PROGRAM), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=400)

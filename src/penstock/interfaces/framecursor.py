@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FrameBounds:
-    """A cursor as Spark needs it: its column, its range, and what tells rows apart."""
+class CursorRange:
+    """The values of a cursor that are wanted; None is no bound."""
 
     column: str
     is_max: bool = True
@@ -28,6 +28,12 @@ class FrameBounds:
     end: Any = None
     is_start_open: bool = False
     is_end_open: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameBounds(CursorRange):
+    """A cursor as Spark needs it: its range, and what tells rows apart."""
+
     missing: Literal["raise", "include", "exclude"] = "raise"
     key: tuple[str, ...] | None = None
     """The columns of the key; None for all columns."""

@@ -91,6 +91,7 @@ def test_a_load_that_dies_at_any_step_ends_as_one_that_does_not(
     assert not wrong
 
 
+@pytest.mark.at_length
 @of_each_lake
 def test_so_it_does_on_another_machine_with_an_empty_disk(
     recorded: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]

@@ -139,6 +139,7 @@ class Forgetful(Lists):
         return None
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize("is_agreed", [True, False])
 def test_without_the_list_an_attempt_leaves_files_that_the_next_does_not_know(
     load: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, is_agreed: bool
@@ -161,6 +162,7 @@ def test_without_the_list_an_attempt_leaves_files_that_the_next_does_not_know(
     assert (load.problems(root, spark) == []) is is_agreed
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize("is_safe", [True, False])
 def test_without_put_if_absent_a_commit_of_another_pipeline_is_lost(
     load: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, is_safe: bool

@@ -76,6 +76,7 @@ def journey(
     return Journey(folder, lake, len(steps.seen), outcome(root, spark, lake))
 
 
+@pytest.mark.at_length
 def test_a_run_that_ends_at_a_random_step(
     journey: Journey, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -78,6 +78,7 @@ def put(files: LocalFiles, path: str, content: bytes) -> bool:
     return True
 
 
+@pytest.mark.at_length
 @of_each_lake
 @pytest.mark.parametrize("table", ["events", pytest.param("orders__lines", marks=at_length)])
 def test_without_marks_a_table_gets_its_rows_twice(

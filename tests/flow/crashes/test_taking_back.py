@@ -106,6 +106,7 @@ def check_next_run(root: Path, recorded: Recorded, spark: SparkSession) -> None:
     assert sorted(prices, key=repr) == [("a", 1, "load 2"), ("a", 5, None), ("b", 2, None)]
 
 
+@pytest.mark.at_length
 @of_each_lake
 def test_it_is_taken_back_and_may_be_killed_at_each_of_its_steps(
     stuck: Path, recorded: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]

@@ -12,6 +12,7 @@ from sqlglot import exp, tokenize
 from sqlglot.errors import TokenError
 
 from penstock.errors import UsageError
+from penstock.interfaces.framecursor import CursorRange
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,15 +26,9 @@ _TEXTS: Final = frozenset(("text", "character varying", "bpchar"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
-    """The values of a cursor that are wanted; None is no bound. `settled` is how far rows are all there."""
+class Window(CursorRange):
+    """A range of a cursor as a database is asked for it. `settled` is how far rows are all there."""
 
-    column: str
-    is_max: bool = True
-    start: Any = None
-    end: Any = None
-    is_start_open: bool = False
-    is_end_open: bool = True
     keeps_missing: bool = True
     settled: str | None = None
     is_empty: bool = False
