@@ -30,9 +30,9 @@ AT_LENGTH = bool(os.environ.get("PENSTOCK_TEST_AT_LENGTH"))
 settings.load_profile("at length" if AT_LENGTH else "ci" if os.environ.get("CI") else "dev")
 
 # For processes that tests start: they are short, and the compiler that optimizes takes more than it saves.
-_SHORT = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
-# Hadoop starts a process for each file that it makes, to set its mode: this is the shortest way to do that.
-_SHORT += " -Djdk.lang.Process.launchMechanism=VFORK"
+# Hadoop starts a process for each file that it makes, to set its mode: VFORK is the shortest way to do that.
+_QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djdk.lang.Process.launchMechanism=VFORK"
+_SHORT = f"{_QUICK} -XX:ReservedCodeCacheSize=256m"
 if "PENSTOCK_TEST_CLASSES" in os.environ:
     # One for another class path is passed over; the JVM would say so on standard output.
     _SHORT += f" -XX:SharedArchiveFile={os.environ['PENSTOCK_TEST_CLASSES']} -Xlog:disable"
@@ -103,6 +103,8 @@ def classic_session(*jar_groups: str) -> SparkSession:
     return (
         builder.master(os.environ["PENSTOCK_TEST_SPARK_MASTER"])
         .config("spark.hadoop.fs.permissions.umask-mode", "000")
+        .config("spark.driver.extraJavaOptions", _QUICK)
+        .config("spark.executor.extraJavaOptions", _QUICK)
         .config("spark.cores.max", "2")
         .config("spark.executor.cores", "1")
         .config("spark.executor.memory", "1g")

@@ -20,11 +20,14 @@ CONNECT_STARTED: Final = "Spark Connect server started"
 
 # Each worker declares room for two applications, so a classic driver runs beside the Connect server.
 WORKER_ROOM: Final = ("--cores", "2", "--memory", "2g")
+# They live for some minutes, in which the compiler that optimizes takes more than it saves.
+_SHORT: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djdk.lang.Process.launchMechanism=VFORK"
 CONNECT_CONF: Final = {
     "spark.cores.max": "2",
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.driver.bindAddress": LOOPBACK,
     "spark.driver.host": LOOPBACK,
+    "spark.executor.extraJavaOptions": _SHORT,
     "spark.executor.memory": "1g",
     "spark.connect.grpc.binding.address": LOOPBACK,
     "spark.hadoop.fs.permissions.umask-mode": "000",
@@ -86,7 +89,7 @@ def _launch_connect(places: Places, running: Mapping[str, Started]) -> Launch:
         **CONNECT_CONF,
         "spark.connect.grpc.binding.port": str(port),
         "spark.driver.extraClassPath": tables,
-        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={temporary}",
+        "spark.driver.extraJavaOptions": f"{_SHORT} -Djava.io.tmpdir={temporary}",
         "spark.executor.extraClassPath": tables,
         "spark.sql.warehouse.dir": str(places.shared / "warehouse"),
     }

@@ -40,15 +40,9 @@ def content(lake: Lake) -> dict[str, Any]:
     return documents(lake.content("items"), "items")
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize(
-    ("strategy", "stop"),
-    [
-        ("delete-insert", 1),
-        *(
-            pytest.param(*one, marks=pytest.mark.at_length)
-            for one in (("delete-insert", 3), ("upsert", 3), ("scd2", 1))
-        ),
-    ],
+    ("strategy", "stop"), [("delete-insert", 1), ("delete-insert", 3), ("upsert", 3), ("scd2", 1)]
 )
 def test_a_load_that_dies_between_two_commits_ends_as_one_that_does_not(
     strategy: str, stop: int, own: SparkSession, tmp_path: Path

@@ -188,19 +188,31 @@ def test_only_what_is_bad_of_a_long_line_or_of_bytes_is_put_aside(
 def test_parquet_files_of_other_types_all_land(spark: SparkSession, location: str, tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     raw.mkdir()
+    at = pa.array([1_794_895_200_123_456_789], pa.timestamp("ns"))
     for name, columns in {
         "a": {"id": pa.array([1, 2])},
         "b": {"id": pa.array([3]), "extra": pa.array(["x"])},
         "c": {"id": pa.array(["four"])},
+        "d": {"id": pa.array([5]), "at": at, "utc": at.cast(pa.timestamp("ns", "UTC"))},
     }.items():
         pq.write_table(pa.table(columns), raw / f"{name}.parquet")
+    old = pa.table({"id": pa.array([6]), "old": at})
+    pq.write_table(old, raw / "e.parquet", use_deprecated_int96_timestamps=True)
     pipeline = make(location, tmp_path, spark)
 
     pipeline.run(files(str(raw), file_glob="*.parquet", name="orders", metadata=True))
 
     assert rows_of(pipeline, "orders", "id", "id__v_text", "extra", "_row") == sorted(
-        [(1, None, None, 0), (2, None, None, 1), (3, None, "x", 0), (None, "four", None, 0)], key=repr
+        [
+            *((1, None, None, 0), (2, None, None, 1), (3, None, "x", 0), (None, "four", None, 0)),
+            *((5, None, None, 0), (6, None, None, 0)),
+        ],
+        key=repr,
     )
+    moments = pipeline.dataset()["orders"].spark().where("id > 4").orderBy("id")
+    found = moments.selectExpr("unix_micros(at)", "unix_micros(utc)", "unix_micros(old)").collect()
+    micros = 1_794_895_200_123_456
+    assert [*map(tuple, found)] == [(micros, micros, None), (None, None, micros)]
     (raw / "bad.parquet").write_text("no parquet")
     with failing(FileNotReadable) as failed:
         pipeline.run(files(str(raw), file_glob="*.parquet", name="orders"))
@@ -250,6 +262,49 @@ def test_values_are_texts_unless_they_are_to_be_looked_at(
     }
     with pytest.raises(UsageError, match="skiprows"):
         files(str(tmp_path / "raw"), file_glob="*.csv", skiprows=3)
+
+
+def test_lines_of_csv_are_told_apart_whatever_their_names_encoding_and_types(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    for name, content in {
+        "helpers": b'first,before,of_path,of_block\n1,"",,x\n2\n',
+        "rowed": b"id,_row\n1,a\n2,\xff\n",
+        "latin": b"id,name\n1,\xe4\n2\n3,b,c\n",
+        "typed": b'id,amount\n1,2.5\n2\n"3",""\n4,\n',
+        "escaped": b'1,"a \\",b"\n2,c\n',
+    }.items():
+        (raw / f"{name}.csv").write_bytes(content)
+    pipeline = make(location, tmp_path, spark)
+
+    def read(name: str, **how: Any) -> Any:
+        return files(str(raw), file_glob=f"{name}.csv", name=name, **how)
+
+    pipeline.run(
+        [
+            read("helpers", metadata=True),
+            read("rowed"),
+            read("latin", encoding="ISO-8859-1", multi_line=False),
+            read("typed", infer=True, multi_line=False),
+            read("escaped", header=None, escape="\\"),
+        ]
+    )
+
+    named = ("first", "before", "of_path", "of_block", "_row")
+    assert rows_of(pipeline, "helpers", *named) == [("1", "", None, "x", 0)]
+    assert rows_of(pipeline, "rowed", "id", "_row") == [("1", "a")]
+    assert rows_of(pipeline, "latin", "id", "name") == [("1", "ä")]
+    assert rows_of(pipeline, "typed", "id", "amount") == [(1, 2.5), (3, None), (4, None)]
+    assert rows_of(pipeline, "escaped", "_c0", "_c1") == [("1", 'a ",b'), ("2", "c")]
+    assert rows_of(pipeline, "_dlt_quarantine", "table_name", "item", "raw") == [
+        ("helpers", 1, "2"),
+        ("latin", 1, "2"),
+        ("latin", 2, "3,b,c"),
+        ("rowed", 1, "2,\ufffd"),
+        ("typed", 1, "2"),
+    ]
 
 
 # Runs over a folder, and dies when a control file whose path has `deadly` in it is about to be written.

@@ -16,6 +16,8 @@ from pyspark.sql import functions as F
 from tests.flow.making import make, packages_of
 
 import penstock
+from penstock.errors import UsageError
+from penstock.package import read_job
 from penstock.testing import nested_rows
 
 if TYPE_CHECKING:
@@ -211,6 +213,22 @@ def test_moments_of_a_dataframe_do_not_shift(spark: SparkSession, location: str,
     micros = found.select(*(F.unix_micros(name) for name in ("at", "wall", "old"))).collect()[0]
     old = datetime(1883, 11, 18, 12, tzinfo=UTC)
     assert tuple(micros) == (1714979289123456, 1714979289123456, round(old.timestamp()) * 1_000_000)
+
+
+def test_a_job_makes_no_moments_in_a_session_of_another_zone(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    pipeline = make(location, tmp_path, spark)
+    pipeline.extract(spark.sql("SELECT TIMESTAMP_NTZ '2024-05-06 07:08:09' AS wall"), table_name="t")
+    (load_id,) = pipeline.normalize().loads_ids
+    (job,) = (
+        one
+        for one in pipeline.get_load_package_info(load_id).jobs["new_jobs"]
+        if one.job_file_info.table_name == "t"
+    )
+
+    with pytest.raises(UsageError, match="America/New_York"):
+        read_job(job.file_path).frame(spark)
 
 
 def test_types_of_arrow_keep_what_they_are(spark: SparkSession, location: str, tmp_path: Path) -> None:

@@ -99,6 +99,7 @@ def test_two_attempts_of_one_load_come_to_one_commit(lake: Icebergs) -> None:
     assert lake.ids() == [1, 1, 1, 9]
 
 
+@pytest.mark.at_length
 def test_an_attempt_whose_branch_was_taken_away_meanwhile_does_not_come_after(lake: Icebergs) -> None:
     lake.append(9, load=mark(1))
 
@@ -137,6 +138,7 @@ def test_marks_and_the_version_before_outlive_the_expiry_of_others(lake: Iceberg
     assert [row["id"] for row in held.collect()] == [9]
 
 
+@pytest.mark.at_length
 def test_branches_go_with_the_next_load_if_nobody_took_them_away(lake: Icebergs) -> None:
     lake.append(1, load=mark(1))
     lake.append(2, load=mark(2))
@@ -163,7 +165,7 @@ def test_a_load_is_taken_back_once_and_not_brought_again(lake: Icebergs) -> None
         lake.append(1, load=mark(2))
 
 
-@pytest.mark.parametrize("step", ["fast_forward", "rollback"])
+@pytest.mark.parametrize("step", [pytest.param("fast_forward", marks=pytest.mark.at_length), "rollback"])
 def test_what_was_not_taken_back_to_the_end_is_never_published(lake: Icebergs, step: str) -> None:
     """A process dies before it publishes, or after it has gone back and before it has said so."""
     lake.append(9, load=mark(1))
@@ -185,6 +187,7 @@ def test_what_was_not_taken_back_to_the_end_is_never_published(lake: Icebergs, s
     assert lake.ids() == [9]
 
 
+@pytest.mark.at_length
 def test_a_commit_that_comes_while_a_load_is_taken_back_stays(lake: Icebergs) -> None:
     lake.append(9, load=mark(1))
     done = lake.append(1, load=mark(2))
@@ -243,6 +246,7 @@ def test_the_first_load_of_a_table_is_taken_back_to_no_rows(lake: Icebergs) -> N
     assert lake.look().commits()[0].undoes == "shop-1"
 
 
+@pytest.mark.at_length
 def test_a_table_that_has_moved_on_is_left_as_it_is(lake: Icebergs) -> None:
     done = lake.append(1, load=mark(1))
     lake.append(5, load=mark(7, "other"))

@@ -114,7 +114,7 @@ def test_a_process_that_is_killed_at_any_request_leaves_what_the_next_one_can_go
         print(f"\nin S3: {done}")  # noqa: T201
 
 
-@pytest.mark.parametrize("processes", [2, 4])
+@pytest.mark.parametrize("processes", [2, pytest.param(4, marks=pytest.mark.at_length)])
 def test_of_processes_in_s3_one_holds_the_lease_one_seals_a_number_and_one_decides_it(processes: int) -> None:
     told = contend("s3", processes, ROUNDS)
 

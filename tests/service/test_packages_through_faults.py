@@ -31,7 +31,7 @@ from penstock.package.holder import LeaseTimes
 from penstock.package.lease import acquire
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 SEED = int(os.environ.get("PENSTOCK_TEST_FAULT_SEED", "1"))
 LIVES = int(os.environ.get("PENSTOCK_TEST_LIVES", "3"))
@@ -39,6 +39,13 @@ SEQUENCES = int(os.environ.get("PENSTOCK_TEST_FAULT_SEQUENCES", "2"))
 ROUNDS = int(os.environ.get("PENSTOCK_TEST_FAULT_ROUNDS", "2"))
 
 FAULTS: tuple[Fault, ...] = get_args(Fault)
+
+
+def in_ci(kinds: Iterable[str], *few: str) -> list[Any]:
+    """All of these; CI has time for a few."""
+    return [pytest.param(one, marks=() if one in few else pytest.mark.at_length) for one in kinds]
+
+
 IMPATIENT: dict[str, Any] = {
     "config_kwargs": {"retries": {"max_attempts": 0}, "connect_timeout": 2, "read_timeout": 1.5}
 }
@@ -148,7 +155,7 @@ class Nth:
         return self._fault
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", in_ci(FAULTS, "500", "412 done", "lost"))
 def test_one_fault_at_any_request_of_a_call_changes_neither_its_answer_nor_what_it_leaves(
     fault: Fault, proxy: Proxy, root: str
 ) -> None:
@@ -181,7 +188,7 @@ def test_one_fault_at_any_request_of_a_call_changes_neither_its_answer_nor_what_
 # --- what gets out when a fault stays
 
 
-@pytest.mark.parametrize("fault", ["500", "503", "412", "cut", "lost", "undeleted"])
+@pytest.mark.parametrize("fault", in_ci(("500", "503", "412", "cut", "lost", "undeleted"), "500", "lost"))
 def test_a_store_that_stays_broken_is_told_of_as_one_that_may_come_back(
     fault: Fault, proxy: Proxy, root: str
 ) -> None:
@@ -212,7 +219,7 @@ def test_a_store_that_stays_broken_is_told_of_as_one_that_may_come_back(
 # --- whole lives
 
 
-@pytest.mark.parametrize("rivals", [1, 2])
+@pytest.mark.parametrize("rivals", [pytest.param(1, marks=pytest.mark.at_length), 2])
 def test_whole_lives_through_faults_lose_nothing_and_double_nothing(
     rivals: int, proxy: Proxy, root: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -249,7 +256,7 @@ TOXICS = {
 }
 
 
-@pytest.mark.parametrize("kind", TOXICS)
+@pytest.mark.parametrize("kind", in_ci(TOXICS, "replies reset"))
 def test_whole_lives_through_a_bad_network_lose_nothing_and_double_nothing(
     kind: str, root: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -227,6 +227,23 @@ def test_an_incremental_on_texts_loses_none_whatever_their_collation(
     assert found == [("B",), ("C",), ("a",), ("b",)]
 
 
+def test_the_newest_row_may_change_and_tables_get_columns_between_runs(
+    schema: str, pipeline: penstock.Pipeline
+) -> None:
+    tell(f"CREATE TABLE {schema}.orders (id int PRIMARY KEY, state text)")
+    tell(f"INSERT INTO {schema}.orders VALUES (1, 'new'), (2, 'new')")
+    orders = sql_table(URL, "orders", schema=schema, incremental=penstock.sources.incremental("id"))
+    pipeline.run(orders)
+    tell(f"UPDATE {schema}.orders SET state = 'paid' WHERE id = 2")
+    tell(f"ALTER TABLE {schema}.orders ADD COLUMN paid_by text")
+    tell(f"INSERT INTO {schema}.orders VALUES (3, 'paid', 'ada')")
+
+    pipeline.run(orders)
+
+    found = pipeline.dataset()("SELECT id, state, paid_by FROM orders ORDER BY id").fetchall()
+    assert found == [(1, "new", None), (2, "new", None), (3, "paid", "ada")]
+
+
 def loaded_while_written(
     schema: str, pipeline: penstock.Pipeline, runs: int, **said: Any
 ) -> dict[str, list[tuple[int]]]:

@@ -34,6 +34,9 @@ class Running(Protocol):
     start_out_of_range: bool
     end_out_of_range: bool
 
+    def use_key(self, primary_key: Any) -> None:
+        """Take a key for the frames that come, where there is none."""
+
 
 class Incremental(Generic[T]):
     """A cursor: the value by which rows are known to be new, kept in the state between runs.
@@ -206,8 +209,10 @@ class Incremental(Generic[T]):
             self._terms = replace(self.terms, initial_value=native_value)
 
     def use_key(self, primary_key: Any) -> None:
-        """Take the key of the resource, where there is no own one."""
+        """Take the key of the resource, where there is no own one; also while it runs, before a frame."""
         self._terms = self.terms.with_key(primary_key)
+        if self._running is not None:
+            self._running.use_key(primary_key)
 
     def bind(self, running: Running, *, resource_name: str, terms: CursorTerms) -> None:
         """Follow a cursor that runs; extract calls this."""

@@ -73,6 +73,11 @@ def add_jobs(
     ]
 
 
+def _in_order(parts: list[JobPart]) -> list[JobPart]:
+    """Frames in the order in which they came, though those of one type were read together."""
+    return sorted(parts, key=lambda one: one.data.path) if all(one.landed for one in parts) else parts
+
+
 def _add_job(
     package: Package,
     table: str,
@@ -83,7 +88,7 @@ def _add_job(
     rows: int | None,
 ) -> TableEntry:
     name = ParsedLoadJobFileName(table, file_id(package.load_id, attempt, table), 0, "reference")
-    first, *more = (one for plan, part in found for one in part.job_parts(plan, folders))
+    first, *more = _in_order([one for plan, part in found for one in part.job_parts(plan, folders)])
     package.add_job(
         JobFile(
             name=name,

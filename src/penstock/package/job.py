@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _PARTS = 2
+_ZONE = "spark.sql.session.timeZone"
+_UTC = frozenset(("UTC", "Etc/UTC", "GMT", "Z", "+00:00"))
 _POSITION = "named_struct('part', {}, 'file', `_metadata`.`file_name`, 'row', `_metadata`.`row_index`)"
 
 
@@ -40,6 +42,11 @@ class JobPart:
     projection: Projection
     landed: tuple[LandedColumn, ...] = ()
     """How the columns become a nested dataset, where the files are those that a frame was landed in."""
+
+    @property
+    def has_moments(self) -> bool:
+        """Whether moments are made of it while it is read, for which the zone of the session counts."""
+        return any("TIMESTAMP" in one.sql_type.upper() for one in self.landed)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for the job file."""
@@ -106,6 +113,10 @@ class JobFile:
         It orders rows as they stand in the package, it is the same each time, and it tells rows apart that
         have the same id.
         """
+        zone = spark.conf.get(_ZONE) if any(part.has_moments for part in self.parts) else "UTC"
+        if zone not in _UTC:
+            shown = f"moments of {self.name.table_name} would be taken to be in {zone}"
+            raise UsageError(shown, hint=f"set {_ZONE} to UTC")
         frames = [self._frame(number, part, spark, position) for number, part in enumerate(self.parts)]
         return reduce(lambda all_, one: all_.unionByName(one, allowMissingColumns=True), frames)
 

@@ -14,7 +14,7 @@ from penstock.package.record import fitting
 from penstock.package.storage import from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +30,11 @@ class TableEntry:
     """Further folders with rows of it."""
     rows: int | None = None
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """All folders with rows of it."""
+        return (self.data, *self.more) if self.data else ()
+
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> TableEntry:
         """Read what stands in a manifest; what is missing or wrong is a `TypeError`."""
@@ -40,15 +45,14 @@ def job_sizes(tables: Iterable[TableEntry], folders: Iterable[DataFolder]) -> di
     """Bytes of each job, by its file. Tables that share a folder are given its size once, at their root."""
     sizes = {folder.path: folder.bytes for folder in folders}
     every = tuple(tables)
-    roots = {entry.data: entry.job for entry in every}
+    roots = {path: entry.job for entry in every for path in entry.folders}
     return {
-        entry.job: _size(entry, sizes) if entry.data and roots[entry.data] == entry.job else 0
+        entry.job: _sum([sizes.get(path) for path in entry.folders if roots[path] == entry.job])
         for entry in every
     }
 
 
-def _size(entry: TableEntry, sizes: Mapping[str, int | None]) -> int | None:
-    found = [sizes.get(path) for path in (entry.data, *entry.more) if path]
+def _sum(found: Sequence[int | None]) -> int | None:
     counted = [size for size in found if size is not None]
     return sum(counted) if len(counted) == len(found) else None
 

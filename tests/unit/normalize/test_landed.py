@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from penstock.interfaces.columns import array, field, mapping, struct
-from penstock.normalize.jobs import Part, written_bytes
+from penstock.normalize.jobs import Part, add_jobs, written_bytes
 from penstock.normalize.landed import can_stay, file_columns, landed_columns
 from penstock.normalize.plan import keeps_whole, plan_tables
 from penstock.normalize.readings import Reading
@@ -141,3 +141,31 @@ def test_each_folder_is_a_part_of_the_job_and_nothing_counts_as_written() -> Non
     assert [one.data for one in part.job_parts(plans[0], described)] == list(described.values())
     assert all(one.landed for one in part.job_parts(plans[0], described))
     assert written_bytes({"t": [part]}, described) == {"shape": 0, "put aside": 0}
+
+
+class Jobs:
+    """A package, as far as jobs are added to it."""
+
+    load_id, path = "1", "packages/1"
+
+    def __init__(self) -> None:
+        self.added: list[Any] = []
+
+    def add_job(self, job: Any) -> None:
+        self.added.append(job)
+
+
+def test_frames_are_read_in_the_order_in_which_they_came_though_their_types_differ() -> None:
+    decision, dataset = decided(FLAT)
+    plans = plan_tables(decision, dataset)
+    report = root_report("t", plans, Schema("shop").stored, rows_in=6, rows_out=6)
+    names = [f"data/extracted/{number:05d}" for number in range(3)]
+    parts = [
+        Part(folders=folders, plans=plans, dataset=dataset, report=report, landed=FLAT)
+        for folders in ((names[0], names[2]), (names[1],))
+    ]
+    package: Any = Jobs()
+
+    add_jobs(package, parts, {name: DataFolder(path=name, files=1, bytes=1) for name in names}, "a")
+
+    assert [one.data.path for one in package.added[0].parts] == names

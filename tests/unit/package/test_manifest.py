@@ -86,3 +86,13 @@ def test_a_job_has_the_size_of_all_its_folders_and_nested_tables_that_share_them
 
     assert job_sizes([child, root], folders) == {"tags": 0, "items": 7}
     assert job_sizes([root], folders[:1]) == {"items": None}
+
+
+def test_a_folder_that_two_tables_have_counts_once_wherever_it_stands() -> None:
+    said: dict[str, Any] = {"write_disposition": "append"}
+    child = TableEntry(table="items__tags", job="tags", data="b", **said)
+    root = TableEntry(table="items", job="items", data="a", more=("b",), **said)
+
+    sizes = job_sizes([child, root], [DataFolder(path="a", bytes=3), DataFolder(path="b", bytes=4)])
+
+    assert sizes == {"tags": 0, "items": 7}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import os
 import re
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ import fsspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.extract.reading import extracted, rows_of
+from tests.unit.extract.reading import extracted
 
 import penstock
 from penstock.errors import FileNotReadable, UsageError
@@ -22,7 +21,6 @@ from penstock.extract.cursor.files import BoundaryFiles, named_files
 from penstock.interfaces.seen import digest_of
 from penstock.package import FileStorage, Packages
 from penstock.sources.filesystem import files, filesystem, read_csv
-from penstock.sources.filesystem.files import NewFiles
 from penstock.sources.filesystem.globs import Glob
 from penstock.sources.filesystem.heads import headers_of
 from penstock.sources.filesystem.items import Found
@@ -38,11 +36,9 @@ from penstock.sources.filesystem.plan import (
     names_of,
     past,
 )
-from penstock.sources.filesystem.reading import Reading
 from penstock.sources.filesystem.windows import Span, Window, days_in, days_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 NAMES = st.sampled_from(["a", "ab", "b.csv", "c.json", "2026", "11"])
@@ -134,64 +130,6 @@ def test_only_a_month_and_a_day_right_behind_a_year_belong_to_it(
     folder: str, first: date, last: date
 ) -> None:
     assert days_in(folder) == Span(first, last)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Paths(Reading):
-    """Brings the paths of files as rows, without Spark."""
-
-    def frames(self, place: Place, files: Sequence[Found]) -> Iterator[tuple[Any, tuple[Found, ...]]]:
-        yield [{"path": one.path} for one in files], tuple(files)
-
-
-class Folder:
-    """A folder of files that is read again and again, with one state."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.state, self.runs = path, {}, 0  # type: ignore[var-annotated]
-
-    def write(self, *names: str) -> None:
-        for name in names:
-            (self.path / name).parent.mkdir(parents=True, exist_ok=True)
-            (self.path / name).write_text(name)
-
-    def read(self, below: str = "", *, window: int | None) -> set[str]:
-        place = Place.of(str(self.path / below))
-        new = NewFiles(place=place, glob=Glob("**/*.csv"), days=window, per_job=5)
-        self.runs += 1
-        package = Packages.at(str(self.path / "_packages")).package(f"17.{self.runs}")
-        made = penstock.resource(lambda: new.frames(Paths(format="csv")), name="orders")
-        done = extracted(made, package, state=self.state)
-        return {row["path"] for rows in rows_of(package, done).values() for row in rows}
-
-
-def test_files_are_read_once_whatever_the_window_is_from_run_to_run(tmp_path: Path) -> None:
-    folder = Folder(tmp_path)
-    days = [f"2024/03/{day:02d}/a.csv" for day in range(1, 21)]
-    folder.write(*days)
-
-    assert folder.read(window=2) == set(days)
-    folder.write("2024/03/19/late.csv", "2024/03/02/too late.csv")
-    assert folder.read(window=2) == {"2024/03/19/late.csv"}
-    assert folder.read(window=None) == {"2024/03/02/too late.csv"}
-    assert folder.read(window=30) == set()
-
-
-def test_a_folder_of_a_month_or_of_the_future_does_not_hide_days_that_come_later(tmp_path: Path) -> None:
-    folder = Folder(tmp_path)
-    folder.write("2024/a.csv", "2024/03/a.csv", "2099/01/01/a.csv")
-
-    assert folder.read(window=2) == {"2024/a.csv", "2024/03/a.csv", "2099/01/01/a.csv"}
-    folder.write("2024/03/04/a.csv", "2024/02/01/a.csv")
-    assert folder.read(window=2) == {"2024/03/04/a.csv"}
-
-
-def test_another_folder_under_the_same_name_has_a_newest_day_of_its_own(tmp_path: Path) -> None:
-    folder = Folder(tmp_path)
-    folder.write("new/2024/03/20/a.csv", "old/2020/03/20/a.csv")
-
-    assert folder.read("new", window=2) == {"2024/03/20/a.csv"}
-    assert folder.read("old", window=2) == {"2020/03/20/a.csv"}
 
 
 def test_hidden_files_are_counted_by_readers_too(tmp_path: Path) -> None:

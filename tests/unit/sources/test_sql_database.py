@@ -50,6 +50,11 @@ POSTGRES, MYSQL = DIALECTS["postgresql"], DIALECTS["mysql"]
             "jdbc:sqlserver://db:1433;databaseName=s;user=a;password=hushhush",
             "jdbc:sqlserver://db:1433;databaseName=s",
         ),
+        (
+            "jdbc:sqlserver://db.example.net:1433;database=s;user=ada@db;password=hush@hushhush;encrypt=true",
+            "jdbc:sqlserver://db.example.net:1433;database=s;encrypt=true",
+        ),
+        ("jdbc:postgresql://db/shop?user=ada@db&password=hush@hushhush", "jdbc:postgresql://db/shop"),
         ("jdbc:teradata://db/shop", "jdbc:teradata://db/shop"),
         ("jdbc:mariadb://db/shop?user=a", "jdbc:mysql://db/shop?permitMysqlScheme"),
         ("jdbc:oracle:thin:scott/hushhush@db:1521:shop", "jdbc:oracle:thin:@db:1521:shop"),
@@ -72,6 +77,13 @@ def test_urls_are_those_of_jdbc_and_hold_no_login(said: str, url: str) -> None:
     assert {"user", "password"} <= place.properties.keys() or "@" not in said
     assert "hushhush" not in repr(place)
     assert "hushhush" not in f"{place.schema} {place.database}"
+
+
+def test_a_driver_of_odbc_is_none_of_jdbc() -> None:
+    place = place_of("mssql+pyodbc://ada:x@db/shop?driver=ODBC+Driver+18+for+SQL+Server&encrypt=true")
+
+    assert place.properties["driver"] == "com.microsoft.sqlserver.jdbc.SQLServerDriver"
+    assert place.properties["encrypt"] == "true"
 
 
 def test_a_password_is_told_as_it_is() -> None:
@@ -315,17 +327,20 @@ def test_fractions_are_rounded_outwards(number: Any) -> None:
 @pytest.mark.parametrize("dialect", [DIALECTS[name] for name in ("postgresql", "mysql", "mariadb", "mssql")])
 def test_questions_about_tables_are_sql_of_the_dialect(dialect: Any) -> None:
     for text in (columns_text(dialect, "it's", ("a", "b'c")), keys_text(dialect, "it's", None)):
-        assert parse_one(text, dialect=dialect.sql) is not None
+        found = parse_one(text, dialect=dialect.sql)
+        # Spark puts brackets around it, and SQL Server takes no order in there.
+        assert found.args.get("order") is None
 
 
 def test_facts_are_put_together() -> None:
     column = {"table_name": "orders", "table_kind": "table", "digits": None, "scale": None, "size": 10}
     columns = [
-        {**column, "column_name": "id", "data_type": "bigint", "nullable": False},
-        {**column, "column_name": "by", "data_type": "INTEGER", "nullable": "YES"},
+        {**column, "column_name": "by", "at": 2, "data_type": "INTEGER", "nullable": "YES"},
+        {**column, "column_name": "id", "at": 1, "data_type": "bigint", "nullable": False},
     ]
-    key = {"table_name": "orders", "other_table": None, "other_column": None}
+    key = {"table_name": "orders", "other_table": None, "other_column": None, "at": 1}
     keys = [
+        {**key, "key_name": "pk", "column_name": "day", "kind": "primary", "at": 2},
         {**key, "key_name": "pk", "column_name": "id", "kind": "primary"},
         {**key, "key_name": "fk", "column_name": "by", "kind": "foreign"}
         | {"other_table": "people", "other_column": "id"},
@@ -338,7 +353,7 @@ def test_facts_are_put_together() -> None:
         ("id", "bigint", False),
         ("by", "integer", True),
     ]
-    assert (table.primary_key, table.unique, table.size) == (("id",), ("by",), 10)
+    assert (table.primary_key, table.unique, table.size) == (("id", "day"), ("by",), 10)
     assert (table.references[0].table, table.references[0].referenced) == ("people", ("id",))
 
 
@@ -361,6 +376,18 @@ def test_digits_are_said_where_they_are_wanted(
     said = hint_of(column, kind_of(column, POSTGRES), level=level)
 
     assert {name: value for name, value in said.items() if name in {"precision", "scale"}} == wanted
+
+
+def test_numbers_of_mysql_without_a_sign_are_as_long_as_spark_reads_them() -> None:
+    column = ColumnFacts(name="id", kind="bigint unsigned", nullable=False)
+    kind = kind_of(column, MYSQL)
+
+    said = hint_of(column, kind, level="full")
+
+    assert kind is not None
+    assert kind.key == "number"
+    assert (said["data_type"], said["precision"], said["scale"]) == ("decimal", 20, 0)
+    assert "'bigint unsigned'" in columns_text(MYSQL, "shop", None)
 
 
 def test_what_nobody_knows_is_read_as_postgres_writes_it() -> None:

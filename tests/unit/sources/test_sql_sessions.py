@@ -10,9 +10,12 @@ import penstock
 from penstock.errors import UsageError
 from penstock.interfaces.current import during
 from penstock.pipeline import stages
-from penstock.sources.sql_database import run, sql_database
+from penstock.sources.sql_database import run, sql_database, tables
+from penstock.sources.sql_database.budget import Budget
+from penstock.sources.sql_database.facts import TableFacts
 from penstock.sources.sql_database.place import place_of
 from penstock.sources.sql_database.run import Database
+from penstock.sources.sql_database.tables import Catalog, Terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +47,31 @@ def test_tables_are_to_be_named_over_connect(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(UsageError, match="before a run") as refused:
         sql_database(URL)
     assert "table_names" in refused.value.hint
+
+
+def test_tables_are_looked_up_once_in_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def facts_of(database: Any, schema: str, names: Any) -> dict[str, TableFacts]:
+        asked.append(schema)
+        return {"orders": TableFacts(name="orders", size=len(asked))}
+
+    monkeypatch.setattr(tables, "facts_of", facts_of)
+    terms = Terms(
+        database=Database(place=place_of(URL)),
+        schema="public",
+        budget=Budget(1),
+        partitions=1,
+        settle=0,
+        level="full",
+    )
+    catalog = Catalog(terms, ("orders",))
+
+    for size in (1, 2):
+        # A run has who lends sessions.
+        with during(sessions=lambda conf: None):
+            assert [catalog.table("orders").size for _ in range(3)] == [size] * 3
+    assert len(asked) == 2
 
 
 def test_who_looks_at_items_is_lent_one_session_for_each_conf(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,6 +38,10 @@ class Progress:
         self.deduplicates = terms.deduplicates
         self._is_fitted = False
 
+    def use_key(self, primary_key: Any) -> None:
+        """Tell rows of the frames that come apart by this key, where there is none."""
+        self.terms = self.terms.with_key(primary_key)
+
     def reach(self, last_value: Any) -> None:
         """Move the last value on: what is known at the old one is behind it."""
         self.last_value = last_value

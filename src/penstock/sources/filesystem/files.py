@@ -19,7 +19,7 @@ from penstock.sources.filesystem.options import CsvOptions
 from penstock.sources.filesystem.place import Place
 from penstock.sources.filesystem.plan import batches, checked_format, is_hidden
 from penstock.sources.filesystem.reading import Reading
-from penstock.sources.filesystem.windows import Window, days_in, days_of
+from penstock.sources.filesystem.windows import NewestDay, Window, days_of
 from penstock.sources.resource import Resource
 from penstock.sources.state import resource_state
 
@@ -83,8 +83,8 @@ class NewFiles:
     def frames(self, reading: Reading) -> Iterator[Any]:
         """Frames of all new files. What a frame reads is remembered as it is handed over."""
         counts: Counter[str] = Counter(listed=0, known=0, hidden=0, read=0)
-        seen = self._seen()
-        for batch in batches(self._new(seen, counts), most=self.per_job):
+        seen, newest = self._seen(), NewestDay(today=datetime.now(UTC).date())
+        for batch in batches(self._new(seen, counts, newest), most=self.per_job):
             left = dict.fromkeys(batch)
             for frame, read in reading.frames(self.place, batch):
                 self._remember(seen, read, counts)
@@ -93,14 +93,19 @@ class NewFiles:
                 yield frame
             # Those without a row are read as well.
             self._remember(seen, tuple(left), counts)
+        # Only now: a listing has no order, so a run that ends before may have left older days unread.
+        self._keep(newest.day)
         self._tell(counts)
 
-    def _new(self, seen: Seen, counts: Counter[str]) -> Iterator[Found]:
+    def _new(self, seen: Seen, counts: Counter[str], newest: NewestDay) -> Iterator[Found]:
         for found in list_files(self.place, self.glob, self._window()):
             counts["listed"] += 1
             if is_hidden(found.path):
                 counts["hidden"] += 1
-            elif seen.knows(self._digest(found)):
+                continue
+            # Known ones count as well: the run that read them may not have come to its end.
+            newest.meet(found.path)
+            if seen.knows(self._digest(found)):
                 counts["known"] += 1
             else:
                 yield found
@@ -109,11 +114,15 @@ class NewFiles:
         for one in read:
             seen.remember(self._digest(one))
         counts["read"] += len(read)
-        today = datetime.now(UTC).date()
-        if self.days is not None and (days := [day for one in read if (day := _day_of(one, today=today))]):
-            newest = resource_state().setdefault(_NEWEST, {})
-            newest[self._key] = max(max(days).isoformat(), newest.get(self._key, ""))
         self._tell(counts)
+
+    def _keep(self, newest: date | None) -> None:
+        """Let the next run begin at the newest day. A state that need not change is not touched."""
+        if self.days is None or newest is None:
+            return
+        state = resource_state()
+        if newest.isoformat() > state.get(_NEWEST, {}).get(self._key, ""):
+            state.setdefault(_NEWEST, {})[self._key] = newest.isoformat()
 
     def _window(self) -> Window | None:
         if self.days is None:
@@ -139,12 +148,3 @@ class NewFiles:
         metrics = current().metrics
         if metrics is not None:
             metrics.update({f"files_{name}": count for name, count in counts.items()})
-
-
-def _day_of(found: Found, *, today: date) -> date | None:
-    """The day that a file has certainly come to: the first of its month, if its folder is a month.
-
-    A day that has not come yet tells nothing: one folder with a slip in its name would hide all others.
-    """
-    span = days_in(found.path.rpartition("/")[0])
-    return span.first if span and span.first <= today else None

@@ -11,7 +11,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from penstock.interfaces.landing import SiftedFrame
 from penstock.package import tags
 from penstock.package.quarantine import ROOT_PATH, UNREADABLE
-from penstock.sources.filesystem.plan import names_of, past
+from penstock.sources.filesystem.plan import has_zone, is_nanoseconds, names_of, past
 from penstock.spark.paths import spark_path
 
 if TYPE_CHECKING:
@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from penstock.sources.filesystem.items import Found
     from penstock.sources.filesystem.options import CsvOptions
     from penstock.sources.filesystem.place import Place
+    from penstock.sources.filesystem.plan import Columns
 
 FILE, ROW = "_file", "_row"
 """The columns that say where a row stood."""
 _ASIDE, _CORRUPT = "_penstock_aside", "_penstock_corrupt"
 _PATH, _BLOCK, _AT = "_penstock_path", "_penstock_block", "_penstock_at"
-_OWN: Final = (_PATH, _BLOCK, _AT)
+_NUMBER: Final = "_penstock_row"
+NANOS_AS_LONG: Final = {"spark.sql.legacy.parquet.nanosAsLong": "true"}
+"""What a session must be told to read moments in nanoseconds: else it refuses their files."""
 _WHOLE: Final = {"recursiveFileLookup": "true", "ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 _LONGEST: Final = 10_000
 _FIELDS: Final = "it has another number of fields than the header"
@@ -71,18 +74,21 @@ def csv_frame(
     schema = StructType([StructField(name, kind) for name, kind in zip(names, kinds, strict=True)])
     reader = reader.options(columnNameOfCorruptRecord=_CORRUPT).schema(schema.add(_CORRUPT, StringType()))
     read = _placed(reader.csv(paths))
-    # Spark refuses to say what is corrupt where nothing else is asked for: hence the first column.
-    raw = F.coalesce(F.col(_CORRUPT), F.col(_quoted(names[0])).cast("string"))
-    why = F.when(F.col(_CORRUPT).isNotNull(), _why(F.lit(_FIELDS), raw))
     columns = [F.col(_quoted(name)) for name in names]
+    whole = F.concat_ws(options.delimiter, *(column.cast("string") for column in columns))
+    # Spark refuses to say what is corrupt where nothing else is asked for, and then says it of the columns
+    # that are. Hence nothing of all of them, in a way that no optimizer sees through.
+    raw = F.concat(F.col(_CORRUPT), whole.substr(1, 0))
+    why = F.when(F.col(_CORRUPT).isNotNull(), _why(F.lit(_FIELDS), raw))
     texts = [column for column, kind in zip(columns, kinds, strict=True) if kind == StringType()]
     if options.is_utf8 and texts:
         # Spark's reader has put this character where the bytes were none.
         is_broken = F.concat_ws("", *texts).contains(_REPLACED)
-        why = why.when(is_broken, _why(F.lit(_MAY_BE_NO_UTF8), F.concat_ws(options.delimiter, *columns)))
+        why = why.when(is_broken, _why(F.lit(_MAY_BE_NO_UTF8), whole))
     told = partial(_told, _numbered(read), why, place)
     if metadata:
-        read, columns = _numbered(read), [*columns, _file(place).alias(FILE), F.col(ROW)]
+        read = _numbered(read)
+        columns = [*columns, _file(place).alias(FILE), F.col(_NUMBER).alias(ROW)]
     return SiftedFrame(read.select(*columns, why.alias(_ASIDE)), aside=_ASIDE, told=told)
 
 
@@ -108,15 +114,28 @@ def jsonl_frame(spark: SparkSession, place: Place, files: Sequence[Found], *, me
 
 
 def parquet_frame(
-    spark: SparkSession, place: Place, files: Sequence[Found], *, merge: bool, metadata: bool
+    spark: SparkSession,
+    place: Place,
+    files: Sequence[Found],
+    columns: Columns,
+    *,
+    merge: bool,
+    metadata: bool,
 ) -> DataFrame:
-    """Parquet files whose columns fit together."""
+    """Parquet files whose columns fit together. The session must be told `NANOS_AS_LONG`."""
     reader = spark.read.options(**_WHOLE, mergeSchema=str(merge).lower())
     frame = reader.parquet(*(place.spark_path(one.path) for one in files))
-    if not metadata:
-        return frame
-    path, row = F.col("_metadata.file_path").alias(_PATH), F.col("_metadata.row_index").alias(ROW)
-    return frame.select("*", path, row).withColumn(FILE, _file(place)).drop(_PATH)
+    if metadata:
+        path, row = F.col("_metadata.file_path").alias(_PATH), F.col("_metadata.row_index").alias(ROW)
+        frame = frame.select("*", path, row).withColumn(FILE, _file(place)).drop(_PATH)
+    moments = {name: _moment(name, kind) for name, kind in columns if is_nanoseconds(kind)}
+    return frame.withColumns(moments) if moments else frame
+
+
+def _moment(name: str, kind: str) -> Column:
+    """A number of nanoseconds as what it means. Sessions of ours keep UTC, so a clock on the wall stays."""
+    moment = F.expr(f"timestamp_micros({_quoted(name)} div 1000)")
+    return moment if has_zone(kind) else moment.cast("timestamp_ntz")
 
 
 def _quoted(name: str) -> str:
@@ -138,21 +157,24 @@ def _numbered(frame: DataFrame) -> DataFrame:
 
     The files are read a second time, to count the rows of the parts before: no row is moved for it.
     """
-    parts = frame.groupBy(_PATH, _BLOCK).agg(F.min(_AT).alias("first"), F.count(F.lit(1)).alias("rows"))
-    before = F.expr(
-        f"sum(rows) OVER (PARTITION BY {_PATH} ORDER BY {_BLOCK}"
+    # They stand beside the columns of files, which may have any name.
+    of_path, of_block = "_penstock_of_path", "_penstock_of_block"
+    first, rows, before = "_penstock_first", "_penstock_rows", "_penstock_before"
+    parts = frame.groupBy(_PATH, _BLOCK).agg(F.min(_AT).alias(first), F.count(F.lit(1)).alias(rows))
+    rows_before = F.expr(
+        f"sum({rows}) OVER (PARTITION BY {_PATH} ORDER BY {_BLOCK}"
         " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
     )
     starts = parts.select(
-        F.col(_PATH).alias("of_path"),
-        F.col(_BLOCK).alias("of_block"),
-        "first",
-        F.coalesce(before, F.lit(0)).alias("before"),
+        F.col(_PATH).alias(of_path),
+        F.col(_BLOCK).alias(of_block),
+        first,
+        F.coalesce(rows_before, F.lit(0)).alias(before),
     )
-    is_its = (F.col(_PATH) == F.col("of_path")) & (F.col(_BLOCK) == F.col("of_block"))
+    is_its = (F.col(_PATH) == F.col(of_path)) & (F.col(_BLOCK) == F.col(of_block))
     joined = frame.join(F.broadcast(starts), is_its)
-    number = F.col("before") + F.col(_AT) - F.col("first")
-    return joined.withColumn(ROW, number.cast("long")).drop("of_path", "of_block", "first", "before")
+    number = F.col(before) + F.col(_AT) - F.col(first)
+    return joined.withColumn(_NUMBER, number.cast("long")).drop(of_path, of_block, first, before)
 
 
 def _file(place: Place) -> Column:
@@ -170,7 +192,8 @@ def _why(reason: Column, raw: Column) -> Column:
 
 def _told(numbered: DataFrame, why: Column, place: Place, resource: str, table: str) -> DataFrame:
     """The rows that are put aside, as the table of such rows has them."""
-    bad = numbered.select(why.alias("why"), _file(place).alias("file"), F.col(ROW)).where("why IS NOT NULL")
+    number = F.col(_NUMBER).alias(ROW)
+    bad = numbered.select(why.alias("why"), _file(place).alias("file"), number).where("why IS NOT NULL")
     said = {
         "resource_name": F.lit(resource),
         "table_name": F.lit(table),
@@ -204,7 +227,7 @@ def _with_big(text: Column) -> Column:
 
 
 def _with_place(text: Column, place: Place) -> Column:
-    said = F.to_json(F.struct(_file(place).alias(FILE), F.col(ROW)))
+    said = F.to_json(F.struct(_file(place).alias(FILE), F.col(_NUMBER).alias(ROW)))
     rest = F.ltrim(F.ltrim(text, F.lit(_BLANK)).substr(F.lit(2), F.length(text)), F.lit(_BLANK))
     begun = F.concat(said.substr(F.lit(1), F.length(said) - 1))
     return F.concat(begun, F.when(rest.startswith("}"), F.lit("")).otherwise(F.lit(",")), rest)

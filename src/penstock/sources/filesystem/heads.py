@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.errors import FileNotReadable
 from penstock.package.objects import answering
-from penstock.sources.filesystem.plan import PACKED, header_in
+from penstock.sources.filesystem.firstline import header_in
+from penstock.sources.filesystem.plan import PACKED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,13 +40,18 @@ def headers_of(place: Place, files: Sequence[Found], options: CsvOptions) -> lis
             content = _beginning(place, found, asked)
             is_all = len(content) < asked
             text = content.decode(options.encoding, errors="replace")
-            names = header_in(
-                text,
-                delimiter=options.delimiter,
-                quote=options.quote,
-                comment=options.more.get("comment", ""),
-                is_all=is_all,
-            )
+            try:
+                names = header_in(
+                    text,
+                    delimiter=options.delimiter,
+                    quote=options.quote,
+                    escape=options.escape,
+                    comment=options.more.get("comment", ""),
+                    is_all=is_all,
+                )
+            except csv.Error as error:
+                reason = f"its first line cannot be split into fields: {error}"
+                raise FileNotReadable(path=place.url(found.path), reason=reason) from error
             if names is not None:
                 return names or None
             if asked >= _LONGEST:
@@ -60,12 +69,35 @@ def columns_of(place: Place, files: Sequence[Found]) -> list[Columns | None]:
             return None
         try:
             with answering(place.url(found.path)), place.system.open(place.address(found.path)) as stream:
-                schema = pq.read_schema(stream)
+                file = pq.ParquetFile(stream)
+                fields, leaves = file.schema_arrow, [file.schema.column(at) for at in range(len(file.schema))]
         except ValueError as error:
             raise FileNotReadable(path=place.url(found.path), reason=str(error)) from error
-        return tuple((one.name, str(one.type)) for one in schema)
+        return tuple((one.name, _kind(one, leaves, url=place.url(found.path))) for one in fields)
 
     return _each(files, columns)
+
+
+def _kind(field: pa.Field, leaves: Sequence[Any], *, url: str) -> str:
+    """The type of a column, as a text.
+
+    Arrow calls two things nanoseconds: those of Parquet, which Spark refuses, and the old 96 bits, which
+    Spark writes itself. Files of the one are not read together with files of the other.
+    """
+    own = [leaf for leaf in leaves if leaf.path == field.name or leaf.path.startswith(f"{field.name}.")]
+    if pa.types.is_nested(field.type) and any(map(_is_in_nanoseconds, own)):
+        raise FileNotReadable(
+            path=url,
+            reason=f"the column {field.name!r} has moments in nanoseconds within it, which Spark does not "
+            "read; write it with coerce_timestamps='us' and allow_truncated_timestamps=True",
+        )
+    is_old = any(leaf.physical_type == "INT96" for leaf in own)
+    return f"int96 {field.type}" if is_old else str(field.type)
+
+
+def _is_in_nanoseconds(leaf: Any) -> bool:
+    kind = leaf.logical_type
+    return bool(kind.type == "TIMESTAMP" and json.loads(kind.to_json())["timeUnit"] == "nanoseconds")
 
 
 def _beginning(place: Place, found: Found, size: int) -> bytes:

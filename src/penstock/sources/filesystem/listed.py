@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.config import AwsCredentials, config_value
+from penstock.errors import UsageError
+from penstock.interfaces.current import current
+from penstock.interfaces.seen import digest_of
+from penstock.sources.cursors import is_cursor
 from penstock.sources.decorators import resource
 from penstock.sources.filesystem.globs import Glob
 from penstock.sources.filesystem.items import FileItemDict
@@ -12,11 +16,13 @@ from penstock.sources.filesystem.listing import list_files
 from penstock.sources.filesystem.place import Place
 from penstock.sources.filesystem.plan import batches
 from penstock.sources.resource import Resource
+from penstock.sources.state import resource_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __source_name__ = "filesystem"
+_LISTED: Final = "listed"
 
 
 @resource(section="filesystem")
@@ -33,7 +39,8 @@ def filesystem(
     """List files as rows, in pages. With `extract_content` each row has the bytes of its file.
 
     `credentials` are those of S3, or a file system of fsspec. `incremental` is most often
-    `incremental("modification_date")`: files that were changed since the last run.
+    `incremental("modification_date")`: files that were changed since the last run. The cursor belongs to the
+    name of the listing, so give each one its own: `filesystem(...).with_name("order_files")`.
 
     >>> import tempfile, pathlib
     >>> folder = tempfile.mkdtemp()
@@ -45,7 +52,12 @@ def filesystem(
     glob = Glob(file_glob)
 
     def listed() -> Iterator[list[FileItemDict]]:
+        remembers = _remembers()
+        if remembers:
+            _check_same(place, glob)
         for page in batches(list_files(place, glob), most=files_per_page):
+            if remembers:
+                resource_state()[_LISTED] = _key(place, glob)
             items = [FileItemDict(found, place) for found in page]
             if extract_content:
                 for item in items:
@@ -58,3 +70,28 @@ def filesystem(
         made.apply_hints(incremental=incremental)
     made.change(needs=place.needs)
     return made
+
+
+def _remembers() -> bool:
+    """Whether a cursor of this listing is kept in the state; that of a range with an end is not."""
+    said: Any = current().resource.declaration
+    cursors = [said.hints.incremental, *(step.function() for step in said.steps if is_cursor(step))]
+    paths = {one.cursor_path for one in cursors if one is not None and one.end_value is None}
+    return not paths.isdisjoint(resource_state().get("incremental", {}))
+
+
+def _check_same(place: Place, glob: Glob) -> None:
+    """Refuse a cursor that has come from other files: those of this listing would be lost, or come twice."""
+    if resource_state().get(_LISTED, _key(place, glob)) == _key(place, glob):
+        return
+    raise UsageError(
+        f"the listing {current().resource_name!r} has a cursor that comes from another folder or file_glob "
+        f"than {place.root}, {glob.text}",
+        hint="name each listing: filesystem(...).with_name('order_files') | read_csv(); one whose folder or "
+        "glob was changed needs another name too, and an initial_value of its cursor where it is not to read "
+        "all files; or begin anew with refresh='drop_sources', which drops the tables of the source as well",
+    )
+
+
+def _key(place: Place, glob: Glob) -> str:
+    return digest_of(place.root, glob.text).hex()

@@ -21,6 +21,8 @@ _PANDAS: Final = {
     "na_values": "nullValue",
     "comment": "comment",
 }
+# No text of a file. Nothing between two delimiters is null, and so is not an empty text in quotes.
+_NULL: Final = "\ue000null\ue000"
 _OWN: Final = frozenset(
     {"header", "delimiter", "quote", "escape", "encoding", "multi_line", "infer", "columns"}
 )
@@ -75,6 +77,7 @@ class CsvOptions:
         own: dict[str, Any] = {}
         more: dict[str, str] = {}
         for key, value in said.items():
+            _check_pandas(key, value)
             name = _PANDAS.get(key, key)
             if name in _OWN:
                 own[name] = value
@@ -85,15 +88,7 @@ class CsvOptions:
                     f"CSV files are not read with {key!r}",
                     hint=f"say one of {', '.join(sorted(_OWN | _SPARK | set(_PANDAS)))}",
                 )
-        if "header" in own:
-            # pandas takes "infer", None, and the number of the line.
-            own["header"] = own["header"] in {True, "infer"} or (
-                own["header"] == 0 and own["header"] is not False
-            )
-        if own.get("columns"):
-            own["columns"] = tuple(own["columns"])
-            own.setdefault("header", False)
-        return cls(**own, more=FrozenMap(more))
+        return cls(**_as_pandas_means(own), more=FrozenMap(more))
 
     @property
     def is_utf8(self) -> bool:
@@ -108,6 +103,7 @@ class CsvOptions:
 
     def for_spark(self) -> dict[str, str]:
         """What Spark's reader is told."""
+        null = self.more.get("nullValue", _NULL)
         return {
             "header": str(self.header).lower(),
             "sep": self.delimiter,
@@ -119,5 +115,40 @@ class CsvOptions:
             "enforceSchema": "true",
             "maxColumns": "100000",
             "maxCharsPerColumn": "-1",
+            # Else a query for some columns does not see that a line has too few fields, or too many.
+            "columnPruning": "false",
+            "nullValue": null,
+            # A number cannot be an empty text: its row would be put aside.
+            **({"emptyValue": null} if self.infer else {}),
             **self.more,
         }
+
+
+def _as_pandas_means(own: dict[str, Any]) -> dict[str, Any]:
+    """Options with what one of them says of another."""
+    if own.get("quote"):
+        own.setdefault("escape", own["quote"])  # a quote within a text is doubled
+    if own.get("header") == "infer":
+        del own["header"]  # there is one, unless names are given
+    if own.get("columns"):
+        own["columns"] = tuple(own["columns"])
+        own.setdefault("header", False)
+    if "header" in own:
+        own["header"] = own["header"] is not None and own["header"] is not False
+    return own
+
+
+def _check_pandas(key: str, value: Any) -> None:
+    """Refuse what pandas takes and Spark does not."""
+    # A number is told from True by its type: 1 is the second line.
+    is_first_line = type(value) is int and value == 0
+    if key == "header" and not (value in (None, "infer") or isinstance(value, bool) or is_first_line):
+        raise UsageError(
+            f"CSV files are not read with header={value!r}",
+            hint="say True or 0 if their first line is a header, False or None if it is a row",
+        )
+    if key == "na_values" and not isinstance(value, str):
+        raise UsageError(
+            f"CSV files are not read with na_values={value!r}",
+            hint="say the one text that means null, as in na_values='NA'",
+        )

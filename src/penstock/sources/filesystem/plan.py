@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, get_args
@@ -30,7 +27,6 @@ _NOT_READ: Final = (
     *(".zip", ".xz", ".7z", ".tar", ".tgz", ".tbz2", ".rar", ".z"),
     *(".deflate", ".zst", ".lz4", ".lzo", ".snappy", ".br"),
 )
-_LINE: Final = re.compile(r"[^\r\n]*")
 NAMELESS: Final = "a name in its path is empty, and Hadoop has no such names"
 
 
@@ -122,6 +118,24 @@ Columns = tuple[tuple[str, str], ...]
 """Names of columns with their types, as texts."""
 
 
+def is_nanoseconds(kind: str) -> bool:
+    """Whether a column of this type is a moment in nanoseconds, as Parquet has them.
+
+    >>> is_nanoseconds("timestamp[ns, tz=UTC]"), is_nanoseconds("int96 timestamp[ns]")
+    (True, False)
+    """
+    return kind.startswith("timestamp[ns")
+
+
+def has_zone(kind: str) -> bool:
+    """Whether moments of this type are the same everywhere; others are what a clock on a wall shows.
+
+    >>> has_zone("timestamp[ns, tz=UTC]"), has_zone("timestamp[ns]")
+    (True, False)
+    """
+    return "tz=" in kind
+
+
 def by_columns(files: Sequence[T], heads: Sequence[Columns | None]) -> Iterator[Group[T]]:
     """Files whose columns fit together: what two of them share has the same type.
 
@@ -171,36 +185,3 @@ def names_of(header: Sequence[str]) -> tuple[str, ...]:
             is_free, count = wanted not in found and not taken[wanted], count + 1
         found.append(wanted)
     return tuple(found)
-
-
-def header_in(
-    text: str, *, delimiter: str, quote: str, is_all: bool, comment: str = ""
-) -> tuple[str, ...] | None:
-    r"""The names in the first line that says something; None where the text ends before that line does.
-
-    >>> header_in('\ufeffid;"a;b"\n1;2', delimiter=";", quote='"', is_all=False)
-    ('id', 'a;b')
-    >>> header_in("id;na", delimiter=";", quote='"', is_all=False) is None
-    True
-    """
-    text = _without_comments(text.removeprefix("\ufeff"), comment)
-    lines = io.StringIO(text, newline="")
-    reader = csv.reader(lines, delimiter=delimiter, quotechar=quote or None, quoting=_quoting(quote))
-    for header in reader:
-        if not header:
-            continue
-        if not is_all and lines.tell() >= len(text):
-            return None
-        return tuple(header)
-    return () if is_all else None
-
-
-def _without_comments(text: str, comment: str) -> str:
-    """The text from its first line on that is neither empty nor a comment."""
-    while comment and (text := text.lstrip("\r\n")).startswith(comment):
-        text = _LINE.sub("", text, count=1)
-    return text
-
-
-def _quoting(quote: str) -> Literal[0, 3]:
-    return csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, assert_never
 
 from penstock.sources.current import spark
-from penstock.sources.filesystem.frames import csv_frame, jsonl_frame, parquet_frame
+from penstock.sources.filesystem.frames import NANOS_AS_LONG, csv_frame, jsonl_frame, parquet_frame
 from penstock.sources.filesystem.heads import columns_of, headers_of
 from penstock.sources.filesystem.options import CsvOptions
 from penstock.sources.filesystem.plan import by_columns, by_head, check_names
@@ -32,7 +32,8 @@ class Reading:
         # The first of them decide what a column is: let it be the same ones each time.
         files = sorted(files, key=lambda one: one.path)
         check_names((one.path for one in files), on_disk=place.is_local, is_text=self.format != "parquet")
-        session = spark(place.hadoop_conf)
+        told = NANOS_AS_LONG if self.format == "parquet" else {}
+        session = spark({**place.hadoop_conf, **told})
         match self.format:
             case "jsonl":
                 there = tuple(one for one in files if one.size)
@@ -49,9 +50,9 @@ class Reading:
                 columns = columns_of(place, files)
                 for group in by_columns(files, columns):
                     merge = len({head for head in columns if head is not None}) > 1
-                    yield (
-                        parquet_frame(session, place, group.files, merge=merge, metadata=self.metadata),
-                        group.files,
+                    read = parquet_frame(
+                        session, place, group.files, group.head, merge=merge, metadata=self.metadata
                     )
+                    yield read, group.files
             case _:
                 assert_never(self.format)

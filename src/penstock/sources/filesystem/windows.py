@@ -87,6 +87,34 @@ class Window:
         return span.last >= self.newest - timedelta(days=self.days)
 
 
+@dataclass(slots=True, kw_only=True)
+class NewestDay:
+    """The newest day that the folders of files are named after.
+
+    A month counts by its first day, for days of it may follow. A day that has not come yet does not count:
+    one folder with a slip in its name would hide all others.
+
+    >>> newest = NewestDay(today=date(2026, 11, 17))
+    >>> for path in ("2026/11/03/a.csv", "2026/11/01/a.csv", "2062/11/03/a.csv", "a.csv"):
+    ...     newest.meet(path)
+    >>> newest.day
+    datetime.date(2026, 11, 3)
+    """
+
+    today: date
+    day: date | None = None
+    _folder: str = ""
+
+    def meet(self, path: str) -> None:
+        """Take a file. Those of one folder mostly come together, so its name is read once."""
+        folder = path.rpartition("/")[0]
+        if folder == self._folder:
+            return
+        self._folder, span = folder, days_in(folder)
+        if span is not None and span.first <= self.today:
+            self.day = max(span.first, self.day or span.first)
+
+
 def days_of(window: int | timedelta | None) -> int | None:
     """A window in whole days.
 

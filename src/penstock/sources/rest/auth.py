@@ -31,12 +31,15 @@ class AuthConfigBase(CredentialsConfiguration, AuthBase):
     """The base of all that can be configured by name; your own has a `__call__` that signs a request."""
 
     def signer(self) -> AuthBase | None:
-        """A plain object that does the same elsewhere; None for classes of your own, which travel whole."""
+        """A plain object that does the same elsewhere; a class that does not define it travels whole."""
         return None
 
     def __reduce__(self) -> Any:
-        """Travel as a plain object: who receives it may not have penstock."""
-        signer = self.signer()
+        """Travel as a plain object: who receives it may not have penstock.
+
+        A subclass may sign otherwise than the object of its base, so that one must be its own.
+        """
+        signer = self.signer() if "signer" in vars(type(self)) else None
         return super().__reduce__() if signer is None else (itself, (signer,))
 
 
@@ -179,9 +182,9 @@ class OAuth2ClientCredentials(AuthConfigBase):
         """How long the token of an answer lives."""
         return int(response_json.get("expires_in") or self.default_token_expiration)
 
-    def signer(self) -> AuthBase | None:
-        """What gets tokens; one of a subclass travels whole."""
-        return self._plain() if type(self) is OAuth2ClientCredentials else None
+    def signer(self) -> AuthBase:
+        """What gets tokens."""
+        return self._plain()
 
     def use_session(self, session: Any) -> None:
         """Ask for tokens through this session, unless another was given."""
@@ -200,18 +203,19 @@ class OAuth2ClientCredentials(AuthConfigBase):
 
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
         """Sign a request; gets a token where there is none that lives."""
-        signed = self.signing()(request)
-        self.access_token = self.signing().token
-        return signed
+        return self.signing()(request)
 
     def _learned(self, answer: Any) -> tuple[str, int]:
         token = self.parse_access_token(answer)
         remember_secret(token)
+        self.access_token = token
         return token, self.parse_expiration_in_seconds(answer)
 
     def _plain(self) -> TokenSigner:
         request = self._request()
-        return TokenSigner(url=self.access_token_url, asked=request.asked, learned=request.learned)
+        signer = TokenSigner(url=self.access_token_url, asked=request.asked, learned=request.learned)
+        signer.session = self.session
+        return signer
 
     def _request(self) -> CredentialsRequest:
         return CredentialsRequest(

@@ -14,7 +14,7 @@ from penstock.sources.rest.answers import IgnoreResponseException, raise_for_sta
 from penstock.sources.rest.detect import detect_paginator, rows_path
 from penstock.sources.rest.paths import json_path
 from penstock.sources.rest.retry import RetrySession
-from penstock.sources.rest.urls import clean_text, join_url
+from penstock.sources.rest.urls import clean_text, clean_url, join_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -134,18 +134,11 @@ class RESTClient:
                 return
 
     def __repr__(self) -> str:
-        return f"RESTClient({self.base_url!r})"
+        return f"RESTClient({clean_url(self.base_url)!r})"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Sessions stay behind: what is left is how to make another one."""
-        kept = {**self.__dict__, "_pace": None}
-        kept["session"] = self.session.settings() if isinstance(self.session, RetrySession) else self.session
-        return kept
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        session = state["session"]
-        made = RetrySession(**session) if isinstance(session, dict) else session
-        self.__dict__.update({**state, "session": made})
+        """All but who paces it: everywhere else it is somebody else."""
+        return {**self.__dict__, "_pace": None}
 
     @staticmethod
     def _hooks(hooks: Mapping[str, Any] | None, auth: Any) -> dict[str, Any]:
@@ -166,20 +159,32 @@ class RESTClient:
         if hasattr(auth, "use_session"):
             # So the requests for tokens are repeated and counted as all others are.
             auth.use_session(self.session)
+        if self._pace is not None:
+            # Before it is signed: a token may grow old while it waits.
+            self._pace()
         prepared = self.session.prepare_request(request)
         names = ("proxies", "stream", "verify", "cert")
         said = {name: how.pop(name, {} if name == "proxies" else None) for name in names}
         sending = self.session.merge_environment_settings(prepared.url, **said)
-        if self._pace is not None:
-            self._pace()
         try:
             return self.session.send(prepared, **{"allow_redirects": True, **sending, **how})
         except requests.RequestException as error:
             hidden = getattr(auth, "hidden_params", ())
             shown = clean_text(str(error), str(prepared.url), *hidden)
             # The error of the library shows the address as it is, in its text and in those that it is due to.
-            failed = type(error)(shown, request=error.request, response=error.response)
+            failed = _told(error, shown)
         raise failed
+
+
+def _told(error: requests.RequestException, text: str) -> requests.RequestException:
+    """The error with another text; a more general one where its own class is not made of a text."""
+    for kind in type(error).__mro__:
+        if issubclass(kind, requests.RequestException):
+            try:
+                return kind(text, request=error.request, response=error.response)
+            except Exception:  # whatever a class of somebody else does with these
+                continue
+    return requests.RequestException(text, request=error.request, response=error.response)
 
 
 def paginate(url: str, **how: Any) -> Iterator[PageData[Any]]:

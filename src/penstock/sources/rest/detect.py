@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from penstock.errors import ResponseNotUnderstood
 from penstock.interfaces.cursorpath import CursorPath
 from penstock.sources.rest.paginators import (
     BasePaginator,
@@ -17,6 +18,7 @@ from penstock.sources.rest.paginators import (
     SinglePagePaginator,
 )
 from penstock.sources.rest.ranges import PageNumberPaginator
+from penstock.sources.rest.telling import mark_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,9 +34,41 @@ _ROWS: Final = frozenset(
 _NEXT: Final = re.compile("next", re.IGNORECASE)
 _ADDRESS: Final = re.compile("href|url", re.IGNORECASE)
 _PAGES: Final = re.compile("^(total_pages|pages|totalpages)$", re.IGNORECASE)
+_PAGE: Final = re.compile("^(page|current_?page|page_?number)$", re.IGNORECASE)
 _DEEPEST: Final = 3
+_SECOND: Final = 2
 
 Way = tuple[str, ...]
+
+
+class FoundPages(PageNumberPaginator):
+    """Page numbers that were found out, so the number of the first page may be a guess.
+
+    >>> FoundPages(way_path(("pages",)), 1).current_value
+    1
+    """
+
+    def __init__(self, total_path: CursorPath, page: int) -> None:
+        # A number past 1 is that of a page that was asked for.
+        super().__init__(base_page=min(page, 1), page=page, total_path=total_path)
+        self._pages, self._first = 0, b""
+
+    def update_state(self, response: Response, data: list[Any] | None = None) -> None:
+        """Count on; a second page that is the first again is refused, as the last one would be left out."""
+        self._pages += 1
+        if self._pages == 1:
+            self._first = mark_of(data)
+        elif self._pages == _SECOND and data and mark_of(data) == self._first:
+            raise ResponseNotUnderstood(
+                paginator=str(self),
+                path=f"{self.param_name}={self.current_value}",
+                wanted="another page",
+                found="the same again; say a page_number paginator with the base_page of the API",
+            )
+        super().update_state(response, data)
+
+    def __str__(self) -> str:
+        return PageNumberPaginator.__name__
 
 
 def rows_path(document: Any) -> CursorPath:
@@ -67,7 +101,7 @@ def detect_paginator(response: Response) -> BasePaginator:
             return JSONLinkPaginator(way_path(way))
     pages = _way_to(document, _pages_at)
     if pages is not None and _is_number(pages[1]):
-        return PageNumberPaginator(total_path=way_path(pages[0]))
+        return FoundPages(way_path(pages[0]), _page_of(document, pages[0]))
     if following is not None:
         return JSONResponseCursorPaginator(way_path(following[0]))
     return SinglePagePaginator()
@@ -110,6 +144,21 @@ def _next_at(name: str, value: Any) -> tuple[Way, Any] | None:
 
 def _pages_at(name: str, value: Any) -> tuple[Way, Any] | None:
     return ((name,), value) if _PAGES.match(name) and _is_plain(value) else None
+
+
+def _page_of(document: Any, total: Way) -> int:
+    """The number of this page, said beside the total or elsewhere; 0 where nothing tells, as in dlt."""
+    beside = document
+    for name in total[:-1]:
+        beside = beside[name]
+    there = (_page_at(name, value) for name, value in beside.items())
+    found = next(filter(None, there), None) or _way_to(document, _page_at)
+    return 0 if found is None else int(found[1])
+
+
+def _page_at(name: str, value: Any) -> tuple[Way, Any] | None:
+    is_whole = not isinstance(value, bool) and str(value).isascii() and str(value).isdigit()
+    return ((name,), value) if _PAGE.match(name) and is_whole else None
 
 
 def _is_plain(value: Any) -> bool:

@@ -11,7 +11,9 @@ from urllib.parse import urljoin, urlsplit
 
 from penstock.errors import ResponseNotUnderstood, UsageError
 from penstock.sources.rest.paths import first, json_path, path_text, put
-from penstock.sources.rest.telling import told_more
+from penstock.sources.rest.signing import without_log_in
+from penstock.sources.rest.telling import mark_of, told_more
+from penstock.sources.rest.urls import is_elsewhere
 
 if TYPE_CHECKING:
     from requests import Request, Response
@@ -69,11 +71,12 @@ class BaseReferencePaginator(BasePaginator):
     def __init__(self) -> None:
         super().__init__()
         self._reference: str | None = None
-        self._rows: str | None = None
+        self._last: bytes | None = None
+        self._seen: set[bytes] = set()
 
     def init_request(self, request: Request) -> None:
         """Begin anew, however often it was used before."""
-        self._has_next_page, self._reference, self._rows = True, None, None
+        self._has_next_page, self._reference, self._last, self._seen = True, None, None, set()
 
     @property
     def _next_reference(self) -> str | None:
@@ -89,27 +92,38 @@ class BaseReferencePaginator(BasePaginator):
         The same one twice is fine where the server knows how far it is, and gives other rows each time.
         """
         reference = reference or None
-        if reference is None or rows is None or reference != self._reference:
-            self._rows = None
-        else:
-            before, self._rows = self._rows, repr(rows)
-            if before == self._rows:
-                raise ResponseNotUnderstood(
-                    paginator=str(self), path=path, wanted="another page", found="the same again and again"
-                )
+        if reference is not None and rows is not None and self._is_again(reference, rows):
+            raise ResponseNotUnderstood(
+                paginator=str(self), path=path, wanted="another page", found="the same again and again"
+            )
         self._next_reference = reference
+
+    def _is_again(self, reference: str, rows: list[Any]) -> bool:
+        """Whether it goes in a circle: of one page, or of several that follow each other."""
+        mark = mark_of(reference, rows)
+        if reference == self._reference:
+            before, self._last = self._last, mark
+            return before == mark
+        was_there, self._last = mark in self._seen, None
+        self._seen.add(mark)
+        return was_there
 
 
 class BaseNextUrlPaginator(BaseReferencePaginator):
     """The base of those that are told the address of the next page."""
 
     def update_request(self, request: Request) -> None:
-        """Go to the next address; it has its own query."""
+        """Go to the next address; it has its own query. Another host is asked without the log-in.
+
+        All pages after it are, too: who names the addresses could lead back.
+        """
         if self._next_reference is None:
             return
         is_whole = bool(urlsplit(self._next_reference).scheme)
-        request.url = self._next_reference if is_whole else urljoin(str(request.url), self._next_reference)
-        request.params = {}
+        url = self._next_reference if is_whole else urljoin(str(request.url), self._next_reference)
+        if is_elsewhere(str(request.url), url):
+            without_log_in(request)
+        request.url, request.params = url, {}
 
 
 class JSONLinkPaginator(BaseNextUrlPaginator):

@@ -14,6 +14,7 @@ import requests
 from requests.exceptions import ChunkedEncodingError, ConnectionError, HTTPError, Timeout  # noqa: A004 - its name for it
 
 from penstock.errors import UsageError
+from penstock.sources.rest.signing import HeaderSigner, TokenSigner, marked, signer_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -82,7 +83,23 @@ class RetrySession(requests.Session):
     def _send(self, request: requests.PreparedRequest, how: dict[str, Any]) -> requests.Response:
         if self.pace is not None:
             self.pace()
+        signer = signer_of(request)
+        if isinstance(signer, TokenSigner) and signer.has_aged():
+            # Its token came before the pauses. The request for another comes here unsigned, so this ends.
+            signer(request)
         return super().send(request, **how)
+
+    def rebuild_auth(self, prepared_request: requests.PreparedRequest, response: requests.Response) -> None:
+        """Leave the log-in behind when a redirection leads to another host, in whatever header it is said."""
+        library: Any = super()
+        rules: Any = self
+        signer = signer_of(response.request)
+        if not rules.should_strip_auth(response.request.url, prepared_request.url):
+            marked(prepared_request, signer)
+        elif isinstance(signer, HeaderSigner):
+            # Before the others: what they add is for the new host.
+            prepared_request.headers.pop(signer.name, None)
+        library.rebuild_auth(prepared_request, response)
 
     def settings(self) -> dict[str, Any]:
         """What makes another one like it, elsewhere."""
@@ -93,6 +110,16 @@ class RetrySession(requests.Session):
             "max_delay": self.max_delay,
             "retried": tuple(sorted(self.retried)),
         }
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a session of the library takes along, and the settings; who paces it stays behind."""
+        library: Any = super()
+        return {**library.__getstate__(), **self.settings()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        library: Any = super()
+        library.__setstate__(state)
+        self.retried, self.pace, self._sleep = frozenset(self.retried), None, time.sleep
 
 
 def delay(attempt: int, retry_after: str | None, *, backoff: float = 1.0, longest: float = 300.0) -> float:
@@ -108,17 +135,21 @@ def delay(attempt: int, retry_after: str | None, *, backoff: float = 1.0, longes
 
 
 def seconds_said(retry_after: str, now: Callable[[], datetime] | None = None) -> float | None:
-    """What a `Retry-After` means: seconds, or a moment; None where it is neither, or lies in the past."""
+    """What a `Retry-After` means: seconds, or a moment; None where it is neither, or is over already.
+
+    >>> seconds_said("7"), seconds_said("0"), seconds_said("Fri, 31 Dec 1999 23:59:59 GMT")
+    (7.0, None, None)
+    """
     text = retry_after.strip()
     if text.isascii() and text.isdigit():
-        return float(text)
+        return float(text) or None
     try:
         until = parsedate_to_datetime(text)
-    except ValueError:
+        if until.tzinfo is None:
+            until = until.replace(tzinfo=UTC)
+        left = (until - (now() if now else datetime.now(UTC))).total_seconds()
+    except (ValueError, OverflowError):
         return None
-    if until.tzinfo is None:
-        until = until.replace(tzinfo=UTC)
-    left = (until - (now() if now else datetime.now(UTC))).total_seconds()
     return left if left > 0 else None
 
 

@@ -6,30 +6,35 @@ Plain classes: they travel to places where penstock is not installed, with the s
 from __future__ import annotations
 
 import base64
+import re
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import requests
 from requests.auth import AuthBase
 
+from penstock.errors import UsageError
 from penstock.sources.rest.answers import raise_for_status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from requests import PreparedRequest
+    from requests import PreparedRequest, Request
+
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+_LOG_INS: Final = ("authorization", "cookie")
 
 
 class HeaderSigner(AuthBase):
     """Says a header."""
 
     def __init__(self, name: str, value: str) -> None:
-        self.name, self.said = name, value
+        self.name, self.said = name, _fit(name, value)
 
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
         """Add the header."""
         request.headers[self.name] = self.said
-        return request
+        return marked(request, self)
 
 
 class QuerySigner(AuthBase):
@@ -41,21 +46,21 @@ class QuerySigner(AuthBase):
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
         """Add the parameter."""
         request.prepare_url(request.url, {self.name: self._value})
-        return request
+        return marked(request, self)
 
 
 class CookieSigner(AuthBase):
     """Says a cookie, beside those that the session has."""
 
     def __init__(self, name: str, value: str) -> None:
-        self.name, self._value = name, value
+        self.name, self._value = name, _fit("Cookie", value)
 
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
         """Add the cookie."""
         there = request.headers.get("Cookie")
         mine = f"{self.name}={self._value}"
         request.headers["Cookie"] = f"{there}; {mine}" if there else mine
-        return request
+        return marked(request, self)
 
 
 class TokenSigner(AuthBase):
@@ -77,14 +82,14 @@ class TokenSigner(AuthBase):
     ) -> None:
         self.url, self._asked, self._learned = url, asked, learned
         self.token: str | None = None
-        self._clock, self._until = clock, clock()
+        self._clock, self._until, self._seconds = clock, clock(), 0
 
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
         """Add the token."""
         if self.token is None or self.is_old():
             self.renew()
-        request.headers["Authorization"] = f"Bearer {self.token}"
-        return request
+        request.headers["Authorization"] = _fit("Authorization", f"Bearer {self.token}")
+        return marked(request, self)
 
     def use_session(self, session: Any) -> None:
         """Ask for tokens through this session, unless there is another."""
@@ -94,13 +99,34 @@ class TokenSigner(AuthBase):
         """Whether the time of the token is over."""
         return self._clock() >= self._until
 
+    def has_aged(self) -> bool:
+        """Whether the token was good when it came, and is not any more.
+
+        One that was old from the beginning is used once: another would be no better.
+        """
+        return self._seconds > 0 and self.is_old()
+
     def renew(self) -> None:
         """Ask for a token."""
         session = self.session or requests.Session()
         response = session.post(self.url, **self._asked())
         raise_for_status(response)
-        self.token, seconds = self._learned(response.json())
-        self._until = self._clock() + seconds
+        self.token, self._seconds = self._learned(response.json())
+        self._until = self._clock() + self._seconds
+
+
+class Unsigned(AuthBase):
+    """Says nothing, and takes off what a session or a client said: for hosts that are not the API's."""
+
+    def __init__(self, instead_of: Any = None) -> None:
+        # An address that a server gave may have the key in it all the same.
+        self.hidden_params: tuple[str, ...] = tuple(getattr(instead_of, "hidden_params", ()))
+
+    def __call__(self, request: PreparedRequest) -> PreparedRequest:
+        """Take the log-in off."""
+        for name in _LOG_INS:
+            request.headers.pop(name, None)
+        return request
 
 
 class CredentialsRequest:
@@ -133,6 +159,47 @@ def basic(username: str, password: str) -> HeaderSigner:
     return HeaderSigner("Authorization", f"Basic {pair}")
 
 
+def without_log_in(request: Request) -> None:
+    """Change a request so that it, and all that are made of it, are asked without a log-in.
+
+    >>> from requests import Request
+    >>> request = Request("GET", "https://example.com", headers={"authorization": "Bearer x", "X-Said": "y"})
+    >>> without_log_in(request)
+    >>> request.headers, type(request.auth).__name__
+    ({'X-Said': 'y'}, 'Unsigned')
+    """
+    request.auth = Unsigned(request.auth)
+    headers = request.headers or {}
+    request.headers = {name: value for name, value in headers.items() if name.lower() not in _LOG_INS}
+
+
+def marked(request: PreparedRequest, signer: Any) -> PreparedRequest:
+    """The request, which knows from now on who signed it."""
+    known: Any = request
+    known.signed_by = signer
+    return request
+
+
+def signer_of(request: Any) -> Any:
+    """Who signed a request; None where nobody did that is known here.
+
+    >>> from requests import Request
+    >>> signer_of(Request("GET", "https://example.com", auth=HeaderSigner("X-Key", "x")).prepare()).name
+    'X-Key'
+    """
+    return getattr(request, "signed_by", None)
+
+
 def itself(signer: AuthBase) -> AuthBase:
     """What stands for whoever left a signer behind when it travelled."""
     return signer
+
+
+def _fit(header: str, value: Any) -> Any:
+    """A value that can stand in a header. One that cannot would be shown by the error of the library."""
+    if isinstance(value, str) and _CONTROL.search(value):
+        raise UsageError(
+            f"what is to be said in the header {header} has control characters, such as the end of a line",
+            hint="take them off where the secret is read; a file often ends with one",
+        )
+    return value

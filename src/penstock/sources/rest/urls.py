@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import re
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, quote, quote_plus, urlsplit, urlunsplit
 
+from requests import PreparedRequest
+from requests.sessions import SessionRedirectMixin
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 MASK: Final = "***"
-SECRET_PARAMS: Final = frozenset(
-    (
-        *("api_key", "apikey", "api-key", "key", "token", "access_token", "access-token", "auth"),
-        *("secret", "client_secret", "password", "pwd", "signature", "sig"),
-    )
-)
-"""Names of query parameters whose values are never shown."""
+_SECRET: Final = re.compile("(token|secret|password|pwd|signature|sig|key|auth|credential)s?$", re.IGNORECASE)
+"""How the names of query parameters end whose values are never shown."""
+_SHORT: Final = 4
+"""Texts of fewer characters stand by chance in many messages."""
 
 
 def join_url(base_url: str, path: str) -> str:
@@ -31,6 +32,22 @@ def join_url(base_url: str, path: str) -> str:
     return f"{base_url.rstrip('/')}/{path.lstrip('/')}" if path else base_url
 
 
+def is_elsewhere(old_url: str, new_url: str) -> bool:
+    """Whether a log-in for one address must not be sent to another: the rule that redirections have.
+
+    >>> is_elsewhere("https://api.example.com/v1", "https://api.example.com:443/v2")
+    False
+    >>> is_elsewhere("https://api.example.com/v1", "http://api.example.com/v1")
+    True
+    """
+    library: Any = SessionRedirectMixin()
+    try:
+        return bool(library.should_strip_auth(_as_sent(old_url), _as_sent(new_url)))
+    except ValueError:
+        # What is no address is nobody's.
+        return True
+
+
 def clean_url(url: str, *hidden: str) -> str:
     """The address with the user, and the values of secret parameters and those called `hidden`, masked.
 
@@ -38,9 +55,8 @@ def clean_url(url: str, *hidden: str) -> str:
     'https://***@example.com/x?page=2&api_key=***&k=***'
     """
     parts = urlsplit(url)
-    names = SECRET_PARAMS | {name.lower() for name in hidden}
     query = "&".join(
-        f"{quote_plus(name)}={MASK if name.lower() in names else quote_plus(value)}"
+        f"{quote_plus(name)}={MASK if _is_secret(name, hidden) else quote_plus(value)}"
         for name, value in parse_qsl(parts.query, keep_blank_values=True)
     )
     _, at, host = parts.netloc.rpartition("@")
@@ -48,18 +64,36 @@ def clean_url(url: str, *hidden: str) -> str:
 
 
 def clean_text(text: str, url: str, *hidden: str) -> str:
-    """A message without the secret parts of the address that it may show."""
-    for secret in sorted(set(_secrets_of(url, hidden)), key=len, reverse=True):
-        text = text.replace(secret, MASK)
+    """A message without the secret parts of the address that it may show.
+
+    >>> clean_text("cannot ask /x?private_token=hush%21", "https://example.com/x?private_token=hush!")
+    'cannot ask /x?private_token=***'
+    """
+    found = dict(_secrets_of(url, hidden))
+    for secret in sorted(found, key=len, reverse=True):
+        text = text.replace(secret, found[secret])
     return text
 
 
-def _secrets_of(url: str, hidden: Iterable[str]) -> Iterable[str]:
+def _secrets_of(url: str, hidden: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Texts that a message may not show, and what is shown in their place."""
     parts = urlsplit(url)
-    names = SECRET_PARAMS | {name.lower() for name in hidden}
     for name, value in parse_qsl(parts.query):
-        if name.lower() in names:
-            yield from (value, quote(value), quote(value, safe=""), quote_plus(value))
-    user, at, _ = parts.netloc.rpartition("@")
-    if at:
-        yield user
+        if _is_secret(name, hidden):
+            before = "" if len(value) >= _SHORT else f"{name}="
+            for written in (value, quote(value), quote(value, safe=""), quote_plus(value)):
+                yield f"{before}{written}", f"{before}{MASK}"
+    user = parts.netloc.rpartition("@")[0]
+    if user:
+        yield user, MASK
+
+
+def _is_secret(name: str, hidden: Iterable[str]) -> bool:
+    return _SECRET.search(name) is not None or name.lower() in {one.lower() for one in hidden}
+
+
+def _as_sent(url: str) -> str:
+    """An address as requests will understand it: other parsers find other hosts in odd ones."""
+    asked = PreparedRequest()
+    asked.prepare_url(url, None)
+    return str(asked.url)

@@ -137,7 +137,10 @@ def _check_auth(path: str, said: Any) -> None:
         return
     keys.check_kind(path, said, (str, Mapping), "a name, a dict with a type, or an object of requests")
     kind = said if isinstance(said, str) else said.get("type", "bearer")
-    keys.check_one_of(path if isinstance(said, str) else f"{path}.type", kind, AUTHS)
+    if kind not in list(AUTHS):
+        # What stands there may be the secret itself, so it is not shown.
+        where = path if isinstance(said, str) else f"{path}.type"
+        raise keys.wrong(where, "this is the name of no log-in", keys.said_of(kind, AUTHS))
     if not isinstance(said, str):
         keys.check_keys(path, said, ("type", *AUTHS[kind].model_fields))
 

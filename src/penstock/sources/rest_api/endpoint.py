@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ParentFieldMissing
+from penstock.sources.rest.signing import Unsigned
+from penstock.sources.rest.urls import is_elsewhere, join_url
 from penstock.sources.rest_api.actions import response_hooks
-from penstock.sources.rest_api.templates import filled, filled_path
+from penstock.sources.rest_api.templates import begins_with_data, filled, filled_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -50,17 +52,25 @@ class Endpoint:
 
     def pages(self, values: Mapping[str, Any], **more: Any) -> Iterator[PageData[Any]]:
         """The pages, with these values in the place of placeholders; `more` are parameters."""
+        path = filled_path(self.path, values)
         yield from self.client.paginate(
-            filled_path(self.path, values),
+            path,
             self.method,
             params=filled({**self.params, **more}, values),
             json=filled(self.json, values, keeps_types=True),
+            auth=self._auth_for(path),
             data=filled(self.data, values),
             headers=filled(self.headers, values),
             paginator=copy.deepcopy(self.paginator),
             data_selector=self.data_selector,
             hooks=response_hooks(self.actions, getattr(self.client.auth, "hidden_params", ())),
         )
+
+    def _auth_for(self, path: str) -> Unsigned | None:
+        """None, which is the log-in of the client, unless data leads to another host."""
+        base = self.client.base_url
+        is_led = begins_with_data(self.path) and is_elsewhere(base, join_url(base, path))
+        return Unsigned(self.client.auth) if is_led else None
 
     def children(self, wanted: Mapping[str, Any], values: Mapping[str, Any], **more: Any) -> Iterator[Any]:
         """The pages of the children of one row, of which `wanted` is what `wanted_of` gave."""

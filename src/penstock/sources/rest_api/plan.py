@@ -7,13 +7,16 @@ import re
 import string
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.interfaces.incremental import Incremental
 from penstock.interfaces.source import Declared
 from penstock.sources.rest.paginators import SinglePagePaginator
 from penstock.sources.rest_api.keys import HINTS, said_of, wrong
 from penstock.sources.rest_api.templates import expressions
+
+if TYPE_CHECKING:
+    from penstock.errors import InvalidSourceConfig
 
 _PARTS: Final = ("path", "params", "json", "data", "headers")
 _ENTITY: Final = re.compile(r"\{[a-zA-Z0-9.\-_]+\}")
@@ -147,7 +150,7 @@ def _bound_path(where: str, path: str, params: dict[str, Any], resolved: Mapping
             segments.append(f"{{{name}}}")
             seen.add(name)
         elif name in params and not isinstance(params[name], (dict, Incremental)):
-            segments.append(str(params.pop(name)).replace("{", "{{").replace("}", "}}"))
+            segments.append(_written(f"{where}.params.{name}", str(params.pop(name))))
         else:
             raise wrong(
                 f"{where}.path", f"nothing says what {{{name}}} is", said_of(name, [*params, *_WORDS])
@@ -162,6 +165,24 @@ def _bound_path(where: str, path: str, params: dict[str, Any], resolved: Mapping
     return "".join(segments)
 
 
+def _written(where: str, value: str) -> str:
+    """A plain parameter as the path has it: the text itself, or what its placeholders will mean."""
+    if not any(f"{{{word}." in value for word in _WORDS):
+        return value.replace("{", "{{").replace("}", "}}")
+    for name in expressions(value):
+        if name.partition(".")[0] not in _WORDS:
+            raise _no_placeholder(where, name)
+    return value
+
+
+def _no_placeholder(where: str, name: str) -> InvalidSourceConfig:
+    return wrong(
+        where,
+        f"{{{name}}} is no placeholder",
+        "write {resources.parent.field} or {incremental.start_value}, and {{ }} for braces",
+    )
+
+
 def _references(where: str, endpoint: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, str]]]:
     """The fields of parents that placeholders name."""
     for part in _PARTS:
@@ -171,11 +192,7 @@ def _references(where: str, endpoint: Mapping[str, Any]) -> Iterator[tuple[str, 
             if kind == "resources" and len(rest) == _NAMES - 1:
                 yield name, (rest[0], rest[1])
             elif kind == "resources" or (kind not in _WORDS and part != "path"):
-                raise wrong(
-                    f"{where}.{part}",
-                    f"{{{name}}} is no placeholder",
-                    "write {resources.parent.field} or {incremental.start_value}, and {{ }} for braces",
-                )
+                raise _no_placeholder(f"{where}.{part}", name)
 
 
 def _without_cursor(params: Any) -> dict[str, Any]:

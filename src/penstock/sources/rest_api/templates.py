@@ -10,11 +10,14 @@ import string
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from penstock.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _LEADING: Final = re.compile(r"\{[^{}]+\}")
 _ADDRESSES: Final = ("http://", "https://", "/")
+_STEPS: Final = (".", "..")
 
 
 class _Formatter(string.Formatter):
@@ -31,8 +34,14 @@ class _Quoting(_Formatter):
     """Writes values so that they mean themselves in an address."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """The text of a value, quoted."""
-        return quote(str(super().format_field(value, format_spec)), safe="")
+        """The text of a value, quoted; what no quotes help is refused."""
+        text = str(super().format_field(value, format_spec))
+        if text in _STEPS:
+            raise UsageError(
+                f"{text!r} in a path is a step to another address, and no value",
+                hint="leave such rows of the parent out, with a filter in its processing_steps",
+            )
+        return quote(text, safe="")
 
 
 def expressions(template: Any) -> Iterator[str]:
@@ -92,6 +101,15 @@ def filled_path(template: str, values: Mapping[str, Any]) -> str:
     if first is None or not begin.startswith(_ADDRESSES):
         return _Quoting().vformat(template, (), values)
     return begin + _Quoting().vformat(template[first.end() :], (), values)
+
+
+def begins_with_data(template: str) -> bool:
+    """Whether a path begins with a placeholder, so that data may say which host is asked.
+
+    >>> begins_with_data("{u.url}/posts"), begins_with_data("https://example.com/{u.id}")
+    (True, False)
+    """
+    return _LEADING.match(template) is not None
 
 
 def _only(template: str) -> str | None:

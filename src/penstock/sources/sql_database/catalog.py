@@ -1,4 +1,7 @@
-"""What a database is asked about its tables, kind by kind."""
+"""What a database is asked about its tables, kind by kind.
+
+Without an order: Spark puts brackets around a query, and SQL Server takes none in there.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ if TYPE_CHECKING:
 
 # A domain counts as the type that it is made of, an array as an array of whatever.
 _POSTGRES_COLUMNS: Final = """
-SELECT c.relname AS table_name, a.attname AS column_name,
+SELECT c.relname AS table_name, a.attname AS column_name, a.attnum AS at,
   CASE WHEN c.relkind IN ('v') THEN 'view' ELSE 'table' END AS table_kind,
   CASE WHEN b.typcategory = 'A' THEN 'array'
        ELSE regexp_replace(format_type(b.oid, NULL), '"', '', 'g') END AS data_type,
@@ -32,7 +35,6 @@ JOIN pg_type t ON t.oid = a.atttypid
 JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
 CROSS JOIN LATERAL (SELECT CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END AS typmod) m
 WHERE n.nspname = {schema} AND c.relkind IN ('r', 'p', 'v', 'm', 'f'){tables}
-ORDER BY c.relname, a.attnum
 """
 _POSTGRES_KEYS: Final = """
 SELECT c.relname AS table_name, k.conname AS key_name, a.attname AS column_name, u.at AS at,
@@ -56,18 +58,16 @@ JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = x.indkey[0]
 WHERE n.nspname = {schema} AND x.indisvalid AND x.indpred IS NULL
   AND x.indisunique AND x.indnkeyatts = 1{tables}
-ORDER BY 1, 2, 4
 """
 _COLUMNS: Final = """
-SELECT c.TABLE_NAME AS table_name, c.COLUMN_NAME AS column_name,
+SELECT c.TABLE_NAME AS table_name, c.COLUMN_NAME AS column_name, c.ORDINAL_POSITION AS at,
   CASE t.TABLE_TYPE WHEN 'VIEW' THEN 'view' ELSE 'table' END AS table_kind,
-  c.DATA_TYPE AS data_type, c.IS_NULLABLE AS nullable,
+  {kind} AS data_type, c.IS_NULLABLE AS nullable,
   COALESCE(c.CHARACTER_MAXIMUM_LENGTH, c.NUMERIC_PRECISION, c.DATETIME_PRECISION) AS digits,
   c.NUMERIC_SCALE AS scale, {size} AS size
 FROM INFORMATION_SCHEMA.COLUMNS c
 JOIN INFORMATION_SCHEMA.TABLES t ON t.TABLE_SCHEMA = c.TABLE_SCHEMA AND t.TABLE_NAME = c.TABLE_NAME
 WHERE c.TABLE_SCHEMA = {schema}{tables}
-ORDER BY c.TABLE_NAME, c.ORDINAL_POSITION
 """
 _MYSQL_KEYS: Final = """
 SELECT c.TABLE_NAME AS table_name, c.CONSTRAINT_NAME AS key_name, c.COLUMN_NAME AS column_name,
@@ -82,7 +82,6 @@ FROM INFORMATION_SCHEMA.STATISTICS c
 WHERE c.TABLE_SCHEMA = {schema} AND c.NON_UNIQUE = 0{tables}
 GROUP BY c.TABLE_NAME, c.INDEX_NAME
 HAVING COUNT(*) = 1
-ORDER BY 1, 2, 7
 """
 _SQL_SERVER_KEYS: Final = """
 SELECT c.TABLE_NAME AS table_name, c.CONSTRAINT_NAME AS key_name, c.COLUMN_NAME AS column_name,
@@ -97,9 +96,13 @@ LEFT JOIN INFORMATION_SCHEMA.KEY_COLUMN_USAGE o
   ON o.CONSTRAINT_SCHEMA = r.UNIQUE_CONSTRAINT_SCHEMA AND o.CONSTRAINT_NAME = r.UNIQUE_CONSTRAINT_NAME
   AND o.ORDINAL_POSITION = c.ORDINAL_POSITION
 WHERE c.TABLE_SCHEMA = {schema} AND t.CONSTRAINT_TYPE IN ('PRIMARY KEY', 'FOREIGN KEY'){tables}
-ORDER BY 1, 2, 7
 """
 _SIZE: Final = {"mysql": "COALESCE(t.DATA_LENGTH, 0)", "information_schema": "NULL"}
+# MySQL says that numbers without a sign are so in another place.
+_KIND: Final = {
+    "mysql": "CASE WHEN c.COLUMN_TYPE LIKE 'bigint%unsigned%' THEN 'bigint unsigned' ELSE c.DATA_TYPE END",
+    "information_schema": "c.DATA_TYPE",
+}
 
 
 def columns_text(dialect: Dialect, schema: str, tables: tuple[str, ...] | None) -> str:
@@ -108,9 +111,11 @@ def columns_text(dialect: Dialect, schema: str, tables: tuple[str, ...] | None) 
         return _POSTGRES_COLUMNS.format(
             schema=_literal(schema, dialect), tables=_among("c.relname", tables, dialect)
         )
-    size = _SIZE[dialect.catalog]
     return _COLUMNS.format(
-        schema=_literal(schema, dialect), tables=_among("c.TABLE_NAME", tables, dialect), size=size
+        schema=_literal(schema, dialect),
+        tables=_among("c.TABLE_NAME", tables, dialect),
+        size=_SIZE[dialect.catalog],
+        kind=_KIND[dialect.catalog],
     )
 
 

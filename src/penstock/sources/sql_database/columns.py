@@ -69,6 +69,8 @@ _POSTGRES: Final[Mapping[str, ColumnKind]] = {
 _POSTGRES_OTHER: Final = ColumnKind(data_type="text", select=_CAST)
 _MYSQL: Final[Mapping[str, ColumnKind]] = {
     **dict.fromkeys(("tinyint", "smallint", "mediumint", "int", "bigint"), _NUMBER),
+    # Twice as far as a number of 64 bits goes.
+    "bigint unsigned": ColumnKind(data_type="decimal", digits=(20, 0), key="number"),
     "year": ColumnKind(data_type="bigint", select="CAST({} AS SIGNED)"),
     **dict.fromkeys(("float", "double"), _DOUBLE),
     "decimal": _DECIMAL,

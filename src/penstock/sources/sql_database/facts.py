@@ -58,13 +58,13 @@ def tables_of(
 ) -> dict[str, TableFacts]:
     """Put the rows of a catalog together: one row for each column, and one for each column of a key.
 
-    Rows come in the order of their columns. A key is of the `kind` primary, foreign or unique.
+    `at` is the place of a column in its table or key. A key is of the `kind` primary, foreign or unique.
     """
     by_table: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for row in columns:
+    for row in sorted(columns, key=lambda row: (row["table_name"], row["at"])):
         by_table[row["table_name"]].append(row)
     of_table: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for row in keys:
+    for row in sorted(keys, key=lambda row: (row["key_name"], row["at"])):
         of_table[row["table_name"]].append(row)
     return {name: _table(name, rows, of_table[name]) for name, rows in by_table.items()}
 

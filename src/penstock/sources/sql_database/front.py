@@ -209,7 +209,7 @@ def _listed(catalog: Catalog, *, include_views: bool) -> Sequence[str]:
             "penstock cannot ask this database which tables it has", hint="name them with table_names=[...]"
         )
     try:
-        found = catalog.all()
+        found = catalog.ask()
     except NoSession:
         raise UsageError(
             "which tables there are is asked through Spark, and before a run no classic session is there",

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 _LOGIN: Final = {"user": "user", "username": "user", "password": "password"}
 _ORACLE: Final = re.compile(r'^(jdbc:oracle:\w+:)([^/@]*)/("[^"]*"|[^@]*)(@.*)$')
-_AUTHORITY: Final = re.compile(r"^(jdbc:[^/]*//)([^/@:]*)(?::([^/?]*))?@(.*)$")
+# What stands behind a semicolon or a question mark are properties, whatever signs are in them.
+_AUTHORITY: Final = re.compile(r"^(jdbc:[^/]*//)([^/@:;?]*)(?::([^/?;]*))?@(.*)$")
 _AFTER_COLON: Final = re.compile(r"^(jdbc:[^/]*//[^/;?]*/[^:;?]*):([^;?]*=.*)$", re.DOTALL)
 # One part of a list that semicolons separate; those in braces are part of a value, and }} is a brace in it.
 _PART: Final = re.compile(r"(?:[^;{]|\{(?:[^}]|\}\})*\}(?!\})|\{)+")

@@ -105,7 +105,8 @@ def _made(credentials: ConnectionStringCredentials) -> Place:
         )
     host = f"[{credentials.host}]" if ":" in credentials.host else credentials.host
     url = dialect.url.format(host=host, port=credentials.port or dialect.port, database=credentials.database)
-    told = {name: _plain(value) for name, value in credentials.query.items()}
+    # A driver of ODBC is none of JDBC.
+    told = {name: _plain(value) for name, value in credentials.query.items() if name != "driver"}
     return Place(dialect=dialect, url=url, properties=told, database=credentials.database)
 
 

@@ -68,8 +68,9 @@ class Database:
             raise
 
     def rows(self, query: str) -> list[dict[str, Any]]:
-        """The rows of a small answer."""
-        return [row.asDict() for row in self.read(query).collect()]
+        """The rows of a small answer; some databases write the names of its columns in capitals."""
+        found = self.read(query).collect()
+        return [{name.lower(): value for name, value in row.asDict().items()} for row in found]
 
     def types(self, query: str) -> dict[str, str]:
         """The columns of a query with their types as Spark writes them; it is not run."""

@@ -6,6 +6,7 @@ import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from penstock.config import logger
 from penstock.errors import UsageError
 from penstock.interfaces.current import current
 from penstock.interfaces.hints import NO_HINTS, TableHints, make_hints
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from penstock.sources.sql_database.columns import ColumnKind, KeyKind, ReflectionLevel
     from penstock.sources.sql_database.plan import Range
 
+LOG = logger("penstock.sources.sql_database")
 _BPCHAR: Final = {"character": "bpchar"}
 
 
@@ -42,23 +44,30 @@ class Terms:
 
 
 class Catalog:
-    """What the database says of its tables; asked for once, when the first of them is read."""
+    """What the database says of its tables; asked for once in a run, when the first of them is read."""
 
     def __init__(self, terms: Terms, tables: tuple[str, ...] | None) -> None:
         self._terms, self._tables = terms, tables
         self._lock = threading.Lock()
         self._facts: dict[str, TableFacts] | None = None
+        self._lender: object = None
+        """Who lends sessions in the run that the facts are of."""
 
     @property
     def is_told(self) -> bool:
         """Whether the database tells of its tables."""
         return self._terms.database.place.dialect.catalog != "none"
 
+    def ask(self) -> dict[str, TableFacts]:
+        """All of them by name, as they are now."""
+        return facts_of(self._terms.database, self._terms.schema, self._tables)
+
     def all(self) -> dict[str, TableFacts]:
-        """All of them by name."""
+        """All of them by name, as they were when the run began to read."""
         with self._lock:
-            if self._facts is None:
-                self._facts = facts_of(self._terms.database, self._terms.schema, self._tables)
+            lender = current().sessions
+            if self._facts is None or self._lender is not lender:
+                self._facts, self._lender = self.ask(), lender
             return self._facts
 
     def table(self, name: str) -> TableFacts:
@@ -96,6 +105,7 @@ class TableReading:
             columns, seen = self._columns(facts), self._seen(facts, is_windowed=cursor is not None)
             rows = self._rows(facts, seen)
             if cursor is not None:
+                self._tell_key(cursor, facts)
                 window = self._window(cursor, facts, seen)
                 for reached in _settled_window(database, rows, window, limit=self._limit(cursor)):
                     yield None
@@ -113,6 +123,14 @@ class TableReading:
             frame = frame if facts.columns else without(frame, self.excluded, table=self.name)
             yield Marked(frame, HintsMark(hints)) if hints is not NO_HINTS else frame
             # Asked for more, so the rows are written, and the connections are free.
+
+    def _tell_key(self, cursor: Incremental[Any], facts: TableFacts) -> None:
+        """Have rows that are read again known by the key of the table, and not by all that is in them."""
+        if facts.primary_key and self._reads(facts.primary_key, facts):
+            cursor.use_key(list(facts.primary_key))
+
+    def _reads(self, names: tuple[str, ...], facts: TableFacts) -> bool:
+        return set(names) <= dict(self._columns(facts)).keys()
 
     def _limit(self, cursor: Incremental[Any]) -> float:
         """How long running transactions are waited for: not where rows are read again in any case."""
@@ -208,10 +226,12 @@ class TableReading:
             if one.name in wanted:
                 own = hint_of(one, wanted[one.name], level=self.terms.level, is_key=one.name in key)
                 told[one.name] = {**own, **dict(theirs.get(one.name, {}))}
-        keyed = key if self.terms.level != "minimal" and all(name in wanted for name in key) else ()
+        if not self._reads(key, facts):
+            LOG.warning("%s has no key here: not all of its key (%s) is read", self.name, ", ".join(key))
+            key = ()
         return make_hints(
             columns=told,
-            primary_key=list(keyed) or said.primary_key,
+            primary_key=list(key) or said.primary_key,
             references=said.references or self._references(facts),
         )
 

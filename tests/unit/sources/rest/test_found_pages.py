@@ -1,0 +1,119 @@
+"""Page numbers that are found out: where they begin, and what a wrong guess comes to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.sources.rest.answering import Answer, Hosts, query_of, session_to
+
+from penstock.errors import ResponseNotUnderstood
+from penstock.sources.rest import JSONLinkPaginator, PageNumberPaginator, RESTClient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import requests
+
+API = "https://api.test"
+ROWS = [{"id": number} for number in range(6)]
+
+
+def paged(base: int, tell: Callable[[int], dict[str, Any]]) -> Hosts:
+    """Three pages of two rows, counted from `base`, which is also the page that comes unasked."""
+
+    def answer(request: requests.PreparedRequest) -> Answer:
+        page = int(query_of(request).get("page", base))
+        first = (page - base) * 2
+        return 200, {"data": ROWS[first : first + 2] if first >= 0 else [], **tell(page)}, {}
+
+    return Hosts(answer)
+
+
+def ids(hosts: Hosts, **how: Any) -> list[int]:
+    client = RESTClient(API, session=session_to(hosts))
+    return [row["id"] for page in client.paginate("rows", **how) for row in page]
+
+
+TOLD: dict[str, Callable[[int], dict[str, Any]]] = {
+    "page": lambda page: {"page": page, "total_pages": 3},
+    "current_page": lambda page: {"pages": 3, "current_page": page},
+    "currentPage": lambda page: {"meta": {"totalPages": 3, "currentPage": page}},
+    "page_number": lambda page: {"meta": {"page_number": str(page), "total_pages": "3"}},
+    "PAGENUMBER": lambda page: {"meta": {"PAGENUMBER": page, "total_pages": 3}},
+    "elsewhere": lambda page: {"paging": {"pageNumber": page}, "meta": {"total_pages": 3}},
+    "beside-first": lambda page: {"page": 7, "meta": {"total_pages": 3, "page": page}},
+}
+
+
+@pytest.mark.parametrize("kind", TOLD)
+@pytest.mark.parametrize("base", [0, 1])
+def test_the_first_page_has_the_number_that_it_says(kind: str, base: int) -> None:
+    hosts = paged(base, TOLD[kind])
+
+    assert ids(hosts) == [row["id"] for row in ROWS]
+    assert [query_of(one).get("page") for one in hosts.seen] == [None, str(base + 1), str(base + 2)]
+
+
+@pytest.mark.parametrize("odd", [True, None, "one", 1.5, -1, {"number": 1}])
+def test_what_is_no_number_of_a_page_tells_nothing(odd: Any) -> None:
+    hosts = paged(0, lambda _: {"page": odd, "total_pages": 3})
+
+    assert ids(hosts) == [row["id"] for row in ROWS]
+    assert [query_of(one).get("page") for one in hosts.seen] == [None, "1", "2"]
+
+
+def test_a_page_that_was_asked_for_is_not_the_base() -> None:
+    hosts = paged(1, TOLD["page"])
+
+    assert ids(hosts, params={"page": 2}) == [2, 3, 4, 5]
+    assert len(hosts.seen) == 2
+
+
+def test_a_wrong_guess_doubles_no_row() -> None:
+    hosts = paged(1, lambda _: {"total_pages": 3})
+
+    with pytest.raises(
+        ResponseNotUnderstood, match=r"another page at page=1 .* the same again; say a page_n"
+    ):
+        ids(hosts)
+    assert len(hosts.seen) == 2
+    assert ids(hosts, paginator=PageNumberPaginator(1, total_path="total_pages")) == [0, 1, 2, 3, 4, 5]
+
+
+def test_pages_that_are_said_may_be_alike() -> None:
+    hosts = Hosts(lambda _: (200, {"data": [{"v": 0}], "total_pages": 3}, {}))
+    client = RESTClient(API, session=session_to(hosts))
+
+    assert len(list(client.paginate("x", paginator=PageNumberPaginator(total_path="total_pages")))) == 3
+
+
+def test_links_that_go_in_a_circle_end() -> None:
+    def answer(request: requests.PreparedRequest) -> Answer:
+        here, there = ("b", "a") if "b" in str(request.url)[-1] else ("a", "b")
+        return 200, {"data": [{"id": here}], "next": f"{API}/{there}"}, {}
+
+    hosts = Hosts(answer)
+    client = RESTClient(API, session=session_to(hosts), paginator=JSONLinkPaginator())
+
+    for _ in range(2):  # what was seen belongs to one round
+        hosts.seen.clear()
+        with pytest.raises(
+            ResponseNotUnderstood, match=r"another page at next of .* the same again and again"
+        ):
+            for _ in zip(range(9), client.paginate("a"), strict=False):
+                pass
+        assert len(hosts.seen) == 3
+
+
+def test_an_address_may_come_again_with_other_rows() -> None:
+    left = [1, 2, 3, 4, 5]
+
+    def answer(request: requests.PreparedRequest) -> Answer:
+        there = "b" if str(request.url).endswith("a") else "a"
+        number = left.pop(0)
+        return 200, {"data": [{"id": number}], "next": f"{API}/{there}" if left else None}, {}
+
+    client = RESTClient(API, session=session_to(Hosts(answer)), paginator=JSONLinkPaginator())
+
+    assert [row["id"] for page in client.paginate("a") for row in page] == [1, 2, 3, 4, 5]

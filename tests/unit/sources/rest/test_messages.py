@@ -1,0 +1,136 @@
+"""What messages say, and what they never show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import requests
+from tests.unit.sources.rest.answering import Hosts, session_to
+
+from penstock.errors import InvalidSourceConfig, UsageError
+from penstock.sources.rest import APIKeyAuth, AuthConfigBase, BearerTokenAuth, RESTClient
+from penstock.sources.rest.retry import delay, seconds_said
+from penstock.sources.rest.signing import CredentialsRequest, TokenSigner
+from penstock.sources.rest.urls import clean_text, clean_url
+from penstock.sources.rest_api import rest_api_source
+
+API, SECRET = "https://api.test", "secret-of-the-tests-13"
+
+
+def token_signer(hosts: Hosts) -> TokenSigner:
+    request = CredentialsRequest("us", "x", {}, 60)
+    signer = TokenSigner(url=f"{API}/token", asked=request.asked, learned=request.learned)
+    signer.session = session_to(hosts)
+    return signer
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\x00", "\x7f", "\n more"])
+@pytest.mark.parametrize(
+    ("kind", "header"),
+    [("bearer", "Authorization"), ("X-Key", "X-Key"), ("cookie", "Cookie"), ("oauth", "Authorization")],
+)
+def test_a_header_that_cannot_be_said_is_refused_by_name(kind: str, header: str, end: str) -> None:
+    said = SECRET + end
+    hosts = Hosts(lambda _: (200, {"access_token": said}, {}))
+    auths: dict[str, Any] = {
+        "bearer": lambda: BearerTokenAuth(said),
+        "X-Key": lambda: APIKeyAuth(name="X-Key", api_key=said),
+        "cookie": lambda: APIKeyAuth(name="k", api_key=said, location="cookie"),
+        "oauth": lambda: token_signer(hosts),
+    }
+    client = RESTClient(API, auth=auths[kind](), session=session_to(hosts))
+
+    with pytest.raises(UsageError, match=f"the header {header} has control characters") as refused:
+        client.get("x")
+    assert SECRET not in f"{refused.value!r} {refused.value}"
+
+
+@pytest.mark.parametrize("auth", [SECRET, {"type": SECRET}], ids=["text", "type"])
+def test_a_text_that_is_no_log_in_is_not_shown(auth: Any) -> None:
+    config: Any = {"client": {"base_url": API, "auth": auth}, "resources": []}
+
+    with pytest.raises(InvalidSourceConfig, match="the name of no log-in") as refused:
+        rest_api_source(config)
+    assert SECRET not in str(refused.value)
+    assert "bearer, api_key, http_basic, oauth2_client_credentials" in refused.value.hint
+
+
+def test_a_client_shows_no_secret() -> None:
+    shown = repr(RESTClient(f"https://ada:{SECRET}@api.test/v1?private_token={SECRET}"))
+
+    assert shown == "RESTClient('https://***@api.test/v1?private_token=***')"
+
+
+SECRETS = [
+    *("token", "private_token", "refresh_token", "access-token", "accessToken", "api_tokens"),
+    *("key", "apikey", "api_key", "API-KEY", "subscription-key", "keys", "client_secret", "password", "pwd"),
+    *("X-Amz-Signature", "X-Amz-Credential", "X-Amz-Security-Token", "sig", "auth", "oauth", "credentials"),
+]
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_parameter_that_ends_like_a_secret_is_masked(name: str) -> None:
+    url = f"{API}/x?{name}={SECRET}&page=2"
+
+    assert clean_url(url) == f"{API}/x?{name}=***&page=2"
+    assert clean_text(f"cannot ask {url}", url) == f"cannot ask {API}/x?{name}=***&page=2"
+
+
+@pytest.mark.parametrize("name", ["page", "keyword", "tokenize", "secretary", "author", "since"])
+def test_others_are_shown(name: str) -> None:
+    url = f"{API}/x?{name}=value"
+
+    assert clean_url(url) == url
+    assert clean_text(url, url) == url
+
+
+def test_a_short_value_is_masked_only_where_it_stands() -> None:
+    url = f"{API}/x?sort_key=a"
+
+    assert clean_text(f"cannot ask {url}", url) == f"cannot ask {API}/x?sort_key=***"
+
+
+class Odd(requests.ConnectionError):
+    def __init__(self, number: int, more: str) -> None:
+        super().__init__(f"{number} {more}")
+
+
+class Missing(Odd):
+    def __init__(self, *args: Any, **how: Any) -> None:
+        super().__init__(how["number"], how["more"])
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (lambda text: Odd(1, text), requests.ConnectionError),
+        (lambda text: Missing(number=1, more=text), requests.ConnectionError),
+        (lambda text: requests.JSONDecodeError(text, "{", 0), requests.exceptions.InvalidJSONError),
+        (requests.exceptions.ReadTimeout, requests.exceptions.ReadTimeout),
+        (requests.RequestException, requests.RequestException),
+    ],
+)
+def test_every_error_of_a_request_can_be_told_without_secrets(error: Any, kind: type[Exception]) -> None:
+    def answer(request: requests.PreparedRequest) -> Any:
+        raise error(f"no way to {request.url}")
+
+    client = RESTClient(API, session=session_to(Hosts(answer), attempts=1))
+
+    with pytest.raises(requests.RequestException, match=r"no way to .*token=\*\*\*") as told:
+        client.get("x", params={"token": SECRET})
+    assert type(told.value) is kind
+    assert told.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["0", "00", " 0 ", "Fri, 31 Dec 99999999999999999999 23:59:59 GMT", "Mon, 01 Jan 0001 00:00:00 +2300"],
+)
+def test_what_says_nothing_of_when_leaves_the_pause_as_it_is(said: str) -> None:
+    assert seconds_said(said) is None
+    assert delay(3, said) == 4.0
+
+
+def test_a_base_of_log_ins_is_no_log_in() -> None:
+    assert AuthConfigBase().signer() is None

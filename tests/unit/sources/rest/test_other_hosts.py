@@ -1,0 +1,201 @@
+"""A log-in is for the host that it was said for: redirections, next pages and addresses from data."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import requests
+from tests.unit.sources.rest.answering import Answer, Hosts, query_of, session_to
+
+from penstock.sources.decorators import resource as resource_of
+from penstock.sources.rest import (
+    APIKeyAuth,
+    BearerTokenAuth,
+    HeaderLinkPaginator,
+    HttpBasicAuth,
+    JSONLinkPaginator,
+    RESTClient,
+)
+from penstock.sources.rest.urls import is_elsewhere
+from penstock.sources.rest_api import rest_api_source
+
+if TYPE_CHECKING:
+    from requests.auth import AuthBase
+
+API, OTHER, SECRET = "https://api.test", "https://other.test", "secret-of-the-tests-11"
+
+AUTHS: dict[str, Any] = {
+    "bearer": lambda: BearerTokenAuth(SECRET),
+    "header": lambda: APIKeyAuth(name="X-Key", api_key=SECRET),
+    "query": lambda: APIKeyAuth(name="k", api_key=SECRET, location="query"),
+    "cookie": lambda: APIKeyAuth(name="k", api_key=SECRET, location="cookie"),
+    "basic": lambda: HttpBasicAuth("ada", SECRET),
+    "of-the-library": lambda: requests.auth.HTTPBasicAuth("ada", SECRET),
+}
+
+
+def log_ins(hosts: Hosts) -> list[bool]:
+    """For each request, whether there was one."""
+    named = ("Authorization", "X-Key", "Cookie")
+    return [
+        any(name in request.headers for name in named) or "k" in query_of(request) for request in hosts.seen
+    ]
+
+
+def moving(*places: str) -> Hosts:
+    """Each place is elsewhere, and the last one has the rows."""
+    after = dict(pairwise(places))
+
+    def answer(request: requests.PreparedRequest) -> Answer:
+        there = after.get(str(request.url).partition("?")[0])
+        return (302, {}, {"Location": there}) if there else (200, {"data": [{"id": 1}]}, {})
+
+    return Hosts(answer)
+
+
+def linked(*places: str, header: bool = False) -> Hosts:
+    """Each place has a row, and names the next one."""
+    after = dict(pairwise(places))
+
+    def answer(request: requests.PreparedRequest) -> Answer:
+        place = str(request.url).partition("?")[0]
+        there = after.get(place)
+        link = {"Link": f'<{there}>; rel="next"'} if there and header else {}
+        return 200, {"data": [{"id": place}], "next": None if header else there}, link
+
+    return Hosts(answer)
+
+
+@pytest.mark.parametrize("kind", ["bearer", "header", "basic"])
+def test_a_redirection_to_another_host_has_no_log_in(kind: str) -> None:
+    hosts = moving(f"{API}/a", f"{API}/b", f"{OTHER}/c", f"{OTHER}/d", f"{API}/e")
+    client = RESTClient(API, auth=AUTHS[kind](), headers={"X-Said": "hello"}, session=session_to(hosts))
+
+    assert client.get("a").status_code == 200
+    assert log_ins(hosts) == [True, True, False, False, False]
+    assert hosts.said("X-Said") == ["hello"] * 5
+
+
+def test_a_netrc_file_may_know_the_other_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    hosts = moving(f"{API}/a", f"{OTHER}/b")
+    session = session_to(hosts)
+    session.trust_env = True
+    monkeypatch.setattr(
+        "requests.sessions.get_netrc_auth", lambda url: ("ada", "x") if OTHER in url else None
+    )
+
+    RESTClient(API, auth=BearerTokenAuth(SECRET), session=session).get("a")
+
+    assert [str(said).split()[0] for said in hosts.said("Authorization")] == ["Bearer", "Basic"]
+
+
+@pytest.mark.parametrize("kind", AUTHS)
+@pytest.mark.parametrize("header", [False, True], ids=["json", "header"])
+def test_a_next_page_on_another_host_has_no_log_in(kind: str, header: bool) -> None:
+    auth: AuthBase = AUTHS[kind]()
+    places = (f"{API}/a", f"{API}/b", f"{OTHER}/c", f"{OTHER}/d", f"{API}/e")
+    hosts = linked(*places, header=header)
+    paginator = HeaderLinkPaginator() if header else JSONLinkPaginator()
+    client = RESTClient(API, auth=auth, paginator=paginator, session=session_to(hosts))
+
+    assert [row["id"] for page in client.paginate("a") for row in page] == list(places)
+    # Who names the addresses could lead back, so it is not said again there.
+    assert log_ins(hosts) == [True, True, False, False, False]
+    hosts.seen.clear()
+    assert len(list(client.paginate("a"))) == 5
+    assert log_ins(hosts)[0]
+
+
+@pytest.mark.parametrize("way", ["client", "session", "session-auth", "call"])
+def test_wherever_a_log_in_was_said(way: str) -> None:
+    hosts = linked(f"{API}/a", f"{OTHER}/c")
+    said = {"authorization": f"Bearer {SECRET}", "Cookie": f"k={SECRET}", "X-Said": "hello"}
+    session = session_to(hosts)
+    if way == "session":
+        session.headers.update(said)
+    elif way == "session-auth":
+        session.auth = ("ada", SECRET)
+    client = RESTClient(API, headers=said if way == "client" else None, session=session)
+    headers = said if way == "call" else None
+
+    pages = list(client.paginate("a", paginator=JSONLinkPaginator(), headers=headers))
+
+    assert len(pages) == 2
+    assert log_ins(hosts) == [True, False]
+    if way != "session-auth":
+        assert hosts.said("X-Said") == ["hello"] * 2
+    assert "authorization" in said
+
+
+def test_a_key_that_another_host_says_is_not_shown() -> None:
+    def answer(request: requests.PreparedRequest) -> Answer:
+        if OTHER in str(request.url):
+            raise requests.ConnectionError(f"no way to {request.url}")
+        return 200, {"data": [{"id": 1}], "next": f"{OTHER}/c?k={SECRET}"}, {}
+
+    auth = APIKeyAuth(name="k", api_key=SECRET, location="query")
+    client = RESTClient(API, auth=auth, session=session_to(Hosts(answer), attempts=1))
+
+    with pytest.raises(requests.ConnectionError, match=r"no way to .*k=\*\*\*"):
+        list(client.paginate("a", paginator=JSONLinkPaginator()))
+
+
+@pytest.mark.parametrize(
+    ("other", "elsewhere"),
+    [
+        ("https://api.test/x?y#z", False),
+        ("https://API.test:443/x", False),
+        ("https://ada:x@api.test/x", False),
+        ("http://api.test/x", True),
+        ("https://api.test:444/x", True),
+        ("https://api.test.evil.test/x", True),
+        ("https://api.test@evil.test/x", True),
+        ("https://evil.test\\@api.test/x", True),
+        (" https://evil.test", True),
+        ("https://api.test:x/", True),
+        ("https://", True),
+        ("nowhere", True),
+    ],
+)
+def test_another_host_is_known_when_it_is_seen(other: str, elsewhere: bool) -> None:
+    assert is_elsewhere("https://api.test/v1", other) is elsewhere
+
+
+def test_a_safer_way_to_the_same_host_is_no_other() -> None:
+    assert not is_elsewhere("http://api.test/x", "https://api.test/x")
+
+
+@pytest.mark.parametrize("kind", AUTHS)
+def test_an_address_from_data_has_a_log_in_only_where_it_is_the_apis(kind: str) -> None:
+    hosts = linked()
+    urls = [f"{API}/users/1", f"{OTHER}/users/2", "/users/3", "//other.test/4"]
+    client = {"base_url": API, "auth": AUTHS[kind](), "session": session_to(hosts)}
+    parents = resource_of([{"url": url} for url in urls], name="things")
+    children = {"name": "a", "endpoint": {"path": "{resources.things.url}/posts", "paginator": "single_page"}}
+
+    found = [
+        row["id"]
+        for row in rest_api_source({"client": client, "resources": [parents, children]})
+        if "id" in row
+    ]
+
+    assert found == [
+        f"{API}/users/1/posts",
+        f"{OTHER}/users/2/posts",
+        f"{API}/users/3/posts",
+        f"{API}/other.test/4/posts",
+    ]
+    assert log_ins(hosts) == [True, False, True, True]
+
+
+def test_an_address_of_the_configuration_is_meant() -> None:
+    hosts = linked()
+    client = {"base_url": API, "auth": {"token": SECRET}, "session": session_to(hosts)}
+    parents = resource_of([{"id": 7}], name="things")
+    children = {"name": "a", "endpoint": f"{OTHER}/users/{{resources.things.id}}"}
+
+    list(rest_api_source({"client": client, "resources": [parents, children]}))
+
+    assert log_ins(hosts) == [True]

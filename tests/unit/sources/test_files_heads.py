@@ -1,0 +1,117 @@
+"""What is known of files before Spark reads them: their first lines, their columns, how they are written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from penstock.errors import FileNotReadable, UsageError
+from penstock.sources.filesystem.firstline import header_in
+from penstock.sources.filesystem.globs import Glob
+from penstock.sources.filesystem.heads import columns_of, headers_of
+from penstock.sources.filesystem.listing import list_files
+from penstock.sources.filesystem.options import CsvOptions
+from penstock.sources.filesystem.place import Place
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from penstock.sources.filesystem.items import Found
+
+
+def files_of(folder: Path) -> tuple[Place, list[Found]]:
+    place = Place.of(str(folder))
+    return place, sorted(list_files(place, Glob("*")), key=lambda one: one.path)
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        (r'"a \",b",c', ('a ",b', "c")),
+        (r'"a\\",c', ("a\\", "c")),
+        ('"two\nlines \\",\\"",c', ('two\nlines ","', "c")),
+        # Spark takes the rest as it is: what is no quote, and what stands in none.
+        (r'"a\b\,c",d', (r"a\b\,c", "d")),
+        ("C:\\,x\\y,z", ("C:\\", "x\\y", "z")),
+    ],
+)
+def test_an_escape_is_one_between_quotes_only(text: str, fields: tuple[str, ...]) -> None:
+    how: dict[str, Any] = {"delimiter": ",", "quote": '"', "escape": "\\"}
+
+    assert header_in(f"{text}\r\n1,2", **how, is_all=True) == fields
+    assert header_in(text, **how, is_all=False) is None
+
+
+def test_a_text_that_is_cut_after_an_escaped_quote_has_not_ended() -> None:
+    how: dict[str, Any] = {"delimiter": ",", "quote": '"', "escape": "\\", "is_all": False}
+
+    assert header_in('1,"a \\",b\nc', **how) is None
+    assert header_in('1,"a \\",b\nc",d\n2', **how) == ("1", 'a ",b\nc', "d")
+
+
+def test_escapes_count_where_the_first_line_is_a_row(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('1,"say \\"yes, no\\""\n')
+
+    heads = headers_of(*files_of(tmp_path), CsvOptions.of({"header": None, "escapechar": "\\"}))
+
+    assert heads == [("1", 'say "yes, no"')]
+
+
+def test_a_first_line_that_cannot_be_split_names_its_file(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"id,{'x' * 200_000}\n1,2\n")
+
+    with pytest.raises(FileNotReadable, match=r"a\.csv.*field limit"):
+        headers_of(*files_of(tmp_path), CsvOptions())
+
+
+def test_nanoseconds_of_parquet_are_told_from_those_of_old(tmp_path: Path) -> None:
+    at = pa.array([1_794_895_200_123_456_789], pa.timestamp("ns"))
+    pq.write_table(pa.table({"a.at": at, "utc": at.cast(pa.timestamp("ns", "UTC"))}), tmp_path / "a.parquet")
+    old = pa.table({"a.at": at, "in": pa.array([[None]], pa.list_(pa.timestamp("ns")))})
+    pq.write_table(old, tmp_path / "b.parquet", use_deprecated_int96_timestamps=True)
+    place, found = files_of(tmp_path)
+
+    new_ones, old_ones = map(dict, filter(None, columns_of(place, found)))
+
+    assert new_ones == {"a.at": "timestamp[ns]", "utc": "timestamp[ns, tz=UTC]"}
+    assert old_ones == {"a.at": "int96 timestamp[ns]", "in": "int96 list<element: timestamp[ns]>"}
+
+
+def test_nanoseconds_within_a_column_are_refused_by_file_and_column(tmp_path: Path) -> None:
+    inner = pa.array([{"at": 0}], pa.struct([("at", pa.timestamp("ns"))]))
+    pq.write_table(pa.table({"id": [1], "told": inner}), tmp_path / "a.parquet")
+
+    with pytest.raises(FileNotReadable, match=r"a\.parquet.*'told'.*coerce_timestamps='us'"):
+        columns_of(*files_of(tmp_path))
+
+
+def test_an_empty_text_is_no_null_unless_types_are_looked_for() -> None:
+    plain, named = CsvOptions().for_spark(), CsvOptions.of({"na_values": "NA"}).for_spark()
+    typed = CsvOptions.of({"infer": True}).for_spark()
+    said = CsvOptions.of({"infer": True, "na_values": "NA", "emptyValue": "-"}).for_spark()
+
+    assert plain["nullValue"], "Spark makes null of what equals it, and of an empty field by itself"
+    assert "emptyValue" not in plain
+    assert named["nullValue"] == "NA"
+    assert typed["emptyValue"] == typed["nullValue"], "no number is an empty text"
+    assert (said["nullValue"], said["emptyValue"]) == ("NA", "-")
+    assert plain["columnPruning"] == "false"
+
+
+def test_what_pandas_takes_and_spark_does_not_is_refused() -> None:
+    for said in ({"header": 1}, {"header": 2}, {"header": 1.0}, {"header": [0, 1]}, {"header": "none"}):
+        with pytest.raises(UsageError, match="header="):
+            CsvOptions.of(said)
+    for values in (["NA", "-"], {"a": "NA"}, None, 0):
+        with pytest.raises(UsageError, match="na_values="):
+            CsvOptions.of({"na_values": values})
+
+
+def test_a_quote_is_its_own_escape_and_names_take_the_place_of_a_header() -> None:
+    assert CsvOptions.of({"quotechar": "'"}).escape == "'"
+    assert CsvOptions.of({"quotechar": "'", "escapechar": "\\"}).escape == "\\"
+    assert CsvOptions.of({"names": ["a"], "header": "infer"}).header is False
+    assert CsvOptions.of({"names": ["a"], "header": 0}).header is True
