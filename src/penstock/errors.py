@@ -12,6 +12,7 @@ PenstockError
 │   ├── ConfigValueCannotBeCoerced
 │   ├── CurrentLoadPackageStateNotAvailable
 │   ├── DataItemRequiredForDynamicTableHints
+│   ├── DatabaseNotRead
 │   ├── InconsistentTableTemplate
 │   ├── InvalidDatasetName
 │   ├── InvalidDestinationReference
@@ -274,6 +275,21 @@ class DataItemRequiredForDynamicTableHints(UsageError):
             hint="pass one of its items: compute_table_schema(item)",
             resource=resource,
             hint_name=hint_name,
+        )
+
+
+class DatabaseNotRead(UsageError):
+    """A database cannot be opened, or does not take what it is asked."""
+
+    code = "database-not-read"
+
+    def __init__(self, *, database: str, reason: str) -> None:
+        super().__init__(
+            f"a database of {database} cannot be read: {reason}",
+            hint="look at host, port, user and password of the credentials, at the query if there is one, "
+            "and whether the driver of Spark reaches the database",
+            database=database,
+            reason=reason,
         )
 
 

@@ -40,6 +40,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "CurrentLoadPackageStateNotAvailable": {},
     "DataItemRequiredForDynamicTableHints": {"resource": "orders", "hint_name": "table_name"},
+    "DatabaseNotRead": {
+        "database": "postgresql",
+        "reason": "org.postgresql.util.PSQLException: Connection to db:5432 refused.",
+    },
     "InconsistentTableTemplate": {"hint_name": "write_disposition", "table_name": "orders"},
     "InvalidDatasetName": {"name": "../lake", "reason": "it is not a plain folder name"},
     "InvalidDestinationReference": {"name": "warehouse", "found": "a dict"},

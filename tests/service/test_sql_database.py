@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
 import threading
 import time
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -14,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 from pyspark.sql import functions as F
+from tests.failing import failing
 from tests.service.postgres import URL, ask, new_schema, tell
 
 import penstock
-from penstock.errors import PipelineStepFailed, TransactionsRunning
+from penstock.errors import DatabaseNotRead, PipelineStepFailed, TransactionsRunning
 from penstock.sources.sql_database import sql_database, sql_table
 
 if TYPE_CHECKING:
@@ -322,6 +325,21 @@ def test_a_transaction_that_does_not_end_stops_an_incremental(
         assert isinstance(failed.value.exception, TransactionsRunning)
     pipeline.run(sql_table(URL, "events", schema=schema, incremental=penstock.sources.incremental("id")))
     assert sorted(pipeline.dataset()("SELECT id FROM events").fetchall()) == [(1,), (2,), (3,)]
+
+
+def test_a_database_that_cannot_be_opened_or_asked_is_told_in_its_own_words(
+    schema: str, pipeline: penstock.Pipeline
+) -> None:
+    away = re.sub(r"//.*@[^/]*", "//ada:canary-for-a-password@127.0.0.1:1", URL)
+
+    for table, words in (
+        (sql_table(away, "orders"), "refused"),
+        (sql_table(URL, "orders", query=f"SELECT nothing FROM {schema}.nowhere"), "nowhere"),
+    ):
+        with failing(DatabaseNotRead) as failed:
+            pipeline.run(table)
+        assert words in failed.value.reason
+        assert "canary" not in "".join(traceback.format_exception(failed.value))
 
 
 def test_many_tables_share_the_connections(schema: str, pipeline: penstock.Pipeline) -> None:

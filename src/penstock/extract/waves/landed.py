@@ -32,12 +32,9 @@ class Landed:
     def add(self, other: Landed) -> None:
         """Take in what has landed since."""
         self.tables.extend(other.tables)
-        for mine, theirs in (
-            (self.rows, other.rows),
-            (self.put_aside, other.put_aside),
-            (self.failures, other.failures),
-        ):
-            mine.update(theirs)  # type: ignore[arg-type]
+        self.rows.update(other.rows)
+        self.put_aside.update(other.put_aside)
+        self.failures.update(other.failures)
 
 
 def landed_tables(node: Node, waves: Sequence[Wave], book: TableBook) -> list[ExtractedTable]:

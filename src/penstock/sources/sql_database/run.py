@@ -8,7 +8,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.config import logger
-from penstock.errors import JdbcDriverMissing, TransactionsRunning, UsageError
+from penstock.errors import DatabaseNotRead, JdbcDriverMissing, TransactionsRunning, UsageError
 from penstock.interfaces.current import current
 from penstock.sources.current import spark as lent_session
 from penstock.sources.sql_database.catalog import columns_text, keys_text
@@ -57,15 +57,16 @@ class Database:
 
     def read(self, query: str) -> DataFrame:
         """The rows of a query, read by one task when they are wanted."""
+        session = _session()
         try:
-            return _session().read.format("jdbc").options(**self._options(), query=query).load()
+            return session.read.format("jdbc").options(**self._options(), query=query).load()
         except Exception as error:  # classic sessions let errors of Java through as they are
+            dialect = self.place.dialect
             if any(word in str(error) for word in _NO_DRIVER):
-                dialect = self.place.dialect
                 raise JdbcDriverMissing(
                     database=dialect.name, driver=dialect.driver, jar=dialect.jar
                 ) from None
-            raise
+            raise DatabaseNotRead(database=dialect.name, reason=_said(str(error))) from error
 
     def rows(self, query: str) -> list[dict[str, Any]]:
         """The rows of a small answer; some databases write the names of its columns in capitals."""
@@ -81,6 +82,16 @@ class Database:
         # Moments without a zone stay without one: no time zone of a session has a say.
         told = {"fetchsize": str(self.fetch_size), "preferTimestampNTZ": "true", "pushDownPredicate": "false"}
         return {**told, **self.place.properties, "url": self.place.url}
+
+
+def _said(error: str) -> str:
+    r"""What a driver said, of the many lines in which Spark tells it.
+
+    >>> _said("An error occurred while calling o7.load.\n: org.x.SQLException: no such host\n\tat org.x.A")
+    'org.x.SQLException: no such host'
+    """
+    lines = [line.strip().removeprefix(": ") for line in error.splitlines() if line.strip()]
+    return next((line for line in lines if not line.startswith("An error occurred while calling")), error)
 
 
 class NoSession(Exception):
