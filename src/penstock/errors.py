@@ -82,6 +82,7 @@ PenstockError
 │   └── RowNotEncodable
 ├── RetryableError: run again
 │   ├── CommitLost
+│   ├── DatabaseNotReachable
 │   ├── DestinationTransientException
 │   │   ├── FollowupJobCreationFailedException
 │   │   ├── LoadClientJobRetry
@@ -286,8 +287,7 @@ class DatabaseNotRead(UsageError):
     def __init__(self, *, database: str, reason: str) -> None:
         super().__init__(
             f"a database of {database} cannot be read: {reason}",
-            hint="look at host, port, user and password of the credentials, at the query if there is one, "
-            "and whether the driver of Spark reaches the database",
+            hint="look at database, user and password of the credentials, and at the query if there is one",
             database=database,
             reason=reason,
         )
@@ -1290,6 +1290,21 @@ class CommitLost(RetryableError):
         )
 
 
+class DatabaseNotReachable(RetryableError):
+    """A database that is read from does not answer, or takes no further connection."""
+
+    code = "database-not-reachable"
+
+    def __init__(self, *, database: str, reason: str) -> None:
+        super().__init__(
+            f"a database of {database} cannot be reached: {reason}",
+            hint="look at host and port of the credentials, whether the driver of Spark reaches the "
+            "database, and how many connections it takes; then run again: nothing is lost",
+            database=database,
+            reason=reason,
+        )
+
+
 class DestinationTransientException(RetryableError, DestinationException):
     """The destination could not do something now, and may do it later."""
 
@@ -1535,14 +1550,14 @@ class JobNotFound(InternalError):
 
 
 class PackageDamaged(InternalError):
-    """A control file of a package cannot be read."""
+    """A control file of a package cannot be read, or its data files are not those that were written."""
 
     code = "package-damaged"
 
     def __init__(self, *, path: str, reason: str) -> None:
         super().__init__(
             f"{path} cannot be read: {reason}",
-            hint="restore the file, or remove the package's folder to give its rows up",
+            hint="restore the file, or give the rows up with pipeline.drop_pending_packages()",
             path=path,
             reason=reason,
         )

@@ -42,7 +42,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "DataItemRequiredForDynamicTableHints": {"resource": "orders", "hint_name": "table_name"},
     "DatabaseNotRead": {
         "database": "postgresql",
-        "reason": "org.postgresql.util.PSQLException: Connection to db:5432 refused.",
+        "reason": 'org.postgresql.util.PSQLException: FATAL: password authentication failed for user "ada"',
     },
     "InconsistentTableTemplate": {"hint_name": "write_disposition", "table_name": "orders"},
     "InvalidDatasetName": {"name": "../lake", "reason": "it is not a plain folder name"},
@@ -182,6 +182,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "RowNotEncodable": {"resource": "orders", "item": 7, "cause": "complex has no JSON form"},
     "RetryableError": {"message": "the storage did not answer", "hint": "run again"},
     "CommitLost": {"table": "orders", "sequence": 12},
+    "DatabaseNotReachable": {
+        "database": "postgresql",
+        "reason": "org.postgresql.util.PSQLException: Connection to db:5432 refused.",
+    },
     "DestinationTransientException": {"message": "the warehouse did not answer", "hint": "run again"},
     "FollowupJobCreationFailedException": {
         "job_id": "orders.5c1c2f0d11.reference",

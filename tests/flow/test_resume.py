@@ -14,6 +14,7 @@ from tests.flow.making import make, packages_of
 
 from penstock.destinations.delta.adapter import DeltaClient
 from penstock.destinations.delta.reference import DeltaReference
+from penstock.errors import PackageDamaged, PipelineStepFailed
 from penstock.extract.run import extract
 from penstock.interfaces import CommitRecord, Destination
 from penstock.package import FileStorage, create_load_id
@@ -104,6 +105,25 @@ def test_a_committed_package_that_was_not_tidied_up_is_not_loaded_again(
 
     assert again.loads_ids == []
     assert package.status == "loaded"
+    assert pipeline.dataset().row_counts() == {"items": 1}
+
+
+def test_files_that_are_gone_are_told_before_a_table_is_touched_and_such_a_load_can_be_given_up(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    pipeline = make(location, tmp_path, spark)
+    pipeline.extract(spark.range(30).repartition(3), table_name="items")
+    pipeline.normalize()
+    gone = next(Path(location).glob("demo/_dlt_pkg/**/data/**/*.parquet"))
+    gone.unlink()
+
+    with pytest.raises(PipelineStepFailed, match="3 files were written there, and 2 are there") as failed:
+        pipeline.load()
+
+    assert isinstance(failed.value.exception, PackageDamaged)
+    assert not Path(location, "demo", "items").exists()
+    pipeline.drop_pending_packages()
+    pipeline.run([{"id": 1}], table_name="items")
     assert pipeline.dataset().row_counts() == {"items": 1}
 
 

@@ -20,7 +20,7 @@ from tests.failing import failing
 from tests.service.postgres import URL, ask, new_schema, tell
 
 import penstock
-from penstock.errors import DatabaseNotRead, PipelineStepFailed, TransactionsRunning
+from penstock.errors import DatabaseNotReachable, DatabaseNotRead, PipelineStepFailed, TransactionsRunning
 from penstock.sources.sql_database import sql_database, sql_table
 
 if TYPE_CHECKING:
@@ -247,6 +247,21 @@ def test_the_newest_row_may_change_and_tables_get_columns_between_runs(
     assert found == [(1, "new", None), (2, "new", None), (3, "paid", "ada")]
 
 
+def test_a_key_that_a_step_has_renamed_does_not_tell_rows_apart(
+    schema: str, pipeline: penstock.Pipeline
+) -> None:
+    tell(f"CREATE TABLE {schema}.orders (id int PRIMARY KEY, at int)")
+    tell(f"INSERT INTO {schema}.orders VALUES (1, 1), (2, 2)")
+    orders = sql_table(URL, "orders", schema=schema, incremental=penstock.sources.incremental("at"))
+    orders.add_map(lambda frame: frame.withColumnRenamed("id", "order_id"))
+    pipeline.run(orders)
+    tell(f"INSERT INTO {schema}.orders VALUES (3, 2)")
+
+    pipeline.run(orders)
+
+    assert sorted(pipeline.dataset()("SELECT order_id FROM orders").fetchall()) == [(1,), (2,), (3,)]
+
+
 def loaded_while_written(
     schema: str, pipeline: penstock.Pipeline, runs: int, **said: Any
 ) -> dict[str, list[tuple[int]]]:
@@ -332,11 +347,11 @@ def test_a_database_that_cannot_be_opened_or_asked_is_told_in_its_own_words(
 ) -> None:
     away = re.sub(r"//.*@[^/]*", "//ada:canary-for-a-password@127.0.0.1:1", URL)
 
-    for table, words in (
-        (sql_table(away, "orders"), "refused"),
-        (sql_table(URL, "orders", query=f"SELECT nothing FROM {schema}.nowhere"), "nowhere"),
+    for table, kind, words in (
+        (sql_table(away, "orders"), DatabaseNotReachable, "refused"),
+        (sql_table(URL, "orders", query=f"SELECT nothing FROM {schema}.nowhere"), DatabaseNotRead, "nowhere"),
     ):
-        with failing(DatabaseNotRead) as failed:
+        with failing(kind) as failed:
             pipeline.run(table)
         assert words in failed.value.reason
         assert "canary" not in "".join(traceback.format_exception(failed.value))

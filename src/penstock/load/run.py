@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from penstock.interfaces import CommitRecord, StorageSchemaInfo
 from penstock.interfaces.progress import Collector
 from penstock.load.engine import Engine
+from penstock.load.intact import check_intact
 from penstock.load.plan import chains_of, outcomes
 from penstock.load.prepare import prepare
 from penstock.load.renewal import drop_gone
@@ -59,6 +60,7 @@ def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfi
     if manifest.begins_anew:
         # What is let go must be replaced by all that belongs in its place.
         rules = rules.model_copy(update={"raise_on_failed_jobs": True})
+    check_intact(package, manifest.folders)
     into.ledger.initialize()
     with _at_hand(package, state):
         with opener.client() as client:

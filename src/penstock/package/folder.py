@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.errors import UnsafePath
 from penstock.package.record import fitting
 from penstock.package.storage import checked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+    from penstock.package.entry import Entry
+
+# As `penstock.spark.folders` sums them up.
+_LANE: Final = 15
+_LANES: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +33,20 @@ class DataFolder:
     bytes: int | None = None
     digest: str | None = None
 
+    def differs_from(self, listed: Iterable[Entry]) -> str | None:
+        """What is different about the files that a listing shows, or None. Spark does not see hidden ones."""
+        if self.digest is None:
+            return None
+        found = [entry for entry in listed if not entry.is_folder and entry.name[0] not in "._"]
+        if len(found) != self.files:
+            return f"{self.files} files were written there, and {len(found)} are there"
+        size = sum(entry.size for entry in found)
+        if size != self.bytes:
+            return f"{self.bytes} bytes were written there, and {size} are there"
+        if _digest(found) != self.digest:
+            return "its files have other names or sizes than those that were written there"
+        return None
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for control files."""
         return asdict(self)
@@ -39,3 +60,12 @@ class DataFolder:
         except UnsafePath as error:
             raise ValueError(error.message) from error
         return folder
+
+
+def _digest(files: Iterable[Entry]) -> str:
+    """What `penstock.spark.folders` works out for the same files, in any order."""
+    sums = [0] * _LANES
+    for file in files:
+        digits = hashlib.sha256(f"{file.name}/{file.size}".encode()).hexdigest()
+        sums = [total + int(digits[lane * _LANE : (lane + 1) * _LANE], 16) for lane, total in enumerate(sums)]
+    return hashlib.sha256("-".join(map(str, sums)).encode()).hexdigest()

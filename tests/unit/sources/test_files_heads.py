@@ -80,6 +80,21 @@ def test_nanoseconds_of_parquet_are_told_from_those_of_old(tmp_path: Path) -> No
     assert old_ones == {"a.at": "int96 timestamp[ns]", "in": "int96 list<element: timestamp[ns]>"}
 
 
+def test_columns_are_told_apart_though_their_names_have_dots(tmp_path: Path) -> None:
+    lists, pairs = pa.list_(pa.struct([("d", pa.int8())])), pa.map_(pa.int8(), pa.string())
+    kind = pa.struct([("b", pa.int64()), ("c", lists), ("m", pairs)])
+    plain = pa.array([{"b": 1, "c": [{"d": 1}], "m": [(1, "x")]}], kind)
+    moments = pa.array([0], pa.timestamp("ns"))
+    table = pa.table({"a": plain, "a.b": moments, "last": pa.array([1])})
+    pq.write_table(table, tmp_path / "a.parquet")
+
+    (columns,) = columns_of(*files_of(tmp_path))
+
+    assert columns is not None
+    assert [name for name, _ in columns] == ["a", "a.b", "last"]
+    assert dict(columns)["a.b"] == "timestamp[ns]"
+
+
 def test_nanoseconds_within_a_column_are_refused_by_file_and_column(tmp_path: Path) -> None:
     inner = pa.array([{"at": 0}], pa.struct([("at", pa.timestamp("ns"))]))
     pq.write_table(pa.table({"id": [1], "told": inner}), tmp_path / "a.parquet")
@@ -105,7 +120,8 @@ def test_what_pandas_takes_and_spark_does_not_is_refused() -> None:
     for said in ({"header": 1}, {"header": 2}, {"header": 1.0}, {"header": [0, 1]}, {"header": "none"}):
         with pytest.raises(UsageError, match="header="):
             CsvOptions.of(said)
-    for values in (["NA", "-"], {"a": "NA"}, None, 0):
+    assert CsvOptions.of({"na_values": None}) == CsvOptions()
+    for values in (["NA", "-"], {"a": "NA"}, 0):
         with pytest.raises(UsageError, match="na_values="):
             CsvOptions.of({"na_values": values})
 

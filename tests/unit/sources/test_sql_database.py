@@ -61,6 +61,8 @@ POSTGRES, MYSQL = DIALECTS["postgresql"], DIALECTS["mysql"]
         ('jdbc:oracle:thin:scott/"hush@hushhush"@//db/shop', "jdbc:oracle:thin:@//db/shop"),
         ("jdbc:db2://db:50000/S:password=hushhush;user=a;ssl=true;", "jdbc:db2://db:50000/S:ssl=true;"),
         ("jdbc:db2://db:50000/S:user=a;password=hushhush;", "jdbc:db2://db:50000/S"),
+        ("jdbc:mysql://ada:hu;sh-secret=hushhush@db:3306/shop", "jdbc:mysql://db:3306/shop"),
+        ("jdbc:mariadb://ada:hushhush;@db/shop", "jdbc:mysql://db/shop?permitMysqlScheme"),
         ("jdbc:mysql://ada:hushhush@db/shop?a=b%26c", "jdbc:mysql://db/shop?a=b%26c"),
         ("jdbc:postgresql://db/shop?password=hush;hushhush&a", "jdbc:postgresql://db/shop?a"),
         ("jdbc:postgresql://db/shop?sslpassword=hushhush", "jdbc:postgresql://db/shop"),
@@ -91,6 +93,7 @@ def test_a_password_is_told_as_it_is() -> None:
     assert place_of("jdbc:postgresql://db/s?user=a&password=b%26c").properties["password"] == "b&c"
     assert place_of("jdbc:sqlserver://db;password={a;b}}c};user=a").properties["password"] == "a;b}c"
     assert place_of("jdbc:oracle:thin:scott/tiger@db:1521:s").properties["password"] == "tiger"
+    assert place_of("jdbc:mysql://ada:hu;s=h@db/s").properties["password"] == "hu;s=h"
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,10 @@ class NativeCursor:
         if column is None or column not in frame.columns:
             raise IncrementalCursorPathMissing(resource=progress.resource, cursor_path=str(terms.cursor_path))
         missing = [name for name in names or () if name not in frame.columns]
-        if missing and progress.deduplicates:
+        if missing and progress.is_key_found:
+            # A step has dropped it, or given it another name: rows are known by all that is in them.
+            names = None
+        elif missing and progress.deduplicates:
             raise IncrementalPrimaryKeyMissing(resource=progress.resource, key=missing[0])
         return FrameBounds(
             column=column,

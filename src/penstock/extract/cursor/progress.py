@@ -36,11 +36,14 @@ class Progress:
         self.end_value = terms.end_value
         self.start_out_of_range = self.end_out_of_range = False
         self.deduplicates = terms.deduplicates
+        self.is_key_found = False
+        """Whether the key is what the source found in its data, and nobody said it."""
         self._is_fitted = False
 
     def use_key(self, primary_key: Any) -> None:
         """Tell rows of the frames that come apart by this key, where there is none."""
-        self.terms = self.terms.with_key(primary_key)
+        if self.terms.primary_key is None:
+            self.terms, self.is_key_found = self.terms.with_key(primary_key), True
 
     def reach(self, last_value: Any) -> None:
         """Move the last value on: what is known at the old one is behind it."""

@@ -73,18 +73,29 @@ def columns_of(place: Place, files: Sequence[Found]) -> list[Columns | None]:
                 fields, leaves = file.schema_arrow, [file.schema.column(at) for at in range(len(file.schema))]
         except ValueError as error:
             raise FileNotReadable(path=place.url(found.path), reason=str(error)) from error
-        return tuple((one.name, _kind(one, leaves, url=place.url(found.path))) for one in fields)
+        counts = [_leaves(one.type) for one in fields]
+        owned = [leaves[sum(counts[:at]) : sum(counts[: at + 1])] for at in range(len(counts))]
+        url = place.url(found.path)
+        return tuple((one.name, _kind(one, own, url=url)) for one, own in zip(fields, owned, strict=True))
 
     return _each(files, columns)
 
 
-def _kind(field: pa.Field, leaves: Sequence[Any], *, url: str) -> str:
-    """The type of a column, as a text.
+def _leaves(kind: pa.DataType) -> int:
+    """How many columns of Parquet hold a column. Names do not tell: those of flat ones may have dots."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _leaves(kind.storage_type)
+    if not pa.types.is_nested(kind):
+        return 1
+    return sum(_leaves(kind.field(at).type) for at in range(kind.num_fields))
+
+
+def _kind(field: pa.Field, own: Sequence[Any], *, url: str) -> str:
+    """The type of a column, as a text; `own` are the columns of Parquet that hold it.
 
     Arrow calls two things nanoseconds: those of Parquet, which Spark refuses, and the old 96 bits, which
     Spark writes itself. Files of the one are not read together with files of the other.
     """
-    own = [leaf for leaf in leaves if leaf.path == field.name or leaf.path.startswith(f"{field.name}.")]
     if pa.types.is_nested(field.type) and any(map(_is_in_nanoseconds, own)):
         raise FileNotReadable(
             path=url,

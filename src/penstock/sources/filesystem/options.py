@@ -77,6 +77,8 @@ class CsvOptions:
         own: dict[str, Any] = {}
         more: dict[str, str] = {}
         for key, value in said.items():
+            if key == "na_values" and value is None:
+                continue  # as pandas has it where nobody says it
             _check_pandas(key, value)
             name = _PANDAS.get(key, key)
             if name in _OWN:

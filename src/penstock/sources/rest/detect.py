@@ -147,18 +147,32 @@ def _pages_at(name: str, value: Any) -> tuple[Way, Any] | None:
 
 
 def _page_of(document: Any, total: Way) -> int:
-    """The number of this page, said beside the total or elsewhere; 0 where nothing tells, as in dlt."""
-    beside = document
+    """The number of this page, said beside the total or around it; 0 where nothing tells, as in dlt.
+
+    What has a greater number than there are pages is none. What is called a page elsewhere may be anything,
+    such as a size, unless it is 0 or 1.
+    """
+    around = [document]
     for name in total[:-1]:
-        beside = beside[name]
-    there = (_page_at(name, value) for name, value in beside.items())
-    found = next(filter(None, there), None) or _way_to(document, _page_at)
-    return 0 if found is None else int(found[1])
+        around.append(around[-1][name])
+    last = int(around[-1][total[-1]])
+    numbers = (
+        int(value)
+        for inside in reversed(around)
+        for name, value in inside.items()
+        if _PAGE.match(name) and _is_whole(value)
+    )
+    found = next((number for number in numbers if number <= last), None)
+    return found if found is not None else (_way_to(document, _first_page_at) or ((), 0))[1]
 
 
-def _page_at(name: str, value: Any) -> tuple[Way, Any] | None:
-    is_whole = not isinstance(value, bool) and str(value).isascii() and str(value).isdigit()
-    return ((name,), value) if _PAGE.match(name) and is_whole else None
+def _first_page_at(name: str, value: Any) -> tuple[Way, int] | None:
+    is_first = _PAGE.match(name) and _is_whole(value) and int(value) <= 1
+    return ((name,), int(value)) if is_first else None
+
+
+def _is_whole(value: Any) -> bool:
+    return not isinstance(value, bool) and str(value).isascii() and str(value).isdigit()
 
 
 def _is_plain(value: Any) -> bool:

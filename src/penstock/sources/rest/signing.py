@@ -159,18 +159,20 @@ def basic(username: str, password: str) -> HeaderSigner:
     return HeaderSigner("Authorization", f"Basic {pair}")
 
 
-def without_log_in(request: Request) -> None:
-    """Change a request so that it, and all that are made of it, are asked without a log-in.
+def without_log_in(request: Request) -> bool:
+    """Change a request so that it, and all that are made of it, are asked without a log-in; had it one?
 
     >>> from requests import Request
     >>> request = Request("GET", "https://example.com", headers={"authorization": "Bearer x", "X-Said": "y"})
     >>> without_log_in(request)
+    True
     >>> request.headers, type(request.auth).__name__
     ({'X-Said': 'y'}, 'Unsigned')
     """
-    request.auth = Unsigned(request.auth)
-    headers = request.headers or {}
-    request.headers = {name: value for name, value in headers.items() if name.lower() not in _LOG_INS}
+    signed, headers = request.auth, request.headers or {}
+    kept = {name: value for name, value in headers.items() if name.lower() not in _LOG_INS}
+    request.auth, request.headers = Unsigned(signed), kept
+    return len(kept) < len(headers) or not isinstance(signed, (Unsigned, type(None)))
 
 
 def marked(request: PreparedRequest, signer: Any) -> PreparedRequest:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qsl, quote, quote_plus, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, urlsplit, urlunsplit
 
 from requests import PreparedRequest
 from requests.sessions import SessionRedirectMixin
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 MASK: Final = "***"
 _SECRET: Final = re.compile("(token|secret|password|pwd|signature|sig|key|auth|credential)s?$", re.IGNORECASE)
 """How the names of query parameters end whose values are never shown."""
+_PORTS: Final = frozenset(((None, None), (443, None), (None, 80), (443, 80)))
+"""Ports of https and http that need not be said."""
 _SHORT: Final = 4
 """Texts of fewer characters stand by chance in many messages."""
 
@@ -46,6 +48,23 @@ def is_elsewhere(old_url: str, new_url: str) -> bool:
     except ValueError:
         # What is no address is nobody's.
         return True
+
+
+def kept_safe(old_url: str, new_url: str) -> str:
+    """The new address; by https, where that is all that the old one of the same host has and it has not.
+
+    A server behind a proxy does not always know by what it was asked.
+
+    >>> kept_safe("https://api.example.com/v1", "http://api.example.com/v1?page=2")
+    'https://api.example.com/v1?page=2'
+    >>> kept_safe("https://api.example.com/v1", "http://other.example.com/v1?page=2")
+    'http://other.example.com/v1?page=2'
+    """
+    old, new = urlsplit(old_url), urlsplit(new_url)
+    are_one = old.hostname == new.hostname and (old.scheme, new.scheme) == ("https", "http")
+    if are_one and (_port(old), _port(new)) in _PORTS:
+        return urlunsplit(new._replace(scheme="https", netloc=old.netloc))
+    return new_url
 
 
 def clean_url(url: str, *hidden: str) -> str:
@@ -90,6 +109,14 @@ def _secrets_of(url: str, hidden: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 def _is_secret(name: str, hidden: Iterable[str]) -> bool:
     return _SECRET.search(name) is not None or name.lower() in {one.lower() for one in hidden}
+
+
+def _port(parts: SplitResult) -> int | None:
+    try:
+        return parts.port
+    except ValueError:
+        # No number: whoever asks there is told so.
+        return 0
 
 
 def _as_sent(url: str) -> str:

@@ -142,7 +142,7 @@ def _bound_path(where: str, path: str, params: dict[str, Any], resolved: Mapping
     """The path with plain parameters put into it; every one that is resolved must stand in it."""
     segments: list[str] = []
     seen: set[str] = set()
-    for literal, name, _, _ in string.Formatter().parse(path):
+    for literal, name in _pieces(f"{where}.path", path):
         segments.append(literal.replace("{", "{{").replace("}", "}}"))
         if not name:
             continue
@@ -169,10 +169,30 @@ def _written(where: str, value: str) -> str:
     """A plain parameter as the path has it: the text itself, or what its placeholders will mean."""
     if not any(f"{{{word}." in value for word in _WORDS):
         return value.replace("{", "{{").replace("}", "}}")
-    for name in expressions(value):
+    for name in _expressions(where, value):
         if name.partition(".")[0] not in _WORDS:
             raise _no_placeholder(where, name)
     return value
+
+
+def _expressions(where: str, template: Any) -> list[str]:
+    """The placeholders of texts."""
+    try:
+        return list(expressions(template))
+    except ValueError as error:
+        raise _half(where, error) from error
+
+
+def _pieces(where: str, path: str) -> list[tuple[str, str | None]]:
+    """The texts of a path, each with the placeholder behind it."""
+    try:
+        return [(literal, name) for literal, name, _, _ in string.Formatter().parse(path)]
+    except ValueError as error:
+        raise _half(where, error) from error
+
+
+def _half(where: str, error: ValueError) -> InvalidSourceConfig:
+    return wrong(where, f"a brace stands alone in it ({error})", "write {{ and }} for braces that are meant")
 
 
 def _no_placeholder(where: str, name: str) -> InvalidSourceConfig:
@@ -187,7 +207,8 @@ def _references(where: str, endpoint: Mapping[str, Any]) -> Iterator[tuple[str, 
     """The fields of parents that placeholders name."""
     for part in _PARTS:
         template = endpoint.get(part)
-        for name in expressions(_without_cursor(template) if part == "params" else template):
+        texts = _without_cursor(template) if part == "params" else template
+        for name in _expressions(f"{where}.{part}", texts):
             kind, *rest = name.split(".", _NAMES - 1)
             if kind == "resources" and len(rest) == _NAMES - 1:
                 yield name, (rest[0], rest[1])

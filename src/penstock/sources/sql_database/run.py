@@ -7,8 +7,14 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.config import logger
-from penstock.errors import DatabaseNotRead, JdbcDriverMissing, TransactionsRunning, UsageError
+from penstock.config import logger, redact
+from penstock.errors import (
+    DatabaseNotReachable,
+    DatabaseNotRead,
+    JdbcDriverMissing,
+    TransactionsRunning,
+    UsageError,
+)
 from penstock.interfaces.current import current
 from penstock.sources.current import spark as lent_session
 from penstock.sources.sql_database.catalog import columns_text, keys_text
@@ -45,6 +51,14 @@ _DECLARED: Final = "__CHAR_VARCHAR_TYPE_STRING"
 # read, for the properties of drivers are many.
 _OPTION: Final = r'key: "(?!(?:query|fetchsize|driver)")[^"]*"\s*value: "(?:[^"\\]|\\.)*"'
 _HIDDEN: Final = {"spark.sql.redaction.string.regex": _OPTION}
+_NO_SPARK: Final = ("stopped SparkContext", "SparkContext was shut down", "StatusCode.UNAVAILABLE")
+# What drivers say of a database that is down, full or on its way: another time it may answer.
+_AWAY: Final = (
+    *("refused", "timed out", "unreachable", "no route to host", "connection reset", "broken pipe"),
+    *("connection attempt failed", "communications link failure", "socket fail", "i/o error"),
+    *("too many clients", "too many connections", "remaining connection slots", "starting up"),
+    *("shutting down", "terminating connection", "closed the connection"),
+)
 _NO_DRIVER: Final = ("ClassNotFoundException", "No suitable driver", "CANNOT_LOAD_DRIVER")
 
 
@@ -66,7 +80,12 @@ class Database:
                 raise JdbcDriverMissing(
                     database=dialect.name, driver=dialect.driver, jar=dialect.jar
                 ) from None
-            raise DatabaseNotRead(database=dialect.name, reason=_said(str(error))) from error
+            if any(word in str(error) for word in _NO_SPARK):
+                raise
+            reason = redact(_said(str(error)))
+            is_away = any(word in reason.lower() for word in _AWAY)
+            failed = DatabaseNotReachable if is_away else DatabaseNotRead
+            raise failed(database=dialect.name, reason=reason) from error
 
     def rows(self, query: str) -> list[dict[str, Any]]:
         """The rows of a small answer; some databases write the names of its columns in capitals."""

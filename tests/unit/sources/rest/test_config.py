@@ -91,6 +91,21 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("said", "path"),
+    [
+        ({"path": "users/{id}/posts", "params": {"id": "{resources.users"}}, "params.id"),
+        ({"path": "users/{id"}, "path"),
+        ({"path": "x", "headers": {"X-Of": "{resources.users.id} }"}}, "headers"),
+    ],
+)
+def test_a_brace_that_stands_alone_is_told_with_its_place(said: dict[str, Any], path: str) -> None:
+    with pytest.raises(InvalidSourceConfig, match="a brace stands alone") as refused:
+        rest_api_source(endpoint(**said))  # type: ignore[arg-type]
+
+    assert vars(refused.value)["path"] == f"resources.a.endpoint.{path}"
+
+
 @pytest.mark.parametrize("path", WRONG)
 def test_what_is_wrong_is_told_with_its_place_and_what_could_be_there(path: str) -> None:
     config, hint = WRONG[path]

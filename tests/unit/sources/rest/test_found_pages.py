@@ -42,6 +42,8 @@ TOLD: dict[str, Callable[[int], dict[str, Any]]] = {
     "page_number": lambda page: {"meta": {"page_number": str(page), "total_pages": "3"}},
     "PAGENUMBER": lambda page: {"meta": {"PAGENUMBER": page, "total_pages": 3}},
     "elsewhere": lambda page: {"paging": {"pageNumber": page}, "meta": {"total_pages": 3}},
+    "a size elsewhere": lambda page: {"count": {"all": 60, "page": 20}, "page": page, "total_pages": 3},
+    "too large around": lambda page: {"page": 50, "paging": {"pageNumber": page}, "meta": {"pages": 3}},
     "beside-first": lambda page: {"page": 7, "meta": {"total_pages": 3, "page": page}},
 }
 
@@ -61,6 +63,12 @@ def test_what_is_no_number_of_a_page_tells_nothing(odd: Any) -> None:
 
     assert ids(hosts) == [row["id"] for row in ROWS]
     assert [query_of(one).get("page") for one in hosts.seen] == [None, "1", "2"]
+
+
+def test_a_number_that_is_called_a_page_elsewhere_may_be_a_size() -> None:
+    hosts = paged(0, lambda _: {"count": {"all": 60, "page": 20}, "total_pages": 3})
+
+    assert ids(hosts) == [row["id"] for row in ROWS]
 
 
 def test_a_page_that_was_asked_for_is_not_the_base() -> None:

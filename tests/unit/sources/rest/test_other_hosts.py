@@ -108,6 +108,34 @@ def test_a_next_page_on_another_host_has_no_log_in(kind: str, header: bool) -> N
     assert log_ins(hosts)[0]
 
 
+def test_a_server_that_takes_itself_for_http_is_asked_by_https_with_the_log_in(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def answer(request: requests.PreparedRequest) -> Answer:
+        there = "http://api.test/b?page=2" if str(request.url).endswith("/a") else None
+        return 200, {"data": [{"id": 1}], "next": there}, {}
+
+    hosts = Hosts(answer)
+    client = RESTClient(
+        API, auth=BearerTokenAuth(SECRET), paginator=JSONLinkPaginator(), session=session_to(hosts)
+    )
+
+    assert len(list(client.paginate("a"))) == 2
+    assert hosts.urls == [f"{API}/a", f"{API}/b?page=2"]
+    assert log_ins(hosts) == [True, True]
+    assert not caplog.messages
+
+
+def test_a_log_in_that_is_left_behind_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    hosts = linked(f"{API}/a", f"{OTHER}/b", f"{API}/c")
+    client = RESTClient(
+        API, auth=BearerTokenAuth(SECRET), paginator=JSONLinkPaginator(), session=session_to(hosts)
+    )
+
+    assert len(list(client.paginate("a"))) == 3
+    assert caplog.messages == ["the pages of api.test go on at other.test, which is asked without the log-in"]
+
+
 @pytest.mark.parametrize("way", ["client", "session", "session-auth", "call"])
 def test_wherever_a_log_in_was_said(way: str) -> None:
     hosts = linked(f"{API}/a", f"{OTHER}/c")

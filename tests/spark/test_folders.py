@@ -1,0 +1,21 @@
+"""Folders as Spark describes them are those that a listing shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.unit.package.test_folder import DIGEST, FILES
+
+from penstock.spark.folders import folder_facts, folder_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def test_spark_and_a_listing_give_the_same_digest(spark: SparkSession) -> None:
+    there = [(f"file:/lake/packages/17.5/data/a/{file.name}", file.size) for file in FILES]
+    files = spark.createDataFrame(there, "path STRING, length BIGINT")
+
+    found = files.groupBy(folder_of("path", "/packages/17.5/")).agg(*folder_facts()).collect()
+
+    assert [tuple(row) for row in found] == [("data/a", 2, 17, DIGEST)]
