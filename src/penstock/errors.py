@@ -287,7 +287,8 @@ class DatabaseNotRead(UsageError):
     def __init__(self, *, database: str, reason: str) -> None:
         super().__init__(
             f"a database of {database} cannot be read: {reason}",
-            hint="look at database, user and password of the credentials, and at the query if there is one",
+            hint="look at host, database, user and password of the credentials, "
+            "and at the query if there is one",
             database=database,
             reason=reason,
         )

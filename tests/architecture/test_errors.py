@@ -234,7 +234,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "JobNotFound": {
         "path": "s3://lake/demo/_dlt_pkg/shop/packages/1794709965.511098/started_jobs/orders.5c1c2f0d11.0.reference"
     },
-    "PackageDamaged": {"path": "s3://lake/shop/slots/0000000012.json", "reason": "Expecting value"},
+    "PackageDamaged": {
+        "path": "s3://lake/shop/packages/1794709965.511098/data/normalized/5c1c2f0d11aa/00000",
+        "reason": "3 files were written there, and 2 are there",
+    },
     "NeverRaised": {"message": "nobody raises this"},
     "PipelineStepFailed": {
         "pipeline": SimpleNamespace(pipeline_name="shop"),

@@ -60,12 +60,12 @@ def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfi
     if manifest.begins_anew:
         # What is let go must be replaced by all that belongs in its place.
         rules = rules.model_copy(update={"raise_on_failed_jobs": True})
-    check_intact(package, manifest.folders)
+    work = Work(package, into.packages.normalized, chains)
+    check_intact(package, work.unread(manifest))
     into.ledger.initialize()
     with _at_hand(package, state):
         with opener.client() as client:
             staged = prepare(client, package, chains, lambda: _tables_before(into.ledger, manifest), clear)
-        work = Work(package, into.packages.normalized, chains)
         told = JobsTold(into.collector, sizes)
         engine = Engine(
             work, opener, mark=manifest.mark, staged=staged, rules=rules, told=told, check=into.check

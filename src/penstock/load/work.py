@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from penstock.interfaces.capabilities import TLoaderParallelismStrategy
-    from penstock.package import Package, PackageStorage, TJobState
+    from penstock.package import DataFolder, Manifest, Package, PackageStorage, TJobState
 
 _FOLLOWUPS: Final = "followups"
 _STATES: Final[Mapping[TJobState, JobState]] = {
@@ -84,6 +84,12 @@ class Work:
             is_restored=restored,
             is_staged=staged,
         )
+
+    def unread(self, manifest: Manifest) -> list[DataFolder]:
+        """The folders with rows of jobs that are not completed."""
+        left = [entry for entry in manifest.tables if self.states.get(_id_of(entry.job)) != "completed"]
+        paths = {path for entry in left for path in entry.folders}
+        return [folder for folder in manifest.folders if folder.path in paths]
 
     def was_begun(self, job: str) -> bool:
         """Whether a job that is to be run was run before: nobody knows what it has done."""
@@ -185,3 +191,7 @@ class Work:
 
     def _chain_of(self, job: str) -> Chain:
         return next(chain for chain in self.chains if job in chain.jobs)
+
+
+def _id_of(file_name: str) -> str:
+    return ParsedLoadJobFileName.parse(file_name).job_id()

@@ -34,10 +34,15 @@ class DataFolder:
     digest: str | None = None
 
     def differs_from(self, listed: Iterable[Entry]) -> str | None:
-        """What is different about the files that a listing shows, or None. Spark does not see hidden ones."""
+        """What is different about the files that a listing shows, or None.
+
+        Spark sees none that are hidden or empty.
+        """
         if self.digest is None:
             return None
-        found = [entry for entry in listed if not entry.is_folder and entry.name[0] not in "._"]
+        found = [
+            entry for entry in listed if entry.size and not entry.is_folder and entry.name[0] not in "._"
+        ]
         if len(found) != self.files:
             return f"{self.files} files were written there, and {len(found)} are there"
         size = sum(entry.size for entry in found)

@@ -29,7 +29,7 @@ from penstock.load.renewal import schema_of_load
 from penstock.load.run import Into, finish, load
 from penstock.load.settings import LoaderConfiguration
 from penstock.load.worker import Opener
-from penstock.package import FileStorage, Manifest, Packages, Retention, TableEntry
+from penstock.package import DataFolder, FileStorage, Manifest, Packages, Retention, TableEntry
 from penstock.package.entry import Entry
 from penstock.package.ledger import FileLedger
 from penstock.package.local import LocalFiles
@@ -185,12 +185,18 @@ def sealed(
     memory: Memory | None = None,
     dropped: tuple[str, ...] = (),
     truncated: tuple[str, ...] = (),
+    data: DataFolder | None = None,
     **world: Any,
 ) -> Place:
     folder.mkdir(parents=True, exist_ok=True)
     schema = schema_of(tables, disposition)
     entries = tuple(
-        TableEntry(table=name, job=f"{name}.x.0.reference", write_disposition=disposition)
+        TableEntry(
+            table=name,
+            job=f"{name}.x.0.reference",
+            write_disposition=disposition,
+            data=data.path if data else None,
+        )
         for name in with_jobs
     )
     manifest = Manifest(
@@ -200,6 +206,7 @@ def sealed(
         dataset_name="lake",
         schema_name="shop",
         tables=entries,
+        folders=(data,) if data else (),
         schema_before=None,
         schema=dict(schema.to_dict()),
         state={},
@@ -236,6 +243,21 @@ def test_nested_tables_land_before_their_root_and_the_load_counts_before_it_is_m
     assert {table.table: table.rows for table in report.tables} == dict.fromkeys(TABLES, 3)
     assert set(place.folders().values()) == {"completed_jobs"}
     assert place.into().packages.package("17.5").status == "loaded"
+
+
+def test_files_that_are_gone_are_told_before_the_destination_is_asked_for_anything(tmp_path: Path) -> None:
+    gone = DataFolder(path="data/a", files=1, bytes=3, digest="that of a file that is gone")
+    place = sealed(tmp_path, data=gone)
+
+    with pytest.raises(PackageDamaged, match="data/a cannot be read: 1 files were written there, and 0 are"):
+        place.load()
+
+    assert place.world.asked == []
+    for entry in place.manifest.tables:
+        place.into().packages.normalized.start_job("17.5", entry.job)
+        place.into().packages.normalized.complete_job("17.5", entry.job, {"applied": []})
+    place.load()
+    assert place.commits() == 1, "nobody reads the files of jobs that are completed"
 
 
 def test_storage_is_made_tables_are_updated_and_then_jobs_start(tmp_path: Path) -> None:

@@ -13,7 +13,12 @@ FILES = [Entry("part-0.parquet", 10, 0.0, False), Entry("part-1.parquet", 7, 0.0
 # As Spark works it out: see `tests/spark/test_folders.py`, which has the same files.
 DIGEST = "6977cffae5a28c3c82d3df5c02fc3ab9ce04c7c62351ea0bd1e2dba9bb2b1cd8"
 FOLDER = DataFolder(path="data/a", files=2, bytes=17, digest=DIGEST)
-HIDDEN = [Entry("_SUCCESS", 0, 0.0, False), Entry(".part-0.crc", 8, 0.0, False), Entry("more", 0, 0.0, True)]
+HIDDEN = [
+    Entry("_SUCCESS", 0, 0.0, False),
+    Entry(".part-0.crc", 8, 0.0, False),
+    Entry("more", 0, 0.0, True),
+    Entry("touched", 0, 0.0, False),
+]
 
 
 @given(listed=st.permutations([*FILES, *HIDDEN]))

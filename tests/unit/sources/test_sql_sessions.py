@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import penstock
-from penstock.errors import UsageError
+from penstock.errors import DatabaseNotReachable, DatabaseNotRead, UsageError
 from penstock.interfaces.current import during
 from penstock.pipeline import stages
 from penstock.sources.sql_database import run, sql_database, tables
@@ -39,6 +39,50 @@ def test_a_session_that_cannot_be_cloned_is_told_no_password() -> None:
     with during(sessions=lend), pytest.raises(UsageError, match="cannot clone"):
         Database(place=place_of(URL)).read("SELECT 1")
     assert told == []
+
+
+class Failing:
+    """A session in which no database can be read."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.read = text, self
+
+    def format(self, _: str) -> Failing:
+        return self
+
+    def options(self, **_: str) -> Failing:
+        return self
+
+    def load(self) -> None:
+        raise RuntimeError(f"An error occurred while calling o7.load.\n: {self.text}\n\tat org.x.A")
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("org.postgresql.util.PSQLException: Connection to db:5432 refused. Check", DatabaseNotReachable),
+        ("org.postgresql.util.PSQLException: FATAL: sorry, too many clients already", DatabaseNotReachable),
+        (
+            "com.mysql.cj.jdbc.exceptions.CommunicationsException: Communications link failure",
+            DatabaseNotReachable,
+        ),
+        ("java.sql.SQLRecoverableException: IO Error: The Network Adapter could not", DatabaseNotReachable),
+        (
+            'org.postgresql.util.PSQLException: ERROR: relation "refused_orders" does not exist',
+            DatabaseNotRead,
+        ),
+        ('org.postgresql.util.PSQLException: FATAL: database "hushhush" does not exist', DatabaseNotRead),
+        ("java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.", RuntimeError),
+    ],
+)
+def test_a_database_that_is_away_is_told_from_one_that_refuses(
+    monkeypatch: pytest.MonkeyPatch, said: str, kind: type[Exception]
+) -> None:
+    monkeypatch.setattr(run, "session_at_hand", lambda given: Failing(said))
+
+    with pytest.raises(kind) as failed:
+        Database(place=place_of(URL)).read("SELECT 1")
+    assert "hushhush" not in str(failed.value)
 
 
 def test_tables_are_to_be_named_over_connect(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from penstock.config import logger
 from penstock.errors import (
     IncrementalCursorPathHasValueNone,
     IncrementalCursorPathMissing,
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from penstock.extract.cursor.progress import Progress
     from penstock.interfaces.landing import LandedFrame
 
+_LOG = logger("penstock.extract")
+
 
 class NativeCursor:
     """Filters a DataFrame, and follows it to its files."""
@@ -36,6 +39,12 @@ class NativeCursor:
     def take(self, frame: DataFrame) -> DataFrame:
         """The new rows of a frame, still to be read. Nothing is known of them until they are written."""
         progress, bounds = self._progress, self._bounds(frame)
+        if progress.is_key_found and bounds.key is None and progress.deduplicates:
+            _LOG.warning(
+                "%s has lost a column of the key %s in a step: rows at the last value of its cursor are told "
+                "apart by all columns; name other ones with primary_key",
+                *(progress.resource, ", ".join(key_columns(self._terms.primary_key))),
+            )
         known = progress.boundary.earlier() if progress.deduplicates else ()
         try:
             return frame_cursors().new_rows(frame, bounds, known=known)

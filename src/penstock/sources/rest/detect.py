@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl, urlsplit
 
 from penstock.errors import ResponseNotUnderstood
 from penstock.interfaces.cursorpath import CursorPath
@@ -35,6 +36,8 @@ _NEXT: Final = re.compile("next", re.IGNORECASE)
 _ADDRESS: Final = re.compile("href|url", re.IGNORECASE)
 _PAGES: Final = re.compile("^(total_pages|pages|totalpages)$", re.IGNORECASE)
 _PAGE: Final = re.compile("^(page|current_?page|page_?number)$", re.IGNORECASE)
+_PARAM: Final = "page"
+"""What page numbers are asked by where nobody says it."""
 _DEEPEST: Final = 3
 _SECOND: Final = 2
 
@@ -50,7 +53,7 @@ class FoundPages(PageNumberPaginator):
 
     def __init__(self, total_path: CursorPath, page: int) -> None:
         # A number past 1 is that of a page that was asked for.
-        super().__init__(base_page=min(page, 1), page=page, total_path=total_path)
+        super().__init__(base_page=min(page, 1), page=page, page_param=_PARAM, total_path=total_path)
         self._pages, self._first = 0, b""
 
     def update_state(self, response: Response, data: list[Any] | None = None) -> None:
@@ -101,7 +104,9 @@ def detect_paginator(response: Response) -> BasePaginator:
             return JSONLinkPaginator(way_path(way))
     pages = _way_to(document, _pages_at)
     if pages is not None and _is_number(pages[1]):
-        return FoundPages(way_path(pages[0]), _page_of(document, pages[0]))
+        asked = _asked_page(response)
+        page = _page_of(document, pages[0]) if asked is None else asked
+        return FoundPages(way_path(pages[0]), page)
     if following is not None:
         return JSONResponseCursorPaginator(way_path(following[0]))
     return SinglePagePaginator()
@@ -144,6 +149,12 @@ def _next_at(name: str, value: Any) -> tuple[Way, Any] | None:
 
 def _pages_at(name: str, value: Any) -> tuple[Way, Any] | None:
     return ((name,), value) if _PAGES.match(name) and _is_plain(value) else None
+
+
+def _asked_page(response: Response) -> int | None:
+    """The number of the page that was asked for; a response may count from another number on."""
+    said = dict(parse_qsl(urlsplit(str(response.request.url)).query)).get(_PARAM)
+    return int(said) if said is not None and _is_whole(said) else None
 
 
 def _page_of(document: Any, total: Way) -> int:

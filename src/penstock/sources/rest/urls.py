@@ -62,7 +62,8 @@ def kept_safe(old_url: str, new_url: str) -> str:
     """
     old, new = urlsplit(old_url), urlsplit(new_url)
     are_one = old.hostname == new.hostname and (old.scheme, new.scheme) == ("https", "http")
-    if are_one and (_port(old), _port(new)) in _PORTS:
+    ports = _port(old), _port(new)
+    if are_one and (ports in _PORTS or (ports[0] and ports[0] == ports[1])):
         return urlunsplit(new._replace(scheme="https", netloc=old.netloc))
     return new_url
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass
 from functools import reduce
@@ -53,11 +54,12 @@ _OPTION: Final = r'key: "(?!(?:query|fetchsize|driver)")[^"]*"\s*value: "(?:[^"\
 _HIDDEN: Final = {"spark.sql.redaction.string.regex": _OPTION}
 _NO_SPARK: Final = ("stopped SparkContext", "SparkContext was shut down", "StatusCode.UNAVAILABLE")
 # What drivers say of a database that is down, full or on its way: another time it may answer.
-_AWAY: Final = (
-    *("refused", "timed out", "unreachable", "no route to host", "connection reset", "broken pipe"),
-    *("connection attempt failed", "communications link failure", "socket fail", "i/o error"),
-    *("too many clients", "too many connections", "remaining connection slots", "starting up"),
-    *("shutting down", "terminating connection", "closed the connection"),
+_AWAY: Final = re.compile(
+    r"connection (to \S+ )?refused|timed out|unreachable|no route to host|connection reset|broken pipe"
+    "|connection attempt failed|communications link failure|socket fail|i/?o error|network adapter"
+    "|no listener|tcp/ip connection to the host|too many (clients|connections)|remaining connection slots"
+    "|starting up|shutting down|terminating connection|closed the connection",
+    re.IGNORECASE,
 )
 _NO_DRIVER: Final = ("ClassNotFoundException", "No suitable driver", "CANNOT_LOAD_DRIVER")
 
@@ -83,8 +85,7 @@ class Database:
             if any(word in str(error) for word in _NO_SPARK):
                 raise
             reason = redact(_said(str(error)))
-            is_away = any(word in reason.lower() for word in _AWAY)
-            failed = DatabaseNotReachable if is_away else DatabaseNotRead
+            failed = DatabaseNotReachable if _AWAY.search(reason) else DatabaseNotRead
             raise failed(database=dialect.name, reason=reason) from error
 
     def rows(self, query: str) -> list[dict[str, Any]]:

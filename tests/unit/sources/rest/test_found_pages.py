@@ -71,8 +71,9 @@ def test_a_number_that_is_called_a_page_elsewhere_may_be_a_size() -> None:
     assert ids(hosts) == [row["id"] for row in ROWS]
 
 
-def test_a_page_that_was_asked_for_is_not_the_base() -> None:
-    hosts = paged(1, TOLD["page"])
+@pytest.mark.parametrize("kind", ["page", "elsewhere"])
+def test_a_page_that_was_asked_for_is_not_the_base(kind: str) -> None:
+    hosts = paged(1, TOLD[kind])
 
     assert ids(hosts, params={"page": 2}) == [2, 3, 4, 5]
     assert len(hosts.seen) == 2

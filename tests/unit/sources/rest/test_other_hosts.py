@@ -18,7 +18,7 @@ from penstock.sources.rest import (
     JSONLinkPaginator,
     RESTClient,
 )
-from penstock.sources.rest.urls import is_elsewhere
+from penstock.sources.rest.urls import is_elsewhere, kept_safe
 from penstock.sources.rest_api import rest_api_source
 
 if TYPE_CHECKING:
@@ -124,6 +124,20 @@ def test_a_server_that_takes_itself_for_http_is_asked_by_https_with_the_log_in(
     assert hosts.urls == [f"{API}/a", f"{API}/b?page=2"]
     assert log_ins(hosts) == [True, True]
     assert not caplog.messages
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "asked"),
+    [
+        ("https://api.test:8443/a", "http://api.test:8443/b", "https://api.test:8443/b"),
+        ("https://api.test:443/a", "http://api.test/b", "https://api.test:443/b"),
+        ("https://api.test/a", "http://api.test:8080/b", "http://api.test:8080/b"),
+        ("https://api.test/a", "http://api.test:x/b", "http://api.test:x/b"),
+        ("http://api.test/a", "http://api.test/b", "http://api.test/b"),
+    ],
+)
+def test_https_is_kept_where_the_ports_say_nothing_else(old: str, new: str, asked: str) -> None:
+    assert kept_safe(old, new) == asked
 
 
 def test_a_log_in_that_is_left_behind_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
