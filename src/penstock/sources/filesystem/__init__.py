@@ -4,6 +4,7 @@
 `read_parquet` read what it lists, as in dlt.
 """
 
+from penstock.sources import withspark  # noqa: F401 - first: it says what to install
 from penstock.sources.filesystem.files import files
 from penstock.sources.filesystem.items import FileItem, FileItemDict
 from penstock.sources.filesystem.listed import filesystem

@@ -1,0 +1,33 @@
+"""Sources whose packages are not installed say what to install."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+WITHOUT = """
+import sys
+sys.modules["{missing}"] = None
+import penstock
+import penstock.sources.{source}
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "missing", "extra"),
+    [
+        ("sql_database", "pyspark", "spark"),
+        ("filesystem", "pyspark", "spark"),
+        ("rest_api", "requests", "rest"),
+        ("rest", "requests", "rest"),
+    ],
+)
+def test_what_is_missing_is_told_with_how_to_install_it(source: str, missing: str, extra: str) -> None:
+    code = WITHOUT.format(source=source, missing=missing)
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 1
+    assert f"what to do: pip install 'penstock[{extra}]'" in done.stderr
