@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, assert_never
 
-from penstock.interfaces.jobs import ParsedLoadJobFileName
 from penstock.interfaces.loadjob import AppliedJob
 from penstock.interfaces.refresh import RENEW, renewal_of
 from penstock.schema import root_of
@@ -64,7 +63,7 @@ def chains_of(entries: Iterable[TableEntry], tables: Mapping[str, Table]) -> tup
     jobs: dict[str, list[str]] = {}
     for entry in entries:
         root = root_of(entry.table, tables).name
-        jobs.setdefault(root, []).append(ParsedLoadJobFileName.parse(entry.job).job_id())
+        jobs.setdefault(root, []).append(entry.job_id)
     return tuple(_chain(root, found, tables) for root, found in jobs.items())
 
 

@@ -87,7 +87,7 @@ class Work:
 
     def unread(self, manifest: Manifest) -> list[DataFolder]:
         """The folders with rows of jobs that are not completed."""
-        left = [entry for entry in manifest.tables if self.states.get(_id_of(entry.job)) != "completed"]
+        left = [entry for entry in manifest.tables if self.states.get(entry.job_id) != "completed"]
         paths = {path for entry in left for path in entry.folders}
         return [folder for folder in manifest.folders if folder.path in paths]
 
@@ -191,7 +191,3 @@ class Work:
 
     def _chain_of(self, job: str) -> Chain:
         return next(chain for chain in self.chains if job in chain.jobs)
-
-
-def _id_of(file_name: str) -> str:
-    return ParsedLoadJobFileName.parse(file_name).job_id()

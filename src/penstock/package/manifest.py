@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PackageDamaged
-from penstock.interfaces import LoadMark
+from penstock.interfaces import LoadMark, ParsedLoadJobFileName
 from penstock.package.control import current_form, versioned
 from penstock.package.folder import DataFolder
 from penstock.package.record import fitting
@@ -29,6 +29,11 @@ class TableEntry:
     more: tuple[str, ...] = ()
     """Further folders with rows of it."""
     rows: int | None = None
+
+    @property
+    def job_id(self) -> str:
+        """The id of the job, whatever its file is called after retries."""
+        return ParsedLoadJobFileName.parse(self.job).job_id()
 
     @property
     def folders(self) -> tuple[str, ...]:

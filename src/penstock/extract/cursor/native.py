@@ -43,7 +43,8 @@ class NativeCursor:
             _LOG.warning(
                 "%s has lost a column of the key %s in a step: rows at the last value of its cursor are told "
                 "apart by all columns; name other ones with primary_key",
-                *(progress.resource, ", ".join(key_columns(self._terms.primary_key))),
+                progress.resource,
+                ", ".join(key_columns(self._terms.primary_key)),
             )
         known = progress.boundary.earlier() if progress.deduplicates else ()
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
@@ -73,10 +74,8 @@ def columns_of(place: Place, files: Sequence[Found]) -> list[Columns | None]:
                 fields, leaves = file.schema_arrow, [file.schema.column(at) for at in range(len(file.schema))]
         except ValueError as error:
             raise FileNotReadable(path=place.url(found.path), reason=str(error)) from error
-        counts = [_leaves(one.type) for one in fields]
-        owned = [leaves[sum(counts[:at]) : sum(counts[: at + 1])] for at in range(len(counts))]
-        url = place.url(found.path)
-        return tuple((one.name, _kind(one, own, url=url)) for one, own in zip(fields, owned, strict=True))
+        rest, url = iter(leaves), place.url(found.path)
+        return tuple((one.name, _kind(one, list(islice(rest, _leaves(one.type))), url=url)) for one in fields)
 
     return _each(files, columns)
 

@@ -51,7 +51,7 @@ def is_elsewhere(old_url: str, new_url: str) -> bool:
 
 
 def kept_safe(old_url: str, new_url: str) -> str:
-    """The new address; by https, where that is all that the old one of the same host has and it has not.
+    """The new address; by https, where it is called http and the old one of the same host was https.
 
     A server behind a proxy does not always know by what it was asked.
 

@@ -14,13 +14,12 @@ if TYPE_CHECKING:
 
 _LOGIN: Final = {"user": "user", "username": "user", "password": "password"}
 _ORACLE: Final = re.compile(r'^(jdbc:oracle:\w+:)([^/@]*)/("[^"]*"|[^@]*)(@.*)$')
-# What stands behind a question mark are properties, whatever signs are in them. So is what stands behind a
-# semicolon, where a driver is not known to take it for a part of the password.
-_AUTHORITY: Final = re.compile(
+# What stands behind a semicolon or a question mark are properties, whatever signs are in them; but these
+# drivers take a semicolon for a part of the password.
+_AUTHORITY: Final = re.compile(r"^(jdbc:[^/]*//)([^/@:;?]*)(?::([^/?;]*))?@(.*)$")
+_WITH_SEMICOLONS: Final = re.compile(
     r"^(jdbc:(?:mysql|mariadb|postgresql)[^/]*//)([^/@:?]*)(?::([^/?]*))?@(.*)$"
-    r"|^(jdbc:[^/]*//)([^/@:;?]*)(?::([^/?;]*))?@(.*)$"
 )
-_GROUPS: Final = 4
 _AFTER_COLON: Final = re.compile(r"^(jdbc:[^/]*//[^/;?]*/[^:;?]*):([^;?]*=.*)$", re.DOTALL)
 # One part of a list that semicolons separate; those in braces are part of a value, and }} is a brace in it.
 _PART: Final = re.compile(r"(?:[^;{]|\{(?:[^}]|\}\})*\}(?!\})|\{)+")
@@ -57,10 +56,9 @@ def taken_apart(url: str) -> Parts:
     if found := _ORACLE.match(url):
         url = found[1] + found[4]
         login = {"user": found[2], "password": found[3].strip('"')}
-    elif found := _AUTHORITY.match(url):
-        head, user, password, rest = found.groups()[:_GROUPS] if found[1] else found.groups()[_GROUPS:]
-        url = head + rest
-        login = {"user": unquote(user)} | ({"password": unquote(password)} if password else {})
+    elif found := _WITH_SEMICOLONS.match(url) or _AUTHORITY.match(url):
+        url = found[1] + found[4]
+        login = {"user": unquote(found[2])} | ({"password": unquote(found[3])} if found[3] else {})
     if found := _AFTER_COLON.match(url):
         return _parts(found[1], _PART.findall(found[2]), (":", ";", ";"), login, plain=str)
     if ";" in url.partition("?")[0]:
