@@ -1,6 +1,7 @@
 """Processes that outlive the command that starts them: begun, remembered, found again and ended."""
 
 import contextlib
+import http.client
 import json
 import os
 import pwd
@@ -8,6 +9,7 @@ import random
 import signal
 import socket
 import subprocess
+import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,6 +22,11 @@ from dev.parts.tools import run_tool
 
 LOOPBACK: Final = "127.0.0.1"
 GRACE_SECONDS: Final = 15.0
+NO_ANSWER: Final = (OSError, http.client.HTTPException, ValueError)
+"""What a page that is not there yet, or only half of it, raises."""
+
+_given_out: set[int] = set()
+_giving_out = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,11 +132,11 @@ def stop(all_started: Iterable[Started], places: Places) -> None:
     ending = tuple(all_started)
     for started in ending:
         _signal_session(started, started.stop_signal)
-    deadline = time.monotonic() + GRACE_SECONDS
-    while any(_session(started) for started in ending) and time.monotonic() < deadline:
-        time.sleep(0.1)
+    _wait_for_end(ending)
     for started in ending:
         _signal_session(started, signal.SIGKILL)
+    _wait_for_end(ending)  # what is killed still writes for a moment, into folders that go next
+    for started in ending:
         (places.records / f"{started.part}.json").unlink(missing_ok=True)
 
 
@@ -154,12 +161,14 @@ def own_folder(folder: Path, user: str | None, *, mode: int = 0o755) -> Path:
 
 
 def free_port() -> int:
-    """Choose a port below the range from which the kernel serves outgoing connections."""
+    """Choose a port below the range from which the kernel serves outgoing connections, each once."""
     while True:
         port = random.randrange(20_000, 32_000)
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind((LOOPBACK, port))
-            return port
+        with _giving_out, socket.socket() as probe, contextlib.suppress(OSError):
+            if port not in _given_out:
+                probe.bind((LOOPBACK, port))
+                _given_out.add(port)
+                return port
 
 
 def port_answers(address: str) -> bool:
@@ -172,9 +181,15 @@ def port_answers(address: str) -> bool:
 
 def url_answers(url: str) -> bool:
     """Whether a page is there, and well."""
-    with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=2) as answer:
+    with contextlib.suppress(*NO_ANSWER), urllib.request.urlopen(url, timeout=2) as answer:
         return bool(answer.status == 200)  # noqa: PLR2004 - an HTTP status is its own name
     return False
+
+
+def _wait_for_end(ending: tuple[Started, ...]) -> None:
+    deadline = time.monotonic() + GRACE_SECONDS
+    while any(_session(started) for started in ending) and time.monotonic() < deadline:
+        time.sleep(0.1)
 
 
 def _signal_session(started: Started, number: int) -> None:

@@ -9,7 +9,16 @@ from typing import Any, Final
 
 from dev.parts.jars import DEFAULT_GROUPS, ensure_jars
 from dev.parts.places import Places
-from dev.parts.processes import LOOPBACK, Launch, Part, Started, free_port, own_folder, port_answers
+from dev.parts.processes import (
+    LOOPBACK,
+    NO_ANSWER,
+    Launch,
+    Part,
+    Started,
+    free_port,
+    own_folder,
+    port_answers,
+)
 from dev.parts.stranger import spark_home, stranger_python, stranger_user
 from dev.parts.tools import find_tool
 
@@ -169,7 +178,7 @@ def _master_page(started: Started) -> dict[str, Any]:
         with urllib.request.urlopen(started.facts["page"], timeout=2) as answer:
             page: dict[str, Any] = json.load(answer)
             return page
-    except OSError:
+    except NO_ANSWER:
         return {}
 
 

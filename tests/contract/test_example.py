@@ -75,6 +75,11 @@ class Example:
     def values(self, table: str, column: str) -> list[Any]:
         return sorted(row[0] for row in self.query(f'SELECT "{column}" FROM "{table}"'))
 
+    def is_begun(self, dataset: str) -> bool:
+        """Whether the file is there and the tables in it: one comes a moment before the others."""
+        tables = "SELECT 1 FROM sqlite_master WHERE name = '_jobs'"
+        return (self.folder / f"{dataset}.sqlite").exists() and bool(self.query(tables, dataset))
+
     @property
     def packages(self) -> Packages:
         return Packages.at(str(self.pipelines / "quick" / "load" / "Demo"))
@@ -88,7 +93,7 @@ class Example:
         )
         until = time.monotonic() + 400
         try:
-            while not (self.folder / f"{dataset}.sqlite").exists() or not self.query(seen, dataset):
+            while not self.is_begun(dataset) or not self.query(seen, dataset):
                 assert running.poll() is None, running.stderr.read().decode() if running.stderr else ""
                 assert time.monotonic() < until
                 time.sleep(0.05)

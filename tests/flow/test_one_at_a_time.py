@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -88,7 +88,11 @@ def test_a_run_that_was_taken_for_dead_stops_and_marks_and_seals_nothing(
         holder = store.read(f"lease/{epoch:010d}.json")
         assert holder is not None
         store.put(f"lease/{epoch + 1:010d}.json", holder)
-        time.sleep(1)
+        beating = [thread for thread in threading.enumerate() if thread.name == "penstock-lease"]
+        for thread in beating:
+            thread.join(60)  # a lease that is lost beats no more
+        assert beating
+        assert not any(thread.is_alive() for thread in beating)
 
     with failing(LeaseLost):
         make(location, tmp_path, spark).run(rows)

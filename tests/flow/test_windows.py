@@ -20,10 +20,9 @@ PROGRAM = Path(__file__).parent / "windows.py"
 KILLS = 3
 
 
-def start(folder: Path, how: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, str(PROGRAM), str(folder), how], stdout=subprocess.PIPE, text=True
-    )
+def start(folder: Path, how: str, stdin: int = subprocess.PIPE) -> subprocess.Popen[str]:
+    command = [sys.executable, str(PROGRAM), str(folder), how]
+    return subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, text=True)
 
 
 @pytest.mark.parametrize("how", ["limit", pytest.param("range", marks=pytest.mark.at_length)])
@@ -32,13 +31,16 @@ def test_every_row_of_a_backfill_that_is_killed_three_times_is_there_once(tmp_pa
 
     for _ in range(KILLS):
         with start(tmp_path, how) as run:
+            assert run.stdin is not None
             assert run.stdout is not None
             for _ in range(chance.randint(1, WINDOWS // 4)):
                 run.stdout.readline()
+                run.stdin.write("go on\n")
+                run.stdin.flush()
             time.sleep(chance.uniform(0, 0.05))
             run.send_signal(signal.SIGKILL)
         assert run.returncode == -signal.SIGKILL
-    with start(tmp_path, how) as last:
+    with start(tmp_path, how, stdin=subprocess.DEVNULL) as last:
         assert last.wait() == 0
 
     packages = Packages.at(str(tmp_path / "windows" / "extracted")).with_status("extracted")

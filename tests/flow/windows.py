@@ -46,6 +46,7 @@ def main(folder: str, how: str) -> None:
         resource = limited().add_limit(SIZE // 10) if how == "limit" else ranged(bounds)
         pipeline.extract(resource)
         print(window, flush=True)  # noqa: T201 - the test waits for it
+        sys.stdin.readline()  # and this for the test: it is not to be at its end before it is killed
 
 
 if __name__ == "__main__":

@@ -129,8 +129,7 @@ def test_a_lease_in_s3_passes_on_when_its_holder_is_killed_or_stands_still(root:
     with other_process(root, **options()) as killed:
         with pytest.raises(PipelineLocked):
             acquire(packages.store, pipeline="shop")
-        killed.send(signal.SIGKILL)
-        time.sleep(0.3)
+        killed.kill()
         acquire(packages.store, pipeline="shop").release()
     with other_process(root, alive=2.0, **options()) as paused:
         hide_machine(packages.store, 3)

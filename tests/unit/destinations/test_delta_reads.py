@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import defaultdict
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -33,9 +32,10 @@ class SlowPlace:
     """Refuses each table at first, as Delta does by a rule; then reads it until somebody lets it end."""
 
     def __init__(self) -> None:
-        self.is_refused: defaultdict[str, threading.Event] = defaultdict(threading.Event)
-        self.is_read: defaultdict[str, threading.Event] = defaultdict(threading.Event)
-        self.may_end: defaultdict[str, threading.Event] = defaultdict(threading.Event)
+        # All made at once: threads that ask for one at the same time must not get two.
+        self.is_refused, self.is_read, self.may_end = (
+            {table: threading.Event() for table in ("first", "second")} for _ in range(3)
+        )
 
     def read(self, table: str, version: int | None, *, spark: Any) -> None:
         del version, spark

@@ -37,6 +37,7 @@ from penstock.schema import Schema, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import FrameType
 
     from penstock.load.report import PackageReport
     from penstock.schema import TWriteDisposition
@@ -345,19 +346,28 @@ def test_what_will_not_pass_keeps_the_load_back_and_names_the_job(tmp_path: Path
     assert sorted(place.world.landed) == sorted(TABLES)
 
 
+HEARD = threading.Semaphore(0)
+
+
 @pytest.fixture
 def _hears_interrupts() -> Iterator[None]:
     """Shells let what they start in the background pass interrupts over."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        HEARD.release()
+        signal.default_int_handler(number, frame)
+
+    before = signal.signal(signal.SIGINT, hear)
     yield
     signal.signal(signal.SIGINT, before)
 
 
 def interrupt() -> None:
-    """As Ctrl-C does, from another thread."""
+    """As Ctrl-C does, from another thread; two that nobody has heard would be one."""
     main = threading.main_thread().ident
     assert main is not None
     signal.pthread_kill(main, signal.SIGINT)
+    assert HEARD.acquire(timeout=60)
 
 
 @pytest.mark.usefixtures("_hears_interrupts")

@@ -24,13 +24,18 @@ from penstock.package import Packages
 from penstock.package.lease import acquire
 
 if TYPE_CHECKING:
-    from multiprocessing.synchronize import Barrier
+    from multiprocessing.synchronize import Barrier, Event
+
+    Together = tuple[Barrier, Event]
 
 FORK = get_context("fork")
 
 
-def hold(packages: Packages, folder: Path, rounds: int) -> dict[str, Any]:
-    """Take the lease so many times; while it is held nobody else may be in the guarded place."""
+def hold(packages: Packages, folder: Path, rounds: int, is_contended: Event) -> dict[str, Any]:
+    """Take the lease so many times; while it is held nobody else may be in the guarded place.
+
+    The first is kept until somebody was refused: where few rounds pass quickly, they would not meet.
+    """
     epochs: list[int] = []
     refused = met = 0
     guard = folder / "guard"
@@ -39,12 +44,14 @@ def hold(packages: Packages, folder: Path, rounds: int) -> dict[str, Any]:
             lease = acquire(packages.store, pipeline="shop")
         except PipelineLocked:
             refused += 1
+            is_contended.set()
             time.sleep(random.random() / 500)
             continue
         try:
             os.close(os.open(guard, os.O_CREAT | os.O_EXCL))
         except FileExistsError:
             met += 1
+        is_contended.wait(60)
         lease.check()
         time.sleep(random.random() / 1000)
         guard.unlink(missing_ok=True)
@@ -82,10 +89,11 @@ def seal(packages: Packages, barrier: Barrier, me: int, rounds: int) -> dict[str
     return {"won": won, "committed": committed, "aborted": aborted}
 
 
-def work(place: Place, root: str, folder: Path, me: int, rounds: int, barrier: Barrier) -> None:
+def work(place: Place, root: str, folder: Path, me: int, rounds: int, together: Together) -> None:
     packages = Packages(place.storage(root, Points()))
+    barrier, is_contended = together
     barrier.wait()
-    told = hold(packages, folder, rounds) | seal(packages, barrier, me, rounds)
+    told = hold(packages, folder, rounds, is_contended) | seal(packages, barrier, me, rounds)
     (folder / f"{me}.json").write_text(json.dumps(told))
 
 
@@ -95,9 +103,9 @@ def main(kind: str, processes: str, rounds: str) -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as name:
         folder = Path(name)
         place: Place = Disk(folder) if kind == "disk" else s3()
-        root, barrier = place.new_root(), FORK.Barrier(count, timeout=120)
+        root, together = place.new_root(), (FORK.Barrier(count, timeout=120), FORK.Event())
         workers = [
-            FORK.Process(target=work, args=(place, root, folder, me, int(rounds), barrier))
+            FORK.Process(target=work, args=(place, root, folder, me, int(rounds), together))
             for me in range(count)
         ]
         for worker in workers:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PROGRAM = """
-import signal, sys, time
+import signal, sys, threading, time
 import penstock
 
 # Shells let what they start in the background pass interrupts over.
@@ -63,13 +63,20 @@ def long_end():
     finally:
         pause(60)
 
+mine = threading.Event()
+
+def hear(*_):
+    print("mine", flush=True)
+    mine.set()
+
 def heard():
     yield {"n": 1}
-    pause(1)
+    print("ready", flush=True)
+    mine.wait(60)
     yield {"n": 2}
 
 if sys.argv[2] == "heard":
-    signal.signal(signal.SIGTERM, lambda *_: print("mine", flush=True))
+    signal.signal(signal.SIGTERM, hear)
 pipeline = penstock.pipeline("shop", pipelines_dir=sys.argv[1], hooks=[Alerts()])
 try:
     pipeline.extract(globals()[sys.argv[2]], table_name="items")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.unit.extract.cursor.running import Runs
 
 import penstock
+from penstock.extract.gate import Gate
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -46,9 +47,14 @@ def test_runs_that_are_cut_by_a_limit_lose_nothing(
 
 
 @pytest.mark.parametrize("is_late", ["while it is drawn", "on its way"])
-def test_runs_that_are_cut_by_the_clock_lose_nothing(tmp_path: Path, is_late: str) -> None:
+def test_runs_that_are_cut_by_the_clock_lose_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_late: str
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("penstock.extract.nodes.Gate", partial(Gate, clock=lambda: now[0]))
+
     def slow(row: Any) -> Any:
-        time.sleep(0.01)
+        now[0] += 0.01
         return row
 
     @penstock.resource
@@ -63,7 +69,8 @@ def test_runs_that_are_cut_by_the_clock_lose_nothing(tmp_path: Path, is_late: st
             resource.add_map(slow, insert_at=2)  # after the cursor
         return resource.add_limit(max_time=0.08)
 
-    assert until_all_is_there(Runs(tmp_path), limited) == ROWS
+    assert len(Runs(tmp_path / "cut")(limited())) < len(ROWS)
+    assert until_all_is_there(Runs(tmp_path / "all"), limited) == ROWS
 
 
 def test_what_a_step_makes_of_a_counted_page_is_kept_whole(tmp_path: Path) -> None:
