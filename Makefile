@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 RUN := uv run --no-sync
-ON_S3 := PENSTOCK_DEV_JARS="delta iceberg postgres s3" $(RUN) dev/with-parts dev/with-jars
+ON_S3 := PENSTOCK_DEV_JARS="delta iceberg postgres s3 mysql mariadb" $(RUN) dev/with-parts dev/with-jars
 
 .PHONY: help setup check lint types walls unit test test-spark oracle packages crashes test-all up down status docs map
 
@@ -45,6 +45,7 @@ test-all: test oracle crashes ## everything; needs the parts of `make up`
 	PENSTOCK_TEST_AT_LENGTH=1 $(RUN) pytest -q tests/unit
 	PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_MODE=connect PENSTOCK_TEST_CLIENTS=4x20 $(RUN) dev/with-parts pytest -q tests/flow tests/contract
 	PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_MODE=standalone $(RUN) dev/with-parts pytest -q tests/flow tests/contract
+	python3 -m dev.parts up mariadb
 	PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_S3_CASES=all PENSTOCK_TEST_CRASHES=kinds:2/3 PENSTOCK_TEST_FAULT_LOADS=5 PENSTOCK_TEST_PROCESSES=4 PENSTOCK_TEST_LOADS=20 \
 		$(ON_S3) pytest -q -s tests/service
 	PENSTOCK_TEST_S3_CASES=all PENSTOCK_TEST_MODE=standalone $(ON_S3) pytest -q tests/service/test_lakes_s3.py

@@ -52,7 +52,7 @@ def _run(chosen: argparse.Namespace, places: Places) -> int:
         case "dlt":
             print(lifecycle.shell_exports({"PENSTOCK_TEST_DLT_PYTHON": str(dlt_python(places))}), end="")
         case "up":
-            return lifecycle.up(places, _known(chosen.names, lifecycle.CHOICES) or lifecycle.CHOICES)
+            return lifecycle.up(places, _known(chosen.names, lifecycle.CHOICES) or lifecycle.USUAL)
         case "status":
             return lifecycle.status(places)
         case _:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from dev.parts.places import Places
-from dev.parts.tools import find_tool, run_tool
+from dev.parts.tools import download, find_tool, run_tool
 
 DLT: Final = ("dlt[filesystem,deltalake,duckdb]==1.31.0",)
 """The judge: run beside penstock where both must come to the same result."""
@@ -26,7 +26,7 @@ def ensure_environment(
         run_tool([uv, "venv", "-q", "--no-project", "--python", python, str(folder)])
         bounds = folder / "constraints.txt"
         bounds.write_text(constraints)
-        run_tool([uv, "pip", "install", "-q", "--python", str(executable), "-c", str(bounds), *packages])
+        download([uv, "pip", "install", "-q", "--python", str(executable), "-c", str(bounds), *packages])
         complete.touch()
     return executable
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from dev.parts.places import REPOSITORY, PartError, Places
-from dev.parts.tools import find_tool, run_tool
+from dev.parts.tools import download, find_tool
 
 LOCK: Final = REPOSITORY / "dev" / "jars.lock"
 COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
@@ -17,6 +17,8 @@ GROUPS: Final = {
     "delta": "io.delta:delta-spark_4.1_2.13:4.4.0",
     "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
     "postgres": "org.postgresql:postgresql:42.7.14",
+    "mysql": "com.mysql:mysql-connector-j:9.7.0",
+    "mariadb": "org.mariadb.jdbc:mariadb-java-client:3.5.11",
     "s3": "org.apache.hadoop:hadoop-aws:3.4.2",
 }
 DEFAULT_GROUPS: Final = ("delta", "iceberg", "postgres")  # s3 brings half a gigabyte
@@ -111,7 +113,7 @@ def _resolve(places: Places, group: str) -> None:
         pom.write_text(_pom(GROUPS[group]))
         arriving = Path(scratch) / "jars"
         maven = [str(find_tool("mvn")), "-B", "-q", "-C", "-f", str(pom)]
-        run_tool([*maven, COPY, "-DincludeScope=runtime", f"-DoutputDirectory={arriving}"])
+        download([*maven, COPY, "-DincludeScope=runtime", f"-DoutputDirectory={arriving}"])
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(arriving, folder)
 

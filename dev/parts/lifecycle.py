@@ -10,14 +10,17 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from threading import Event
 from typing import Final
 
-from dev.parts import postgres, s3, spark, toxiproxy
+from dev.parts import mariadb, postgres, s3, spark, toxiproxy
 from dev.parts.places import PartError, Places, make_run_folders
 from dev.parts.processes import Part, Started, is_alive, read_started, start, stop
 from dev.parts.stranger import USER
 
-PARTS: Final = {part.name: part for part in (*spark.PARTS, *postgres.PARTS, *s3.PARTS, *toxiproxy.PARTS)}
+_PARTS: Final = (*spark.PARTS, *postgres.PARTS, *mariadb.PARTS, *s3.PARTS, *toxiproxy.PARTS)
+PARTS: Final = {part.name: part for part in _PARTS}
 """Every part comes after those that it needs."""
 CHOICES: Final = tuple(dict.fromkeys(part.group for part in PARTS.values()))
+USUAL: Final = tuple(group for group in CHOICES if group != "mariadb")
+"""What is started when nothing is asked for by name."""
 PATIENCE_SECONDS: Final = 180.0
 LAST_WORDS: Final = 20
 

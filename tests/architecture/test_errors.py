@@ -43,6 +43,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "DatabaseNotRead": {
         "database": "postgresql",
         "reason": 'org.postgresql.util.PSQLException: FATAL: password authentication failed for user "ada"',
+        "resource": "orders",
     },
     "InconsistentTableTemplate": {"hint_name": "write_disposition", "table_name": "orders"},
     "InvalidDatasetName": {"name": "../lake", "reason": "it is not a plain folder name"},
@@ -185,6 +186,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "DatabaseNotReachable": {
         "database": "postgresql",
         "reason": "org.postgresql.util.PSQLException: Connection to db:5432 refused.",
+        "resource": "orders",
     },
     "DestinationTransientException": {"message": "the warehouse did not answer", "hint": "run again"},
     "FollowupJobCreationFailedException": {

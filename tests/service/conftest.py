@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import classic_session
 from tests.flow.making import few_rows
 from tests.service.bucket import keys
+from tests.service.mariadb import DRIVERS
 
 from penstock.package import FileStorage
 
@@ -30,6 +31,6 @@ def location() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A session of a user who has all jars, since a JVM takes them as it starts, and no keys."""
-    session = classic_session("delta", "iceberg", "s3", "postgres")
+    session = classic_session("delta", "iceberg", "s3", "postgres", *DRIVERS)
     yield few_rows(session)
     session.stop()

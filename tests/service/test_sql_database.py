@@ -357,6 +357,34 @@ def test_a_database_that_cannot_be_opened_or_asked_is_told_in_its_own_words(
         assert "canary" not in "".join(traceback.format_exception(failed.value))
 
 
+def test_a_database_that_fails_while_its_rows_are_read_is_told_in_its_own_words(
+    schema: str, pipeline: penstock.Pipeline
+) -> None:
+    broken = f"SELECT 1 / (5 - g) AS n FROM generate_series(1, 9) g, (SELECT '{schema}') s"
+    slow = f"SELECT g AS n, pg_sleep(0.05)::text AS s FROM generate_series(1, 9999) g, (SELECT '{schema}') s"
+    over = threading.Event()
+
+    def terminate() -> None:
+        while not over.wait(0.05):
+            reading = f"query LIKE '%pg_sleep%{schema}%' AND state = 'active' AND pid <> pg_backend_pid()"
+            ask(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {reading}")
+
+    with failing(DatabaseNotRead) as failed:
+        pipeline.run(sql_table(URL, "numbers", query=broken))
+    with ThreadPoolExecutor(1) as threads, failing(DatabaseNotReachable) as ended:
+        threads.submit(terminate)
+        try:
+            pipeline.run(sql_table(URL, "sleepers", query=slow))
+        finally:
+            over.set()
+
+    assert (failed.value.resource, ended.value.resource) == ("numbers", "sleepers")
+    assert failed.value.reason == "org.postgresql.util.PSQLException: ERROR: division by zero"
+    assert "terminating connection" in ended.value.reason
+    assert penstock.retry.retry_load(["extract"])(ended.failed[0])
+    assert not penstock.retry.retry_load(["extract"])(failed.failed[0])
+
+
 def test_many_tables_share_the_connections(schema: str, pipeline: penstock.Pipeline) -> None:
     names = [f"t{number}" for number in range(8)]
     for name in names:
@@ -367,7 +395,11 @@ def test_many_tables_share_the_connections(schema: str, pipeline: penstock.Pipel
     over = threading.Event()
 
     def look() -> None:
-        query = f"SELECT count(*) FROM pg_stat_activity WHERE application_name = '{schema}'"
+        # One that the other side has closed is there, idle, until its process gets to see that.
+        query = (
+            f"SELECT count(*) FROM pg_stat_activity WHERE application_name = '{schema}'"
+            " AND (state <> 'idle' OR clock_timestamp() - state_change > interval '1 s')"
+        )
         with psycopg.connect(URL, autocommit=True) as connection:
             while not over.is_set():
                 seen.extend(number for (number,) in connection.execute(query))

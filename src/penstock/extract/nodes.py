@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.config import redact
-from penstock.errors import PenstockError, ResourceFailed
+from penstock.errors import DatabaseNotReachable, DatabaseNotRead, PenstockError, ResourceFailed
 from penstock.extract.cursor.native import CursorHook
 from penstock.extract.cursor.tracker import Tracker
 from penstock.extract.gate import Gate
@@ -133,6 +133,10 @@ class Node:
 
     def failure(self, error: Exception, number: int) -> PenstockError:
         """The error that names the resource and the item; our own are good as they are."""
+        if isinstance(error, DatabaseNotRead | DatabaseNotReachable) and error.resource is None:
+            told = type(error)(database=error.database, reason=error.reason, resource=self.name)
+            told.__cause__ = error.__cause__
+            return told
         if isinstance(error, PenstockError):
             return error
         named = ResourceFailed.of(error, resource=self.name, item=number, shown=redact)

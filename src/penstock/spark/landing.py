@@ -11,6 +11,7 @@ from pyspark.sql.types import StructField, StructType
 from penstock.errors import StorageNotShared, UnsupportedData, UsageError
 from penstock.interfaces.columns import NO_COLUMN
 from penstock.interfaces.landing import FrameHook, LandedFrame
+from penstock.spark.databases import database_fault
 from penstock.spark.landable import LandableColumn, landable
 from penstock.spark.observe import Observed, observed
 from penstock.spark.paths import spark_path
@@ -141,7 +142,10 @@ def _write(frame: DataFrame, address: str, conf: Mapping[str, str]) -> None:
     except Exception as error:  # classic sessions let errors of Java through as they are
         # The frame may be broken, or the place out of reach: something that cannot be broken tells which.
         if _can_write(frame.sparkSession, f"{address}.probe", options):
-            raise
+            fault = database_fault(error)
+            if fault is None:
+                raise
+            raise fault from error
         raise StorageNotShared(
             path=address, seen_by="the driver", missing_for="the session of the DataFrame"
         ) from error

@@ -98,9 +98,12 @@ LEFT JOIN INFORMATION_SCHEMA.KEY_COLUMN_USAGE o
 WHERE c.TABLE_SCHEMA = {schema} AND t.CONSTRAINT_TYPE IN ('PRIMARY KEY', 'FOREIGN KEY'){tables}
 """
 _SIZE: Final = {"mysql": "COALESCE(t.DATA_LENGTH, 0)", "information_schema": "NULL"}
-# MySQL says that numbers without a sign are so in another place.
+# MySQL says that numbers without a sign are so in another place, and how many bits there are.
+_MYSQL_KIND: Final = """CASE WHEN c.COLUMN_TYPE LIKE 'bigint%unsigned%' THEN 'bigint unsigned'
+    WHEN c.COLUMN_TYPE = 'bit(64)' THEN '64 bits' WHEN c.COLUMN_TYPE = 'bit(1)' THEN 'bit'
+    WHEN c.DATA_TYPE = 'bit' THEN 'bits' ELSE c.DATA_TYPE END"""
 _KIND: Final = {
-    "mysql": "CASE WHEN c.COLUMN_TYPE LIKE 'bigint%unsigned%' THEN 'bigint unsigned' ELSE c.DATA_TYPE END",
+    "mysql": _MYSQL_KIND,
     "information_schema": "c.DATA_TYPE",
 }
 

@@ -74,8 +74,16 @@ _MYSQL: Final[Mapping[str, ColumnKind]] = {
     "year": ColumnKind(data_type="bigint", select="CAST({} AS SIGNED)"),
     **dict.fromkeys(("float", "double"), _DOUBLE),
     "decimal": _DECIMAL,
-    **dict.fromkeys(("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set"), _TEXT),
-    "uuid": ColumnKind(data_type="text", select="CAST({} AS CHAR)"),
+    **dict.fromkeys(("varchar", "tinytext", "text", "mediumtext", "longtext"), _TEXT),
+    # Spark fills what has a fixed length with spaces that are not in the table.
+    **dict.fromkeys(
+        ("char", "enum", "set"), ColumnKind(data_type="text", select="CAST({} AS CHAR)", key="text")
+    ),
+    **dict.fromkeys(("uuid", "inet4", "inet6"), ColumnKind(data_type="text", select="CAST({} AS CHAR)")),
+    "bit": ColumnKind(data_type="bool"),
+    # Spark takes them apart into letters.
+    "bits": ColumnKind(data_type="bigint", select="CAST({} AS SIGNED)"),
+    "64 bits": ColumnKind(data_type="decimal", select="CAST({} AS UNSIGNED)", digits=(20, 0)),
     **dict.fromkeys(("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"), _BINARY),
     "date": _DATE,
     "datetime": _LOCAL,

@@ -71,7 +71,13 @@ DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType(
                 port=3306,
                 catalog="mysql",
                 # Without it the driver holds all rows of a range in memory.
-                properties={"useCursorFetch": "true", "tinyInt1isBit": "false", **_MYSQL_UTC},
+                properties={
+                    "useCursorFetch": "true",
+                    "tinyInt1isBit": "false",
+                    # A day that never was is null for the driver of MariaDB, and an error for this one.
+                    "zeroDateTimeBehavior": "CONVERT_TO_NULL",
+                    **_MYSQL_UTC,
+                },
             ),
             Dialect(
                 name="mariadb",

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.config import logger, redact
-from penstock.errors import (
-    DatabaseNotReachable,
-    DatabaseNotRead,
-    JdbcDriverMissing,
-    TransactionsRunning,
-    UsageError,
-)
+from penstock.config import logger
+from penstock.errors import JdbcDriverMissing, TransactionsRunning, UsageError
 from penstock.interfaces.current import current
 from penstock.sources.current import spark as lent_session
 from penstock.sources.sql_database.catalog import columns_text, keys_text
@@ -29,6 +22,7 @@ from penstock.sources.sql_database.texts import (
     edges_text,
     sample_text,
 )
+from penstock.spark.databases import database_error, database_fault
 from penstock.spark.session import is_connect, session_at_hand
 
 if TYPE_CHECKING:
@@ -53,14 +47,6 @@ _DECLARED: Final = "__CHAR_VARCHAR_TYPE_STRING"
 _OPTION: Final = r'key: "(?!(?:query|fetchsize|driver)")[^"]*"\s*value: "(?:[^"\\]|\\.)*"'
 _HIDDEN: Final = {"spark.sql.redaction.string.regex": _OPTION}
 _NO_SPARK: Final = ("stopped SparkContext", "SparkContext was shut down", "StatusCode.UNAVAILABLE")
-# What drivers say of a database that is down, full or on its way: another time it may answer.
-_AWAY: Final = re.compile(
-    r"connection (to \S+ )?refused|timed out|unreachable|no route to host|connection reset|broken pipe"
-    "|connection attempt failed|communications link failure|socket fail|i/?o error|network adapter"
-    "|no listener|tcp/ip connection to the host|too many (clients|connections)|remaining connection slots"
-    "|starting up|shutting down|terminating connection|closed the connection",
-    re.IGNORECASE,
-)
 _NO_DRIVER: Final = ("ClassNotFoundException", "No suitable driver", "CANNOT_LOAD_DRIVER")
 
 
@@ -84,13 +70,18 @@ class Database:
                 ) from None
             if any(word in str(error) for word in _NO_SPARK):
                 raise
-            reason = redact(_said(str(error)))
-            failed = DatabaseNotReachable if _AWAY.search(reason) else DatabaseNotRead
-            raise failed(database=dialect.name, reason=reason) from error
+            raise database_error(dialect.name, _said(str(error))) from error
 
     def rows(self, query: str) -> list[dict[str, Any]]:
         """The rows of a small answer; some databases write the names of its columns in capitals."""
-        found = self.read(query).collect()
+        frame = self.read(query)
+        try:
+            found = frame.collect()
+        except Exception as error:  # as above
+            fault = database_fault(error)
+            if fault is None:
+                raise
+            raise fault from error
         return [{name.lower(): value for name, value in row.asDict().items()} for row in found]
 
     def types(self, query: str) -> dict[str, str]:
@@ -168,14 +159,20 @@ def ranges_of(
         return ranges_between(cuts, nullable=nullable)
     if kind == "text":
         return WHOLE
-    return ranges_between(_counted(database, rows, (name, kind), partitions=wanted), nullable=nullable)
+    cuts = _counted(database, rows, (name, kind), partitions=wanted, by_rows=facts.size is None)
+    return ranges_between(cuts, nullable=nullable)
 
 
-def _counted(database: Database, rows: Rows, key: tuple[str, KeyKind], *, partitions: int) -> list[str]:
-    """Bounds found by counting cells, and cutting again those that hold too much."""
+def _counted(
+    database: Database, rows: Rows, key: tuple[str, KeyKind], *, partitions: int, by_rows: bool
+) -> list[str]:
+    """Bounds found by counting cells, and cutting again those that hold too much.
+
+    By rows where nobody knows their size: a few rows can be much to read.
+    """
     name, kind = key
     (edges,) = database.rows(edges_text(rows, name, kind))
-    wanted = worth(partitions=partitions, rows=int(edges["found"]))
+    wanted = worth(partitions=partitions, rows=int(edges["found"]) if by_rows else None)
     if edges["least"] is None or wanted == 1:
         return []
     try:

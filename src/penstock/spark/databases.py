@@ -1,0 +1,54 @@
+"""What a database said that is read from, of the many lines in which Spark tells it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from penstock.config import redact
+from penstock.errors import DatabaseNotReachable, DatabaseNotRead
+
+_DRIVERS: Final = {
+    "org.postgresql.": "postgresql",
+    "org.mariadb.": "mariadb",
+    "com.mysql.": "mysql",
+    "com.microsoft.sqlserver.": "mssql",
+    "oracle.jdbc.": "oracle",
+}
+_SAID: Final = re.compile(
+    rf"(?:java\.sql\.(?:SQL|Batch)\w*|(?:{'|'.join(map(re.escape, _DRIVERS))})[\w.$]*)"
+    r"(?:Exception|Error): [^\n]+"
+)
+# What drivers say of a database that is down, full or on its way: another time it may answer.
+_AWAY: Final = re.compile(
+    r"connection (to \S+ )?refused|timed out|unreachable|no route to host|connection reset|broken pipe"
+    "|connection attempt failed|communications link failure|socket fail|i/?o error|network adapter"
+    "|no listener|tcp/ip connection to the host|too many (clients|connections)|remaining connection slots"
+    "|starting up|shutting down|terminating connection|closed the connection|unexpected end of stream"
+    "|connection (is|was|has been) closed|conflict with recovery",
+    re.IGNORECASE,
+)
+
+
+def database_error(database: str, reason: str) -> DatabaseNotReachable | DatabaseNotRead:
+    """An error of ours for what the driver of a database said.
+
+    >>> type(database_error("mysql", "Communications link failure")).__name__
+    'DatabaseNotReachable'
+    """
+    told = redact(reason)
+    failed = DatabaseNotReachable if _AWAY.search(told) else DatabaseNotRead
+    return failed(database=database, reason=told)
+
+
+def database_fault(error: BaseException) -> DatabaseNotReachable | DatabaseNotRead | None:
+    r"""An error of ours for one of Spark that a database is the cause of; None for all others.
+
+    >>> told = "task 3 failed: java.sql.SQLException: Zero date value prohibited\n\tat com.mysql.cj.Row"
+    >>> database_fault(RuntimeError(told)).reason
+    'java.sql.SQLException: Zero date value prohibited'
+    """
+    text = str(error)
+    said = _SAID.search(text)
+    database = next((name for package, name in _DRIVERS.items() if package in text), None)
+    return database_error(database, said[0]) if said is not None and database is not None else None

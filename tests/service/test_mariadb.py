@@ -1,0 +1,183 @@
+"""Tables of MariaDB, by its own driver and by that of MySQL: types, ranges, cursors, and what goes wrong."""
+
+from __future__ import annotations
+
+import traceback
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.sql import functions as F
+from tests.failing import failing
+from tests.service.mariadb import DRIVERS, URL, new_database, tell, url
+
+import penstock
+from penstock.errors import DatabaseNotReachable, DatabaseNotRead
+from penstock.sources.sql_database import sql_database, sql_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.at_length,
+    pytest.mark.skipif(not (URL and DRIVERS), reason="needs `dev.parts up mariadb`, and the jars of drivers"),
+]
+
+TYPES = """
+SET sql_mode = '';
+CREATE TABLE makers (id int PRIMARY KEY, name text);
+CREATE TABLE everything (
+  id bigint PRIMARY KEY AUTO_INCREMENT, small tinyint NOT NULL, flag tinyint(1), big bigint unsigned,
+  half int unsigned, price decimal(10, 2), long_price decimal(60, 5), ratio double, real_one float,
+  title varchar(20), code char(3), body json, born year, day date, at timestamp(6) NULL, local datetime(3),
+  hour time(1), raw varbinary(10), feeling enum('happy', 'sad'), several set('x', 'y'),
+  `Strange ``Name` text, on_off bit(1), bits bit(8), long_bits bit(64), ip inet6,
+  no_day date NOT NULL DEFAULT '0000-00-00', no_moment datetime NOT NULL DEFAULT '0000-00-00 00:00:00',
+  maker int, CONSTRAINT made FOREIGN KEY (maker) REFERENCES makers (id)
+);
+INSERT INTO makers VALUES (1, 'ada');
+SET time_zone = '+02:00';
+INSERT INTO everything VALUES (
+  1, -2, 1, 18446744073709551615, 4294967295, 12.34, 1234567890123456789012345678901234567890.5, 0.5, 0.25,
+  'Tee 🍵', 'ab', '{"a": [1, 2]}', 1999, '2024-02-29', '2024-02-29 12:00:00.123456',
+  '2024-02-29 12:00:00.5', '07:08:09.5', x'0102', 'happy', 'x,y', 'strange', b'1', b'10000001',
+  b'1000000000000000000000000000000000000000000000000000000000000001', '::1', '0000-00-00',
+  '0000-00-00 00:00:00', 1
+);
+INSERT INTO everything (id, small) VALUES (2, 3);
+CREATE VIEW cheap AS SELECT id, price FROM everything;
+"""
+VALUES: dict[str, Any] = {
+    "id": 1,
+    "small": -2,
+    "flag": 1,
+    "big": Decimal(18446744073709551615),
+    "half": 4294967295,
+    "price": Decimal("12.34"),
+    "long_price": None,
+    "long_price__v_text": "1234567890123456789012345678901234567890.50000",
+    "ratio": 0.5,
+    "real_one": 0.25,
+    "title": "Tee 🍵",
+    "code": "ab",
+    "body": '{"a": [1, 2]}',
+    "born": 1999,
+    "day": date(2024, 2, 29),
+    "at": datetime(2024, 2, 29, 10, 0, 0, 123456, tzinfo=UTC),
+    "local": datetime(2024, 2, 29, 12, 0, 0, 500000, tzinfo=UTC),
+    "hour": "07:08:09.5",
+    "raw": b"\x01\x02",
+    "feeling": "happy",
+    "several": "x,y",
+    "strange_name": "strange",
+    "on_off": True,
+    "bits": 129,
+    "long_bits": Decimal(2**63 + 1),
+    "ip": "::1",
+    "no_day": None,
+    "no_moment": None,
+    "maker": 1,
+}
+
+
+@pytest.fixture
+def database() -> Iterator[str]:
+    with new_database() as name:
+        yield name
+
+
+@pytest.fixture(params=DRIVERS)
+def address(request: pytest.FixtureRequest, database: str) -> str:
+    return url(request.param, database)
+
+
+@pytest.fixture
+def pipeline(spark: SparkSession, tmp_path: Path) -> penstock.Pipeline:
+    return penstock.pipeline(
+        "shop",
+        pipelines_dir=tmp_path / "pipelines",
+        destination=penstock.destinations.delta(str(tmp_path / "lake")),
+        dataset_name="shop",
+        spark=spark,
+    )
+
+
+def test_types_keys_and_references_are_those_of_the_database(
+    database: str, address: str, pipeline: penstock.Pipeline
+) -> None:
+    tell(TYPES, database)
+
+    pipeline.run(sql_database(address, include_views=True, resolve_foreign_keys=True))
+
+    schema, dataset = pipeline.default_schema, pipeline.dataset()
+    assert dataset.row_counts() == {"everything": 2, "makers": 1, "cheap": 2}
+    rows = dataset.everything.order_by("id").arrow().to_pylist()
+    found = {name: value for name, value in rows[0].items() if not name.startswith("_dlt")}
+    assert found == VALUES
+    assert {name for name, value in rows[1].items() if value is not None} == {
+        *("id", "small", "_dlt_id", "_dlt_load_id")
+    }
+    columns = schema.tables["everything"].columns
+    assert [name for name, one in columns.items() if one.hints.get("primary_key")] == ["id"]
+    assert (columns["id"].is_nullable, columns["small"].is_nullable, columns["price"].is_nullable) == (
+        *(False, False, True),
+    )
+
+
+def test_ranges_of_a_skewed_key_hold_about_the_same_number_of_rows(
+    database: str, address: str, spark: SparkSession
+) -> None:
+    tell(
+        "CREATE TABLE things (id bigint PRIMARY KEY, filler text);"
+        "INSERT IGNORE INTO things SELECT FLOOR(POW(RAND(7), 6) * 1e12) - 1000, REPEAT('x', 400)"
+        " FROM seq_1_to_100000; ANALYZE TABLE things;",
+        database,
+    )
+
+    (frame,) = [one for one in sql_table(address, "things") if hasattr(one, "rdd")]
+    found = [row["count"] for row in frame.groupBy(F.spark_partition_id().alias("part")).count().collect()]
+
+    assert sum(found) == int(tell("SELECT COUNT(*) FROM things", database))
+    assert len(found) == 8
+    assert max(found) <= 3 * median(found), found
+
+
+@pytest.mark.parametrize("cursor", ["id", "at", "name"])
+def test_an_incremental_reads_what_is_new_and_nothing_twice(
+    database: str, address: str, pipeline: penstock.Pipeline, cursor: str
+) -> None:
+    tell("CREATE TABLE orders (id int PRIMARY KEY, at datetime(6), name varchar(9))", database)
+    orders = sql_table(address, "orders", incremental=penstock.sources.incremental(cursor))
+    for first in (0, 10, 20):
+        tell(
+            "INSERT INTO orders"
+            " SELECT n, '2024-03-31 01:59:59.999990' + INTERVAL n MICROSECOND, LPAD(n, 9, '0')"
+            f" FROM (SELECT {first} + seq AS n FROM seq_1_to_10) q",
+            database,
+        )
+        pipeline.run(orders)
+
+    assert sorted(pipeline.dataset()("SELECT id FROM orders").fetchall()) == [(one,) for one in range(1, 31)]
+    assert pipeline.last_trace is not None
+    (package,) = pipeline.last_trace.last_load_info.packages
+    assert [table.rows for table in package.tables if table.table == "orders"] == [10]
+
+
+def test_a_database_that_cannot_be_opened_or_asked_is_told_in_its_own_words(
+    database: str, address: str, pipeline: penstock.Pipeline
+) -> None:
+    away = address.split(":", 1)[0] + "://ada:canary-for-a-password@127.0.0.1:1/shop"
+
+    for table, kind in (
+        (sql_table(away, "orders"), DatabaseNotReachable),
+        (sql_table(address, "orders", query=f"SELECT nothing FROM {database}.nowhere"), DatabaseNotRead),
+    ):
+        with failing(kind) as failed:
+            pipeline.run(table)
+        assert "canary" not in "".join(traceback.format_exception(failed.value))
+    assert "nowhere" in failed.value.reason

@@ -1,0 +1,78 @@
+"""What drivers of databases say while rows are read, in the many lines in which Spark tells it."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.errors import DatabaseNotReachable, DatabaseNotRead
+from penstock.spark.databases import database_fault
+
+JOB = (
+    "An error occurred while calling o5307.parquet.\n"
+    ": org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 9.0 failed once, "
+    "most recent failure: Lost task 0.0 in stage 9.0 (TID 9) (host executor driver): "
+)
+STACK = "\n\tat org.apache.spark.sql.execution.datasources.jdbc.JdbcUtils$$anon$1.getNext(JdbcUtils.scala:1)"
+CASES = {
+    "ended": (
+        "org.postgresql.util.PSQLException: FATAL: terminating connection due to administrator command",
+        DatabaseNotReachable,
+        "postgresql",
+    ),
+    "gone": (
+        "org.postgresql.util.PSQLException: An I/O error occurred while sending to the backend.",
+        DatabaseNotReachable,
+        "postgresql",
+    ),
+    "standby": (
+        "org.postgresql.util.PSQLException: ERROR: canceling statement due to conflict with recovery",
+        DatabaseNotReachable,
+        "postgresql",
+    ),
+    "division": (
+        "org.postgresql.util.PSQLException: ERROR: division by zero",
+        DatabaseNotRead,
+        "postgresql",
+    ),
+    "zero": (
+        "java.sql.SQLException: Zero date value prohibited\n\tat com.mysql.cj.jdbc.exceptions.SQLError",
+        DatabaseNotRead,
+        "mysql",
+    ),
+    "stream": (
+        "java.sql.SQLTransientException: (conn=4) unexpected end of stream\n\tat org.mariadb.jdbc.A",
+        DatabaseNotReachable,
+        "mariadb",
+    ),
+}
+
+
+@pytest.mark.parametrize(("said", "kind", "database"), CASES.values(), ids=CASES.keys())
+def test_what_a_driver_says_while_rows_are_read_is_told_by_itself(
+    said: str, kind: type[Exception], database: str
+) -> None:
+    found = database_fault(RuntimeError(f"{JOB}{said}{STACK}\nCaused by: {said}{STACK}"))
+
+    assert isinstance(found, kind)
+    assert vars(found) | {"database": database, "reason": said.partition("\n")[0]} == vars(found)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "java.lang.ArithmeticException: / by zero",
+        "java.sql.SQLException: somebody else's\n\tat org.apache.derby.A",
+        "org.apache.spark.SparkException: no space left on device",
+    ],
+)
+def test_other_failures_are_left_as_they_are(said: str) -> None:
+    assert database_fault(RuntimeError(f"{JOB}{said}{STACK}")) is None
+
+
+def test_what_a_driver_says_is_shown_without_secrets() -> None:
+    said = "org.postgresql.util.PSQLException: no access to postgresql://ada:hushhush@db/shop"
+
+    found = database_fault(RuntimeError(JOB + said))
+
+    assert found is not None
+    assert "hushhush" not in str(found)
