@@ -108,6 +108,7 @@ PenstockError
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from traceback import format_exception
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -1241,9 +1242,14 @@ def _for(resource: str | None) -> str:
     return f" for {resource}" if resource else ""
 
 
+# An error of Java's in the text of one of Python's, after many lines about where it was.
+_JAVA = re.compile(r"^(?:Caused by)?: ([\w.$]+(?:Exception|Error)\b[^\n]*)", re.MULTILINE)
+
+
 def _repr(error: Exception) -> str:
     try:
-        return repr(error)
+        causes = _JAVA.findall(str(error))
+        return f"{type(error).__name__}({causes[-1]!r})" if causes else repr(error)
     except Exception as other:  # any class may break in its own way while it is shown
         return f"{type(error).__name__}(<{type(other).__name__} while it was shown>)"
 

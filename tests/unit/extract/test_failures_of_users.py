@@ -189,6 +189,24 @@ def test_an_error_that_cannot_be_shown_is_told_by_its_class(tmp_path: Path) -> N
     assert isinstance(caught.value.__cause__, Shy)
 
 
+def test_an_error_of_java_is_told_by_its_last_cause(tmp_path: Path) -> None:
+    class Py4JJavaError(Exception):
+        def __str__(self) -> str:
+            return (
+                "An error occurred while calling o7.parquet.\n: org.x.SparkException: Job aborted.\n"
+                "\tat org.x.A\nCaused by: java.lang.ArithmeticException: / by zero\n\tat org.x.B\n"
+            )
+
+    def rows() -> Iterator[Any]:
+        yield 1
+        raise Py4JJavaError("An error occurred while calling o7.parquet.\n", object())
+
+    with failing(ResourceFailed) as caught:
+        penstock.pipeline("shop", pipelines_dir=tmp_path).extract(rows, table_name="orders")
+
+    assert caught.value.cause == "Py4JJavaError('java.lang.ArithmeticException: / by zero')"
+
+
 def test_an_error_of_ours_in_a_users_code_stays_what_it_is(tmp_path: Path) -> None:
     said = DataError("no such page")
 
