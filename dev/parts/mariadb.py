@@ -62,7 +62,7 @@ def _healthy(_: Places, started: Started) -> bool:
 def _make_data_folder(data: Path, *, user: str | None) -> None:
     as_user = [f"--user={user}"] if user else []
     make = ["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--skip-test-db", *as_user]
-    run_tool([*make, "--auth-root-authentication-method=normal"])
+    run_tool(make)
 
 
 PARTS: Final = (Part(name="mariadb", group="mariadb", launch=_launch, healthy=_healthy),)

@@ -19,9 +19,11 @@ APT_PACKAGES_ON_WISH: Final = {"mariadbd": "mariadb-server-core", "mariadb": "ma
 def find_tool(name: str) -> Path:
     """Give the path of a program, after installing it when the machine lacks it."""
     package = {**APT_PACKAGES, **APT_PACKAGES_ON_WISH}.get(name)
-    if shutil.which(name) is None and package is not None:
+    # Servers are where only root looks.
+    places = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/usr/local/sbin"
+    if shutil.which(name, path=places) is None and package is not None:
         apt_install(package)
-    found = shutil.which(name)
+    found = shutil.which(name, path=places)
     if found is None:
         raise PartError(f"{name} is not on the PATH: install it")
     return Path(found)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import traceback
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from statistics import median
@@ -134,7 +137,7 @@ def test_ranges_of_a_skewed_key_hold_about_the_same_number_of_rows(
 ) -> None:
     tell(
         "CREATE TABLE things (id bigint PRIMARY KEY, filler text);"
-        "INSERT IGNORE INTO things SELECT FLOOR(POW(RAND(7), 6) * 1e12) - 1000, REPEAT('x', 400)"
+        "INSERT IGNORE INTO things SELECT FLOOR(POW(RAND(7), 6) * 1e12) - 1000, REPEAT('x', 800)"
         " FROM seq_1_to_100000; ANALYZE TABLE things;",
         database,
     )
@@ -166,6 +169,59 @@ def test_an_incremental_reads_what_is_new_and_nothing_twice(
     assert pipeline.last_trace is not None
     (package,) = pipeline.last_trace.last_load_info.packages
     assert [table.rows for table in package.tables if table.table == "orders"] == [10]
+
+
+@pytest.mark.parametrize("kind", ["varchar(40)", "char(40) CHARACTER SET latin1", "uuid", "inet6"])
+def test_an_incremental_on_texts_loses_none_whatever_order_the_database_has(
+    database: str, address: str, pipeline: penstock.Pipeline, kind: str
+) -> None:
+    tell(f"CREATE TABLE names (name {kind})", database)
+    values = {
+        "uuid": ("00000001-0000-1000-8000-000000000002", "00000002-0000-1000-8000-000000000001"),
+        "inet6": ("10::", "9::"),
+    }.get(kind, ("B", "a"))  # in the order of their bytes, which is not that of the database
+    for name in values:
+        tell(f"INSERT INTO names VALUES ('{name}')", database)
+        pipeline.run(sql_table(address, "names", incremental=penstock.sources.incremental("name")))
+
+    assert sorted(pipeline.dataset()("SELECT name FROM names").fetchall()) == [(name,) for name in values]
+
+
+def test_days_that_never_were_are_read_again_where_nothing_is_wanted(
+    database: str, address: str, pipeline: penstock.Pipeline
+) -> None:
+    cursor = penstock.sources.incremental("day", on_cursor_value_missing="include")
+    tell("CREATE TABLE orders (id int PRIMARY KEY, day date NOT NULL)", database)
+    for number, day in enumerate(("2024-05-01", "0000-00-00"), start=1):
+        tell(f"SET sql_mode = ''; INSERT INTO orders VALUES ({number}, '{day}')", database)
+        pipeline.run(sql_table(address, "orders", incremental=cursor))
+
+    assert sorted(pipeline.dataset()("SELECT id FROM orders").fetchall()) == [(1,), (2,)]
+
+
+def test_a_connection_that_ends_while_rows_are_read_is_told_as_one_that_may_be_there_again(
+    database: str, address: str, pipeline: penstock.Pipeline
+) -> None:
+    tell("CREATE TABLE sleepers (id int PRIMARY KEY, filler text)", database)
+    tell("INSERT INTO sleepers SELECT seq, REPEAT('x', 100) FROM seq_1_to_9999", database)
+    over = threading.Event()
+
+    def end() -> None:
+        reading = f"INFO LIKE '%SLEEP(0.05)%' AND DB = '{database}'"
+        while not over.wait(0.05):
+            for number in tell(f"SELECT ID FROM information_schema.PROCESSLIST WHERE {reading}").split():
+                with suppress(AssertionError):  # it may be over
+                    tell(f"KILL {number}")
+
+    slow = "SELECT id, SLEEP(0.05) AS slept, filler FROM sleepers"
+    with ThreadPoolExecutor(1) as threads, failing(DatabaseNotReachable) as failed:
+        threads.submit(end)
+        try:
+            pipeline.run(sql_table(address, "slow", query=slow))
+        finally:
+            over.set()
+
+    assert failed.value.resource == "slow"
 
 
 def test_a_database_that_cannot_be_opened_or_asked_is_told_in_its_own_words(

@@ -136,7 +136,7 @@ class Node:
         if isinstance(error, DatabaseNotRead | DatabaseNotReachable) and error.resource is None:
             told = type(error)(database=error.database, reason=error.reason, resource=self.name)
             told.__cause__ = error.__cause__
-            return told
+            return told.with_traceback(error.__traceback__)
         if isinstance(error, PenstockError):
             return error
         named = ResourceFailed.of(error, resource=self.name, item=number, shown=redact)

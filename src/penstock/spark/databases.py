@@ -17,15 +17,16 @@ _DRIVERS: Final = {
 }
 _SAID: Final = re.compile(
     rf"(?:java\.sql\.(?:SQL|Batch)\w*|(?:{'|'.join(map(re.escape, _DRIVERS))})[\w.$]*)"
-    r"(?:Exception|Error): [^\n]+"
+    r"(?:Exception|Error|Truncation): [^\n]+"
 )
 # What drivers say of a database that is down, full or on its way: another time it may answer.
 _AWAY: Final = re.compile(
     r"connection (to \S+ )?refused|timed out|unreachable|no route to host|connection reset|broken pipe"
-    "|connection attempt failed|communications link failure|socket fail|i/?o error|network adapter"
+    r"|connection attempt failed|communications link failure|socket (fail|error|time?out)|\bi/?o error"
+    "|network adapter|error while streaming|connection was killed|shutdown in progress|in recovery mode"
     "|no listener|tcp/ip connection to the host|too many (clients|connections)|remaining connection slots"
     "|starting up|shutting down|terminating connection|closed the connection|unexpected end of stream"
-    "|connection (is|was|has been) closed|conflict with recovery",
+    "|connection (is |was |has been )?closed|conflict with recovery|not yet accepting|max_user_connections",
     re.IGNORECASE,
 )
 
@@ -41,8 +42,12 @@ def database_error(database: str, reason: str) -> DatabaseNotReachable | Databas
     return failed(database=database, reason=told)
 
 
-def database_fault(error: BaseException) -> DatabaseNotReachable | DatabaseNotRead | None:
+def database_fault(
+    error: BaseException, *, database: str | None = None
+) -> DatabaseNotReachable | DatabaseNotRead | None:
     r"""An error of ours for one of Spark that a database is the cause of; None for all others.
+
+    Where nobody says which `database` it is, the driver tells.
 
     >>> told = "task 3 failed: java.sql.SQLException: Zero date value prohibited\n\tat com.mysql.cj.Row"
     >>> database_fault(RuntimeError(told)).reason
@@ -50,5 +55,5 @@ def database_fault(error: BaseException) -> DatabaseNotReachable | DatabaseNotRe
     """
     text = str(error)
     said = _SAID.search(text)
-    database = next((name for package, name in _DRIVERS.items() if package in text), None)
-    return database_error(database, said[0]) if said is not None and database is not None else None
+    name = database or next((name for package, name in _DRIVERS.items() if package in text), None)
+    return database_error(name, said[0]) if said is not None and name is not None else None

@@ -251,6 +251,23 @@ def test_a_key_of_one_value_is_read_as_a_whole() -> None:
     assert ranges_of(database, rows, key, partitions=4, facts=TableFacts(name="o")) == (Range(),)
 
 
+@pytest.mark.parametrize(
+    ("window", "size", "ranges"),
+    [(None, 2**30, 4), (None, None, 1), (Window(column="id", start=5), 2**30, 1)],
+    ids=["few rows that are large", "nobody knows their size", "a window of a large table"],
+)
+def test_few_rows_are_worth_several_connections_only_where_they_are_known_to_be_large(
+    window: Window | None, size: int | None, ranges: int
+) -> None:
+    cells = [{"cell": number, "found": 1} for number in range(64)]
+    database = asked([{"least": "0", "most": "63", "found": 64}], *[cells] * 5)
+    rows, facts = Rows(dialect=MYSQL, table="o", window=window), TableFacts(name="o", size=size)
+
+    found = ranges_of(database, rows, ("id", "number", False), partitions=4, facts=facts)
+
+    assert len(found) == ranges
+
+
 def test_what_spark_sees_of_a_query_is_what_ranges_are_cut_of() -> None:
     reading = TableReading(terms=None, name="o", query="SELECT 1", partition_column="at")  # type: ignore[arg-type]
 
@@ -312,6 +329,21 @@ def test_a_window_goes_into_every_range() -> None:
 )
 def test_bounds_of_a_cursor_as_conditions(said: Window, wanted: tuple[str, ...]) -> None:
     assert Rows(dialect=MYSQL, table="t", window=said).inside() == wanted
+
+
+def test_texts_of_mysql_are_compared_by_their_bytes() -> None:
+    window = Window(column="c", start="it's", keeps_missing=False)
+
+    found = Rows(dialect=MYSQL, table="t", texts=frozenset({"c"}), window=window).inside()
+
+    assert found == ("CAST(CONVERT(`t`.`c` USING utf8mb4) AS BINARY) >= 'it''s'",)
+
+
+def test_what_a_url_says_is_not_said_otherwise_beside_it() -> None:
+    place = place_of("jdbc:mysql://db/shop?zerodatetimebehavior=EXCEPTION&useCursorFetch=false")
+
+    assert not {"zeroDateTimeBehavior", "useCursorFetch"} & place.properties.keys()
+    assert place.properties["tinyInt1isBit"] == "false"
 
 
 @given(st.dates(min_value=date(1, 1, 1)), st.datetimes(), st.integers())

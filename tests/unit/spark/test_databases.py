@@ -40,9 +40,44 @@ CASES = {
         "mysql",
     ),
     "stream": (
-        "java.sql.SQLTransientException: (conn=4) unexpected end of stream\n\tat org.mariadb.jdbc.A",
+        "java.sql.SQLException: (conn=4) Error while streaming resultSet data\n\tat org.mariadb.jdbc.A",
         DatabaseNotReachable,
         "mariadb",
+    ),
+    "killed": (
+        "java.sql.SQLNonTransientConnectionException: Connection was killed\n\tat org.mariadb.A",
+        DatabaseNotReachable,
+        "mariadb",
+    ),
+    "shutdown": (
+        "java.sql.SQLException: (conn=4) Server shutdown in progress\n\tat org.mariadb.jdbc.A",
+        DatabaseNotReachable,
+        "mariadb",
+    ),
+    "socket": (
+        "java.sql.SQLNonTransientConnectionException: (conn=4) Socket error\n\tat org.mariadb.jdbc.A",
+        DatabaseNotReachable,
+        "mariadb",
+    ),
+    "closed": (
+        "java.sql.SQLException: No operations allowed after connection closed.\n\tat com.mysql.cj.jdbc.A",
+        DatabaseNotReachable,
+        "mysql",
+    ),
+    "recovery": (
+        "org.postgresql.util.PSQLException: FATAL: the database system is in recovery mode",
+        DatabaseNotReachable,
+        "postgresql",
+    ),
+    "too large": (
+        "com.mysql.cj.jdbc.exceptions.MysqlDataTruncation: Data truncation: BIGINT is out of range",
+        DatabaseNotRead,
+        "mysql",
+    ),
+    "radio": (
+        'org.postgresql.util.PSQLException: ERROR: invalid input syntax for type integer: "radio error"',
+        DatabaseNotRead,
+        "postgresql",
     ),
 }
 
@@ -62,11 +97,21 @@ def test_what_a_driver_says_while_rows_are_read_is_told_by_itself(
     [
         "java.lang.ArithmeticException: / by zero",
         "java.sql.SQLException: somebody else's\n\tat org.apache.derby.A",
+        "java.lang.RuntimeException: at org.postgresql.util.A nothing was said",
         "org.apache.spark.SparkException: no space left on device",
     ],
 )
 def test_other_failures_are_left_as_they_are(said: str) -> None:
     assert database_fault(RuntimeError(f"{JOB}{said}{STACK}")) is None
+
+
+def test_whoever_asks_a_database_says_which() -> None:
+    found = database_fault(
+        RuntimeError("java.sql.SQLException: no\n\tat org.apache.derby.A"), database="derby"
+    )
+
+    assert found is not None
+    assert found.database == "derby"
 
 
 def test_what_a_driver_says_is_shown_without_secrets() -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _JDBC: Final = re.compile(r"jdbc:(?P<scheme>[\w+.-]+):")
+_IN_URL: Final = re.compile(r"[?&;]([^=&;?]+)=")
 _FIRST: Final = "sessionInitStatement"
 
 
@@ -81,8 +82,11 @@ def place_of(credentials: Any, *, properties: Mapping[str, Any] | None = None) -
         found = replace(found, properties={**found.properties, "password": _plain(credentials.password)})
     more = {name: str(value) for name, value in (properties or {}).items()}
     driver = {"driver": found.dialect.driver} if found.dialect.driver else {}
-    joined = {**found.dialect.properties, **driver, **found.properties, **more}
-    ours, theirs = found.dialect.properties.get(_FIRST), more.get(_FIRST)
+    # What stands in a URL of JDBC is said as well, and a driver takes its properties first.
+    in_url = {name.lower() for name in _IN_URL.findall(found.url)}
+    ours_only = {name: one for name, one in found.dialect.properties.items() if name.lower() not in in_url}
+    joined = {**ours_only, **driver, **found.properties, **more}
+    ours, theirs = ours_only.get(_FIRST), more.get(_FIRST)
     if ours and theirs:
         joined[_FIRST] = f"{ours}; {theirs}"
     for name, value in joined.items():

@@ -78,7 +78,7 @@ class Database:
         try:
             found = frame.collect()
         except Exception as error:  # as above
-            fault = database_fault(error)
+            fault = database_fault(error, database=self.place.dialect.name)
             if fault is None:
                 raise
             raise fault from error
@@ -159,7 +159,9 @@ def ranges_of(
         return ranges_between(cuts, nullable=nullable)
     if kind == "text":
         return WHOLE
-    cuts = _counted(database, rows, (name, kind), partitions=wanted, by_rows=facts.size is None)
+    # The size is that of the whole table, and a window may have few of its rows.
+    by_rows = facts.size is None or rows.window is not None
+    cuts = _counted(database, rows, (name, kind), partitions=wanted, by_rows=by_rows)
     return ranges_between(cuts, nullable=nullable)
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 LOG = logger("penstock.sources.sql_database")
 _BPCHAR: Final = {"character": "bpchar"}
+_DAYS: Final = frozenset(("date", "datetime", "timestamp"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +163,8 @@ class TableReading:
                 kinds[name] = kind
             elif seen_key(spark_type) == "text":
                 texts.add(name)
+        if dialect.catalog == "mysql":
+            texts = self._texts(facts, seen)
         is_postgres = dialect.catalog == "postgres"
         return Rows(
             dialect=dialect,
@@ -170,8 +173,16 @@ class TableReading:
             query=self.query,
             columns=self._columns(facts),
             kinds=tuple(one for one in kinds.items() if one[0] not in texts) if is_postgres else (),
-            texts=frozenset(texts) if is_postgres else frozenset(),
+            texts=frozenset(texts) if dialect.catalog in {"postgres", "mysql"} else frozenset(),
         )
+
+    def _texts(self, facts: TableFacts, seen: Mapping[str, str]) -> set[str]:
+        """Texts of MySQL, whose collation has an order of its own. In a query Spark fills some of them up."""
+        kinds = ((one.name, kind_of(one, self.terms.database.place.dialect)) for one in facts.columns)
+        found = {name for name, kind in kinds if kind is not None and kind.data_type == "text"}
+        return found | {
+            name for name, one in seen.items() if seen_key(one) == "text" and not one.startswith("char(")
+        }
 
     def _window(self, cursor: Incremental[Any], facts: TableFacts, seen: Mapping[str, str]) -> Window:
         column, terms = cursor.get_cursor_column_name(), cursor.terms
@@ -187,8 +198,13 @@ class TableReading:
             end=cursor.end_value,
             is_start_open=terms.range_start == "open",
             is_end_open=terms.range_end == "open",
-            keeps_missing=terms.on_cursor_value_missing != "exclude" and _may_be_null(facts, column),
+            keeps_missing=terms.on_cursor_value_missing != "exclude" and self._may_be_null(facts, column),
         )
+
+    def _may_be_null(self, facts: TableFacts, column: str) -> bool:
+        """Whether rows may have nothing there: days that never were are nothing, and MySQL finds them so."""
+        found, catalog = facts.column(column), self.terms.database.place.dialect.catalog
+        return found is None or found.nullable or (catalog == "mysql" and found.kind in _DAYS)
 
     def key(self, facts: TableFacts, seen: Mapping[str, str]) -> tuple[str, KeyKind, bool] | None:
         """The column that ranges are cut of, its kind, and whether it can be null.
@@ -259,8 +275,3 @@ def _settled_window(database: Database, rows: Rows, window: Window, *, limit: fl
         yield window
         reached = after
     yield replace(window, settled=reached, is_empty=reached is None)
-
-
-def _may_be_null(facts: TableFacts, column: str) -> bool:
-    found = facts.column(column)
-    return found is None or found.nullable

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _TEXTS: Final = frozenset(("text", "character varying", "bpchar"))
+_BY_BYTES: Final = {
+    "postgres": 'CAST({} AS TEXT) COLLATE "C"',
+    "mysql": "CAST(CONVERT({} USING utf8mb4) AS BINARY)",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +52,7 @@ class Rows:
     kinds: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """The types of columns as Postgres writes them."""
     texts: frozenset[str] = field(default=frozenset(), repr=False)
-    """Columns of Postgres that Spark has as texts, and Postgres has not, or nobody knows."""
+    """Columns that Spark has as texts, and Postgres has not, or nobody knows; all texts of MySQL."""
     window: Window | None = None
 
     @property
@@ -71,7 +75,7 @@ class Rows:
     def compared(self, name: str) -> str:
         """A column as a cursor compares it: texts by their bytes, as Spark does, and not by a collation."""
         if name in self.texts:
-            return f'CAST({self.column(name)} AS TEXT) COLLATE "C"'
+            return _BY_BYTES[self.dialect.catalog].format(self.column(name))
         is_text = dict(self.kinds).get(name) in _TEXTS
         return f'{self.column(name)} COLLATE "C"' if is_text else self.column(name)
 
