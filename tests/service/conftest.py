@@ -12,10 +12,12 @@ from tests.flow.making import few_rows
 from tests.service.bucket import keys
 from tests.service.mariadb import DRIVERS
 
+import penstock
 from penstock.package import FileStorage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -34,3 +36,15 @@ def spark() -> Iterator[SparkSession]:
     session = classic_session("delta", "iceberg", "s3", "postgres", *DRIVERS)
     yield few_rows(session)
     session.stop()
+
+
+@pytest.fixture
+def pipeline(spark: SparkSession, tmp_path: Path) -> penstock.Pipeline:
+    """To Delta tables on this machine."""
+    return penstock.pipeline(
+        "shop",
+        pipelines_dir=tmp_path / "pipelines",
+        destination=penstock.destinations.delta(str(tmp_path / "lake")),
+        dataset_name="shop",
+        spark=spark,
+    )

@@ -25,7 +25,6 @@ from penstock.sources.sql_database import sql_database, sql_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -79,17 +78,6 @@ VALUES: dict[str, Any] = {
 def schema() -> Iterator[str]:
     with new_schema() as name:
         yield name
-
-
-@pytest.fixture
-def pipeline(spark: SparkSession, tmp_path: Path) -> penstock.Pipeline:
-    return penstock.pipeline(
-        "shop",
-        pipelines_dir=tmp_path / "pipelines",
-        destination=penstock.destinations.delta(str(tmp_path / "lake")),
-        dataset_name="shop",
-        spark=spark,
-    )
 
 
 def test_types_keys_and_references_are_those_of_the_database(

@@ -16,19 +16,22 @@ _DRIVERS: Final = {
     "oracle.jdbc.": "oracle",
 }
 _SAID: Final = re.compile(
-    rf"(?:java\.sql\.(?:SQL|Batch)\w*|(?:{'|'.join(map(re.escape, _DRIVERS))})[\w.$]*)"
+    rf"(?:java\.sql\.(?:SQL|Batch|Data)\w*|(?:{'|'.join(map(re.escape, _DRIVERS))})[\w.$]*)"
     r"(?:Exception|Error|Truncation): [^\n]+"
 )
 # What drivers say of a database that is down, full or on its way: another time it may answer.
 _AWAY: Final = re.compile(
     r"connection (to \S+ )?refused|timed out|unreachable|no route to host|connection reset|broken pipe"
-    r"|connection attempt failed|communications link failure|socket (fail|error|time?out)|\bi/?o error"
+    r"|connection attempt failed|communications link failure|socket (fail|error|time ?out)|\bi/?o error"
     "|network adapter|error while streaming|connection was killed|shutdown in progress|in recovery mode"
     "|no listener|tcp/ip connection to the host|too many (clients|connections)|remaining connection slots"
     "|starting up|shutting down|terminating connection|closed the connection|unexpected end of stream"
-    "|connection (is |was |has been )?closed|conflict with recovery|not yet accepting|max_user_connections",
+    "|connection (is |was |has been )?closed|conflict with recovery|not yet accepting|lost connection"
+    r"|exceeded the\s+resource|active connections",
     re.IGNORECASE,
 )
+# Names and values may be called anything.
+_QUOTED: Final = re.compile(r"\"[^\"]*\"|(?<!\w)'[^']*'|`[^`]*`")
 
 
 def database_error(database: str, reason: str) -> DatabaseNotReachable | DatabaseNotRead:
@@ -38,7 +41,7 @@ def database_error(database: str, reason: str) -> DatabaseNotReachable | Databas
     'DatabaseNotReachable'
     """
     told = redact(reason)
-    failed = DatabaseNotReachable if _AWAY.search(told) else DatabaseNotRead
+    failed = DatabaseNotReachable if _AWAY.search(_QUOTED.sub("", told)) else DatabaseNotRead
     return failed(database=database, reason=told)
 
 

@@ -176,6 +176,17 @@ def test_edges_of_sql_server_are_written_as_iso_8601() -> None:
     assert "CAST(MIN([t].[id]) AS VARCHAR(64)) AS least" in edges_text(rows, "id", "number")
 
 
+def terms_of(url: str) -> Terms:
+    return Terms(
+        database=Database(place=place_of(url)),
+        schema="public",
+        budget=Budget(1),
+        partitions=8,
+        settle=0,
+        level="full",
+    )
+
+
 class Answers:
     """A database that answers what it was given, and writes down what it was asked."""
 
@@ -230,15 +241,7 @@ def test_ranges_are_cut_of_keys_and_of_what_is_named(facts: Any, named: str | No
         ColumnFacts(name="maybe", kind="text"),
         ColumnFacts(name="at", kind="timestamp with time zone"),
     )
-    terms = Terms(
-        database=Database(place=place_of(URL)),
-        schema="public",
-        budget=Budget(1),
-        partitions=8,
-        settle=0,
-        level="full",
-    )
-    reading = TableReading(terms=terms, name="o", partition_column=named)
+    reading = TableReading(terms=terms_of(URL), name="o", partition_column=named)
 
     assert reading.key(TableFacts(name="o", columns=columns, **facts), {}) == wanted
 
@@ -253,8 +256,13 @@ def test_a_key_of_one_value_is_read_as_a_whole() -> None:
 
 @pytest.mark.parametrize(
     ("window", "size", "ranges"),
-    [(None, 2**30, 4), (None, None, 1), (Window(column="id", start=5), 2**30, 1)],
-    ids=["few rows that are large", "nobody knows their size", "a window of a large table"],
+    [
+        (None, 2**30, 4),
+        (Window(column="id", keeps_missing=True), 2**30, 4),
+        (None, None, 1),
+        (Window(column="id", start=5), 2**30, 1),
+    ],
+    ids=["large rows", "a first run", "nobody knows their size", "a window of a large table"],
 )
 def test_few_rows_are_worth_several_connections_only_where_they_are_known_to_be_large(
     window: Window | None, size: int | None, ranges: int
@@ -336,7 +344,15 @@ def test_texts_of_mysql_are_compared_by_their_bytes() -> None:
 
     found = Rows(dialect=MYSQL, table="t", texts=frozenset({"c"}), window=window).inside()
 
-    assert found == ("CAST(CONVERT(`t`.`c` USING utf8mb4) AS BINARY) >= 'it''s'",)
+    assert found == ("CAST(CONVERT(`t`.`c` USING utf8mb4) AS BINARY) >= X'69742773'",)
+
+
+def test_days_of_mysql_that_never_were_are_nothing() -> None:
+    window = Window(column="d", start=date(2024, 1, 1))
+
+    found = Rows(dialect=MYSQL, table="t", days=frozenset({"d"}), window=window).inside()
+
+    assert found == ("(`t`.`d` >= DATE '2024-01-01') OR `t`.`d` IS NULL OR `t`.`d` = 0",)
 
 
 def test_what_a_url_says_is_not_said_otherwise_beside_it() -> None:
@@ -344,6 +360,27 @@ def test_what_a_url_says_is_not_said_otherwise_beside_it() -> None:
 
     assert not {"zeroDateTimeBehavior", "useCursorFetch"} & place.properties.keys()
     assert place.properties["tinyInt1isBit"] == "false"
+
+
+def test_sessions_speak_utc_whatever_a_url_says() -> None:
+    place = place_of("jdbc:mysql://db/shop?connectionTimeZone=America/New_York")
+
+    assert place.properties["connectionTimeZone"] == "UTC"
+
+
+def test_names_in_a_url_of_postgres_are_those_that_its_driver_knows() -> None:
+    said = [place_of(f"jdbc:postgresql://db/s?{name}=x") for name in ("ApplicationName", "applicationname")]
+
+    assert ["ApplicationName" in place.properties for place in said] == [False, True]
+
+
+def test_a_cursor_is_not_on_what_spark_fills_up() -> None:
+    reading = TableReading(terms=terms_of("mysql://a@db/shop"), name="o", query="SELECT 1 AS state")
+    cursor: Any = penstock.sources.incremental("state")
+
+    with pytest.raises(UsageError, match="fills up with spaces") as refused:
+        reading.window(cursor, TableFacts(name="o"), {"state": "char(3)"})
+    assert "CAST(state AS CHAR)" in refused.value.hint
 
 
 @given(st.dates(min_value=date(1, 1, 1)), st.datetimes(), st.integers())

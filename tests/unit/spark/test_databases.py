@@ -74,6 +74,22 @@ CASES = {
         DatabaseNotRead,
         "mysql",
     ),
+    "full": (
+        "java.sql.SQLException: User 'a' has exceeded the 'max_user_connections' resource\n\tat com.mysql.A",
+        DatabaseNotReachable,
+        "mysql",
+    ),
+    "lost": (
+        "java.sql.SQLException: (conn=4) Lost connection to server during query\n\tat org.mariadb.jdbc.A",
+        DatabaseNotReachable,
+        "mariadb",
+    ),
+    "cut": ("java.sql.DataTruncation: Data truncation\n\tat com.mysql.A", DatabaseNotRead, "mysql"),
+    "a name": (
+        'org.postgresql.util.PSQLException: ERROR: relation "socket errors" does not exist',
+        DatabaseNotRead,
+        "postgresql",
+    ),
     "radio": (
         'org.postgresql.util.PSQLException: ERROR: invalid input syntax for type integer: "radio error"',
         DatabaseNotRead,

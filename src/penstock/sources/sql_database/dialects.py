@@ -39,7 +39,7 @@ class Dialect:
 READER: Final = "penstock-reader"
 """What our connections to Postgres are called, so that no incremental waits for another's reading."""
 # What a session writes and reads without a zone is UTC, wherever the JVM stands.
-_MYSQL_UTC: Final = {
+MYSQL_UTC: Final = {
     "connectionTimeZone": "UTC",
     "forceConnectionTimeZoneToSession": "true",
     "preserveInstants": "true",
@@ -76,7 +76,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType(
                     "tinyInt1isBit": "false",
                     # A day that never was is null for the driver of MariaDB, and an error for this one.
                     "zeroDateTimeBehavior": "CONVERT_TO_NULL",
-                    **_MYSQL_UTC,
+                    **MYSQL_UTC,
                 },
             ),
             Dialect(
@@ -89,7 +89,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType(
                 sql="mysql",
                 port=3306,
                 catalog="mysql",
-                properties={"tinyInt1isBit": "false", **_MYSQL_UTC},
+                properties={"tinyInt1isBit": "false", **MYSQL_UTC},
             ),
             Dialect(
                 name="mssql",

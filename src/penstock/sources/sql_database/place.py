@@ -11,7 +11,7 @@ from penstock.config.credentials import ConnectionStringCredentials
 from penstock.config.redact import is_secret_name
 from penstock.config.secret import SecretText, TSecretStrValue
 from penstock.errors import UsageError
-from penstock.sources.sql_database.dialects import DIALECTS, Dialect, dialect_of
+from penstock.sources.sql_database.dialects import DIALECTS, MYSQL_UTC, Dialect, dialect_of
 from penstock.sources.sql_database.login import taken_apart
 
 if TYPE_CHECKING:
@@ -82,9 +82,7 @@ def place_of(credentials: Any, *, properties: Mapping[str, Any] | None = None) -
         found = replace(found, properties={**found.properties, "password": _plain(credentials.password)})
     more = {name: str(value) for name, value in (properties or {}).items()}
     driver = {"driver": found.dialect.driver} if found.dialect.driver else {}
-    # What stands in a URL of JDBC is said as well, and a driver takes its properties first.
-    in_url = {name.lower() for name in _IN_URL.findall(found.url)}
-    ours_only = {name: one for name, one in found.dialect.properties.items() if name.lower() not in in_url}
+    ours_only = _not_in_url(found)
     joined = {**ours_only, **driver, **found.properties, **more}
     ours, theirs = ours_only.get(_FIRST), more.get(_FIRST)
     if ours and theirs:
@@ -93,6 +91,20 @@ def place_of(credentials: Any, *, properties: Mapping[str, Any] | None = None) -
         if is_secret_name(name):
             remember_secret(value)
     return replace(found, properties=joined)
+
+
+def _not_in_url(place: Place) -> dict[str, str]:
+    """What we say of connections where a URL of JDBC does not say it: drivers take properties first.
+
+    But sessions speak UTC whatever it says: the bounds of cursors do.
+    """
+    said, is_folded = _IN_URL.findall(place.url), place.dialect.catalog == "mysql"
+    in_url = {name.lower() if is_folded else name for name in said}
+    return {
+        name: value
+        for name, value in place.dialect.properties.items()
+        if name in MYSQL_UTC or (name.lower() if is_folded else name) not in in_url
+    }
 
 
 def _made(credentials: ConnectionStringCredentials) -> Place:

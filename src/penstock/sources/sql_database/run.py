@@ -160,7 +160,7 @@ def ranges_of(
     if kind == "text":
         return WHOLE
     # The size is that of the whole table, and a window may have few of its rows.
-    by_rows = facts.size is None or rows.window is not None
+    by_rows = facts.size is None or bool(rows.inside())
     cuts = _counted(database, rows, (name, kind), partitions=wanted, by_rows=by_rows)
     return ranges_between(cuts, nullable=nullable)
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 LOG = logger("penstock.sources.sql_database")
 _BPCHAR: Final = {"character": "bpchar"}
-_DAYS: Final = frozenset(("date", "datetime", "timestamp"))
+_TEXT: Final = frozenset(("text",))
+_DAY: Final = frozenset(("date", "timestamp", "moment"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +108,7 @@ class TableReading:
             rows = self._rows(facts, seen)
             if cursor is not None:
                 self._tell_key(cursor, facts)
-                window = self._window(cursor, facts, seen)
+                window = self.window(cursor, facts, seen)
                 for reached in _settled_window(database, rows, window, limit=self._limit(cursor)):
                     yield None
                     window = reached
@@ -164,7 +165,7 @@ class TableReading:
             elif seen_key(spark_type) == "text":
                 texts.add(name)
         if dialect.catalog == "mysql":
-            texts = self._texts(facts, seen)
+            texts = self._of_type(facts, seen, _TEXT)
         is_postgres = dialect.catalog == "postgres"
         return Rows(
             dialect=dialect,
@@ -174,22 +175,27 @@ class TableReading:
             columns=self._columns(facts),
             kinds=tuple(one for one in kinds.items() if one[0] not in texts) if is_postgres else (),
             texts=frozenset(texts) if dialect.catalog in {"postgres", "mysql"} else frozenset(),
+            days=frozenset(self._of_type(facts, seen, _DAY) if dialect.catalog == "mysql" else ()),
         )
 
-    def _texts(self, facts: TableFacts, seen: Mapping[str, str]) -> set[str]:
-        """Texts of MySQL, whose collation has an order of its own. In a query Spark fills some of them up."""
+    def _of_type(self, facts: TableFacts, seen: Mapping[str, str], types: frozenset[str]) -> set[str]:
+        """The columns of some types: those of the table of types, and those of Spark."""
         kinds = ((one.name, kind_of(one, self.terms.database.place.dialect)) for one in facts.columns)
-        found = {name for name, kind in kinds if kind is not None and kind.data_type == "text"}
-        return found | {
-            name for name, one in seen.items() if seen_key(one) == "text" and not one.startswith("char(")
-        }
+        found = {name for name, kind in kinds if kind is not None and kind.data_type in types}
+        return found | {name for name, one in seen.items() if seen_key(one) in types}
 
-    def _window(self, cursor: Incremental[Any], facts: TableFacts, seen: Mapping[str, str]) -> Window:
+    def window(self, cursor: Incremental[Any], facts: TableFacts, seen: Mapping[str, str]) -> Window:
+        """The range of a cursor, as the database is asked for it."""
         column, terms = cursor.get_cursor_column_name(), cursor.terms
         if column is None or (facts.column(column) is None and column not in seen):
             raise UsageError(
                 f"the incremental of {self.name} is on {cursor.cursor_path!r}, which is none of its columns",
                 hint="name a column of the table",
+            )
+        if seen.get(column, "").startswith("char(") and self.terms.database.place.dialect.catalog == "mysql":
+            raise UsageError(
+                f"the incremental of {self.name} is on {column!r}, which Spark fills up with spaces",
+                hint="cast it in the query, as in CAST(state AS CHAR) AS state",
             )
         return Window(
             column=column,
@@ -202,9 +208,9 @@ class TableReading:
         )
 
     def _may_be_null(self, facts: TableFacts, column: str) -> bool:
-        """Whether rows may have nothing there: days that never were are nothing, and MySQL finds them so."""
-        found, catalog = facts.column(column), self.terms.database.place.dialect.catalog
-        return found is None or found.nullable or (catalog == "mysql" and found.kind in _DAYS)
+        """Whether rows may have nothing there: days that never were are nothing too."""
+        found = facts.column(column)
+        return found is None or found.nullable or column in self._rows(facts, {}).days
 
     def key(self, facts: TableFacts, seen: Mapping[str, str]) -> tuple[str, KeyKind, bool] | None:
         """The column that ranges are cut of, its kind, and whether it can be null.

@@ -53,6 +53,8 @@ class Rows:
     """The types of columns as Postgres writes them."""
     texts: frozenset[str] = field(default=frozenset(), repr=False)
     """Columns that Spark has as texts, and Postgres has not, or nobody knows; all texts of MySQL."""
+    days: frozenset[str] = field(default=frozenset(), repr=False)
+    """Columns of MySQL with days or moments: one that never was is nothing for its drivers, and 0 for it."""
     window: Window | None = None
 
     @property
@@ -97,8 +99,11 @@ class Rows:
         if window is None:
             return ()
         column, compared = self.column(window.column), self.compared(window.column)
+        missing = f"{column} IS NULL"
+        if window.column in self.days:
+            missing = f"{missing} OR {column} = 0"
         if window.is_empty:
-            return (f"{column} IS NULL" if window.keeps_missing else "1 = 0",)
+            return (missing if window.keeps_missing else "1 = 0",)
         since, until = (">", "<") if window.is_max else ("<", ">")
         parts = []
         if window.start is not None:
@@ -112,7 +117,7 @@ class Rows:
         if not parts:
             return () if window.keeps_missing else (f"{column} IS NOT NULL",)
         together = " AND ".join(parts)
-        return (f"({together}) OR {column} IS NULL" if window.keeps_missing else together,)
+        return (f"({together}) OR {missing}" if window.keeps_missing else together,)
 
     def within(self, key: str, one: Range, kind: KeyKind) -> str:
         """A range as a condition that an index of the key serves."""
@@ -161,6 +166,9 @@ class Rows:
                 return self.bound(self._moment(value, column), column, "moment")
             case date():
                 return self.bound(value.isoformat(), column, "date")
+            case str() if self.dialect.catalog == "mysql" and column in self.texts:
+                # The very bytes: no character set and no sign of escape has a say.
+                return f"X'{value.encode().hex()}'"
             case str():
                 return self.bound(value, column, "text")
             case _:
