@@ -140,12 +140,12 @@ def _write(frame: DataFrame, address: str, conf: Mapping[str, str]) -> None:
     try:
         frame.write.mode("overwrite").options(**options).parquet(spark_path(address))
     except Exception as error:  # classic sessions let errors of Java through as they are
+        fault = database_fault(error)
+        if fault is not None:
+            raise fault from error
         # The frame may be broken, or the place out of reach: something that cannot be broken tells which.
         if _can_write(frame.sparkSession, f"{address}.probe", options):
-            fault = database_fault(error)
-            if fault is None:
-                raise
-            raise fault from error
+            raise
         raise StorageNotShared(
             path=address, seen_by="the driver", missing_for="the session of the DataFrame"
         ) from error

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp, parse_one
+from tests.unit.sources.terms import terms_of
 
 import penstock
 from penstock.errors import UsageError
@@ -25,9 +26,9 @@ from penstock.sources.sql_database.dialects import DIALECTS
 from penstock.sources.sql_database.facts import ColumnFacts, TableFacts, tables_of
 from penstock.sources.sql_database.place import place_of
 from penstock.sources.sql_database.plan import Range
-from penstock.sources.sql_database.run import Database, ranges_of
+from penstock.sources.sql_database.run import ranges_of
 from penstock.sources.sql_database.settle import reached_text
-from penstock.sources.sql_database.tables import TableReading, Terms
+from penstock.sources.sql_database.tables import TableReading
 from penstock.sources.sql_database.texts import Rows, Window, as_number, as_text, edges_text
 
 URL = "postgresql://ada:p%40ss%27word@db:5433/shop"
@@ -174,17 +175,6 @@ def test_edges_of_sql_server_are_written_as_iso_8601() -> None:
 
     assert "CONVERT(VARCHAR(33), MIN([t].[at]), 126) AS least" in edges_text(rows, "at", "moment")
     assert "CAST(MIN([t].[id]) AS VARCHAR(64)) AS least" in edges_text(rows, "id", "number")
-
-
-def terms_of(url: str) -> Terms:
-    return Terms(
-        database=Database(place=place_of(url)),
-        schema="public",
-        budget=Budget(1),
-        partitions=8,
-        settle=0,
-        level="full",
-    )
 
 
 class Answers:
@@ -379,7 +369,7 @@ def test_a_cursor_is_not_on_what_spark_fills_up() -> None:
     cursor: Any = penstock.sources.incremental("state")
 
     with pytest.raises(UsageError, match="fills up with spaces") as refused:
-        reading.window(cursor, TableFacts(name="o"), {"state": "char(3)"})
+        reading.window(cursor, TableFacts(name="o"), {"state": "char(3)"}, Rows(dialect=MYSQL))
     assert "CAST(state AS CHAR)" in refused.value.hint
 
 

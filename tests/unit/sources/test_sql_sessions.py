@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.unit.sources.terms import terms_of
 
 import penstock
 from penstock.errors import DatabaseNotReachable, DatabaseNotRead, UsageError
 from penstock.interfaces.current import during
 from penstock.pipeline import stages
 from penstock.sources.sql_database import run, sql_database, tables
-from penstock.sources.sql_database.budget import Budget
 from penstock.sources.sql_database.facts import TableFacts
 from penstock.sources.sql_database.place import place_of
 from penstock.sources.sql_database.run import Database
-from penstock.sources.sql_database.tables import Catalog, Terms
+from penstock.sources.sql_database.tables import Catalog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,15 +101,7 @@ def test_tables_are_looked_up_once_in_each_run(monkeypatch: pytest.MonkeyPatch) 
         return {"orders": TableFacts(name="orders", size=len(asked))}
 
     monkeypatch.setattr(tables, "facts_of", facts_of)
-    terms = Terms(
-        database=Database(place=place_of(URL)),
-        schema="public",
-        budget=Budget(1),
-        partitions=1,
-        settle=0,
-        level="full",
-    )
-    catalog = Catalog(terms, ("orders",))
+    catalog = Catalog(terms_of(URL), ("orders",))
 
     for size in (1, 2):
         # A run has who lends sessions.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from penstock.sources.sql_database.dialects import Dialect
     from penstock.sources.sql_database.facts import ColumnFacts
@@ -116,6 +116,8 @@ _SEEN_OF_POSTGRES: Final[Mapping[str, str]] = {
     "timestamp": "timestamp with time zone",
     "timestamp_ntz": "timestamp without time zone",
 }
+_BPCHAR: Final = {"character": "bpchar"}
+_DAYS: Final = frozenset(("date", "timestamp", "moment"))
 _TABLES: Final = {"postgres": _POSTGRES, "mysql": _MYSQL, "information_schema": _SQL_SERVER}
 
 
@@ -158,6 +160,38 @@ def is_other_text(kind: str) -> bool:
     (True, False, False)
     """
     return kind not in _POSTGRES and kind != "bpchar"
+
+
+def compared_by_postgres(
+    columns: Iterable[ColumnFacts], seen: Mapping[str, str]
+) -> tuple[tuple[tuple[str, str], ...], frozenset[str]]:
+    """The types of columns as Postgres writes them, and the columns that are texts for Spark alone.
+
+    `seen` are the types that Spark sees, where the database was not asked.
+    """
+    kinds = {one.name: _BPCHAR.get(one.kind, one.kind) for one in columns}
+    texts = {name for name, kind in kinds.items() if is_other_text(kind)}
+    for name, spark_type in seen.items():
+        if kind := seen_kind(spark_type):
+            kinds[name] = kind
+        elif seen_key(spark_type) == "text":
+            texts.add(name)
+    return tuple(one for one in kinds.items() if one[0] not in texts), frozenset(texts)
+
+
+def compared_by_mysql(
+    columns: Iterable[ColumnFacts], seen: Mapping[str, str], dialect: Dialect
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The columns that are texts, and those with days or moments.
+
+    >>> from penstock.sources.sql_database.dialects import DIALECTS
+    >>> compared_by_mysql((), {"name": "varchar(9)", "at": "timestamp_ntz", "n": "int"}, DIALECTS["mysql"])
+    (frozenset({'name'}), frozenset({'at'}))
+    """
+    kinds = {one.name: kind.data_type for one in columns if (kind := kind_of(one, dialect))}
+    types = {**kinds, **{name: seen_key(one) for name, one in seen.items()}}
+    texts = frozenset(name for name, one in types.items() if one == "text")
+    return texts, frozenset(name for name, one in types.items() if one in _DAYS)
 
 
 def hint_of(

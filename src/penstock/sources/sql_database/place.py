@@ -82,11 +82,10 @@ def place_of(credentials: Any, *, properties: Mapping[str, Any] | None = None) -
         found = replace(found, properties={**found.properties, "password": _plain(credentials.password)})
     more = {name: str(value) for name, value in (properties or {}).items()}
     driver = {"driver": found.dialect.driver} if found.dialect.driver else {}
-    ours_only = _not_in_url(found)
-    joined = {**ours_only, **driver, **found.properties, **more}
-    ours, theirs = ours_only.get(_FIRST), more.get(_FIRST)
-    if ours and theirs:
-        joined[_FIRST] = f"{ours}; {theirs}"
+    ours = _not_in_url(found)
+    joined = {**ours, **driver, **found.properties, **more}
+    if _FIRST in ours and more.get(_FIRST):
+        joined[_FIRST] = f"{ours[_FIRST]}; {more[_FIRST]}"
     for name, value in joined.items():
         if is_secret_name(name):
             remember_secret(value)
@@ -98,13 +97,10 @@ def _not_in_url(place: Place) -> dict[str, str]:
 
     But sessions speak UTC whatever it says: the bounds of cursors do.
     """
-    said, is_folded = _IN_URL.findall(place.url), place.dialect.catalog == "mysql"
-    in_url = {name.lower() if is_folded else name for name in said}
-    return {
-        name: value
-        for name, value in place.dialect.properties.items()
-        if name in MYSQL_UTC or (name.lower() if is_folded else name) not in in_url
-    }
+    spelled = str.lower if place.dialect.catalog == "mysql" else str
+    in_url = {spelled(name) for name in _IN_URL.findall(place.url)}
+    ours = place.dialect.properties.items()
+    return {name: value for name, value in ours if name in MYSQL_UTC or spelled(name) not in in_url}
 
 
 def _made(credentials: ConnectionStringCredentials) -> Place:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from penstock.config import logger
 from penstock.errors import UsageError
 from penstock.interfaces.current import current
 from penstock.interfaces.hints import NO_HINTS, TableHints, make_hints
 from penstock.interfaces.items import HintsMark, Marked
-from penstock.sources.sql_database.columns import hint_of, is_other_text, kind_of, seen_key, seen_kind
+from penstock.sources.sql_database.columns import (
+    compared_by_mysql,
+    compared_by_postgres,
+    hint_of,
+    kind_of,
+    seen_key,
+)
 from penstock.sources.sql_database.facts import TableFacts
 from penstock.sources.sql_database.plan import WHOLE
 from penstock.sources.sql_database.run import Database, facts_of, ranges_of, settled, union
@@ -27,9 +33,6 @@ if TYPE_CHECKING:
     from penstock.sources.sql_database.plan import Range
 
 LOG = logger("penstock.sources.sql_database")
-_BPCHAR: Final = {"character": "bpchar"}
-_TEXT: Final = frozenset(("text",))
-_DAY: Final = frozenset(("date", "timestamp", "moment"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +111,7 @@ class TableReading:
             rows = self._rows(facts, seen)
             if cursor is not None:
                 self._tell_key(cursor, facts)
-                window = self.window(cursor, facts, seen)
+                window = self.window(cursor, facts, seen, rows)
                 for reached in _settled_window(database, rows, window, limit=self._limit(cursor)):
                     yield None
                     window = reached
@@ -156,35 +159,28 @@ class TableReading:
         return self.terms.database.types(replace(self._rows(facts, {}), columns=()).select())
 
     def _rows(self, facts: TableFacts, seen: Mapping[str, str]) -> Rows:
+        """What is read, and how the database compares what a cursor is on."""
         dialect = self.terms.database.place.dialect
-        kinds = {one.name: _BPCHAR.get(one.kind, one.kind) for one in facts.columns}
-        texts = {name for name, kind in kinds.items() if is_other_text(kind)}
-        for name, spark_type in seen.items():
-            if kind := seen_kind(spark_type):
-                kinds[name] = kind
-            elif seen_key(spark_type) == "text":
-                texts.add(name)
-        if dialect.catalog == "mysql":
-            texts = self._of_type(facts, seen, _TEXT)
-        is_postgres = dialect.catalog == "postgres"
-        return Rows(
+        rows = Rows(
             dialect=dialect,
             table=None if self.query is not None else self.name,
             schema=self.terms.schema or None,
             query=self.query,
             columns=self._columns(facts),
-            kinds=tuple(one for one in kinds.items() if one[0] not in texts) if is_postgres else (),
-            texts=frozenset(texts) if dialect.catalog in {"postgres", "mysql"} else frozenset(),
-            days=frozenset(self._of_type(facts, seen, _DAY) if dialect.catalog == "mysql" else ()),
         )
+        match dialect.catalog:
+            case "postgres":
+                kinds, texts = compared_by_postgres(facts.columns, seen)
+                return replace(rows, kinds=kinds, texts=texts)
+            case "mysql":
+                texts, days = compared_by_mysql(facts.columns, seen, dialect)
+                return replace(rows, texts=texts, days=days)
+            case _:
+                return rows
 
-    def _of_type(self, facts: TableFacts, seen: Mapping[str, str], types: frozenset[str]) -> set[str]:
-        """The columns of some types: those of the table of types, and those of Spark."""
-        kinds = ((one.name, kind_of(one, self.terms.database.place.dialect)) for one in facts.columns)
-        found = {name for name, kind in kinds if kind is not None and kind.data_type in types}
-        return found | {name for name, one in seen.items() if seen_key(one) in types}
-
-    def window(self, cursor: Incremental[Any], facts: TableFacts, seen: Mapping[str, str]) -> Window:
+    def window(
+        self, cursor: Incremental[Any], facts: TableFacts, seen: Mapping[str, str], rows: Rows
+    ) -> Window:
         """The range of a cursor, as the database is asked for it."""
         column, terms = cursor.get_cursor_column_name(), cursor.terms
         if column is None or (facts.column(column) is None and column not in seen):
@@ -192,7 +188,7 @@ class TableReading:
                 f"the incremental of {self.name} is on {cursor.cursor_path!r}, which is none of its columns",
                 hint="name a column of the table",
             )
-        if seen.get(column, "").startswith("char(") and self.terms.database.place.dialect.catalog == "mysql":
+        if seen.get(column, "").startswith("char(") and rows.dialect.catalog == "mysql":
             raise UsageError(
                 f"the incremental of {self.name} is on {column!r}, which Spark fills up with spaces",
                 hint="cast it in the query, as in CAST(state AS CHAR) AS state",
@@ -204,13 +200,9 @@ class TableReading:
             end=cursor.end_value,
             is_start_open=terms.range_start == "open",
             is_end_open=terms.range_end == "open",
-            keeps_missing=terms.on_cursor_value_missing != "exclude" and self._may_be_null(facts, column),
+            keeps_missing=terms.on_cursor_value_missing != "exclude"
+            and (column in rows.days or _may_be_null(facts, column)),
         )
-
-    def _may_be_null(self, facts: TableFacts, column: str) -> bool:
-        """Whether rows may have nothing there: days that never were are nothing too."""
-        found = facts.column(column)
-        return found is None or found.nullable or column in self._rows(facts, {}).days
 
     def key(self, facts: TableFacts, seen: Mapping[str, str]) -> tuple[str, KeyKind, bool] | None:
         """The column that ranges are cut of, its kind, and whether it can be null.
@@ -281,3 +273,8 @@ def _settled_window(database: Database, rows: Rows, window: Window, *, limit: fl
         yield window
         reached = after
     yield replace(window, settled=reached, is_empty=reached is None)
+
+
+def _may_be_null(facts: TableFacts, column: str) -> bool:
+    found = facts.column(column)
+    return found is None or found.nullable
