@@ -2,7 +2,7 @@
 RUN := uv run --no-sync
 ON_S3 := PENSTOCK_DEV_JARS="delta iceberg postgres s3 mysql mariadb" $(RUN) dev/with-parts dev/with-jars
 
-.PHONY: help setup check lint types walls unit test test-spark oracle packages crashes test-all up down status docs map
+.PHONY: help setup check lint types walls unit test test-spark oracle packages crashes mutants test-all up down status docs map
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,11 +35,16 @@ oracle: ## compare with dlt itself, at full size: half an hour
 	PENSTOCK_TEST_HISTORIES=150 $(RUN) dev/with-jars pytest -q -s tests/flow/test_merges.py
 
 packages: ## load packages at full size: 2,000 orders of calls, 200 rounds of contention; ten minutes
-	PENSTOCK_TEST_SEQUENCES=2000 PENSTOCK_TEST_ROUNDS=200 PENSTOCK_TEST_KILLS=all $(RUN) pytest -q --hypothesis-seed=$(or $(SEED),1) \
-		tests/unit/package/test_model.py tests/unit/package/test_contention.py tests/unit/package/test_kills.py
+	$(if $(SEED),PENSTOCK_TEST_SEED=$(SEED)) PENSTOCK_TEST_SEQUENCES=2000 PENSTOCK_TEST_ROUNDS=200 PENSTOCK_TEST_KILLS=all \
+		PENSTOCK_TEST_AT_LENGTH=1 $(RUN) pytest -q tests/unit/package/test_model.py tests/unit/package/test_contention.py \
+		tests/unit/package/test_kills.py tests/unit/pipeline/test_two_machines.py
 
 crashes: ## a load that dies at every step, with every safeguard switched off in turn, and runs that die anywhere; two hours
 	PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_CRASHES=$(or $(PART),all) PENSTOCK_TEST_JOURNEYS=40+20 $(RUN) dev/with-jars pytest -q -s tests/flow/crashes
+
+mutants: ## break each safeguard in turn: a test must notice; half an hour, with those on Spark
+	$(RUN) python dev/mutants.py $(NAMES)
+	$(RUN) dev/with-jars python dev/mutants.py --spark $(NAMES)
 
 test-all: test oracle crashes ## everything; needs the parts of `make up`
 	PENSTOCK_TEST_AT_LENGTH=1 $(RUN) pytest -q tests/unit

@@ -6,14 +6,16 @@ The folder is the marker, how hard hypothesis looks, and the one Spark session.
 from __future__ import annotations
 
 import os
+import random
 import shutil
+import subprocess
 import sys
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, core, settings
 from pyspark.sql import SparkSession
 
 if TYPE_CHECKING:
@@ -22,7 +24,12 @@ if TYPE_CHECKING:
 TESTS = Path(__file__).parent
 
 # A slow machine is not a failure: no time limit for one example, and no complaint about a slow start.
-_PATIENT: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+# Hypothesis would try the same examples in each run of CI: they come from the seed instead.
+_PATIENT: dict[str, Any] = {
+    "deadline": None,
+    "suppress_health_check": [HealthCheck.too_slow],
+    "derandomize": False,
+}
 settings.register_profile("dev", max_examples=25, **_PATIENT)
 settings.register_profile("ci", max_examples=40, **_PATIENT)
 settings.register_profile("at length", max_examples=200, **_PATIENT)
@@ -39,10 +46,28 @@ if "PENSTOCK_TEST_CLASSES" in os.environ:
 os.environ.setdefault("SPARK_SUBMIT_OPTS", _SHORT)
 
 MODE = os.environ.get("PENSTOCK_TEST_MODE", "local")
+SEED = int(os.environ.setdefault("PENSTOCK_TEST_SEED", str(random.SystemRandom().randrange(1, 1_000_000))))
+"""What tests choose by where they try a few of many: new in each run unless it is given, and printed."""
 EXTENSIONS = {
     "delta": "io.delta.sql.DeltaSparkSessionExtension",
     "iceberg": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
 }
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have hypothesis choose its examples by the seed too, unless it is given one of its own."""
+    if config.getoption("--hypothesis-seed") is None:
+        core.global_force_seed = SEED  # type: ignore[assignment]  # as its option does
+
+
+def pytest_report_header() -> str:
+    """Print the seed before anything can hang."""
+    return f"seed: PENSTOCK_TEST_SEED={SEED}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the seed beside what has failed."""
+    terminalreporter.write_line(f"to choose the same again: PENSTOCK_TEST_SEED={SEED}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -150,3 +175,18 @@ def location(tmp_path: Path) -> Iterator[str]:
     folder = Path(shared or tmp_path) / f"{MODE}-{uuid.uuid4().hex[:8]}"
     yield str(folder)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 4 MB, really mounted."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if shutil.which("mount") is None:
+        pytest.skip("there is no mount here")
+    command = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
+    mounted = subprocess.run(command, capture_output=True, text=True, check=False)
+    if mounted.returncode != 0:
+        pytest.skip(f"no disk can be mounted here: {mounted.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)

@@ -25,10 +25,15 @@ SIZE = 10
 
 
 class Api:
-    """The server; `seen` are the moments, methods, paths and bodies of all requests."""
+    """The server; `seen` are the moments, methods, paths and bodies of all requests, `headers` their headers.
+
+    `other` is the address of another server, for links and redirections that leave this one.
+    """
 
     def __init__(self, *, users: int = 4, posts: int = 12, delay: float = 0.0) -> None:
         self.seen: list[tuple[float, str, str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.other = ""
         self.faults: Counter[str] = Counter()
         self.tokens = 0
         self.gone: set[int] = set()
@@ -40,8 +45,9 @@ class Api:
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
-    def note(self, method: str, path: str, body: Any) -> None:
+    def note(self, method: str, path: str, body: Any, headers: dict[str, str]) -> None:
         with self._lock:
+            self.headers.append(headers)
             self.seen.append((time.monotonic(), method, path, body))
 
     def failed(self, what: str) -> int:
@@ -93,7 +99,7 @@ class _Handler(BaseHTTPRequestHandler):
     def answer(self, body: Any) -> None:
         parts = urlsplit(self.path)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
-        self.api.note(self.command, self.path, body)
+        self.api.note(self.command, self.path, body, dict(self.headers.items()))
         if self.api.delay:
             time.sleep(self.api.delay)
         way = parts.path.strip("/").split("/")
@@ -227,6 +233,13 @@ class _Handler(BaseHTTPRequestHandler):
     def to_moved(self, way: list[str], query: dict[str, str], body: Any) -> Answer:
         """`moved/<path>`: it is elsewhere now."""
         return 302, {}, {"Location": f"{self.api.url}/{'/'.join(way) or 'single'}"}
+
+    def to_leaving(self, way: list[str], query: dict[str, str], body: Any) -> Answer:
+        """`leaving/link` names a next page on the other server, `leaving/redirect` sends the client there."""
+        there = f"{self.api.other}/single"
+        if way[0] == "redirect":
+            return 302, {}, {"Location": there}
+        return 200, {"data": ROWS[:3], "next": there}, {}
 
     # -- parents and children
 

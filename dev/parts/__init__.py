@@ -6,8 +6,8 @@ Gives:   Postgres, an S3 gateway and a proxy before it that breaks connections, 
 Touches: a cache folder that stays, and a run folder that `down` removes.
 
     python3 -m dev.parts tools                  install what the parts need and the machine lacks
-    python3 -m dev.parts jars [GROUP...]        resolve jars and check them against dev/jars.lock
-    python3 -m dev.parts jars --lock [GROUP...] resolve them anew and write dev/jars.lock
+    python3 -m dev.parts jars [GROUP...]        resolve jars and check them against spark/jars.lock
+    python3 -m dev.parts jars --lock [GROUP...] resolve them anew and write spark/jars.lock
     python3 -m dev.parts up [PART...]           start all parts, or some: spark connect postgres s3 toxiproxy
     python3 -m dev.parts status                 say how each part is
     python3 -m dev.parts down                   stop everything and remove the run folder

@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands.add_parser("tools", help="install what the parts need and the machine lacks")
     jars_command = commands.add_parser("jars", help="resolve jars, check them, and print their class paths")
     jars_command.add_argument("names", nargs="*", metavar="GROUP", help=" ".join(jars.GROUPS))
-    jars_command.add_argument("--lock", action="store_true", help="resolve anew and write dev/jars.lock")
+    jars_command.add_argument("--lock", action="store_true", help="resolve anew and write jars.lock")
     commands.add_parser("classes", help="make the archive of Spark's classes, and print where it is")
     commands.add_parser("dlt", help="make the environment of the judge, and print its Python")
     up_command = commands.add_parser("up", help="start parts")

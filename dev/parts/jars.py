@@ -1,4 +1,4 @@
-"""Jars that Spark lacks, resolved once with Maven and checked against `dev/jars.lock`."""
+"""Jars that Spark lacks, resolved once with Maven and checked against `src/penstock/spark/jars.lock`."""
 
 import hashlib
 import shutil
@@ -10,7 +10,7 @@ from typing import Final
 from dev.parts.places import REPOSITORY, PartError, Places
 from dev.parts.tools import download, find_tool
 
-LOCK: Final = REPOSITORY / "dev" / "jars.lock"
+LOCK: Final = REPOSITORY / "src" / "penstock" / "spark" / "jars.lock"
 COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
 GROUPS: Final = {

@@ -7,6 +7,7 @@ PenstockError
 ├── UsageError: change the call or the settings
 │   ├── CannotRestorePipelineException
 │   ├── CantExtractTablePrefix
+│   ├── CommitRolledBack
 │   ├── ConfigFieldMissing
 │   ├── ConfigProviderFailed
 │   ├── ConfigValueCannotBeCoerced
@@ -23,7 +24,7 @@ PenstockError
 │   ├── InvalidSchemaName
 │   ├── InvalidSourceConfig
 
-
+│   ├── JarNotVerified
 │   ├── JdbcDriverMissing
 │   ├── LoadClientUnsupportedFileFormats
 │   ├── LoadClientUnsupportedWriteDisposition
@@ -36,6 +37,7 @@ PenstockError
 │   ├── MissingOnExecutors
 │   ├── MissingTableName
 │   ├── NotDuringRun
+│   ├── PackageRootChanged
 │   ├── PipelineConfigMissing
 │   ├── PipelineNeverRan
 │   ├── PipelineNotActive
@@ -45,6 +47,7 @@ PenstockError
 │   ├── SchemaCorruptedException
 │   ├── SchemaEngineNoUpgradePath
 │   ├── SchemaNotFoundError
+│   ├── SessionChangesText
 │   ├── SessionLacksConf
 │   ├── SourceExhausted
 │   ├── SparkNotAvailable
@@ -78,6 +81,7 @@ PenstockError
 │   ├── IncrementalPrimaryKeyMissing
 │   ├── ParentFieldMissing
 │   ├── ResourceFailed
+│   │   └── RequestRefused
 │   ├── ResponseNotUnderstood
 │   └── RowNotEncodable
 ├── RetryableError: run again
@@ -90,10 +94,13 @@ PenstockError
 │   │   └── TableChainFollowupJobCreationFailedException
 │   ├── FilesChanged
 │   ├── LeaseLost
+│   ├── LoadCompletedElsewhere
 │   ├── LoadPackageAborted
 │   ├── LoadPackageCancelled
 │   ├── PipelineLocked
+│   ├── ServerFailed
 │   ├── SlotTaken
+│   ├── StorageFull
 │   ├── StorageNotReachable
 │   ├── TransactionsRunning
 │   └── WaveFailed
@@ -108,13 +115,20 @@ PenstockError
 
 from __future__ import annotations
 
+import errno
 import re
 from contextlib import contextmanager
+from http import HTTPStatus
 from traceback import format_exception
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from penstock.redaction import redact, redact_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
+
+
+_NO_SPACE: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
 
 
 class PenstockError(Exception):
@@ -125,16 +139,23 @@ class PenstockError(Exception):
     ... except PenstockError as error:
     ...     error.code, error.hint
     ('missing-table-name', 'pass table_name=... to run(), or name=... to resource()')
+
+    Secrets are masked in the message, the hint and all facts.
     """
 
     code: ClassVar[str] = "penstock"
 
     def __init__(self, message: str, *, hint: str = "", **facts: Any) -> None:
-        super().__init__(message)
+        super().__init__(redact(message))
         self.message, self.hint = message, hint
         self.stage: str | None = None
         self.load_id: str | None = None
-        self.__dict__.update(facts)
+        for name, value in facts.items():
+            setattr(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # The list of notes is filled by Python after it was set, so it must stay the same object.
+        super().__setattr__(name, value if name.startswith("__") else redact_all(value))
 
     def __str__(self) -> str:
         where = f" (while in {self.stage}, package {self.load_id})" if self.stage else ""
@@ -162,6 +183,17 @@ def in_stage(stage: str, *, load_id: str) -> Iterator[None]:
         if error.stage is None:
             error.stage, error.load_id = stage, load_id
         raise
+
+
+@contextmanager
+def full_storage_named(path: str) -> Iterator[None]:
+    """Raise `StorageFull` with the path where the system reports that a disk is full or a quota used up."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NO_SPACE:
+            raise
+        raise StorageFull(path=path, reason=error.strerror or str(error)) from error
 
 
 class UsageError(PenstockError):
@@ -196,6 +228,23 @@ class CantExtractTablePrefix(UsageError):
             hint="begin `layout` with {table_name}/, or with {schema_name} and then {table_name}",
             layout=layout,
             reason=reason,
+        )
+
+
+class CommitRolledBack(UsageError):
+    """A table does not show the rows that an unfinished load had committed to it."""
+
+    code = "commit-rolled-back"
+
+    def __init__(self, *, table: str, load_id: str, version: int | None) -> None:
+        super().__init__(
+            f"{table} does not show version {version}, which load {load_id} had written: it was restored, "
+            "rolled back or dropped before the load was complete",
+            hint=f"bring {table} forward to version {version} and run again, or call "
+            "drop_pending_packages() to abort the load",
+            table=table,
+            load_id=load_id,
+            version=version,
         )
 
 
@@ -280,6 +329,15 @@ class DataItemRequiredForDynamicTableHints(UsageError):
         )
 
 
+_TLS = re.compile(r"\bSSL\b|\bTLS\b|SSLHandshake|certificate|certification path|PKIX", re.IGNORECASE)
+_TLS_ADVICE = (
+    "connections to other machines verify the server: name the certificate of its authority (sslrootcert= "
+    "for Postgres, serverSslCert= for MariaDB, a trust store of Java for MySQL); or, on a network that you "
+    "trust, do without by ?sslmode=disable in the URL (Postgres), ?sslMode=DISABLED (MySQL) or "
+    "?sslMode=disable (MariaDB)"
+)
+
+
 class DatabaseNotRead(UsageError):
     """A database cannot be opened, or does not take what it is asked."""
 
@@ -291,7 +349,9 @@ class DatabaseNotRead(UsageError):
     def __init__(self, *, database: str, reason: str, resource: str | None = None) -> None:
         super().__init__(
             f"a database of {database} cannot be read{_for(resource)}: {reason}",
-            hint="look at host, database, user and password of the credentials, "
+            hint=_TLS_ADVICE
+            if _TLS.search(reason)
+            else "look at host, database, user and password of the credentials, "
             "and at the query if there is one",
             database=database,
             reason=reason,
@@ -418,6 +478,23 @@ class InvalidSourceConfig(UsageError):
 
     def __init__(self, *, path: str, reason: str, advice: str) -> None:
         super().__init__(f"{path}: {reason}", hint=advice, path=path, reason=reason, advice=advice)
+
+
+class JarNotVerified(UsageError):
+    """A jar that Spark resolved for penstock is not the one that this release was made with."""
+
+    code = "jar-not-verified"
+    path: str
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        super().__init__(
+            f"the jar {path} is not used: {reason}",
+            hint="delete the file and run again; if it comes again, the Maven repository or its cache on "
+            "this machine (~/.ivy2*, ~/.m2) has other files: repair it, or name jars that you trust in "
+            "spark.jars of the settings",
+            path=path,
+            reason=reason,
+        )
 
 
 class JdbcDriverMissing(UsageError):
@@ -605,6 +682,23 @@ class NotDuringRun(UsageError):
         )
 
 
+class PackageRootChanged(UsageError):
+    """The packages of a pipeline are to be kept elsewhere than before, and loads may be unfinished there."""
+
+    code = "package-root-changed"
+
+    def __init__(self, *, pipeline: str, recorded: str, given: str, reason: str) -> None:
+        super().__init__(
+            f"packages of pipeline {pipeline} were in {recorded}, are to be in {given} now, and {reason}",
+            hint="set package_storage or staging as it was and run once, or move the folder itself; "
+            "RUN__ACCEPT_PACKAGE_ROOT=true accepts the new place and leaves unfinished loads behind",
+            pipeline=pipeline,
+            recorded=recorded,
+            given=given,
+            reason=reason,
+        )
+
+
 class PipelineConfigMissing(UsageError):
     """A pipeline is to do what it needs a destination for, and has none."""
 
@@ -731,6 +825,20 @@ class SchemaNotFoundError(UsageError, KeyError):
         )
 
 
+class SessionChangesText(UsageError):
+    """A session replaces parts of SQL text before it reads it, and penstock cannot turn that off."""
+
+    code = "session-changes-text"
+
+    def __init__(self, *, setting: str, value: str | None) -> None:
+        super().__init__(
+            f"the Spark session changes SQL text that is made of names and values: {setting} is {value}",
+            hint=f'set it in your session, before the pipeline: spark.conf.set("{setting}", "false")',
+            setting=setting,
+            value=value,
+        )
+
+
 class SessionLacksConf(UsageError):
     """A session was given that lacks settings which only count at its start."""
 
@@ -805,7 +913,8 @@ class StorageNotTrusted(UsageError):
         super().__init__(
             f"{path} cannot be trusted to make a file once: {reason}",
             hint="set package_storage to a local or shared disk, Amazon S3, Google Cloud Storage or Azure; "
-            "Delta and Iceberg tables may stay where they are",
+            "Delta and Iceberg tables may stay where they are. If this is a server that speaks S3 and checks "
+            "If-None-Match in one step, set destination.<name>.credentials.conditional_writes to true",
             path=path,
             reason=reason,
         )
@@ -1094,8 +1203,9 @@ class LoadClientJobFailed(DestinationTerminalException):
         super().__init__(
             f"job {job_id} of load {load_id} failed: {failed_message}"
             + (f"; so did {', '.join(others)}" if others else ""),
-            hint="nothing of the load is committed and its package is kept: mend the cause and run again, or "
-            "set LOAD__RAISE_ON_FAILED_JOBS=false to go on without the tables that fail",
+            hint="the load does not count and its package is kept; tables that have its rows already get "
+            "them once. Fix the cause and run again, or set LOAD__RAISE_ON_FAILED_JOBS=false to load without "
+            "the tables that fail",
             load_id=load_id,
             job_id=job_id,
             failed_message=failed_message,
@@ -1224,18 +1334,70 @@ class ResourceFailed(DataError):
             traceback=traceback,
         )
 
-    @classmethod
-    def of(cls, error: Exception, *, resource: str, item: int, shown: Callable[[str], str]) -> ResourceFailed:
+    @staticmethod
+    def of(
+        error: Exception, *, resource: str, item: int | str, answer: tuple[str, int] | None = None
+    ) -> ResourceFailed:
         """Name an error; its traceback is kept as text too, for those who get the error from elsewhere.
 
-        `shown` makes a text fit to be shown: users put secrets into their messages.
+        `answer` is the host and the status of a server, where the error is its answer.
         """
-        return cls(
+        return ResourceFailed.classified(
             resource=resource,
             item=item,
-            cause=shown(_repr(error)),
-            traceback=shown("".join(format_exception(error))),
+            cause=_repr(error),
+            traceback="".join(format_exception(error)),
+            answer=answer,
         )
+
+    @staticmethod
+    def classified(
+        *, resource: str, item: int | str, cause: str, traceback: str, answer: tuple[str, int] | None
+    ) -> ResourceFailed:
+        """Return the error of the class that fits the answer of a server, where there is one."""
+        if answer is None:
+            return ResourceFailed(resource=resource, item=item, cause=cause, traceback=traceback)
+        host, status = answer
+        kind = ServerFailed if status >= _SERVER_FAULT or status in {408, 429} else RequestRefused
+        return kind(resource=resource, item=item, host=host, status=status, cause=cause, traceback=traceback)
+
+
+_STATUSES = frozenset(HTTPStatus)
+_SERVER_FAULT = 500
+_ADVICE = {
+    401: "check the credentials: auth= of the client, or its token or key in the settings",
+    403: "give the user of these credentials the right to read this, or use other credentials",
+    404: "check base_url and path, or ignore this status with response_actions",
+    429: "set a rate_limit for the client, or run again later",
+}
+
+
+class RequestRefused(ResourceFailed):
+    """A server refused a request of a resource: it answered with a status from 400 to 499."""
+
+    code = "request-refused"
+    host: str
+    status: int
+
+    def __init__(
+        self, *, resource: str, item: int | str, host: str, status: int, cause: str, traceback: str = ""
+    ) -> None:
+        PenstockError.__init__(
+            self,
+            _answered(host, status, resource),
+            hint=_ADVICE.get(status, "check the request: path, params, headers and body"),
+            resource=resource,
+            item=item,
+            host=host,
+            status=status,
+            cause=cause,
+            traceback=traceback,
+        )
+
+
+def _answered(host: str, status: int, resource: str) -> str:
+    phrase = f" {HTTPStatus(status).phrase}" if status in _STATUSES else ""
+    return f"{host} answered {status}{phrase} to a request of {resource}"
 
 
 def _for(resource: str | None) -> str:
@@ -1409,6 +1571,20 @@ class LeaseLost(RetryableError):
         )
 
 
+class LoadCompletedElsewhere(RetryableError):
+    """The ledger has the row of a load before the process that applied it wrote it."""
+
+    code = "load-completed-elsewhere"
+
+    def __init__(self, *, load_id: str, sequence: int) -> None:
+        super().__init__(
+            f"load {load_id} (sequence {sequence}) was completed by another process while this one ran it",
+            hint="the load counts once; look why two processes ran this pipeline, then run again",
+            load_id=load_id,
+            sequence=sequence,
+        )
+
+
 class LoadPackageAborted(RetryableError):
     """A load was given up by somebody while it was being applied."""
 
@@ -1458,6 +1634,29 @@ class PipelineLocked(RetryableError):
         )
 
 
+class ServerFailed(RetryableError, ResourceFailed):
+    """A server could not answer a request of a resource now: status 408, 429, or 500 and more."""
+
+    code = "server-failed"
+    host: str
+    status: int
+
+    def __init__(
+        self, *, resource: str, item: int | str, host: str, status: int, cause: str, traceback: str = ""
+    ) -> None:
+        PenstockError.__init__(
+            self,
+            _answered(host, status, resource),
+            hint=_ADVICE.get(status, "run again later: nothing of this package was loaded"),
+            resource=resource,
+            item=item,
+            host=host,
+            status=status,
+            cause=cause,
+            traceback=traceback,
+        )
+
+
 class SlotTaken(RetryableError):
     """Another run of this pipeline decided the next load first."""
 
@@ -1469,6 +1668,22 @@ class SlotTaken(RetryableError):
             hint="let the other run finish, then call run() without data: the rows are kept in their package",
             pipeline=pipeline,
             sequence=sequence,
+        )
+
+
+class StorageFull(RetryableError, OSError):
+    """A disk has no space left, or a quota is used up."""
+
+    code = "storage-full"
+    path: str
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        super().__init__(
+            f"there is no space left to write {path}: {reason}",
+            hint="free space there or raise the quota, then run again: packages that are complete are kept, "
+            "what was being extracted is extracted again, and nothing is loaded twice",
+            path=path,
+            reason=reason,
         )
 
 
@@ -1542,14 +1757,15 @@ class BoundaryDamaged(InternalError):
 
 
 class DestinationAhead(InternalError):
-    """A table holds a later load than the ledger knows."""
+    """Another load has used the sequence number of this one in a table, or a later number."""
 
     code = "destination-ahead"
 
     def __init__(self, *, table: str, sequence: int) -> None:
         super().__init__(
-            f"{table} skipped sequence {sequence} as already applied, but its history has no such load",
-            hint="the ledger was restored, or two pipelines share a name here: use another pipeline name",
+            f"{table} has a commit of another load with sequence {sequence} or later, and none of this load",
+            hint="ledger, packages and tables do not belong together: bring back what was moved or deleted, "
+            "or use another pipeline name",
             table=table,
             sequence=sequence,
         )

@@ -27,6 +27,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "reason": "this machine has no working folder of it",
     },
     "CantExtractTablePrefix": {"layout": "{load_id}.{ext}", "reason": "it has no {table_name}"},
+    "CommitRolledBack": {"table": "orders", "load_id": "1794709965.511098", "version": 12},
     "ConfigFieldMissing": {
         "spec": "GithubConfiguration",
         "fields": {"token": ("environment: SOURCES__GITHUB__TOKEN", "secrets.toml: sources.github.token")},
@@ -61,6 +62,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "reason": "this key is not known here",
         "advice": "did you mean 'paginator'? There are: path, paginator",
     },
+    "JarNotVerified": {"path": "jars/delta-storage-4.4.0.jar", "reason": "no preset brings it"},
     "JdbcDriverMissing": {
         "database": "mssql",
         "driver": "com.microsoft.sqlserver.jdbc.SQLServerDriver",
@@ -89,6 +91,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "MissingOnExecutors": {"resource": "orders", "module": "requests.adapters"},
     "MissingTableName": {"data_type": "list"},
     "NotDuringRun": {"what": "the resource"},
+    "PackageRootChanged": {
+        "pipeline": "shop",
+        "recorded": "s3://stage/demo/_dlt_pkg/shop",
+        "given": "s3://lake/demo/_dlt_pkg/shop",
+        "reason": "load 1794709965.511098 is not finished there",
+    },
     "PipelineConfigMissing": {"pipeline_name": "shop"},
     "PipelineNeverRan": {"pipeline_name": "shop", "pipelines_dir": "pipelines"},
     "PipelineNotActive": {"pipeline_name": "shop"},
@@ -101,6 +109,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "SchemaEngineNoUpgradePath": {"schema": "shop", "has": 12, "supports": 11},
     "SchemaNotFoundError": {"schema_name": "crm", "known": ("shop",)},
+    "SessionChangesText": {"setting": "spark.sql.variable.substitute", "value": "true"},
     "SessionLacksConf": {
         "destination": "delta",
         "conf": {"spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension"},
@@ -174,6 +183,13 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "IncrementalPrimaryKeyMissing": {"resource": "orders", "key": "order_id"},
     "ParentFieldMissing": {"resource": "posts", "parent": "users", "field": "id", "known": "name, city"},
     "ResourceFailed": {"resource": "orders", "item": 120, "cause": "KeyError('id')"},
+    "RequestRefused": {
+        "resource": "orders",
+        "item": 1,
+        "host": "api.example.com",
+        "status": 401,
+        "cause": "HTTPError('401 Client Error: Unauthorized for url: https://api.example.com/orders')",
+    },
     "ResponseNotUnderstood": {
         "paginator": "PageNumberPaginator",
         "path": "meta.total",
@@ -206,6 +222,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "FilesChanged": {"resource": "orders", "first": "2 bad rows", "then": "3 bad rows"},
     "LeaseLost": {"epoch": 4, "host": "worker-7"},
+    "LoadCompletedElsewhere": {"load_id": "1794709965.511098", "sequence": 12},
     "LoadPackageAborted": {"load_id": "1794709965.511098", "sequence": 12, "by": "0f3a"},
     "LoadPackageCancelled": {"load_id": "1794709965.511098"},
     "PipelineLocked": {
@@ -216,7 +233,18 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "age": 93.0,
         "alive": 30.0,
     },
+    "ServerFailed": {
+        "resource": "orders",
+        "item": 1,
+        "host": "api.example.com",
+        "status": 503,
+        "cause": "HTTPError('503 Server Error: Service Unavailable for url: https://api.example.com/orders')",
+    },
     "SlotTaken": {"pipeline": "shop", "sequence": 13},
+    "StorageFull": {
+        "path": "lake/demo/_dlt_pkg/shop/packages/1794700870.5798686/extracted.json",
+        "reason": "No space left on device",
+    },
     "StorageNotReachable": {
         "path": "lake/demo/_dlt_pkg/shop/slots",
         "reason": "EndpointConnectionError: Could not connect to the endpoint URL",

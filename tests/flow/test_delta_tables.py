@@ -159,7 +159,7 @@ def test_a_column_gets_a_larger_type_where_tables_allow_it(lake: Lake) -> None:
 
 
 def test_files_are_joined_and_old_ones_deleted_after_a_load(lake: Lake) -> None:
-    settings = {"optimize": True, "vacuum_hours": 0}
+    settings = {"optimize": True, "vacuum_hours": 0, "allow_short_vacuum": True}
     for number in range(3):
         lake.run([{"id": number}], settings)
 

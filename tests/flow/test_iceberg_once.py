@@ -10,7 +10,7 @@ import pytest
 from tests.flow.icebergs import Icebergs, icebergs, mark, watched
 
 from penstock.destinations.iceberg.marks import branch_name, is_of
-from penstock.errors import DestinationAhead, DestinationTerminalException
+from penstock.errors import CommitRolledBack, DestinationAhead, DestinationTerminalException
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -163,6 +163,35 @@ def test_a_load_is_taken_back_once_and_not_brought_again(lake: Icebergs) -> None
     ]
     with pytest.raises(DestinationTerminalException, match="taken back"):
         lake.append(1, load=mark(2))
+
+
+@pytest.mark.parametrize("step", ["fast_forward", pytest.param("branch", marks=pytest.mark.at_length)])
+def test_a_load_that_was_given_up_is_refused_by_the_table_itself(lake: Icebergs, step: str) -> None:
+    lake.append(9, load=mark(1))
+    late = at_step(lake.tables, step, lambda: lake.tables.fence("items", mark(2), spark=lake.spark))
+
+    with pytest.raises(DestinationTerminalException, match="taken back"):
+        lake.append(1, load=mark(2), tables=late)
+    lake.tables.fence("items", mark(2), spark=lake.spark)
+    lake.tables.fence("absent", mark(2), spark=lake.spark)
+
+    assert [(one.load_id, one.undoes) for one in lake.look().commits()] == [
+        (None, mark(2).load_id),
+        (mark(1).load_id, None),
+    ]
+    assert lake.append(3, load=mark(3)).rows == 1
+    assert lake.ids() == [3, 9]
+
+
+def test_a_table_that_was_rolled_back_does_not_count_as_loaded(lake: Icebergs) -> None:
+    lake.append(9, load=mark(1))
+    done = lake.append(1, load=mark(2))
+    lake.tables.verify(done, mark(2), spark=lake.spark)
+    back = lake.tables.place.call("rollback_to_snapshot", "items", snapshot_id=str(done.version_before))
+    lake.spark.sql(back)
+
+    with pytest.raises(CommitRolledBack):
+        lake.tables.verify(done, mark(2), spark=lake.spark)
 
 
 @pytest.mark.parametrize("step", [pytest.param("fast_forward", marks=pytest.mark.at_length), "rollback"])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from tests.conftest import SEED
 from tests.flow.icebergs import icebergs
 from tests.oracle.asking import vector
 from tests.oracle.playing import DATASET, NAME, play
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from penstock.interfaces import Destination
 
-FEW: Final = few(int(os.environ.get("PENSTOCK_TEST_SEED", "1")))
+FEW: Final = few(SEED)
 OTHERS: Final = [("delta", name) for name in scenarios() if name not in FEW]
 ICEBERG: Final = [("iceberg", name) for name in scenarios()]
 AS_BEFORE: Final = [name for name, one in DIFFERENT.items() if one.names == (WAITING,)]

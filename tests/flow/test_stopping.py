@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -86,3 +87,37 @@ def test_a_run_that_is_stopped_in_its_load_notes_its_jobs_and_the_next_one_ends_
     assert jobs["completed_jobs"]
     assert pipeline.run().loads_ids == [waiting]
     assert pipeline.dataset().row_counts() == TABLES
+
+
+def active_jobs(spark: SparkSession) -> list[int]:
+    return list(spark.sparkContext.statusTracker().getActiveJobsIds())
+
+
+@pytest.mark.at_length
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)]
+)
+def test_a_signal_in_the_middle_of_a_call_of_spark_leaves_spark_usable_and_cancels_the_job(
+    spark: SparkSession, location: str, tmp_path: Path, number: signal.Signals, error: type[BaseException]
+) -> None:
+    pipeline, before = make(location, tmp_path, spark), signal.getsignal(signal.SIGINT)
+
+    def stop_when_active() -> None:
+        while not active_jobs(spark):
+            pass  # the job is about to start; if it never does, the time limit of the test ends this
+        os.kill(os.getpid(), number)
+
+    def endless() -> Iterator[Any]:
+        threading.Thread(target=stop_when_active).start()
+        yield spark.range(10**14).selectExpr("max(hash(id)) AS id").collect()
+
+    with pytest.raises(error):
+        pipeline.run(endless, table_name="items")
+
+    while active_jobs(spark):
+        pass  # it is cancelled, or the time limit of the test ends this
+    assert signal.getsignal(signal.SIGINT) is before
+    assert [spark.range(count).count() for count in (5, 6, 7)] == [5, 6, 7]
+    pipeline.run([{"id": 1}], table_name="items")
+    assert pipeline.dataset().row_counts() == {"items": 1}

@@ -25,8 +25,11 @@ ERRORS: Final = {
     "ValueError": "InvalidSourceConfig",
     "ResourceExtractionError": "ResourceFailed",
 }
-FIELD_MISSING: Final = {"a-field-that-is-not-there": "ParentFieldMissing"}
-"""Errors of penstock are not wrapped."""
+MORE_EXACT: Final = {
+    "a-bad-answer": "RequestRefused",
+    "a-field-that-is-not-there": "ParentFieldMissing",
+}
+"""Errors that say more than that a resource failed."""
 
 
 def theirs_now() -> Any:
@@ -58,7 +61,7 @@ def _sorted_hashes(found: Any) -> Any:
 
 def renamed(name: str, played: dict[str, Any]) -> dict[str, Any]:
     notes = [
-        {"error": FIELD_MISSING.get(name) or ERRORS[note["error"]]} if "error" in note else note
+        {"error": MORE_EXACT.get(name) or ERRORS[note["error"]]} if "error" in note else note
         for note in played["notes"]
     ]
     return {**played, "notes": notes}

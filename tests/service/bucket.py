@@ -16,6 +16,7 @@ def keys(**others: Any) -> AwsCredentials:
         "aws_access_key_id": os.environ["PENSTOCK_TEST_S3_KEY"],
         "aws_secret_access_key": os.environ["PENSTOCK_TEST_S3_SECRET"],
         "endpoint_url": os.environ["PENSTOCK_TEST_S3_ENDPOINT"],
+        "conditional_writes": True,
     }
     return AwsCredentials(**{**given, **others})
 

@@ -191,6 +191,7 @@ def test_keys_from_the_settings_reach_spark_and_are_found_in_nothing_that_is_wri
         f'aws_access_key_id = "{os.environ["PENSTOCK_TEST_S3_KEY"]}"\n'
         f'aws_secret_access_key = "{secret}"\n'
         f'endpoint_url = "{os.environ["PENSTOCK_TEST_S3_ENDPOINT"]}"\n'
+        "conditional_writes = true\n"
     )
     (settings / "secrets.toml").chmod(0o600)
     conf = {

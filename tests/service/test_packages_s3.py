@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.service.bucket import keys
 from tests.unit.package.crashes import Objects
 from tests.unit.package.test_contention import check_lease, check_slots, contend
 from tests.unit.package.test_kills import ALL, MOVES, run_kills
@@ -52,9 +53,10 @@ def root() -> Iterator[str]:
 
 
 def test_the_gateway_is_trusted_and_keeps_its_word(root: str) -> None:
-    storage = FileStorage(root, **options())
+    storage = FileStorage(root, credentials=keys())
 
     assert known_trust(storage).trusted
+    assert not known_trust(FileStorage(root, **options())).trusted
     require_trust(storage)
     assert storage.names("trial") == []
 
@@ -141,3 +143,19 @@ def test_a_lease_in_s3_passes_on_when_its_holder_is_killed_or_stands_still(root:
 
         assert paused.ask() == [{"is_held": False, "sealed": False}]
     lease.release()
+
+
+def test_a_listing_starts_anywhere_and_skips_ranges(root: str) -> None:
+    storage = FileStorage(root, **options())
+    names = [f"s__{number:05}.jsonl" for number in range(1010)] + ["t__1.jsonl", "init"]
+    with ThreadPoolExecutor(16) as threads:
+        list(threads.map(lambda name: storage.put(f"loads/{name}", b"{}"), names))
+    storage.put("loads/folder/file", b"{}")
+
+    assert storage.names("loads") == sorted([*names, "folder"])
+    assert storage.names("loads", prefix="s__", after="s__01007") == names[1007:1010]
+    assert storage.names("loads", prefix="s__", after="s__00001.jsonl", most=3) == names[2:5]
+    assert storage.names("none") == []
+    outside = storage.names_outside("loads", [("s__00000", "s__01008.jsonl"), ("t__", "t__1.jsonl")])
+    assert outside == ["folder", "init", "s__01009.jsonl"]
+    assert storage.names_outside("loads", []) == storage.names("loads")

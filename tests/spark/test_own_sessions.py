@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import functions as F
 
 from penstock.config.secret import SecretText
+from penstock.errors import SessionChangesText
 from penstock.spark.own import SessionPool
+from penstock.spark.presets import SQL_TEXT_CONF
 from penstock.spark.session import UserSession, untold
+from penstock.spark.sqltext import check_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,3 +124,57 @@ def test_a_key_that_a_session_refuses_is_not_in_the_note(user: UserSession) -> N
         assert [note for note in pool.notes if "spark.driver.memory" in note]
     assert "hush" not in " ".join(pool.notes)
     pool.close()
+
+
+def test_sql_text_is_read_as_it_is_written_whatever_the_user_has_set(user: UserSession) -> None:
+    theirs = dict.fromkeys(SQL_TEXT_CONF, "true")
+    for name, value in theirs.items():
+        user.spark.conf.set(name, value)
+    pool = SessionPool(user, ("delta",))
+
+    with pool.session() as own:
+        row = (
+            own.sql(r"SELECT '${env:PATH}\\n' AS `${env:PATH}`, 1 AS aa")
+            .selectExpr("`${env:PATH}`")
+            .collect()
+        )
+
+    assert [one.asDict() for one in row] == [{"${env:PATH}": "${env:PATH}\\n"}]
+    assert {name: user.spark.conf.get(name) for name in SQL_TEXT_CONF} == theirs
+    pool.close()
+
+
+class SharedSession:
+    """The session of a client that cannot make another one, as with Spark Connect 4.0."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self.conf, self.version, self.sql = spark.conf, spark.version, spark.sql
+
+
+def test_a_session_that_cannot_be_left_alone_is_refused_unless_it_reads_text_as_it_is(
+    spark: SparkSession,
+) -> None:
+    shared: Any = SharedSession(spark.newSession())
+    user = UserSession(spark=shared, is_connect=True, master="", origin="given")
+    setting = "spark.sql.variable.substitute"
+
+    with pytest.raises(SessionChangesText, match=setting), SessionPool(user, ()).session():
+        pass
+    assert shared.conf.get(setting) == "true", "it is the user's"
+
+    shared.conf.set(setting, "false")
+    with SessionPool(user, ()).session() as own:
+        assert own is shared
+
+
+def test_a_table_with_a_variable_in_a_name_is_not_read_by_a_session_that_replaces_it(
+    user: UserSession,
+) -> None:
+    texts = ["1 AS `${env:PATH}`"]
+    with pytest.raises(SessionChangesText, match="substitute is true"):
+        check_texts(texts, spark=user.spark)
+    check_texts(["1 AS `a`"], spark=user.spark)
+
+    user.spark.conf.set("spark.sql.variable.substitute", "false")
+    check_texts(texts, spark=user.spark)

@@ -70,7 +70,9 @@ def _java() -> Finding:
     if command is None or not Path(command).exists():
         fact = f"JAVA_HOME is {home}, where there is no bin/java" if home else "there is no java on the PATH"
         return Finding(check="Java", verdict="failure", fact=fact, fix=_INSTALL_JAVA)
-    said = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
+    said = subprocess.run(  # noqa: S603 - the java of the user
+        [command, "-version"], capture_output=True, text=True, check=False
+    ).stderr
     found = re.search(r'version "(?:1\.)?(\d+)([^"]*)"', said)
     if found is None:
         fact = f"{command} does not tell its version"
@@ -113,7 +115,9 @@ def _jars(installed: str, settings: Settings) -> Finding:
 def _examine_spark(location: str | None) -> Iterator[Finding]:
     """Run the rest in a child and pass its findings on as they come."""
     command = [sys.executable, "-m", "penstock.cli.sparkcheck", *([location] if location else [])]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen(  # noqa: S603 - this Python
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     try:
         output, errors = child.communicate(timeout=_SECONDS)
     except subprocess.TimeoutExpired:

@@ -95,7 +95,10 @@ class Where:
                 "this machine are seen; pass --destination",
                 err=True,
             )
-        _warn_if_elsewhere(found, Origin.noted(WorkDir(local.path)))
+        last, problem = Origin.read(WorkDir(local.path))
+        if problem is not None:
+            say(f"note: {problem.message}; packages are looked for where the options say", err=True)
+        _warn_if_elsewhere(found, last)
         return found
 
     def _unknown(self) -> UsageError:

@@ -9,46 +9,53 @@ from rich.text import Text
 
 from penstock.cli.opening import location_of
 from penstock.cli.printing import plain
-from penstock.errors import UsageError
 from penstock.interfaces.amounts import human_seconds
+from penstock.pipeline.local import LocalPipeline
 from penstock.pipeline.origin import Origin
+from penstock.pipeline.trace import RunStart
 from penstock.pipeline.workdir import WorkDir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from penstock.pipeline.local import LocalPipeline
     from penstock.pipeline.pipeline import Pipeline
     from penstock.pipeline.trace import PipelineTrace
 
 _NONE = "-"
+_UNFINISHED = {
+    "running": Text("running", style="yellow"),
+    "ended": Text("did not finish", style="red"),
+    "unknown": Text("not finished", style="yellow"),
+}
 
 
 def line_of(local: LocalPipeline) -> dict[str, Any]:
     """What this machine knows of a pipeline; no destination is asked."""
-    origin, problem = Origin(), None
-    try:
-        origin = Origin.noted(WorkDir(local.path))
-    except UsageError as error:
-        problem = error.message
+    origin, problem = Origin.read(WorkDir(local.path))
     return {
         "pipeline_name": local.name,
         "working_dir": str(local.path),
         "destination": origin.destination_name,
         "dataset_name": origin.dataset_name,
-        "last_run": run_of(local.last_trace),
-        "problem": problem,
+        "last_run": run_of(local.last_run),
+        "problem": None if problem is None else problem.message,
     }
 
 
-def run_of(trace: PipelineTrace | None) -> dict[str, Any] | None:
-    """How a run ended."""
-    if trace is None:
+def run_of(run: PipelineTrace | RunStart | None) -> dict[str, Any] | None:
+    """Return how a run ended; `state` says whether it did."""
+    if run is None:
         return None
-    failed = trace.failed_step
+    if isinstance(run, RunStart):
+        ended = {"seconds": None, "failed_step": None, "error_code": None}
+        state = run.state
+        error = None if state == "running" else f"{run.outcome}; {run.next_move}"
+        return {"started_at": run.started_at.isoformat(), "state": state, "error": error, **ended}
+    failed = run.failed_step
     return {
-        "started_at": trace.started_at.isoformat(),
-        "seconds": round(trace.seconds, 3),
+        "started_at": run.started_at.isoformat(),
+        "state": "finished",
+        "seconds": round(run.seconds, 3),
         "failed_step": failed.step if failed else None,
         "error": failed.error if failed else None,
         "error_code": failed.error_code if failed else None,
@@ -72,7 +79,7 @@ def overview_of(pipeline: Pipeline) -> dict[str, Any]:
         "completed_packages": len(pipeline.list_completed_load_packages()),
         "state_version": pipeline.state.get("_state_version"),
         "schemas": {name: len(schema.data_tables()) for name, schema in schemas.items()},
-        "last_run": run_of(pipeline.last_trace),
+        "last_run": run_of(LocalPipeline(pipeline.working_dir).last_run),
     }
 
 
@@ -115,6 +122,8 @@ def overview_lines(found: Mapping[str, Any]) -> list[str]:
 def _result(run: Mapping[str, Any] | None) -> Text:
     if run is None:
         return Text(_NONE)
+    if run["state"] != "finished":
+        return _UNFINISHED[run["state"]]
     if run["failed_step"] is None:
         return Text("ok", style="green")
     return Text(f"failed in {run['failed_step']}", style="red")
@@ -123,6 +132,8 @@ def _result(run: Mapping[str, Any] | None) -> Text:
 def _told(run: Mapping[str, Any] | None) -> str:
     if run is None:
         return "none on this machine"
+    if run["state"] != "finished":
+        return f"started at {_moment(run['started_at'])} UTC, {run['error'] or 'is still running'}"
     begun = f"{_moment(run['started_at'])} UTC, {human_seconds(run['seconds'])}"
     if run["failed_step"] is None:
         return f"{begun}, ok"

@@ -105,16 +105,16 @@ def trace(
     last: Annotated[int, typer.Option(min=1, help="So many runs, the newest first.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Show what the last run on this machine came to, step by step."""
+    """Show what the last run on this machine came to, step by step, or that it did not finish."""
     where = Where.of(ctx, pipelines_dir)
-    traces = list(islice(where.local().traces(), last))
-    if not traces:
+    runs = list(islice(where.local().runs(), last))
+    if not runs:
         raise PipelineNeverRan(pipeline_name=where.name, pipelines_dir=str(where.folder))
-    for number, found in enumerate(traces):
+    for number, run in enumerate(runs):
         if as_json:
-            print_json(found.asdict())
+            print_json(run.asdict())
         else:
-            say(("\n" if number else "") + str(found))
+            say(("\n" if number else "") + str(run))
 
 
 @one.command()

@@ -10,8 +10,7 @@ from typing import Any
 import typer
 
 from penstock.config import redact
-from penstock.config.redact import is_secret_name
-from penstock.config.secretforms import MASK
+from penstock.redaction import MASK, is_secret_name
 
 # A message may have in it what moves a cursor or colours a terminal; it is shown as text.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")

@@ -13,7 +13,6 @@ from penstock.config.markers import ConfigValue, config_value, secrets_value
 from penstock.config.places import home_folder, pipelines_folder, settings_folder
 from penstock.config.process import register_provider
 from penstock.config.providers import ConfigProvider, CustomLoaderDocProvider
-from penstock.config.redact import RedactingFilter, logger, redact, remember_secret
 from penstock.config.resolve import resolve_configuration
 from penstock.config.resolved import ResolvedValue, ResolvedValues
 from penstock.config.scope import Scope, enter_scope, in_scope, resource_sections, scope
@@ -27,6 +26,7 @@ from penstock.config.specs import (
     TCredentials,
     configspec,
 )
+from penstock.redaction import RedactingFilter, logger, redact, remember_secret
 
 __all__ = [
     "AwsCredentials",

@@ -8,10 +8,9 @@ from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from pydantic import Field, field_serializer, field_validator, model_validator
 
-from penstock.config.redact import is_secret_name
 from penstock.config.secret import SecretText, TSecretStrValue, hidden
-from penstock.config.secretforms import MASK
 from penstock.config.specs import CredentialsConfiguration, configspec
+from penstock.redaction import MASK, is_secret_name
 
 # The password ends at the last `@` before the query, and may hold slashes: people forget to quote both.
 _URL: Final = re.compile(
@@ -117,6 +116,8 @@ class AwsCredentials(CredentialsConfiguration):
     region_name: str | None = None
     endpoint_url: str | None = None
     s3_url_style: str | None = None
+    conditional_writes: bool | None = None
+    """Whether a server that is not Amazon's checks `If-None-Match` in one step."""
 
     @model_validator(mode="after")
     def _both_keys(self) -> Self:

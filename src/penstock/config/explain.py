@@ -11,13 +11,12 @@ from penstock.config.fill import Question
 from penstock.config.inject import get_fun_spec
 from penstock.config.lookup import Lookup, Place, Sections
 from penstock.config.native import taken_apart
-from penstock.config.redact import redact
 from penstock.config.resolve import sections_of
 from penstock.config.scope import scope
-from penstock.config.secretforms import MASK
 from penstock.config.settings import read_settings
 from penstock.config.signature import function_spec
 from penstock.config.specs import BaseConfiguration
+from penstock.redaction import MASK, redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

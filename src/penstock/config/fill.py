@@ -13,10 +13,10 @@ from penstock.config.fields import SpecField, fields_of
 from penstock.config.hints import arms, said
 from penstock.config.lookup import Lookup, Place, Search, Sections
 from penstock.config.native import taken_apart
-from penstock.config.redact import redact, redact_pieces, remember_secret
 from penstock.config.secret import TSecretValue, hidden
 from penstock.config.specs import BaseConfiguration, CredentialsConfiguration
 from penstock.errors import ConfigValueCannotBeCoerced
+from penstock.redaction import redact, redact_pieces, remember_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

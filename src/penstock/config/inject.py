@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 from penstock.config.fill import CALL, Question, fill_fields
 from penstock.config.lookup import Place, Sections
 from penstock.config.markers import ConfigValue
-from penstock.config.redact import remember_secret
 from penstock.config.resolve import raise_missing
 from penstock.config.scope import scope
 from penstock.config.settings import read_settings
 from penstock.config.signature import FunctionSpec, function_spec
 from penstock.errors import ConfigFieldMissing
+from penstock.redaction import remember_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.config.providers import Environment, ask
-from penstock.config.redact import is_secret_name
 from penstock.config.scope import scope
 from penstock.errors import ValueNotSecret
+from penstock.redaction import is_secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from penstock.config.redact import redact
 from penstock.config.secret import SecretText
+from penstock.redaction import redact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

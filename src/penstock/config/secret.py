@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic_core import core_schema
 
-from penstock.config.redact import remember_secret
-from penstock.config.secretforms import MASK
+from penstock.redaction import MASK, remember_secret
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict
 
 from penstock.config.hints import is_secret
 from penstock.config.native import taken_apart
-from penstock.config.redact import redact
 from penstock.config.secret import Masked
+from penstock.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

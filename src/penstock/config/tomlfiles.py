@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.config.redact import logger
 from penstock.errors import UsageError
+from penstock.redaction import logger
 
 if TYPE_CHECKING:
     from pathlib import Path

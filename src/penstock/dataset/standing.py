@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Container, Sequence
 
     from penstock.interfaces import TableCommit
 
@@ -29,7 +29,7 @@ class Standing:
         return self.version != self.newest
 
 
-def standing(commits: Sequence[TableCommit], complete: Collection[str], *, is_whole: bool) -> Standing | None:
+def standing(commits: Sequence[TableCommit], complete: Container[str], *, is_whole: bool) -> Standing | None:
     """Where a table stands, by its commits, newest first; None where they do not reach far enough back.
 
     Loads of one pipeline come one after another: once one of them is complete, those before it are settled,

@@ -13,12 +13,12 @@ from penstock.package.ledger import LOADS, SYSTEM_TABLES
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.dataset.place import Place
-    from penstock.interfaces import CommitRecord, CompleteLoad
+    from penstock.interfaces import CommitRecord, CompleteLoad, LoadSnapshot
 
 # How far back the commits of a table are looked at first; readers that are old may need a longer look.
 _COMMITS: Final = 50
@@ -44,9 +44,14 @@ class View:
         return self._user.spark
 
     @cached_property
+    def moment(self) -> LoadSnapshot | None:
+        """The loads that this reader sees, asked for once; None before the first load."""
+        return self._ledger.snapshot() if self._ledger.is_initialized() else None
+
+    @cached_property
     def loads(self) -> tuple[CompleteLoad, ...]:
-        """The loads that this reader sees, oldest first; asked for once."""
-        return tuple(self._ledger.complete_loads()) if self._ledger.is_initialized() else ()
+        """The names of the loads that this reader sees, oldest first: all of them are listed for it."""
+        return () if self.moment is None else tuple(self.moment.loads())
 
     @cached_property
     def load_ids(self) -> frozenset[str]:
@@ -66,7 +71,7 @@ class View:
     @cached_property
     def _last_loads(self) -> dict[str, CommitRecord]:
         """The last of these loads for each schema."""
-        last = {load.schema_name: load.load_id for load in self.loads}
+        last = {} if self.moment is None else self.moment.last_loads()
         found = {name: self._ledger.find_commit(schema_name=name, load_id=one) for name, one in last.items()}
         return {name: load for name, load in found.items() if load is not None}
 
@@ -135,12 +140,12 @@ class View:
 
     def _standing(self, table: str) -> Standing | None:
         if table not in self._standings:
-            known = self.load_ids  # the moment comes before the look
+            known = self.moment or frozenset[str]()  # the moment comes before the look
             with self._pool.session() as spark:
                 self._standings[table] = self._look(table, known, spark)
         return self._standings[table]
 
-    def _look(self, table: str, known: frozenset[str], spark: SparkSession) -> Standing | None:
+    def _look(self, table: str, known: Container[str], spark: SparkSession) -> Standing | None:
         """Where a table stands; None where the destination cannot tell."""
         commits = self._tables.commits(table, most=_COMMITS, spark=spark)
         if not commits:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow.parquet as pq
 
+from penstock.errors import StorageFull
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pyarrow as pa
 
     from penstock.interfaces.landing import Sender
@@ -36,7 +41,7 @@ class DirectFile:
     """A Parquet file that this machine writes."""
 
     def __init__(self, store: FileStorage, name: str, schema: pa.Schema) -> None:
-        self.schema = schema
+        self.schema, self._store, self._name = schema, store, name
         self._stream = store.open_new(name)
         # Texts of rows repeat nothing that a dictionary could hold; the columns of frames often do.
         self._file = pq.ParquetWriter(
@@ -45,12 +50,28 @@ class DirectFile:
 
     def write(self, group: pa.Table) -> None:
         """Write one row group."""
-        self._file.write_table(group, row_group_size=group.num_rows)
+        with self._deleted_if_full():
+            self._file.write_table(group, row_group_size=group.num_rows)
 
     def close(self) -> None:
         """Finish the file."""
-        self._file.close()
-        self._stream.close()
+        if not self._file.is_open:
+            return
+        with self._deleted_if_full():
+            self._file.close()
+            self._stream.close()
+
+    @contextmanager
+    def _deleted_if_full(self) -> Iterator[None]:
+        """Delete the file where the disk is full: half of it is of no use, and the space is needed."""
+        try:
+            yield
+        except StorageFull:
+            self._file.is_open = False
+            with suppress(StorageFull):  # raised already
+                self._stream.close()
+            self._store.delete(self._name)
+            raise
 
 
 def begin_file(store: FileStorage, folder: str, name: str, schema: pa.Schema) -> GroupFile:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.config import redact
 from penstock.errors import DatabaseNotReachable, DatabaseNotRead, PenstockError, ResourceFailed
+from penstock.extract.answers import answer_of
 from penstock.extract.cursor.native import CursorHook
 from penstock.extract.cursor.tracker import Tracker
 from penstock.extract.gate import Gate
@@ -139,7 +139,7 @@ class Node:
             return told.with_traceback(error.__traceback__)
         if isinstance(error, PenstockError):
             return error
-        named = ResourceFailed.of(error, resource=self.name, item=number, shown=redact)
+        named = ResourceFailed.of(error, resource=self.name, item=number, answer=answer_of(error))
         named.__cause__ = error
         return named
 

@@ -178,7 +178,8 @@ class _Speaker:
             return found
         said, dynamic = self._template(name)
         if dynamic == _ONLY_NAME and callable(said.table_name):
-            return self.route(item, said.table_name(item))
+            # A row without a name for its table goes to that of the resource.
+            return self.route(item, str(said.table_name(item) or self._stream.name))
         if dynamic:
             return self._declared(said.at(item), name)
         found = self._known[name] = self._declared(said, name)

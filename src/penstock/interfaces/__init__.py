@@ -22,7 +22,14 @@ from penstock.interfaces.configuration import (
 )
 from penstock.interfaces.destination import Destination
 from penstock.interfaces.jobs import ParsedLoadJobFileName
-from penstock.interfaces.ledger import CommitRecord, CompleteLoad, Ledger, StateInfo, StorageSchemaInfo
+from penstock.interfaces.ledger import (
+    CommitRecord,
+    CompleteLoad,
+    Ledger,
+    LoadSnapshot,
+    StateInfo,
+    StorageSchemaInfo,
+)
 from penstock.interfaces.loadjob import AppliedJob, FollowupJob, LoadJob, LoadMark, NewLoadJob, TLoadJobState
 from penstock.interfaces.reference import DestinationReference, configured
 from penstock.interfaces.refresh import RENEW, Refresh, Renewal, TRefreshMode, check_refresh, renewal_of
@@ -58,6 +65,7 @@ __all__ = [
     "Limit",
     "LoadJob",
     "LoadMark",
+    "LoadSnapshot",
     "NewLoadJob",
     "ParsedLoadJobFileName",
     "Refresh",

@@ -9,6 +9,8 @@ from penstock.interfaces.hints import TableHints, key_columns
 from penstock.schema import Column, Table, plain_name
 from penstock.schema.defaults import ID_COLUMN
 from penstock.schema.frozen import FrozenMap, thaw
+from penstock.schema.table_names import nested_table_name, safe_table_name
+from penstock.schema.unique import NAMELESS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,13 +45,18 @@ def declared_tables(
     >>> table.name, table.resource, table.columns_with("primary_key")
     ('items', 'Items', ('id',))
     """
-    name = naming.normalize_tables_path(table_name or str(hints.table_name or resource))
+    raw = table_name or str(hints.table_name or resource)
+    name = _table_name(raw, naming) or _table_name(resource, naming) or NAMELESS
     root = _table(hints, name=name, naming=naming)
     if hints.parent_table_name:
-        root = replace(root, parent=naming.normalize_tables_path(str(hints.parent_table_name)))
+        root = replace(root, parent=_table_name(str(hints.parent_table_name), naming))
     else:
         root = replace(root, resource=resource).with_root_defaults()
     return (root, *_nested_tables(root, hints.nested_hints or {}, resource=resource, naming=naming))
+
+
+def _table_name(raw: str, naming: NamingConvention) -> str:
+    return safe_table_name(naming.normalize_tables_path(raw), max_length=naming.max_length)
 
 
 def _nested_tables(
@@ -58,13 +65,13 @@ def _nested_tables(
     tables: dict[str, Table] = {}
     for path, hints in nested.items():
         parts = [plain_name(part, naming) for part in path]
-        table = _table(hints, name=naming.shorten_fragments(root.name, *parts), naming=naming)
+        table = _table(hints, name=nested_table_name(naming, root.name, *parts), naming=naming)
         if hints.primary_key or hints.merge_key:
             tables[table.name] = replace(table, resource=resource).with_root_defaults()
             continue
         above = root.name
         for depth in range(1, len(parts)):
-            name = naming.shorten_fragments(root.name, *parts[:depth])
+            name = nested_table_name(naming, root.name, *parts[:depth])
             tables.setdefault(name, Table(name=name, parent=above))
             above = name
         tables[table.name] = replace(table, parent=above)

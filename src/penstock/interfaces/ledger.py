@@ -32,6 +32,22 @@ class CompleteLoad(NamedTuple):
     load_id: str
 
 
+class LoadSnapshot(Protocol):
+    """The complete loads of a dataset at one moment. What is completed later is not among them."""
+
+    def last_loads(self) -> Mapping[str, str]:
+        """The id of the newest load of each schema; the schema that was loaded first comes first."""
+
+    def find(self, load_id: str) -> CommitRecord | None:
+        """The commit of a load, whatever its schema; None when it is not among the complete ones."""
+
+    def __contains__(self, load_id: object) -> bool:
+        """Whether a load was complete."""
+
+    def loads(self) -> Sequence[CompleteLoad]:
+        """The names of all complete loads, oldest first. Lists all that ever was."""
+
+
 class StorageSchemaInfo(NamedTuple):
     """A row of `_dlt_version`; `schema` is the JSON text of the stored document."""
 
@@ -71,7 +87,10 @@ class Ledger(Protocol):
         """The newest complete load of a pipeline."""
 
     def complete_loads(self) -> Sequence[CompleteLoad]:
-        """The names of all complete loads, oldest first. Asked for by every reader, so it must be quick."""
+        """The names of all complete loads, oldest first. Lists all that ever was: no run asks for it."""
+
+    def snapshot(self) -> LoadSnapshot:
+        """The complete loads at this moment, at a cost that does not depend on their number."""
 
     def find_schema(self, *, schema_name: str, version_hash: str) -> StorageSchemaInfo | None:
         """One stored version of a schema."""

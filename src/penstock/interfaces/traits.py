@@ -57,6 +57,14 @@ class WithPackageStorage(ABC):
     def package_root(self, pipeline_name: str) -> str:
         """Where the packages of a pipeline live."""
 
+    def recorded_root(self, pipeline_name: str) -> str:
+        """Where the packages of the last run were; a destination that records none returns its own place."""
+        return self.package_root(pipeline_name)
+
+    def record_root(self, pipeline_name: str, root: str) -> bool:
+        """Record where the packages of a pipeline are from now on; False where another run was first."""
+        return True
+
 
 class WithTableDrop(ABC):
     """Can take tables away."""
@@ -127,3 +135,17 @@ class WithUndo(ABC):
 
         A table that somebody has changed since is left as it is, with an error.
         """
+
+    def verify(self, applied: AppliedJob, mark: LoadMark) -> None:
+        """Raise `CommitRolledBack` unless a table still shows what a job of a load wrote.
+
+        It is called before a resumed load is completed, for the jobs that an earlier process had completed.
+        """
+        return
+
+    def fence(self, table: str, mark: LoadMark) -> None:
+        """Refuse commits of an aborted load from now on, where the table can; twice does no harm.
+
+        It is called before `undo`: a process that has lost its lease may be about to commit.
+        """
+        return

@@ -200,6 +200,6 @@ def schema_update(
     return update
 
 
-def next_sequence(last: int | None) -> int:
-    """Sequence numbers are dense and begin at 1; a clock would lose data when it goes back."""
-    return (last or 0) + 1
+def next_sequence(*used: int | None) -> int:
+    """Return the number after all that were used. A clock would lose data when it goes back."""
+    return max((number or 0 for number in used), default=0) + 1

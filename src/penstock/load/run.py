@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from penstock.interfaces import CommitRecord, StorageSchemaInfo
+from penstock.errors import LoadCompletedElsewhere
+from penstock.interfaces import CommitRecord, StorageSchemaInfo, WithUndo
 from penstock.interfaces.progress import Collector
 from penstock.load.engine import Engine
 from penstock.load.intact import check_intact
@@ -27,7 +28,7 @@ from penstock.schema import ENGINE_VERSION, Schema
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from penstock.interfaces import AppliedJob, Ledger, StateInfo
+    from penstock.interfaces import AppliedJob, Ledger, LoadMark, StateInfo
     from penstock.load.settings import LoaderConfiguration
     from penstock.load.worker import Opener
     from penstock.package import Manifest, Package, Packages
@@ -61,6 +62,11 @@ def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfi
         # What is let go must be replaced by all that belongs in its place.
         rules = rules.model_copy(update={"raise_on_failed_jobs": True})
     work = Work(package, into.packages.normalized, chains)
+    named = [
+        *(folder.path for folder in manifest.folders),
+        *(path for entry in manifest.tables for path in entry.folders),
+    ]
+    package.remove_lost_attempts(named)
     check_intact(package, work.unread(manifest))
     into.ledger.initialize()
     with _at_hand(package, state):
@@ -71,12 +77,15 @@ def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfi
             work, opener, mark=manifest.mark, staged=staged, rules=rules, told=told, check=into.check
         )
         engine.run()
+        _verify(work, opener, manifest.mark)
         applied = outcomes(work.results())
         into.check()
         # Those before it may all have been given up.
         is_first = manifest.sequence == 1 or into.ledger.last_commit(manifest.pipeline_name) is None
         into.packages.commit(manifest)
-        _write_down(manifest, into, state, applied)
+        if not _write_down(manifest, into, state, applied):
+            # Whether by another run or by a copy of the package: what this run reports is not what counts.
+            raise LoadCompletedElsewhere(load_id=manifest.load_id, sequence=manifest.sequence)
         drop_gone(opener, manifest, into.check, is_last=False)
         with opener.client() as client:
             client.complete_load(manifest.load_id)
@@ -103,6 +112,20 @@ def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfi
     )
 
 
+def _verify(work: Work, opener: Opener, mark: LoadMark) -> None:
+    """Ask the tables that an earlier process wrote to whether they still show the rows of the load.
+
+    An operator may have restored one since, and a load must not be completed without its rows.
+    """
+    earlier = work.earlier_results()
+    if not earlier:
+        return
+    with opener.client() as client:
+        if isinstance(client, WithUndo):
+            for applied in earlier:
+                client.verify(applied, mark)
+
+
 def finish(manifest: Manifest, into: Into, *, state: StateInfo) -> None:
     """A load that is in the ledger is complete; what a process that died left undone is done here."""
     package = into.packages.package(manifest.load_id)
@@ -122,14 +145,19 @@ def _at_hand(package: Package, state: StateInfo) -> Iterator[None]:
         yield
 
 
-def _write_down(manifest: Manifest, into: Into, state: StateInfo, applied: Mapping[str, AppliedJob]) -> None:
-    """Schema and state first: they count once the load does."""
+def _write_down(manifest: Manifest, into: Into, state: StateInfo, applied: Mapping[str, AppliedJob]) -> bool:
+    """Write schema and state, then the commit by which they count; return False where there was one.
+
+    A process that is late must not make its schema the newest, so the ledger is asked first.
+    """
+    if into.ledger.find_commit(schema_name=manifest.schema_name, load_id=manifest.load_id) is not None:
+        return False
     schema = Schema.from_dict(dict(manifest.schema))
     into.ledger.store_schema(_schema_row(schema))
     last = into.ledger.last_state(manifest.pipeline_name)
     if last is None or last.version_hash != state.version_hash:
         into.ledger.store_state(state, schema_hash=schema.version_hash)
-    into.ledger.commit(
+    return into.ledger.commit(
         CommitRecord(
             load_id=manifest.load_id,
             schema_name=manifest.schema_name,

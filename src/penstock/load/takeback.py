@@ -14,6 +14,7 @@ from penstock.load.plan import chains_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from penstock.interfaces import LoadMark
     from penstock.load.run import Into
     from penstock.package import Manifest, Package
     from penstock.package.slots import Outcome
@@ -65,10 +66,12 @@ def give_up(manifest: Manifest, into: Into, changed: Sequence[AppliedJob]) -> No
     """Decide that a sealed load will never count, and take back what `to_take_back` has found.
 
     The decision comes first and says what is to be taken back, so that whoever finds it can go on. A load
-    that is decided otherwise is left alone, with an error.
+    that is decided otherwise is left alone, with an error. One that was begun has tables to be fenced, even
+    if it has changed none.
     """
     into.check()
-    facts = {_TAKE_BACK: [asdict(table) for table in changed]} if changed else None
+    begun = is_begun(into.packages.package(manifest.load_id))
+    facts = {_TAKE_BACK: [asdict(table) for table in changed]} if begun else None
     outcome = into.packages.abort(manifest, facts)
     if outcome.facts:
         take_back(manifest, outcome, into)
@@ -77,29 +80,41 @@ def give_up(manifest: Manifest, into: Into, changed: Sequence[AppliedJob]) -> No
 def take_back(manifest: Manifest, outcome: Outcome, into: Into) -> None:
     """Do what was decided when the load was given up; safe to call again.
 
+    Each table is fenced first, changed or not, so that a process that is late cannot commit to it any more.
     A table that cannot be taken back any more stays as it is, and is told: the decision stands, and it must
     not keep the pipeline from going on.
     """
     changed = _changed(outcome.facts)
+    chains = chains_of(manifest.tables, into.opener.schema.tables)
+    undone: list[str] = []
     with into.opener.client() as client:
         if isinstance(client, WithUndo):
-            for applied in changed:
+            for table in (table for chain in chains for table in chain.tables):
                 into.check()
-                _undo(client, applied, manifest.load_id)
+                undone += [table] if _undo(client, table, changed.get(table), manifest.mark) else []
     into.packages.finish(manifest.load_id, "aborted", into.retention)
-    names = ", ".join(applied.table for applied in changed)
-    _LOG.warning("load %s is dropped, and its rows were taken back from %s", manifest.load_id, names)
+    if undone:
+        names = ", ".join(undone)
+        _LOG.warning("load %s is dropped, and its rows were taken back from %s", manifest.load_id, names)
 
 
-def _undo(client: WithUndo, applied: AppliedJob, load_id: str) -> None:
+def _undo(client: WithUndo, table: str, changed: AppliedJob | None, mark: LoadMark) -> bool:
+    """Fence a table and take back what the load did to it; returns whether there was anything."""
     try:
-        client.undo(applied, load_id)
+        client.fence(table, mark)
+        # A commit may have come after the tables were asked; after the fence none comes.
+        applied = changed or client.to_undo(table, mark)
+        if applied is None:
+            return False
+        client.undo(applied, mark.load_id)
     except Exception as error:  # a stranger's code may raise anything
         if not is_terminal(error):
             raise
-        _LOG.error("rows of load %s stay in %s: %s", load_id, applied.table, told(error))
+        _LOG.error("rows of load %s stay in %s: %s", mark.load_id, table, told(error))
+        return False
+    return True
 
 
-def _changed(facts: Mapping[str, Any]) -> Sequence[AppliedJob]:
+def _changed(facts: Mapping[str, Any]) -> dict[str, AppliedJob]:
     tables: Iterable[Mapping[str, Any]] = facts.get(_TAKE_BACK, ())
-    return [AppliedJob(**table) for table in tables]
+    return {table["table"]: AppliedJob(**table) for table in tables}

@@ -9,7 +9,6 @@ from penstock.errors import PackageDamaged
 from penstock.interfaces import AppliedJob, ParsedLoadJobFileName
 from penstock.load.plan import Chain, JobState, is_broken, is_complete, next_jobs, table_of, with_noted
 from penstock.load.worker import Task
-from penstock.package.control import read_control, versioned
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from penstock.interfaces.capabilities import TLoaderParallelismStrategy
     from penstock.package import DataFolder, Manifest, Package, PackageStorage, TJobState
 
-_FOLLOWUPS: Final = "followups"
 _STATES: Final[Mapping[TJobState, JobState]] = {
     "new_jobs": "new",
     "started_jobs": "new",
@@ -40,6 +38,7 @@ class Work:
         self._applied: dict[str, Sequence[AppliedJob]] = {}
         self._noted: dict[str, tuple[str, ...]] = {}
         self.states: dict[str, JobState] = {}
+        self._completed_before: frozenset[str] = frozenset()
         self._chains = {chain.root: chain for chain in chains}
         self._take_up()
 
@@ -140,6 +139,11 @@ class Work:
         jobs = [job for chain in self.chains if not is_broken(chain, self.states) for job in chain.jobs]
         return [table for job in jobs for table in self.applied(job)]
 
+    def earlier_results(self) -> list[AppliedJob]:
+        """What the jobs came to that an earlier process completed, without those of chains left out."""
+        jobs = [job for job in self._completed_before if self.states[job] == "completed"]
+        return [table for job in jobs for table in self.applied(job)]
+
     def applied(self, job: str) -> Sequence[AppliedJob]:
         """What a completed job came to; one that was completed by an earlier process counts as skipped."""
         if job not in self._applied:
@@ -158,9 +162,7 @@ class Work:
         """Find every job where the package has it, and what follows it if that was noted."""
         self._package.jobs.repair()
         board = self._package.jobs.board().jobs
-        self._noted = {
-            name.removesuffix(".json"): self._note(name) for name in self._package.store.names(_FOLLOWUPS)
-        }
+        self._noted = self._package.followups()
         self._chains = {chain.root: with_noted(chain, self._noted) for chain in self.chains}
         for job in (job for chain in self.chains for job in chain.jobs):
             if job not in board:
@@ -168,6 +170,7 @@ class Work:
             self._files[job], self.states[job] = board[job].name.file_name(), _STATES[board[job].state]
             if board[job].state == "started_jobs":
                 self._restored.add(job)
+        self._completed_before = frozenset(job for job, state in self.states.items() if state == "completed")
         for job, placed in board.items():
             if job not in self.states:
                 self._package.store.delete(placed.path)
@@ -180,14 +183,11 @@ class Work:
             name = ParsedLoadJobFileName.parse(path)
             found[name.job_id()] = name.file_name()
         if found:
-            self._package.store.put(f"{_FOLLOWUPS}/{owner}.json", versioned({"jobs": list(found)}))
+            self._package.note_followups(owner, list(found))
         self._noted[owner] = tuple(found)
         self._files.update(found)
         self.states.update(dict.fromkeys(found, "new"))
         return tuple(found)
-
-    def _note(self, name: str) -> tuple[str, ...]:
-        return tuple((read_control(self._package.store, f"{_FOLLOWUPS}/{name}", "followups") or {})["jobs"])
 
     def _chain_of(self, job: str) -> Chain:
         return next(chain for chain in self.chains if job in chain.jobs)

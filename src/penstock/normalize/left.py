@@ -28,9 +28,12 @@ class Normalized:
 
 def leave(package: Package, made: Normalized, *, destination_type: str, schema_before: str | None) -> None:
     """Mark a package as normalized, for a destination and from a version of the schema."""
-    package.save_schema(dict(made.schema.to_dict()))
+    schema = dict(made.schema.to_dict())
+    package.save_schema(schema)
+    # With its schema in one file: a run that is late may write its own at any moment.
     package.mark_normalized(
         {
+            "schema": schema,
             "tables": [asdict(entry) for entry in made.tables],
             "folders": [folder.to_dict() for folder in made.folders],
             "jobs": _sizes(made),
@@ -65,7 +68,7 @@ def left_of(package: Package, *, destination_type: str, schema_before: str | Non
         return Normalized(
             tables=tuple(TableEntry.from_dict(entry) for entry in found["tables"]),
             folders=tuple(DataFolder.from_dict(folder) for folder in found["folders"]),
-            schema=Schema.from_dict(package.schema()),
+            schema=Schema.from_dict(package.normalized_schema()),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise PackageDamaged(path=package.path, reason=f"{error} is missing or wrong in it") from error

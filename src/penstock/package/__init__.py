@@ -21,7 +21,7 @@ from penstock.package.layout import TJobState, TLoadPackage, TLoadPackageState, 
 from penstock.package.manifest import Manifest, TableEntry
 from penstock.package.package import Package
 from penstock.package.package_storage import PackageStorage
-from penstock.package.packages import Packages, Retention
+from penstock.package.packages import Packages, Retention, sealed_manifest
 from penstock.package.projection import OutputColumn, Projection
 from penstock.package.storage import FileStorage
 
@@ -52,4 +52,5 @@ __all__ = [
     "load_package",
     "package_context",
     "read_job",
+    "sealed_manifest",
 ]

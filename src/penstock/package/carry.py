@@ -6,31 +6,36 @@ import shutil
 from typing import TYPE_CHECKING
 
 from penstock.errors import PackageDamaged
-from penstock.package.layout import DATA, EXTRACTED, STATE
+from penstock.package.layout import DATA, STATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from penstock.package.lease import Lease
     from penstock.package.package import Package
     from penstock.package.storage import FileStorage
 
 _CHUNK = 8 * 1024 * 1024
 
 
-def carry(package: Package, target: Package) -> Package:
-    """Copy a package that was extracted where executors do not see it; gives the copy.
+def carry(package: Package, target: Package, *, lease: Lease, is_there: bool) -> Package:
+    """Copy a package that was extracted where executors do not see it, then delete it; return the copy.
 
-    Safe to call again: until the copy's marker is there the original counts, then it goes.
+    `lease` is that of the target, and `is_there` says whether the target counts already. Safe to call again:
+    until the copy's marker counts the original does. A marker that is written after another run has taken
+    over does not count, so the original is deleted only once the lease is confirmed.
     """
-    if target.status == "new":
+    if not is_there:
         if package.status == "new":  # what follows would delete the only copy
             raise PackageDamaged(path=package.path, reason="it was not extracted to its end")
         for name in _files(package.store, DATA):
             _copy(package.store, target.store, name)
-        for name in (STATE, EXTRACTED):
-            content = package.store.read(name)
-            if content is not None:
-                target.store.put(name, content)
+        state = package.store.read(STATE)
+        if state is not None:
+            target.store.put(STATE, state)
+        lease.check()
+        target.mark_extracted(package.extracted(), epoch=lease.epoch)
+        lease.confirm()
     package.delete()
     return target
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import PackageDamaged
+from penstock.errors import InvalidJobFileName, PackageDamaged
+from penstock.interfaces.jobs import ParsedLoadJobFileName
 from penstock.package.info import LoadJobInfo, LoadPackageInfo, moment
-from penstock.package.layout import COMPLETED, JOB_STATES, NORMALIZED, SCHEMA
+from penstock.package.layout import COMPLETED, JOB_STATES, NEW_JOBS, NORMALIZED, SCHEMA
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
@@ -20,8 +21,11 @@ if TYPE_CHECKING:
 def describe(package: Package) -> LoadPackageInfo:
     """The package as it stands. What jobs hold comes from what the normalize stage wrote down."""
     files = {entry.name: entry for entry in package.store.entries("")}
-    board = package.jobs.board()
-    jobs = {state: job_infos(package, board.having(state)) for state in JOB_STATES}
+    board, named = package.jobs.board(), _named_jobs(package)
+    jobs = {
+        state: job_infos(package, [job for job in board.having(state) if not _is_lost(job, named)])
+        for state in JOB_STATES
+    }
     completed = files.get(COMPLETED)
     mark = package.mark()
     return LoadPackageInfo(
@@ -66,6 +70,24 @@ def _info(package: Package, job: Placed, facts: Mapping[str, Any], now: float) -
         failed_message=package.jobs.failed_message(job.name) if _has_failed(job) else None,
         rows=facts.get("rows"),
     )
+
+
+def _named_jobs(package: Package) -> frozenset[str] | None:
+    """Return the ids of the jobs that count; None where normalize has not said which."""
+    tables = package.normalized().get("tables")
+    if tables is None:
+        return None
+    try:
+        entries = [ParsedLoadJobFileName.parse(entry["job"]).job_id() for entry in tables]
+    except (KeyError, TypeError, InvalidJobFileName) as error:
+        reason = f"{error!r:.200} while its tables were read"
+        raise PackageDamaged(path=package.store.path(NORMALIZED), reason=reason) from error
+    return frozenset((*entries, *(job for jobs in package.followups().values() for job in jobs)))
+
+
+def _is_lost(job: Placed, named: frozenset[str] | None) -> bool:
+    """Return whether a job is that of an attempt that was lost: it was never begun, and nothing names it."""
+    return named is not None and job.state == NEW_JOBS and job.name.job_id() not in named
 
 
 def _has_failed(job: Placed) -> bool:

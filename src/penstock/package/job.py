@@ -18,11 +18,12 @@ from penstock.package.record import fitting, record
 from penstock.package.shake import nested_hashes
 from penstock.package.sql import quoted
 from penstock.package.storage import FileStorage
-from penstock.package.unfold import selects
+from penstock.package.unfold import Select, selects
 from penstock.spark.paths import spark_path
+from penstock.spark.sqltext import check_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -107,7 +108,8 @@ class JobFile:
     def frame(self, spark: SparkSession, *, position: str | None = None) -> DataFrame:
         """The table as a lazy frame in the given session; columns that a folder lacks are null there.
 
-        The session's time zone has to be UTC: moments without a zone are taken to be.
+        The session's time zone has to be UTC: moments without a zone are taken to be. Where a name has
+        `${` in it, the session must not substitute variables.
 
         With `position` there is a column of that name more: where the root row stands that a row comes from.
         It orders rows as they stand in the package, it is the same each time, and it tells rows apart that
@@ -126,12 +128,14 @@ class JobFile:
         carried = [quoted(position)] if position else []
         placed = [f"{_POSITION.format(number)} AS {quoted(position)}"] if position else []
         if part.landed:
-            frame = frame.selectExpr(
-                *nested(part.landed, load_id=self.load_id, folder=part.data.path), *placed
-            )
+            columns = nested(part.landed, load_id=self.load_id, folder=part.data.path)
+            check_texts(columns, spark=spark)
+            frame = frame.selectExpr(*columns, *placed)
         elif placed:
             frame = frame.selectExpr("*", *placed)
-        for step in selects(part.projection, load_id=self.load_id):
+        steps = selects(part.projection, load_id=self.load_id)
+        check_texts(_texts(steps), spark=spark)
+        for step in steps:
             rows = frame.where(step.where) if step.where else frame
             frame = rows.selectExpr(*step.columns, *carried)
         unfinished = part.projection.unfinished
@@ -194,6 +198,12 @@ def _job(storage: FileStorage, name: str, document: Mapping[str, Any]) -> JobFil
             mark=read_mark(storage),
         )
     )
+
+
+def _texts(steps: Iterable[Select]) -> Iterator[str]:
+    for step in steps:
+        yield from step.columns
+        yield step.where or ""
 
 
 def read_mark(storage: FileStorage) -> LoadMark | None:

@@ -23,6 +23,7 @@ COMPLETED = "package_completed.json"
 SCHEMA, STATE = "schema.json", "load_package_state.json"
 SCHEMA_UPDATES, APPLIED_SCHEMA_UPDATES = "schema_updates.json", "applied_schema_updates.json"
 CANCELLED, EXCEPTIONS, RESULTS, DATA = "_cancelled", ".exceptions", ".results", "data"
+FOLLOWUPS, ATTEMPTS = "followups", f"{DATA}/normalized"
 
 PACKAGES, LOADED, SLOTS, OUTCOMES, LEASE = "packages", "loaded", "slots", "outcomes", "lease"
 

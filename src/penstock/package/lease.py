@@ -14,7 +14,7 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.config import logger
 from penstock.errors import LeaseLost, PackageDamaged, PipelineLocked
@@ -24,14 +24,15 @@ from penstock.package.layout import LEASE
 from penstock.package.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from penstock.package.storage import FileStorage
 
 _log = logger("penstock.package")
 _DIGITS = 10
 _KEPT = 3
-_NAME: Final = re.compile(rf"([0-9]{{{_DIGITS}}})\.(json|beat|released)")
+_FENCE: Final = "fence"
+_NAME: Final = re.compile(rf"([0-9]{{{_DIGITS}}})\.(json|beat|released|fence)")
 # Of a clock that cannot jump, one that goes on while the machine sleeps, where there is one.
 _CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
@@ -58,6 +59,8 @@ class Lease:
     ) -> None:
         self._storage, self.epoch, self.holder = storage, epoch, holder
         self._on_lost = on_lost
+        self.notes: list[str] = []
+        """What this run found that an earlier one had left too late."""
         self._last_beat = since
         self._count = 0
         self._lost, self._ended, self._telling = threading.Event(), threading.Event(), threading.Lock()
@@ -77,6 +80,16 @@ class Lease:
             self._lose()
         if self._lost.is_set():
             raise LeaseLost(epoch=self.epoch, host=self.holder.host)
+
+    def confirm(self) -> None:
+        """Ask the storage whether this is still the highest epoch; raise `LeaseLost` if it is not.
+
+        What this process wrote before a call that returns was written before any later run began.
+        """
+        self.check()
+        if highest(self._storage) > self.epoch:
+            self._lose()
+        self.check()
 
     def release(self) -> None:
         """Give the lease back; the next run need not wait.
@@ -258,9 +271,22 @@ def _beaten_at(storage: FileStorage, epoch: int, holder: Holder) -> float:
         return -math.inf
 
 
+def write_fence(storage: FileStorage, epoch: int, document: Mapping[str, Any]) -> None:
+    """Write what the run of an epoch accepts of the runs before it."""
+    storage.put(_path(epoch, _FENCE), versioned(document))
+
+
+def read_fence(storage: FileStorage) -> tuple[int, dict[str, Any]]:
+    """Read the fence of the highest epoch that has one; epoch 0 when there is none."""
+    epoch = max((epoch for epoch, suffix, _ in _listed(storage) if suffix == _FENCE), default=0)
+    return epoch, (read_control(storage, _path(epoch, _FENCE), _FENCE) or {}) if epoch else {}
+
+
 def _tidy(storage: FileStorage, epoch: int) -> None:
-    for number, _, name in _listed(storage):
-        if number <= epoch - _KEPT:
+    listed = _listed(storage)
+    last_fence = max((number for number, suffix, _ in listed if suffix == _FENCE), default=0)
+    for number, suffix, name in listed:
+        if number <= epoch - _KEPT and (suffix != _FENCE or number < last_fence):
             storage.delete(f"{LEASE}/{name}")
 
 

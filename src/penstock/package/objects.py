@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from penstock.config import redact
-from penstock.errors import StorageNotReachable, StorageRefused
+from penstock.errors import StorageFull, StorageNotReachable, StorageRefused, full_storage_named
 from penstock.package.answers import is_taken, not_now, refused
 from penstock.package.entry import Entry
 
@@ -21,6 +21,7 @@ _TRIES = 3
 # aiohttp waits without end for a server that does not say whether it wants the body of a put.
 LONGEST_PUT: Final = 120.0
 _BYTES_A_SECOND = 1_000_000
+_PAGE = 1000
 _TIMES = ("LastModified", "last_modified", "updated", "mtime", "created")
 
 
@@ -31,8 +32,9 @@ def answering(path: str) -> Iterator[None]:
     They become ours; what only says that a file is there, or is not, stays.
     """
     try:
-        yield
-    except (StorageNotReachable, StorageRefused):
+        with full_storage_named(path):
+            yield
+    except (StorageFull, StorageNotReachable, StorageRefused):
         raise
     except Exception as error:
         if reason := refused(error, path):
@@ -103,7 +105,7 @@ class ObjectFiles:
             except OSError as error:
                 if "ConditionalRequestConflict" not in str(error):
                     raise
-                time.sleep(pause * random.random())
+                time.sleep(pause * random.random())  # noqa: S311 - a pause
             else:
                 return
         self._pipe(path, content, mode="create")
@@ -128,6 +130,33 @@ class ObjectFiles:
             items = self._files.ls(folder, detail=True)
         # Some stores list the folder itself.
         return [_entry(item) for item in items if str(item["name"]).strip("/") != folder.strip("/")]
+
+    @property
+    def can_seek(self) -> bool:
+        """S3 starts a listing after any key."""
+        protocol = self._files.protocol
+        return "s3" in ((protocol,) if isinstance(protocol, str) else protocol)
+
+    def names(self, folder: str, *, prefix: str, after: str, most: int | None) -> list[str]:
+        """List the names below a prefix; on S3 those before `after` cost nothing."""
+        if not self.can_seek:
+            return [entry.name for entry in self.entries(folder)]
+        bucket, key, _ = self._files.split_path(folder)
+        root = f"{key}/" if key else ""
+        request = {"Bucket": bucket, "Prefix": f"{root}{prefix}", "Delimiter": "/"}
+        request |= {"StartAfter": f"{root}{after}"} if after else {}
+        names: list[str] = []
+        while most is None or len(names) < most:
+            request["MaxKeys"] = min(_PAGE, most - len(names)) if most else _PAGE
+            with answering(folder):
+                page = self._files.call_s3("list_objects_v2", **request)
+            paths = [item["Key"] for item in page.get("Contents", ())]
+            paths += [item["Prefix"] for item in page.get("CommonPrefixes", ())]
+            names += [path.removeprefix(root).rstrip("/") for path in paths if path != root]
+            if not page.get("IsTruncated"):
+                break
+            request["ContinuationToken"] = page["NextContinuationToken"]
+        return names
 
     def tree(self, folder: str) -> list[str]:
         """All objects below a prefix, in as few requests as the store allows."""

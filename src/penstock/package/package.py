@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from penstock.errors import (
     LoadPackageAlreadyCompleted,
@@ -19,11 +19,13 @@ from penstock.package.job import JobFile, parse_job, read_mark
 from penstock.package.jobs import Jobs
 from penstock.package.layout import (
     APPLIED_SCHEMA_UPDATES,
+    ATTEMPTS,
     CANCELLED,
     COMPLETED,
     DATA,
     EXTRACTED,
     FINISHED,
+    FOLLOWUPS,
     NEW_JOBS,
     NORMALIZED,
     SCHEMA,
@@ -37,10 +39,12 @@ from penstock.package.state import bumped, default_state, read_state
 from penstock.package.storage import as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from penstock.interfaces import LoadMark
     from penstock.package.storage import FileStorage
+
+_EPOCH: Final = "epoch"
 
 
 @dataclass(frozen=True)
@@ -66,9 +70,10 @@ class Package:
         names = frozenset(self.store.names(""))
         if COMPLETED in names:
             return self.completion() or "loaded"
-        if NORMALIZED in names:
-            return "normalized"
-        return "extracted" if EXTRACTED in names else "new"
+        # A late write into a deleted folder leaves one marker alone: without the first one none counts.
+        if EXTRACTED not in names:
+            return "new"
+        return "normalized" if NORMALIZED in names else "extracted"
 
     def exists(self) -> bool:
         """Whether there is anything of it."""
@@ -84,13 +89,24 @@ class Package:
         """Make the folder: its first file is the state. One that is there stays as it is."""
         self.store.put_if_absent(STATE, as_json(bumped(state or default_state(self.load_id))))
 
-    def mark_extracted(self, document: Mapping[str, Any]) -> None:
-        """All rows are in; from here on the package will not be extracted again."""
-        self.store.put(EXTRACTED, versioned(document))
+    def mark_extracted(self, document: Mapping[str, Any], *, epoch: int | None = None) -> None:
+        """All rows are in; from here on the package will not be extracted again.
+
+        `epoch` is that of the lease under which it is written; None for packages that no run has made.
+        """
+        fenced = {} if epoch is None else {_EPOCH: epoch}
+        self.store.put(EXTRACTED, versioned({**document, **fenced}))
 
     def extracted(self) -> dict[str, Any]:
         """What the extract stage left for the next one."""
         return read_control(self.store, EXTRACTED, "extracted") or {}
+
+    def epoch(self) -> int | None:
+        """Return the epoch of the run that extracted the package; None when no run has."""
+        epoch = self.extracted().get(_EPOCH)
+        if epoch is not None and (not isinstance(epoch, int) or isinstance(epoch, bool)):
+            raise PackageDamaged(path=self.store.path(EXTRACTED), reason=f"its epoch is {epoch!r:.80}")
+        return epoch
 
     def mark_normalized(self, document: Mapping[str, Any]) -> None:
         """All job files are in; what is left is to seal and to load them."""
@@ -99,6 +115,13 @@ class Package:
     def normalized(self) -> dict[str, Any]:
         """What the normalize stage left: the tables, their folders, and what these hold."""
         return read_control(self.store, NORMALIZED, "normalized") or {}
+
+    def normalized_schema(self) -> dict[str, Any]:
+        """Return the schema that the normalize stage left; earlier releases had it in a file of its own."""
+        schema = self.normalized().get("schema") or self.schema()
+        if not isinstance(schema, dict):
+            raise PackageDamaged(path=self.store.path(NORMALIZED), reason="there is no schema in it")
+        return schema
 
     def mark_sealed(self, mark: LoadMark) -> None:
         """Note the slot that the package has taken, for whoever opens one of its jobs."""
@@ -132,6 +155,26 @@ class Package:
     def remove_data(self) -> None:
         """Let the data files go: one request to the storage, whatever their number."""
         self.store.delete(DATA)
+
+    def remove_lost_attempts(self, folders: Collection[str]) -> None:
+        """Delete what normalize wrote in attempts that the sealed manifest does not name; safe to call again.
+
+        `folders` are those that the manifest names, relative to the package.
+        """
+        for attempt in lost_attempts(self.store.names(ATTEMPTS), folders):
+            self.store.delete(f"{ATTEMPTS}/{attempt}")
+
+    def note_followups(self, job_id: str, followups: Sequence[str]) -> None:
+        """Note the ids of the jobs that follow a job, or its whole chain. They count from here on."""
+        self.store.put(f"{FOLLOWUPS}/{job_id}.json", versioned({"jobs": list(followups)}))
+
+    def followups(self) -> dict[str, tuple[str, ...]]:
+        """Return the ids of the jobs that follow others, by the job that they follow."""
+        noted = {
+            name: read_control(self.store, f"{FOLLOWUPS}/{name}", FOLLOWUPS)
+            for name in self.store.names(FOLLOWUPS)
+        }
+        return {name.removesuffix(".json"): tuple((found or {})["jobs"]) for name, found in noted.items()}
 
     def save_schema(self, document: Mapping[str, Any]) -> None:
         """The schema of this package, for people who look at it; the sealed one is in the slot."""
@@ -210,6 +253,17 @@ class Package:
         if not isinstance(tables, dict) or not all(_is_table(table) for table in tables.values()):
             raise PackageDamaged(path=self.store.path(name), reason="there are no tables in it")
         return tables
+
+
+def lost_attempts(attempts: Iterable[str], folders: Iterable[str]) -> list[str]:
+    """Return the attempts of normalize of which no folder is named.
+
+    >>> lost_attempts(["5c1c", "f0d1"], ["data/extracted/00000", "data/normalized/f0d1/00000"])
+    ['5c1c']
+    """
+    inside = (folder.removeprefix(f"{ATTEMPTS}/") for folder in folders if folder.startswith(f"{ATTEMPTS}/"))
+    named = {path.partition("/")[0] for path in inside}
+    return [attempt for attempt in attempts if attempt not in named]
 
 
 def _is_table(document: Any) -> bool:

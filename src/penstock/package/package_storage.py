@@ -10,7 +10,7 @@ from penstock.errors import InvalidJobFileName, UsageError
 from penstock.interfaces.jobs import ParsedLoadJobFileName
 from penstock.package import layout
 from penstock.package.describe import describe, job_infos, read_schema
-from penstock.package.layout import FINISHED, check_load_id, is_load_id
+from penstock.package.layout import FINISHED, TLoadPackageStatus, check_load_id, is_load_id
 from penstock.package.package import Package
 from penstock.package.storage import FileStorage
 
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from penstock.package.info import LoadJobInfo, LoadPackageInfo
-    from penstock.package.layout import TJobState, TLoadPackageState, TLoadPackageStatus
+    from penstock.package.layout import TJobState, TLoadPackageState
     from penstock.schema import Schema
 
 _FINISHED = ".finished"
+_PENDING: Final[frozenset[TLoadPackageStatus]] = frozenset(("extracted", "normalized"))
 
 
 class PackageStorage:
@@ -66,6 +67,10 @@ class PackageStorage:
         found = [name for name in others if self.package(name).status == self.initial_state]
         # On a disk an empty folder may be left of a package that was being deleted.
         return [name for name in found if self.initial_state != "new" or self.package(name).exists()]
+
+    def list_pending_packages(self) -> Sequence[str]:
+        """List the load ids of packages that are extracted or normalized and not finished, earliest first."""
+        return [name for name in self._names()[1] if self.package(name).status in _PENDING]
 
     def newest_id(self) -> str | None:
         """The last id of all packages here, whatever their status."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -10,16 +11,20 @@ from uuid import uuid4
 from penstock.errors import InternalError, LoadIsDecided, LoadPackageAborted, PackageDamaged
 from penstock.package.ids import create_load_id
 from penstock.package.layout import FAILED_JOBS, PACKAGES, SEALED, TLoadPackageStatus
+from penstock.package.lease import Lease, held, read_fence, write_fence
 from penstock.package.package_storage import PackageStorage
 from penstock.package.slots import MOST_SLOTS, Decision, Outcome, Slots
 from penstock.package.storage import FileStorage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from penstock.interfaces import LoadMark
+    from penstock.package.holder import LeaseTimes
     from penstock.package.manifest import Manifest
     from penstock.package.package import Package
 
+_ACCEPTED: Final = "accepted"
 _UNSEALED: Final[tuple[TLoadPackageStatus, ...]] = ("new", "extracted", "normalized")
 
 
@@ -74,8 +79,60 @@ class Packages:
         return self.package(create_load_id(after=self.loaded.newest_id()))
 
     def with_status(self, status: TLoadPackageStatus) -> list[Package]:
-        """Packages that have come exactly so far, oldest first."""
-        return [self.package(load_id) for load_id in self._storage(status).list_packages()]
+        """Packages that have come exactly so far, oldest first, without those that were marked too late."""
+        packages = [self.package(load_id) for load_id in self._storage(status).list_packages()]
+        return self._counting(packages)[0] if status in {"extracted", "normalized"} else packages
+
+    def known_ids(self) -> frozenset[str]:
+        """Return the load ids of all packages that are pending or finished."""
+        pending = [*self.with_status("extracted"), *self.with_status("normalized")]
+        return frozenset((*(package.load_id for package in pending), *self.loaded.list_packages()))
+
+    @contextmanager
+    def lease(
+        self,
+        *,
+        pipeline: str,
+        times: LeaseTimes | None = None,
+        on_lost: Callable[[], None] | None = None,
+    ) -> Iterator[Lease]:
+        """Hold the lease for the time of a block, with every earlier run fenced off.
+
+        Earlier runs may be stalled and not dead. Packages that are marked now count; what an earlier run
+        marks from here on does not, as this run works without it.
+        """
+        with held(self.store, pipeline=pipeline, times=times, on_lost=on_lost) as lease:
+            # Before the first epoch there was no run that could be late.
+            if lease.epoch > 1:
+                self._fence_off_earlier_runs(lease)
+            yield lease
+
+    def _fence_off_earlier_runs(self, lease: Lease) -> None:
+        pending = [self.package(load_id) for load_id in self.normalized.list_pending_packages()]
+        accepted, late = self._counting(pending)
+        write_fence(self.store, lease.epoch, {_ACCEPTED: [package.load_id for package in accepted]})
+        for package in late:
+            lease.notes.append(
+                f"package {package.load_id} is discarded: a run that had lost its lease completed it after a "
+                "later run had begun, which reads the same rows again"
+            )
+            package.delete()
+
+    def _counting(self, pending: Sequence[Package]) -> tuple[list[Package], list[Package]]:
+        """Split pending packages into those that count and those whose marker was written too late.
+
+        A marker counts when its run was not fenced off, or when the run that fenced it off saw the marker.
+        """
+        if not pending:
+            return [], []
+        epoch, fence = read_fence(self.store)
+        accepted = fence.get(_ACCEPTED, ())
+
+        def counts(package: Package) -> bool:
+            written = package.epoch()
+            return written is None or written >= epoch or package.load_id in accepted
+
+        return [one for one in pending if counts(one)], [one for one in pending if not counts(one)]
 
     def last_sealed(self) -> Manifest | None:
         """The manifest in the highest slot, decided or not."""
@@ -209,8 +266,8 @@ class Packages:
         """
         package = self.package(manifest.load_id)
         outcome = self.slots.outcome(manifest.sequence)
-        if not package.exists():
-            # Its rows were given up by hand: nobody may find them counted later.
+        if frozenset(package.store.names("")) <= {SEALED}:
+            # Deleted by hand, or before a late seal noted its slot there: its rows must not count later.
             self._settle(manifest, "abort")
             return "ended"
         if package.mark() is None:
@@ -240,3 +297,13 @@ class Packages:
 
     def _storage(self, status: TLoadPackageStatus) -> PackageStorage:
         return PackageStorage(self.store.below(PACKAGES), status)
+
+
+def sealed_manifest(package: Package, mark: LoadMark) -> Manifest:
+    """Read what a package was sealed with from its slot: nothing written into its folder changes it."""
+    root = package.store.at(package.store.root.removesuffix(f"/{PACKAGES}/{package.load_id}"))
+    manifest = Slots(root).read(mark.sequence)
+    if manifest is None or manifest.mark != mark:
+        path = package.store.path(SEALED)
+        raise PackageDamaged(path=path, reason=f"slot {mark.sequence} has another load")
+    return manifest

@@ -1,33 +1,15 @@
-"""Names and texts in Spark SQL, quoted by sqlglot and nobody else."""
+"""Spark SQL for values that take more than a name: paths in a VARIANT, code that is seldom reached."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
+from penstock.schema.spark_sql import literal, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_DIALECT = "spark"
-
-
-def quoted(*parts: str) -> str:
-    """A name, or a path of names, as Spark SQL wants it.
-
-    >>> quoted("row", "odd `key`.x")
-    '`row`.`odd ``key``.x`'
-    """
-    return ".".join(exp.to_identifier(part, quoted=True).sql(dialect=_DIALECT) for part in parts)
-
-
-def literal(text: str) -> str:
-    r"""A text value.
-
-    >>> literal("it's")
-    "'it\\'s'"
-    """
-    return exp.Literal.string(text).sql(dialect=_DIALECT)
+__all__ = ["inside_variant", "literal", "quoted", "rarely"]
 
 
 def inside_variant(value: str, keys: Sequence[str], kind: str) -> str:

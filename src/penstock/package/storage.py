@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 import uuid
+from bisect import bisect_left, bisect_right
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from penstock.errors import PackageDamaged, UnsafePath, UsageError
+from penstock.errors import PackageDamaged, UnsafePath, UsageError, full_storage_named
 from penstock.package.local import MOST_BYTES, LocalFiles
 from penstock.package.objects import ObjectFiles, answering
 from penstock.package.streams import AnsweringStream
@@ -25,12 +26,15 @@ from penstock.spark.paths import local_path
 from penstock.spark.s3 import s3a_conf, s3fs_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from penstock.config import AwsCredentials
     from penstock.package.entry import Entry
 
 _LONGEST_PART, _LONGEST_PATH = 255, 900
+# Names of a listing that looks for the next range to skip, and of one that reads on.
+_PROBE, _PAGE = 16, 1000
+_FEW_RANGES = 4
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\\]")
 
 
@@ -54,6 +58,13 @@ class Files(Protocol):
 
     def entries(self, folder: str) -> list[Entry]:
         """What stands directly in a folder."""
+
+    @property
+    def can_seek(self) -> bool:
+        """Whether a listing that starts in the middle costs nothing for the names before it."""
+
+    def names(self, folder: str, *, prefix: str, after: str, most: int | None) -> list[str]:
+        """List names of a folder, in any order: at least the first `most` that match."""
 
     def tree(self, folder: str) -> list[str]:
         """All files in a folder and in those below it."""
@@ -104,6 +115,11 @@ class FileStorage:
         storage = copy(self)
         storage.__dict__.update(root=address.rstrip("/"), _base=self.system._strip_protocol(address))  # noqa: SLF001 - fsspec's own way to read addresses
         return storage
+
+    @property
+    def conditional_writes(self) -> bool:
+        """Whether the user declares that the S3 server checks `If-None-Match` in one step."""
+        return self._credentials is not None and bool(self._credentials.conditional_writes)
 
     @property
     def hadoop_conf(self) -> dict[str, str]:
@@ -158,9 +174,48 @@ class FileStorage:
             return False
         return True
 
-    def names(self, folder: str) -> list[str]:
-        """The names directly under a folder, sorted; empty when the folder is not there."""
-        return [entry.name for entry in self.entries(folder)]
+    def names(self, folder: str, *, prefix: str = "", after: str = "", most: int | None = None) -> list[str]:
+        """List the names directly under a folder, sorted; empty when the folder is not there.
+
+        Only names that begin with `prefix` and sort after `after`, and of those the first `most`.
+        """
+        try:
+            with self._in_the_way(folder):
+                names = self._files.names(self._at(folder), prefix=prefix, after=after, most=most)
+        except FileNotFoundError:
+            return []
+        return sorted(name for name in names if name > after and name.startswith(prefix))[:most]
+
+    def names_outside(self, folder: str, ranges: Iterable[tuple[str, str]]) -> list[str]:
+        """List the names under a folder that are in none of the closed ranges, sorted.
+
+        A store that can start a listing anywhere does not list what is inside them.
+        """
+        skipped = sorted(ranges)
+        if not self._files.can_seek:
+            return _outside(self._unsorted(folder), skipped)
+        outside: list[str] = []
+        after, most = "", _PROBE
+        while True:
+            page = self.names(folder, after=after, most=most)
+            for name in page:
+                end = _end_of_range(name, skipped)
+                if end is not None:
+                    after, most = end, _PROBE
+                    break
+                outside.append(name)
+                after = name
+            else:
+                if len(page) < most:
+                    return outside
+                most = _PAGE
+
+    def _unsorted(self, folder: str) -> list[str]:
+        try:
+            with self._in_the_way(folder):
+                return self._files.names(self._at(folder), prefix="", after="", most=None)
+        except FileNotFoundError:
+            return []
 
     def entries(self, folder: str) -> list[Entry]:
         """The lines of a folder's listing, sorted by name; empty when the folder is not there."""
@@ -181,7 +236,8 @@ class FileStorage:
     def copy_from(self, other: FileStorage, source: str, target: str) -> None:
         """Bring a data file over from another folder; by the store itself where both stand in one."""
         if self.system == other.system:
-            self._files.copy(other._at(source), self._at(target))
+            with full_storage_named(self.path(target)):
+                self._files.copy(other._at(source), self._at(target))
             return
         # On a disk a file that is being written can be seen; elsewhere it is there once it is whole.
         beside = f"{target}.{uuid.uuid4().hex}" if self.is_local else target
@@ -200,7 +256,8 @@ class FileStorage:
     def open(self, name: str) -> IO[bytes]:
         """Open a data file for reading."""
         with answering(self.path(name)):
-            return self._answering(self.system.open(self._at(name), "rb"), name)
+            stream = self.system.open(self._at(name), "rb")
+        return stream if self.is_local else cast("IO[bytes]", AnsweringStream(stream, self.path(name)))
 
     def size(self, name: str) -> int:
         """The bytes of a file."""
@@ -210,15 +267,15 @@ class FileStorage:
 
     def open_new(self, name: str) -> IO[bytes]:
         """Open a data file for writing; it is complete when closed."""
-        return self._answering(self._files.open_new(self._at(name)), name)
-
-    def _answering(self, stream: IO[bytes], name: str) -> IO[bytes]:
-        return stream if self.is_local else cast("IO[bytes]", AnsweringStream(stream, self.path(name)))
+        with full_storage_named(self.path(name)):
+            stream = self._files.open_new(self._at(name))
+        return cast("IO[bytes]", AnsweringStream(stream, self.path(name)))
 
     @contextmanager
     def _in_the_way(self, name: str) -> Iterator[None]:
         try:
-            yield
+            with full_storage_named(self.path(name)):
+                yield
         except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
             reason = "a file stands where a folder belongs, or a folder where a file does"
             raise PackageDamaged(path=self.path(name), reason=reason) from error
@@ -275,6 +332,27 @@ def checked(name: str) -> str:
         if len(_utf8(part)) > _LONGEST_PART:
             raise UnsafePath(name=part[:80] + "…", reason=f"a part is longer than {_LONGEST_PART} bytes")
     return name
+
+
+def _end_of_range(name: str, ranges: Sequence[tuple[str, str]]) -> str | None:
+    """Return the end of a range that holds a name."""
+    return next((end for start, end in ranges if start <= name <= end), None)
+
+
+def _outside(names: list[str], ranges: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the names in none of the ranges, sorted.
+
+    >>> _outside(["c", "a", "b1"], [("b", "b2")])
+    ['a', 'c']
+    """
+    if len(ranges) > _FEW_RANGES:
+        names.sort()
+        for start, end in ranges:
+            del names[bisect_left(names, start) : bisect_right(names, end)]
+        return names
+    for start, end in ranges:
+        names = [name for name in names if not start <= name <= end]
+    return sorted(names)
 
 
 def _utf8(part: str) -> bytes:

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from penstock.errors import StorageNotReachable, StorageNotTrusted
-from penstock.package.objects import answering
+from penstock.errors import StorageFull, StorageNotReachable, StorageNotTrusted
 
 if TYPE_CHECKING:
     from penstock.package.storage import FileStorage
@@ -24,14 +23,12 @@ _TRIAL = "trial"
 TRUSTED: Final[dict[str, str]] = {
     "file": "hard links are made by the file system, once",
     "memory": "one process, one dictionary",
-    "s3": "Amazon S3 and stores known to keep If-None-Match in one step",
+    "s3": "Amazon S3 checks If-None-Match in one step",
     "gs": "a generation of zero is a condition the store checks",
     "abfs": "If-None-Match is a condition the store checks",
 }
 """Protocols whose put-if-absent is decided by the store, and why."""
 
-# What S3-compatible servers call themselves, for those that have been looked at.
-_S3_SERVERS = re.compile(r"AmazonS3|VERSITYGW", re.IGNORECASE)
 _ALIASES = {"local": "file", "s3a": "s3", "gcs": "gs", "az": "abfs", "abfss": "abfs", "adl": "abfs"}
 
 
@@ -51,7 +48,7 @@ def known_trust(storage: FileStorage) -> Trust:
         return Trust(trusted=False, reason=f"nothing is known about {protocol!r}")
     if protocol != "s3":
         return Trust(trusted=True, reason=reason)
-    return _s3_trust(storage.system, storage.root)
+    return _s3_trust(storage)
 
 
 def tried_trust(storage: FileStorage) -> Trust:
@@ -62,7 +59,7 @@ def tried_trust(storage: FileStorage) -> Trust:
     name = f"{_TRIAL}/{uuid.uuid4().hex}"
     try:
         first, second = (storage.put_if_absent(name, uuid.uuid4().bytes) for _ in range(2))
-    except StorageNotReachable:
+    except (StorageNotReachable, StorageFull):
         raise  # that says nothing of the storage, and another day it may be there
     except (OSError, NotImplementedError, TypeError, ValueError) as error:
         return Trust(trusted=False, reason=f"a trial failed: {error}")
@@ -86,22 +83,17 @@ def _protocol(storage: FileStorage) -> str:
     return _ALIASES.get(name, name)
 
 
-def _s3_trust(system: Any, root: str) -> Trust:
-    """Amazon by its address; another server by the name it gives itself."""
-    host = urlsplit(_s3_address(system)).hostname
+def _s3_trust(storage: FileStorage) -> Trust:
+    """Trust Amazon by its address, and another server where the user declares it.
+
+    The name that a server sends proves nothing: others send it too.
+    """
+    host = urlsplit(_s3_address(storage.system)).hostname
     if host and re.search(r"(^|\.)amazonaws\.com(\.cn)?$", host):
         return Trust(trusted=True, reason=TRUSTED["s3"])
-    try:
-        with answering(root):
-            answer = system.call_s3("head_bucket", Bucket=system.split_path(root)[0])
-    except StorageNotReachable:
-        raise
-    except OSError as error:
-        return Trust(trusted=False, reason=f"the server at {host} did not say what it is: {error}")
-    server = str(answer["ResponseMetadata"]["HTTPHeaders"].get("server", "none"))
-    if _S3_SERVERS.search(server):
-        return Trust(trusted=True, reason=f"{server} keeps If-None-Match in one step")
-    return Trust(trusted=False, reason=f"the S3 server {server!r} at {host} is not a known one")
+    if storage.conditional_writes:
+        return Trust(trusted=True, reason=f"conditional_writes is set for the S3 server at {host}")
+    return Trust(trusted=False, reason=f"the S3 server at {host} is not Amazon's")
 
 
 def _s3_address(system: Any) -> str:

@@ -8,18 +8,24 @@ from penstock.extract.cursor.files import carry_files, remove_unnamed
 from penstock.package.extracted import Extracted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from penstock.package import Packages
     from penstock.pipeline.state import State
 
 
-def remove_old_boundaries(packages: Packages, state: State) -> list[str]:
-    """Remove what neither `state`, that of the last complete load, nor a pending package names.
+def remove_old_boundaries(packages: Packages, state: Callable[[], State], *, upto: str) -> list[str]:
+    """Remove files of loads up to one that neither the state of the last complete load nor a package names.
 
-    For the holder of the lease: nobody else extracts meanwhile.
+    Files of later loads stay: a run that took over may have written them and not named them yet. States are
+    read after the files are listed.
     """
-    return remove_unnamed(packages.store, [state.get("sources", {}), *_pending(packages)])
+
+    def states() -> Iterator[Mapping[str, Any]]:
+        yield state().get("sources", {})
+        yield from _pending(packages)
+
+    return remove_unnamed(packages.store, states(), upto=upto)
 
 
 def carry_boundaries(waiting: Packages, packages: Packages) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from penstock.interfaces import Flow
     from penstock.interfaces.landing import Sender
     from penstock.package import Package, Packages
+    from penstock.package.lease import Lease
     from penstock.pipeline.restore import Known
     from penstock.schema import NamingConvention, Schema
 
@@ -40,8 +41,8 @@ class Extracting:
     """What the pipeline knows before a flow, by the name of its schema; None for the default one."""
     naming: Callable[[Schema], NamingConvention]
     settings: ExtractConfiguration
-    check: Callable[[], None]
-    """Raises when this run is not the one that may extract any more."""
+    lease: Lease
+    """The right to extract; packages are marked with its epoch."""
     dispositions: frozenset[str] | None = None
     formats: frozenset[str] = frozenset()
     """Where there are some, a table that is merged must name the one that it is written in."""
@@ -86,9 +87,12 @@ class Extracting:
         late = [package for package in left if last is None or package.load_id > last.load_id]
         ships = self.settings.work_items == "executors"
         found = to_continue(flows, late, ships=ships)
-        for package in left:
-            if package not in found:
-                package.delete()
+        unused = [package for package in left if package not in found]
+        if unused:
+            # A run that took over may continue one of them.
+            self.lease.confirm()
+        for package in unused:
+            package.delete()
         return found
 
     def _filled(
@@ -127,7 +131,11 @@ class Extracting:
                 yield package, done
 
     def _marked(self, made: list[tuple[Package, Extraction]], change: str | None) -> list[Package]:
-        self.check()
+        self.lease.check()
         for package, done in made:
-            package.mark_extracted(replace(done.extracted, change=change).to_dict())
+            document = replace(done.extracted, change=change).to_dict()
+            package.mark_extracted(document, epoch=self.lease.epoch)
+        if made:
+            # A marker that came after another run had begun does not count.
+            self.lease.confirm()
         return [package for package, _ in made]

@@ -125,7 +125,8 @@ def attach(
 
     Where this machine has its working folder, the names of destination and dataset and the bucket of staging
     are those of its last run from here, or of the last `sync_destination`; after that they are looked for in
-    the settings. Other arguments of a destination, such as its bucket, are found in the settings only.
+    the settings. The bucket of the destination is that of the last run too, unless the settings name one that
+    is not relative to a folder. Other arguments of a destination are found in the settings only.
     Elsewhere destination and dataset must be given, and the destination must have a load of it. The dataset
     is called as it is given: no layout makes another name of it.
 
@@ -136,8 +137,10 @@ def attach(
     config = configuration_of(name)
     folder = _folder(pipelines_dir or config.pipelines_dir)
     local = LocalPipeline(folder / check_name(name))
-    last = Origin.noted(WorkDir(local.path))
-    destination = destination or last.destination_name or config.destination_name or config.destination_type
+    last, problem = Origin.read(WorkDir(local.path))
+    if problem is not None and (destination is None or dataset_name is None):
+        raise problem
+    destination = destination or last.destination(name) or config.destination_name or config.destination_type
     reason = _unsaid(local, last, destination, staging)
     if reason is not None:
         raise CannotRestorePipelineException(pipeline_name=name, working_dir=str(local.path), reason=reason)

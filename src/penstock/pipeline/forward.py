@@ -89,6 +89,8 @@ class Forward:
         """Seal a package and load it. What it was normalized to is used where that still fits."""
         with self._in_load(package.load_id):
             extracted = Extracted.from_dict(package.extracted())
+            if self._is_loaded(package, extracted):
+                return
             known = self._site.known(extracted.schema_name)
             before = version_of(known.schema)
             left = left_of(package, destination_type=self._site.target.destination_type, schema_before=before)
@@ -96,6 +98,16 @@ class Forward:
         with self._in_load(package.load_id):
             manifest = self._sealed(package, extracted, known, made)
         self._load(manifest)
+
+    def _is_loaded(self, package: Package, extracted: Extracted) -> bool:
+        """Finish a package that is complete at the destination: a copy of it was loaded before."""
+        ledger = self._site.ledger
+        if ledger.find_commit(schema_name=extracted.schema_name, load_id=package.load_id) is None:
+            return False
+        self._lease.check()
+        self._site.packages.finish(package.load_id, retention=self._site.habits.retention)
+        self._recorder.notes.append(f"package {package.load_id} was loaded before and is not loaded again")
+        return True
 
     @contextmanager
     def _in_load(self, load_id: str) -> Iterator[None]:
@@ -121,7 +133,7 @@ class Forward:
             dropped=dropped,
             truncated=truncated_tables(known.schema, extracted),
         )
-        self._lease.check()
+        self._lease.confirm()
         if not self._site.packages.seal(manifest):
             raise SlotTaken(pipeline=manifest.pipeline_name, sequence=manifest.sequence)
         return manifest
@@ -151,6 +163,7 @@ class Forward:
                 emptied=emptied_tables(known, extracted, naming),
             )
             before = version_of(known)
+            self._lease.check()
             leave(package, made, destination_type=self._site.target.destination_type, schema_before=before)
             self._site.target.files.export(made.schema)
         if made.report is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from penstock.config import logger
-from penstock.pipeline.trace import PipelineTrace
+from penstock.pipeline.trace import PipelineTrace, RunStart
 from penstock.pipeline.workdir import write_json
 
 if TYPE_CHECKING:
@@ -24,38 +24,44 @@ class History:
 
     folder: Path
 
-    def add(self, trace: PipelineTrace) -> None:
-        """Write a trace and drop the oldest beyond those that are kept.
+    def add(self, run: PipelineTrace | RunStart) -> None:
+        """Write what is known of a run, and drop the oldest runs beyond those that are kept.
 
-        A run that is over is not made to fail by what is written about it.
+        A trace replaces the record of the start of its run. No run fails because of what is written about it.
         """
-        name = f"{trace.started_at:%Y%m%dT%H%M%S%f}-{trace.transaction_id}.json"
+        name = f"{run.started_at:%Y%m%dT%H%M%S%f}-{run.transaction_id}.json"
         try:
-            write_json(self.folder / name, trace.asdict())
+            write_json(self.folder / name, run.asdict())
             for path in self._files()[:-MOST_TRACES]:
                 path.unlink(missing_ok=True)
         except (OSError, ValueError, TypeError) as error:
             _LOG.warning("the trace of this run cannot be written to %s: %s", self.folder, error)
 
     def last(self) -> PipelineTrace | None:
-        """The newest trace that can be read."""
+        """The newest trace that can be read: that of the last run that has ended, well or not."""
         return next(self.newest_first(), None)
 
     def newest_first(self) -> Iterator[PipelineTrace]:
         """All traces that can be read."""
+        return (run for run in self.runs() if isinstance(run, PipelineTrace))
+
+    def runs(self) -> Iterator[PipelineTrace | RunStart]:
+        """Return all runs, the newest first, also those that have not ended or never did."""
         for path in reversed(self._files()):
-            found = _read(path)
-            if found is not None:
-                yield found
+            run = _read(path)
+            if run is not None:
+                yield run
 
     def _files(self) -> list[Path]:
         return sorted(self.folder.glob("*.json"))
 
 
-def _read(path: Path) -> PipelineTrace | None:
+def _read(path: Path) -> PipelineTrace | RunStart | None:
     """A trace is a thing to look at: one that cannot be read must not stop a pipeline."""
     try:
-        return PipelineTrace.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        document = json.loads(path.read_text(encoding="utf-8"))
+        kind = RunStart if document["finished_at"] is None else PipelineTrace
+        return kind.from_dict(document)
     except (OSError, ValueError, KeyError, TypeError) as error:
         _LOG.warning("the trace %s cannot be read: %s", path, error)
         return None

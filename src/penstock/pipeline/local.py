@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from penstock.pipeline.trace import PipelineTrace
+    from penstock.pipeline.trace import PipelineTrace, RunStart
 
 _SIGNS: Final = ("state.json", "local.json", "origin.json", "traces", "schemas", "extracted", "load")
 """One of these stands in the working folder of a pipeline that has done anything."""
@@ -40,13 +40,13 @@ class LocalPipeline:
         return WorkDir(self.path).state()
 
     @property
-    def last_trace(self) -> PipelineTrace | None:
-        """What the last run came to; None before the first one."""
-        return next(self.traces(), None)
+    def last_run(self) -> PipelineTrace | RunStart | None:
+        """The last run, also one that is running or was killed; None before the first one."""
+        return next(self.runs(), None)
 
-    def traces(self) -> Iterator[PipelineTrace]:
-        """What the last runs came to, the newest first."""
-        return History(self.path / "traces").newest_first()
+    def runs(self) -> Iterator[PipelineTrace | RunStart]:
+        """Return the last runs, the newest first."""
+        return History(self.path / "traces").runs()
 
 
 def local_pipelines(folder: Path) -> Iterator[LocalPipeline]:

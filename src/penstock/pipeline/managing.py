@@ -10,7 +10,6 @@ from penstock.config import logger
 from penstock.errors import UsageError
 from penstock.extract.memory import kept
 from penstock.package.extracted import Extracted
-from penstock.package.lease import held
 from penstock.package.typed import from_typed, to_typed
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def leave_packages(change: StateChange, home: Home, packages: Packages, times: L
     names, before = change.sources, _waiting(change, home).get(_ID)
     if not names:
         return
-    with held(packages.store, pipeline=home.pipeline_name, times=times) as lease:
+    with packages.lease(pipeline=home.pipeline_name, times=times) as lease:
         made: list[Package] = []
         for _ in names:
             made.append(packages.new_package())
@@ -86,7 +85,8 @@ def leave_packages(change: StateChange, home: Home, packages: Packages, times: L
         lease.check()
         for name, package in zip(names, made, strict=True):
             left = Extracted(schema_name=name, state=kept(change.after), change=before)
-            package.mark_extracted(left.to_dict())
+            package.mark_extracted(left.to_dict(), epoch=lease.epoch)
+        lease.confirm()
 
 
 def with_unsent(state: State, workdir: WorkDir) -> tuple[State, str | None]:

@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from penstock.config import logger, redact
+from penstock.config import (
+    BaseConfiguration,
+    configspec,
+    logger,
+    read_settings,
+    redact,
+    resolve_configuration,
+)
+from penstock.errors import UsageError
 from penstock.interfaces import Destination
+from penstock.interfaces.reference import SECTION
+from penstock.spark.paths import local_path
 
 if TYPE_CHECKING:
     from penstock.pipeline.target import Target
     from penstock.pipeline.workdir import WorkDir
 
 _LOG = logger("penstock.pipeline")
+
+
+@configspec
+class _BucketSetting(BaseConfiguration):
+    """The bucket of a destination as the settings say it, before it is made absolute."""
+
+    bucket_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +41,8 @@ class Origin:
     dataset_name: str | None = None
     location: str | None = None
     """Where the tables are, fit to be shown."""
+    bucket_url: str | None = None
+    """The folder or bucket of the destination, absolute; None for one whose address has keys in it."""
     staging_name: str | None = None
     staging_bucket: str | None = None
     """The bucket in which packages are kept; None for one whose address has keys in it."""
@@ -41,6 +60,35 @@ class Origin:
         names["dataset_name"] = names["dataset_name"] or state.get("dataset_name")
         return Origin(**names)
 
+    @staticmethod
+    def read(workdir: WorkDir) -> tuple[Origin, UsageError | None]:
+        """Return what is noted, and the error where the note cannot be read; it is empty then."""
+        try:
+            return Origin.noted(workdir), None
+        except UsageError as error:
+            return Origin(), error
+
+    def destination(self, pipeline_name: str) -> Destination | None:
+        """Return the destination of the last run; None where none is noted.
+
+        Its bucket is that of the last run, unless the settings name a place of their own: a relative path, or
+        none at all, means another folder wherever a command is started.
+        """
+        if self.destination_name is None:
+            return None
+        destination = Destination.from_reference(self.destination_name)
+        if self.bucket_url is None:
+            return destination
+        bucket = resolve_configuration(
+            _BucketSetting,
+            settings=read_settings(),
+            sections=(SECTION, self.destination_name),
+            pipeline_name=pipeline_name,
+        ).bucket_url
+        folder = local_path(bucket) if bucket else None
+        is_fixed = bool(bucket) and (folder is None or folder.is_absolute())
+        return destination if is_fixed else destination.with_arguments(bucket_url=self.bucket_url)
+
     @property
     def staging(self) -> Destination | None:
         """The destination in whose bucket packages are kept; None where the run had none."""
@@ -51,16 +99,28 @@ class Origin:
 
 def note_origin(target: Target, *, location: str) -> None:
     """Note where a run goes; it is written once, unless it changes. No run fails because of it."""
-    bucket = target.staging
     origin = Origin(
         destination_name=target.destination.destination_name,
         dataset_name=target.dataset_name,
         location=redact(location),
+        bucket_url=_without_keys(getattr(target.config, "bucket_url", None)),
         staging_name=target.staging_name,
-        staging_bucket=bucket if bucket and redact(bucket) == bucket else None,
+        staging_bucket=_without_keys(target.staging),
     )
     try:
-        if target.workdir.origin() != asdict(origin):
+        if _noted_document(target.workdir) != asdict(origin):
             target.workdir.save_origin(asdict(origin))
     except OSError as error:
         _LOG.warning("where this run goes cannot be noted in %s: %s", target.workdir.path, error)
+
+
+def _noted_document(workdir: WorkDir) -> dict[str, Any] | None:
+    """Return what is noted; None for a file that cannot be read: the run replaces it."""
+    try:
+        return workdir.origin()
+    except UsageError:
+        return None
+
+
+def _without_keys(bucket: str | None) -> str | None:
+    return bucket if bucket and redact(bucket) == bucket else None

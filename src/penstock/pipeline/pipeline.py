@@ -157,7 +157,11 @@ class Pipeline(Handling):
 
     @property
     def last_trace(self) -> PipelineTrace | None:
-        """What the last run came to, step by step: of this object, else of this machine; None before it."""
+        """What the last run that has ended came to, well or not; None before it.
+
+        That of this object, else of this machine. A run that was killed has no trace: `penstock pipeline NAME
+        info` shows when it began.
+        """
         return self._last_trace or self._history().last()
 
     def traces(self) -> Iterator[PipelineTrace]:
@@ -316,7 +320,7 @@ class Pipeline(Handling):
     def _traced(self) -> Iterator[Recorder]:
         """One call: what it comes to is written down, and what fails in a step says in which."""
         self.activate()
-        recorder = stages.recorder(self.pipeline_name, self._hooks)
+        recorder = stages.recorder(self.pipeline_name, self._hooks, self._history())
         recorder.start()
         try:
             with self._at_work(), recorder.listening(), ended_by_signals():

@@ -14,7 +14,7 @@ from penstock.extract.report import ExtractInfo
 from penstock.interfaces.hooks import call_hooks
 from penstock.load.report import LoadInfo
 from penstock.normalize.info import NormalizeInfo
-from penstock.pipeline.trace import STEPS, PipelineTrace, StepTrace
+from penstock.pipeline.trace import STEPS, PipelineTrace, RunStart, StepTrace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from penstock.interfaces.hooks import RunHooks
     from penstock.load.report import PackageReport
     from penstock.normalize.report import NormalizeReport
+    from penstock.pipeline.history import History
     from penstock.pipeline.trace import Step, StepInfo
     from penstock.spark.watch import SparkWatch
 
@@ -33,8 +34,11 @@ _LOG = logger("penstock.pipeline")
 class Recorder:
     """Collects reports of packages, and times, by step; gives the infos and the trace of the run."""
 
-    def __init__(self, pipeline_name: str, hooks: tuple[RunHooks, ...] = ()) -> None:
-        self.pipeline_name, self._hooks = pipeline_name, hooks
+    def __init__(
+        self, pipeline_name: str, hooks: tuple[RunHooks, ...] = (), history: History | None = None
+    ) -> None:
+        """`history` is where the start of the run is recorded."""
+        self.pipeline_name, self._hooks, self._history = pipeline_name, hooks, history
         self.transaction_id = uuid.uuid4().hex
         self.started_at = datetime.now(UTC)
         self.place: Mapping[str, str] = {}
@@ -63,6 +67,17 @@ class Recorder:
     def start(self) -> None:
         """Say that the run begins."""
         self._tell("on_run_start", transaction_id=self.transaction_id)
+
+    def begin(self) -> None:
+        """Record that the run begins: the call is valid, and what breaks from here on is reported."""
+        self.is_tried = True
+        if self._history is not None:
+            start = RunStart(
+                transaction_id=self.transaction_id,
+                pipeline_name=self.pipeline_name,
+                started_at=self.started_at,
+            )
+            self._history.add(start)
 
     def finish(self) -> PipelineTrace:
         """Say that the run is over; gives its trace."""

@@ -144,7 +144,7 @@ def after_pending(known: Known, packages: Packages, room: Packages | None = None
 def schema_after(schema: Schema, packages: Packages, *, before: str | None = None) -> Schema:
     """The schema once the packages are loaded that are normalized, and older than one."""
     older = [one for one in packages.with_status("normalized") if before is None or one.load_id < before]
-    made = (Schema.from_dict(one.schema()) for one in reversed(older))
+    made = (Schema.from_dict(one.normalized_schema()) for one in reversed(older))
     return next((one for one in made if one.name == schema.name), schema)
 
 

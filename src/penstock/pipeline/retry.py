@@ -9,6 +9,7 @@ from penstock.errors import (
     InternalError,
     PenstockError,
     PipelineStepFailed,
+    RequestRefused,
     ResourceFailed,
     UsageError,
 )
@@ -49,6 +50,8 @@ def retry_load(
         match error:
             case PipelineStepFailed():
                 return error.step in steps and is_worth_it(error.exception)
+            case RequestRefused():
+                return False
             case ResourceFailed():
                 return is_worth_it(error.__cause__)
             case PenstockError():

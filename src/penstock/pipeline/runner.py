@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from penstock.config import logger
-from penstock.errors import LeaseLost, PenstockError
+from penstock.errors import LeaseLost, PenstockError, StorageFull
 from penstock.extract.waves.elsewhere import Elsewhere
 from penstock.extract.waves.ledger import has_waves
 from penstock.load.settings import LoaderConfiguration
@@ -14,6 +14,7 @@ from penstock.package.trust import require_trust
 from penstock.pipeline.boundaries import remove_old_boundaries
 from penstock.pipeline.extracting import Extracting
 from penstock.pipeline.forward import Forward
+from penstock.pipeline.packageroot import check_package_root
 from penstock.pipeline.sending import sender
 from penstock.pipeline.site import Site
 from penstock.pipeline.syncing import sync
@@ -67,7 +68,7 @@ class Runner:
 
     def extract(self, flows: Sequence[Flow]) -> ExtractInfo:
         """Extract, and leave the packages for a later run. Spark is not started for Python rows."""
-        self._recorder.is_tried = True
+        self._recorder.begin()
         self._site.need(flows)
         try:
             with (
@@ -75,13 +76,19 @@ class Runner:
                 self._site.client,
                 self._recorder.step("extract"),
                 self._site.reading(),
+                _explained(lease),
             ):
                 self._recorder.is_begun = True
+                check_package_root(self._site, record=False)
                 # New data goes on from what waits on this machine too, and stays behind it.
-                self._waiting_room().carry_to(self._packages, times=self._site.habits.lease_times)
+                self._carry(lease)
                 made = self._extracting(lease, pending=True).extract(flows, self._recorder.hear_extracted)
                 ready = [package.load_id for packages in made for package in packages]
+        except (KeyboardInterrupt, SystemExit):
+            self._site.interrupt()
+            raise
         finally:
+            self._recorder.notes += self._site.notes
             self._site.close()
         return self._recorder.extract_info(ready)
 
@@ -111,10 +118,12 @@ class Runner:
             self._copy_what_is_stored()
             forward = self._arrive(lease)
             self._begin(forward)
-            for package in self._packages.with_status("new"):
-                # One with waves of work items stays: extraction knows whether it goes on.
-                if not has_waves(package.store):
-                    package.delete()
+            # One with waves of work items stays: extraction knows whether it goes on.
+            unfinished = [new for new in self._packages.with_status("new") if not has_waves(new.store)]
+            if unfinished:
+                lease.confirm()
+            for package in unfinished:
+                package.delete()
             unsealed = [*self._packages.with_status("extracted"), *self._packages.with_status("normalized")]
             self._recorder.pending |= {package.load_id for package in unsealed}
             for package in sorted(unsealed, key=lambda package: package.load_id):
@@ -125,26 +134,28 @@ class Runner:
             with closing(self._extract(flows, lease)) as packages:
                 for package in packages:
                     forward.load(package)
+            if not self._recorder.loaded:
+                # What a later run has loaded is no news here: this run must not report that there was none.
+                lease.confirm()
+                return
             lease.check()
-            remove_old_boundaries(self._packages, self._site.known().state)
+            last = max(package.load_id for package in self._recorder.loaded)
+            remove_old_boundaries(self._packages, lambda: self._site.known().state, upto=last)
 
     @contextmanager
     def _working(self) -> Iterator[Lease]:
         """The lease and the client, for the time of a block; what breaks says why."""
-        self._recorder.is_tried = True
+        self._recorder.begin()
         try:
             # Before the right to work is asked for: a session may be refused.
             self._site.pool  # noqa: B018 - opened when it is asked for
             with self._site.lease(on_lost=self._site.interrupt) as lease, self._site.client:
                 self._recorder.is_begun = True
                 try:
-                    self._say_where_it_goes_on()
-                    yield lease
-                except Exception as error:
-                    cause = _cause(error, lease)
-                    if cause is None:
-                        raise
-                    raise cause from error
+                    with _explained(lease):
+                        self._check_package_root()
+                        self._say_where_it_goes_on()
+                        yield lease
                 except (KeyboardInterrupt, SystemExit):
                     # Jobs of a load that were let finish are over; what is left nobody waits for.
                     self._site.interrupt()
@@ -166,8 +177,13 @@ class Runner:
     def _arrive(self, lease: Lease) -> Forward:
         """Tidy up, and bring what waited for the destination."""
         self._packages.tidy(self._site.habits.retention)
-        self._waiting_room().carry_to(self._packages, times=self._site.habits.lease_times)
+        self._carry(lease)
         return Forward(self._site, lease, self._rules, self._recorder, file_format=self._file_format)
+
+    def _check_package_root(self) -> None:
+        note = check_package_root(self._site, record=True)
+        if note is not None:
+            self._recorder.notes.append(note)
 
     def _say_where_it_goes_on(self) -> None:
         """State and schemas are read at the destination by all machines; on a fresh one that is news."""
@@ -205,13 +221,19 @@ class Runner:
             known=site.known_later if pending else site.known,
             naming=site.naming,
             settings=self._extraction,
-            check=lease.check,
+            lease=lease,
             dispositions=frozenset(able.supported_write_dispositions),
             formats=frozenset(() if able.preferred_table_format else able.supported_table_formats)
             - {"native"},
             collector=self._target.collector,
             elsewhere=elsewhere,
             send=sender(self._extraction, self._packages.store, site.session, is_remote=site.is_remote),
+        )
+
+    def _carry(self, lease: Lease) -> None:
+        """Bring packages that were extracted before the destination was known."""
+        self._waiting_room().carry_to(
+            self._packages, lease=lease, ledger=self._site.ledger, times=self._site.habits.lease_times
         )
 
     def _waiting_room(self) -> WaitingRoom:
@@ -223,9 +245,28 @@ class Runner:
         )
 
 
+@contextmanager
+def _explained(lease: Lease) -> Iterator[None]:
+    """Raise the root cause of an error instead, where the error does not name it itself."""
+    try:
+        yield
+    except Exception as error:
+        cause = _cause(error, lease)
+        if cause is None:
+            raise
+        raise cause from error
+
+
 def _cause(error: Exception, lease: Lease) -> Exception | None:
-    """What an error came of, where it does not say so itself."""
-    if lease.is_lost and not isinstance(error, LeaseLost):
-        # Whatever broke, it broke because our jobs were stopped.
-        return LeaseLost(epoch=lease.epoch, host=lease.holder.host)
+    """Return the root cause of an error that does not name it itself; None where it does."""
+    # A full disk takes the lease too: its holder cannot write its heartbeats.
+    if isinstance(error, LeaseLost | StorageFull):
+        return None
+    try:
+        # A run that took over finishes the same packages: this one fails on what it finds done.
+        lease.confirm()
+    except LeaseLost as lost:
+        return lost
+    except OSError:
+        _LOG.debug("whether the lease is lost cannot be seen", exc_info=True)
     return None if isinstance(error, PenstockError) else storage_fault(error)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.pipeline.workdir import write_text
 from penstock.schema import Schema
 from penstock.schema.imports import exported, imported, schema_file_name
 
@@ -51,7 +52,7 @@ class SchemaFiles:
         if self.import_folder is None or self._text(schema.name) is not None:
             return schema
         text = exported(schema.stored, remove_processing_hints=True)
-        _write(self.import_folder / schema_file_name(schema.name), text)
+        write_text(self.import_folder / schema_file_name(schema.name), text)
         offered = schema.clone()
         taken = imported(text, None).imported_version_hash
         offered.update(replace(schema.stored, imported_version_hash=taken))
@@ -60,7 +61,7 @@ class SchemaFiles:
     def export(self, schema: Schema) -> None:
         """Write a schema for people to read."""
         if self.export_folder is not None:
-            _write(self.export_folder / schema_file_name(schema.name), exported(schema.stored))
+            write_text(self.export_folder / schema_file_name(schema.name), exported(schema.stored))
 
     def _text(self, name: str) -> str | None:
         if self.import_folder is None:
@@ -74,11 +75,3 @@ def _still_seen(stored: StoredSchema, before: StoredSchema) -> StoredSchema:
     known = (before.tables.get(name) for name in stored.tables)
     seen = [table.name for table in known if table is not None and table.has_seen_data]
     return stored.with_tables(stored.tables[name].with_seen_data() for name in seen)
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole, or leave the one that is there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f"{path.name}.new")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from penstock.errors import StorageNotReachable
+from penstock.errors import StorageFull
 from penstock.spark.landing import send_rows
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ def _can_write(store: FileStorage) -> bool:
         with store.open_new(_PROBE) as stream:
             stream.write(b"")
         store.delete(_PROBE)
-    except (OSError, StorageNotReachable):
+    except StorageFull:
+        raise
+    except OSError:
         return False
     return True

@@ -25,6 +25,8 @@ class RunConfiguration(BaseConfiguration):
     """Seconds between two signs of life."""
     lease_alive: float = 30.0
     """Seconds without a sign of life after which another machine may think this run dead."""
+    accept_package_root: bool = False
+    """Whether packages may be kept elsewhere than before although loads may be unfinished there."""
     pending: Literal["continue", "exit"] = "continue"
     """After packages that waited `run` goes on with its data, or leaves that for the next call."""
 

@@ -15,7 +15,6 @@ from penstock.load.run import Into
 from penstock.load.worker import Opener
 from penstock.package import Packages
 from penstock.package.extracted import Extracted
-from penstock.package.lease import held
 from penstock.pipeline.lending import Lending
 from penstock.pipeline.managing import let_go_of_sent
 from penstock.pipeline.places import ledger_of, open_pool, package_root
@@ -55,6 +54,7 @@ class Site:
         self.ledger = ledger_of(self.client, self.packages.store)
         self.habits = target.runtime or self.settings(RunConfiguration, "run")
         self._needs: tuple[str, ...] = ()
+        self._lease_notes: list[str] = []
         collector = target.collector
         self.watch = SparkWatch(
             uuid.uuid4().hex[:12], tell=collector.stages if collector.shows_stages else None
@@ -81,8 +81,8 @@ class Site:
 
     @property
     def notes(self) -> list[str]:
-        """What sessions of our own could not be told."""
-        return self.pool.notes if "pool" in self.__dict__ else []
+        """What sessions of our own could not be told, and what runs that were late have left."""
+        return [*self._lease_notes, *(self.pool.notes if "pool" in self.__dict__ else ())]
 
     @property
     def is_remote(self) -> bool:
@@ -108,9 +108,9 @@ class Site:
         return nullcontext() if is_connect(session) else self.watch.lent(session)
 
     def interrupt(self) -> None:
-        """Stop what runs in sessions of our own; it is asked for where something else has gone wrong."""
+        """Stop what runs for this run; it is asked for where something else has gone wrong."""
         try:
-            for made in (self.__dict__.get("pool"), self.__dict__.get("lending")):
+            for made in (self.__dict__.get("pool"), self.__dict__.get("lending"), self.watch):
                 if made is not None:
                     made.interrupt()
         except Exception as error:  # Spark may be gone, or be about to go
@@ -124,14 +124,16 @@ class Site:
         if "pool" in self.__dict__:
             self.pool.close()
 
-    def lease(self, on_lost: Callable[[], None] | None = None) -> AbstractContextManager[Lease]:
+    @contextmanager
+    def lease(self, on_lost: Callable[[], None] | None = None) -> Iterator[Lease]:
         """The right to work here, for the time of a block."""
-        return held(
-            self.packages.store,
-            pipeline=self.target.pipeline_name,
-            times=self.habits.lease_times,
-            on_lost=on_lost,
-        )
+        with self.packages.lease(
+            pipeline=self.target.pipeline_name, times=self.habits.lease_times, on_lost=on_lost
+        ) as lease:
+            try:
+                yield lease
+            finally:
+                self._lease_notes += lease.notes
 
     def known(self, schema_name: str | None = None) -> Known:
         """What the pipeline knows after its last complete load."""
@@ -142,12 +144,12 @@ class Site:
         return after_pending(self.known(schema_name), self.packages, room)
 
     def next_sequence(self) -> int:
-        """The number of the next load: after that of a sealed one, or of a complete one that is gone."""
-        sealed = self.packages.last_sealed()
-        if sealed is not None:
-            return next_sequence(sealed.sequence)
+        """Return the number of the next load: after every one that a slot or the ledger has.
+
+        Slots may be behind the ledger where their folder was lost or restored from an older copy.
+        """
         committed = self.ledger.last_commit(self.target.pipeline_name)
-        return next_sequence(committed.sequence if committed else None)
+        return next_sequence(self.packages.slots.last(), committed.sequence if committed else None)
 
     def is_committed(self, manifest: Manifest) -> bool:
         """Whether the destination has the whole of a load."""

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from penstock.interfaces.framecursor import FrameCursors
     from penstock.interfaces.hooks import RunHooks
     from penstock.interfaces.landing import FrameHook, LandedFrame
+    from penstock.pipeline.history import History
     from penstock.pipeline.home import Home
     from penstock.pipeline.listing import Listing
     from penstock.pipeline.live import LiveCollector
@@ -60,11 +61,11 @@ def live_view(console: Any, refresh_per_second: float) -> LiveCollector:
     return LiveCollector(console, refresh_per_second)
 
 
-def recorder(pipeline_name: str, hooks: Sequence[RunHooks]) -> Recorder:
+def recorder(pipeline_name: str, hooks: Sequence[RunHooks], history: History) -> Recorder:
     """Who writes down what a run comes to."""
     from penstock.pipeline.recording import Recorder
 
-    return Recorder(pipeline_name, tuple(hooks))
+    return Recorder(pipeline_name, tuple(hooks), history)
 
 
 def runner(

@@ -1,4 +1,4 @@
-"""What ends a run from outside: SIGTERM is heard as Ctrl-C is, where nobody else listens to it."""
+"""What ends a run from outside: Ctrl-C and SIGTERM raise where the main thread is, also in calls of Spark."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+class _Terminated(SystemExit, KeyboardInterrupt):
+    """SIGTERM. Py4J closes the connection of a call that Ctrl-C ends, and knows it by `KeyboardInterrupt`.
+
+    After any other error the answer of the call stays unread, and the next call takes it for its own.
+    """
+
+
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
     """SIGTERM raises `SystemExit(143)` in the block, as Ctrl-C raises `KeyboardInterrupt`; so does a second.
@@ -19,38 +26,62 @@ def ended_by_signals() -> Iterator[None]:
     under way are noted when they end, the lease is given back. Code of a user may keep such an error to
     itself, or make another one of it; it is raised once more at the end of the block.
 
-    Nothing is changed in threads beside the main one, and where SIGTERM has a handler already.
+    Nothing is changed in threads beside the main one, and where SIGTERM has a handler already. The handler
+    that Spark has for Ctrl-C is replaced during the block, see `_interrupts_raise`.
     """
-    if not _is_free():
+    with _interrupts_raise():
+        if not _is_free():
+            yield
+            return
+        asked: list[int] = []
+
+        def end(number: int, frame: Any) -> None:
+            del frame
+            asked.append(number)
+            raise _Terminated(_exit_code(number))
+
+        signal.signal(signal.SIGTERM, end)
+        try:
+            yield
+        except (Exception, _Terminated) as error:
+            if asked:
+                raise SystemExit(_exit_code(asked[0])) from error
+            raise
+        finally:
+            # Spark or the user may have put another one there meanwhile.
+            if signal.getsignal(signal.SIGTERM) is end:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if asked:
+            raise SystemExit(_exit_code(asked[0]))
+
+
+@contextmanager
+def _interrupts_raise() -> Iterator[None]:
+    """Have Ctrl-C do nothing but raise, where a classic session of Spark has a handler for it.
+
+    That handler asks Spark to cancel all jobs, by the connection on which the call that it interrupts waits
+    for its answer: neither gets it, and later calls fail or wait for ever.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if not (_is_main() and str(getattr(handler, "__module__", "")).startswith("pyspark.")):
         yield
         return
-    asked: list[int] = []
-
-    def end(number: int, frame: Any) -> None:
-        del frame
-        asked.append(number)
-        raise _ended(number)
-
-    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
-    except Exception as error:
-        if asked:
-            raise _ended(asked[0]) from error
-        raise
     finally:
-        # Spark or the user may have put another one there meanwhile.
-        if signal.getsignal(signal.SIGTERM) is end:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    if asked:
-        raise _ended(asked[0])
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, handler)
 
 
 def _is_free() -> bool:
-    is_main = threading.current_thread() is threading.main_thread()
-    return is_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    return _is_main() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
-def _ended(number: int) -> SystemExit:
-    """What a shell says of a process that a signal has ended."""
-    return SystemExit(128 + number)
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _exit_code(number: int) -> int:
+    """Return what a shell reports of a process that a signal has ended."""
+    return 128 + number

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 from penstock.config import ResolvedValue
 from penstock.interfaces.amounts import human_count, human_size
+from penstock.interfaces.process import ProcessId
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from penstock.interfaces.process import ProcessState
+
 Step: TypeAlias = Literal["extract", "normalize", "load"]
 STEPS: Final[tuple[Step, ...]] = ("extract", "normalize", "load")
 ENGINE_VERSION: Final = 2
+_UNFINISHED: Final[Mapping[ProcessState, str]] = {
+    "running": "is still running",
+    "ended": "did not finish: the process ended without saying why (killed, out of memory, machine restart)",
+    "unknown": "has not finished: it runs elsewhere, or its process ended without saying why",
+}
+_NEXT: Final = (
+    "run it again: packages that are complete are loaded first, what was not fully extracted is extracted "
+    "again, and nothing is loaded twice"
+)
 
 
 class StepInfo(Protocol):
@@ -187,3 +199,60 @@ class PipelineTrace:
         if self.resolved_config_values:
             lines += ["settings", *(f"  {value}" for value in self.resolved_config_values)]
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStart:
+    """A run as it is recorded when it begins; its trace replaces the record when it ends.
+
+    >>> from datetime import UTC, datetime
+    >>> start = datetime(2024, 5, 6, tzinfo=UTC)
+    >>> print(RunStart(transaction_id="5f", pipeline_name="shop", started_at=start))
+    Run of 'shop' started at 2024-05-06 00:00:00 UTC, is still running
+    """
+
+    transaction_id: str
+    pipeline_name: str
+    started_at: datetime
+    process: ProcessId = field(default_factory=ProcessId)
+
+    @property
+    def state(self) -> ProcessState:
+        """Whether its process still runs, as far as this machine knows."""
+        return self.process.state()
+
+    @property
+    def outcome(self) -> str:
+        """What is known of how it went on, in words."""
+        return _UNFINISHED[self.state]
+
+    @property
+    def next_move(self) -> str:
+        """What the next run does about it; empty for a run that is still running."""
+        return "" if self.state == "running" else _NEXT
+
+    def asdict(self) -> dict[str, Any]:
+        """Plain data, as it is written to the history of the pipeline."""
+        return {
+            "transaction_id": self.transaction_id,
+            "pipeline_name": self.pipeline_name,
+            "started_at": self.started_at.isoformat(),
+            "finished_at": None,
+            "engine_version": ENGINE_VERSION,
+            "process": asdict(self.process),
+        }
+
+    @staticmethod
+    def from_dict(document: Mapping[str, Any]) -> RunStart:
+        """Read what `asdict` returned."""
+        return RunStart(
+            transaction_id=document["transaction_id"],
+            pipeline_name=document["pipeline_name"],
+            started_at=datetime.fromisoformat(document["started_at"]),
+            process=ProcessId(**document["process"]),
+        )
+
+    def __str__(self) -> str:
+        begun = f"{self.started_at:%Y-%m-%d %H:%M:%S} UTC"
+        line = f"Run of {self.pipeline_name!r} started at {begun}, {self.outcome}"
+        return f"{line}\n  what to do: {self.next_move}" if self.next_move else line

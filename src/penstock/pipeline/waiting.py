@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from penstock.extract.cursor.files import remove_unnamed
 from penstock.package import Packages
 from penstock.package.carry import carry
-from penstock.package.lease import held
+from penstock.package.extracted import Extracted
 from penstock.pipeline.boundaries import carry_boundaries
 from penstock.pipeline.extracting import Extracting
 from penstock.pipeline.home import Home
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     from penstock.extract.report import ExtractInfo
     from penstock.extract.settings import ExtractConfiguration
-    from penstock.interfaces import Flow
+    from penstock.interfaces import Flow, Ledger
     from penstock.interfaces.progress import Collector
     from penstock.package.holder import LeaseTimes
+    from penstock.package.lease import Lease
     from penstock.pipeline.recording import Recorder
     from penstock.pipeline.workdir import WorkDir
 
@@ -55,9 +56,10 @@ class WaitingRoom:
     ) -> ExtractInfo:
         """Extract flows into packages that wait. Nothing but this machine is needed: no Spark, no Java."""
         packages = Packages.at(self.location)
-        recorder.is_tried, recorder.packages_at = True, self.location
+        recorder.packages_at = self.location
+        recorder.begin()
         with (
-            held(packages.store, pipeline=self.pipeline_name, times=times) as lease,
+            packages.lease(pipeline=self.pipeline_name, times=times) as lease,
             recorder.step("extract"),
         ):
             recorder.is_begun = True
@@ -66,7 +68,7 @@ class WaitingRoom:
                 known=lambda name: after_pending(self.known(name, dataset_name), packages),
                 naming=lambda schema: schema.naming,
                 settings=settings,
-                check=lease.check,
+                lease=lease,
                 collector=collector,
             )
             for package in packages.with_status("new"):
@@ -75,25 +77,38 @@ class WaitingRoom:
             ready = [package.load_id for packages in made for package in packages]
         return recorder.extract_info(ready)
 
-    def carry_to(self, packages: Packages, *, times: LeaseTimes) -> list[str]:
-        """Carry what waits to the packages of a destination; gives the ids."""
+    def carry_to(self, packages: Packages, *, lease: Lease, ledger: Ledger, times: LeaseTimes) -> list[str]:
+        """Carry what waits to the packages of a destination, under the lease of those; return the ids.
+
+        A package that is complete at the destination already is deleted here: a machine may have died
+        between the copy and the deletion of the original, and another one has loaded the copy.
+        """
         waiting = Packages.at(self.location)
-        ready = waiting.with_status("extracted")
-        if not ready:
+        if not waiting.with_status("extracted"):
             return []
-        with held(waiting.store, pipeline=self.pipeline_name, times=times):
+        carried: list[str] = []
+        with waiting.lease(pipeline=self.pipeline_name, times=times):
             # The files of their cursors first: a package that has arrived may be loaded at once.
             carry_boundaries(waiting, packages)
-            for package in ready:
-                carry(package, packages.package(package.load_id))
+            there = packages.known_ids()
+            for package in waiting.with_status("extracted"):
+                load_id, schema_name = package.load_id, Extracted.from_dict(package.extracted()).schema_name
+                if ledger.find_commit(schema_name=schema_name, load_id=load_id) is not None:
+                    lease.notes.append(
+                        f"package {load_id} waited on this machine although it is loaded: it is deleted here"
+                    )
+                    package.delete()
+                    continue
+                carry(package, packages.package(load_id), lease=lease, is_there=load_id in there)
+                carried.append(load_id)
             remove_unnamed(waiting.store, [])
-        return [package.load_id for package in ready]
+        return carried
 
     def drop(self, *, times: LeaseTimes) -> None:
         """Delete what waits."""
         packages = Packages.at(self.location)
         if packages.unsealed():
-            with held(packages.store, pipeline=self.pipeline_name, times=times):
+            with packages.lease(pipeline=self.pipeline_name, times=times):
                 packages.drop_unsealed()
 
     def known_later(self, schema_name: str | None, dataset_name: str) -> Known:

@@ -8,7 +8,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import InvalidDatasetName, InvalidPipelineName, UsageError
+from penstock.errors import InvalidDatasetName, InvalidPipelineName, UsageError, full_storage_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +20,14 @@ _RESERVED = frozenset(
 )
 _LONGEST = 128
 _UNSENT = "unsent"
+_DAMAGED = (
+    "mend the file or delete it; state and schemas are taken from the destination again, and "
+    "what stands in local.json and below unsent is known to this machine alone"
+)
+_NO_ORIGIN = (
+    "pass --destination and --dataset-name, with --location and --staging where the pipeline has them (in "
+    "Python the arguments of attach()); or delete the file, and the next run writes it anew"
+)
 
 
 def check_name(name: str, error: type[InvalidPipelineName | InvalidDatasetName] = InvalidPipelineName) -> str:
@@ -66,7 +74,7 @@ class WorkDir:
 
     def origin(self) -> dict[str, Any]:
         """Where the last run from this machine went: see `Origin`."""
-        return _read(self.path / "origin.json") or {}
+        return _read(self.path / "origin.json", hint=_NO_ORIGIN) or {}
 
     def save_origin(self, place: Mapping[str, Any]) -> None:
         """Replace the note of where runs go."""
@@ -112,28 +120,33 @@ class WorkDir:
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
     """Write a file whole, or leave the one that is there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(".new")
-    beside.write_text(json.dumps(document, indent=2, ensure_ascii=False), encoding="utf-8")
-    beside.replace(path)
+    write_text(path, json.dumps(document, indent=2, ensure_ascii=False))
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole, or leave the one that is there."""
+    beside = path.with_name(f"{path.name}.new")
+    with full_storage_named(str(path)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            beside.write_text(text, encoding="utf-8")
+        except OSError:
+            beside.unlink(missing_ok=True)
+            raise
+        beside.replace(path)
+
+
+def _read(path: Path, *, hint: str = _DAMAGED) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise _damaged(path, str(error)) from error
+        raise _damaged(path, str(error), hint) from error
     if not isinstance(document, dict):
-        raise _damaged(path, "it is no JSON object")
+        raise _damaged(path, "it is no JSON object", hint)
     return document
 
 
-def _damaged(path: Path, why: str) -> UsageError:
-    return UsageError(
-        f"{path} cannot be read: {why}",
-        hint="mend the file or delete it; state and schemas are taken from the destination again, and "
-        "what stands in local.json and below unsent is known to this machine alone",
-        path=str(path),
-    )
+def _damaged(path: Path, why: str, hint: str) -> UsageError:
+    return UsageError(f"{path} cannot be read: {why}", hint=hint, path=str(path))

@@ -71,7 +71,8 @@ def fits_decimal(value: Decimal) -> bool:
         return True
     plain = value.normalize(_WIDE)
     _, digits, exponent = plain.as_tuple()
-    assert isinstance(exponent, int)  # finite
+    if not isinstance(exponent, int):  # infinite, or no number
+        return False
     return -exponent <= DEFAULT_DECIMAL_SCALE and len(digits) + exponent <= _WHOLE_DIGITS
 
 

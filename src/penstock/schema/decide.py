@@ -9,7 +9,7 @@ from penstock.schema.decision import Decision, Refusal, Rule
 from penstock.schema.frozen import FrozenMap
 from penstock.schema.layout import lay_out
 from penstock.schema.namer import SOURCE_PATH, Namer
-from penstock.schema.names import naming as find_naming
+from penstock.schema.names import stored_naming
 from penstock.schema.patterns import NamePatterns
 from penstock.schema.place import PlaceDecision, Surroundings, is_new
 from penstock.schema.rootkeys import propagated, with_root_key
@@ -57,7 +57,7 @@ class _Decider:
     def __init__(self, stored: StoredSchema, table: str, terms: Terms) -> None:
         self.table, self.terms = table, terms
         self.stored = with_root_key(stored, table) if table in stored.tables else stored
-        rules = terms.naming or find_naming(stored.normalizers.get("names") or "snake_case")
+        rules = terms.naming or stored_naming(stored.normalizers)
         self.namer = Namer(rules, stored.normalizers.get("use_break_path_on_normalize") is not False)
         self.patterns = NamePatterns.of(stored.settings)
         self.rules: dict[tuple[Path, SeenType], Rule] = {}

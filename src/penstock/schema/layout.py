@@ -12,6 +12,7 @@ from penstock.schema.evidence import VALUE
 from penstock.schema.namer import INNER_LIST, SOURCE_PATH, Keys, Namer
 from penstock.schema.path import EACH, path_text, split_row
 from penstock.schema.shorten import tagged
+from penstock.schema.table_names import nested_table_name
 from penstock.schema.unique import NameCollision
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ class _Builder:
         above, keys = split_row(row[:-1])
         parent = self._place(above, one)
         fragments = (*parent.fragments, *map(self.namer.fragment, keys))
-        plain = self.namer.naming.shorten_fragments(*fragments)
+        plain = nested_table_name(self.namer.naming, *fragments)
         name = self._table_name(row, plain, parent.table)
         if name != plain:
             fragments = (name,)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from importlib import import_module
 from inspect import isabstract
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from penstock.errors import InvalidIdentifier, UsageError
 from penstock.schema.shorten import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 _WORD: Final = re.compile(r"[A-Za-z0-9_]+")
 _NOT_WORD: Final = re.compile(r"[^A-Za-z\d_]+")
@@ -30,7 +34,8 @@ class NamingConvention(ABC):
 
     An *identifier* is one name. A *path* is identifiers joined by `path_separator`, as in `orders__items`:
     each part is normalised alone, and parts with nothing in them are left out. A convention of your own is a
-    subclass with `clean`, and is configured by the path of its module or of the class.
+    subclass with `clean`, and is configured by the path of its module or of the class. A stored schema may
+    name it where the program has imported it: `stored_naming`.
     """
 
     name: ClassVar[str] = "custom"
@@ -165,27 +170,39 @@ _CONVENTIONS: Final[dict[str, type[NamingConvention]]] = {
 def naming(name_or_import_path: str = "snake_case", max_length: int | None = None) -> NamingConvention:
     """Find a convention by its name, by a module that holds a `NamingConvention`, or by `module.Class`."""
     short = name_or_import_path.removeprefix(_DLT_HOME)
-    found = _CONVENTIONS.get(short) or _imported(short)
-    return found(max_length=max_length)
+    return (_CONVENTIONS.get(short) or _custom(short, import_module))(max_length=max_length)
+
+
+def stored_naming(normalizers: Mapping[str, Any]) -> NamingConvention:
+    """Find the convention that a stored schema names, without importing anything.
+
+    It is a built-in one, or one of a module that the program has imported already: who can write a schema
+    must not choose the code that runs.
+    """
+    short = str(normalizers.get("names") or "snake_case").removeprefix(_DLT_HOME)
+    return (_CONVENTIONS.get(short) or _custom(short, sys.modules.get))()
 
 
 def _not_a_digit_first(name: str) -> str:
     return f"_{name}" if _LEADING_DIGIT.match(name) else name
 
 
-def _imported(path: str) -> type[NamingConvention]:
+def _custom(path: str, module_of: Callable[[str], Any]) -> type[NamingConvention]:
     module, _, attribute = path.rpartition(".")
-    found: Any = _attribute(path, "NamingConvention") or (module and _attribute(module, attribute))
-    if isinstance(found, type) and issubclass(found, NamingConvention) and not isabstract(found):
-        return found
+    places = ((path, "NamingConvention"), (module, attribute))
+    for place, name in places:
+        found = _attribute(place, name, module_of) if place else None
+        if isinstance(found, type) and issubclass(found, NamingConvention) and not isabstract(found):
+            return found
     raise UsageError(
         f"there is no naming convention {path!r}",
-        hint=f"use one of {', '.join(_CONVENTIONS)}, or the import path of a NamingConvention of your own",
+        hint=f"use one of {', '.join(_CONVENTIONS)}; to use a NamingConvention of your own that a stored "
+        f"schema names, import its module in your program first: import {path}",
     )
 
 
-def _attribute(module: str, attribute: str) -> Any:
+def _attribute(module: str, attribute: str, module_of: Callable[[str], Any]) -> Any:
     try:
-        return getattr(import_module(module), attribute, None)
+        return getattr(module_of(module), attribute, None)
     except ImportError:
         return None

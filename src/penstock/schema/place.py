@@ -242,8 +242,7 @@ def _placed(placement: Placement, table: str) -> Rule:
 
 
 def _chained(rules: Sequence[Rule]) -> Rule:
-    chain: Rule | None = None
-    for rule in reversed(rules):
+    chain = replace(rules[-1], otherwise=None)
+    for rule in reversed(rules[:-1]):
         chain = replace(rule, otherwise=chain)
-    assert chain is not None
     return chain

@@ -14,7 +14,7 @@ from penstock.schema.frozen import FrozenMap
 from penstock.schema.graphviz import to_dot
 from penstock.schema.hashes import versioned
 from penstock.schema.mermaid import to_mermaid
-from penstock.schema.names import NamingConvention, naming
+from penstock.schema.names import NamingConvention, stored_naming
 from penstock.schema.pretty import document_of, read_document, to_json, to_yaml
 from penstock.schema.rootkeys import with_root_key
 from penstock.schema.stored import StoredSchema, TStoredSchema
@@ -145,7 +145,7 @@ class Schema:
     @property
     def naming(self) -> NamingConvention:
         """The convention for names, without the limit that a destination may add."""
-        return naming(self._value.normalizers.get("names") or "snake_case")
+        return stored_naming(self._value.normalizers)
 
     @property
     def normalizes_paths(self) -> bool:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.errors import UnboundColumnException
+from penstock.schema.spark_sql import quoted
 from penstock.schema.types import DEFAULT_DECIMAL_SCALE, MAX_DECIMAL_PRECISION, MIN_ADJUSTED_SCALE
 
 if TYPE_CHECKING:
@@ -64,9 +65,7 @@ def nested_type(kind: Any) -> str:
         return _NAMES.get(kind, kind.upper())
     match kind["type"]:
         case "struct":
-            names = (one["name"].replace("`", "``") for one in kind["fields"])
-            types = (nested_type(one["type"]) for one in kind["fields"])
-            fields = (f"`{name}`: {inner}" for name, inner in zip(names, types, strict=True))
+            fields = (f"{quoted(one['name'])}: {nested_type(one['type'])}" for one in kind["fields"])
             return f"STRUCT<{', '.join(fields)}>"
         case "array":
             return f"ARRAY<{nested_type(kind['elementType'])}>"

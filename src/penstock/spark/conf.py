@@ -13,11 +13,15 @@ if TYPE_CHECKING:
 
 @contextmanager
 def conf_set(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
-    """Settings that hold in the block alone."""
+    """Set settings for the block alone, and bring back what the session had: it may be the user's."""
+    before = {key: spark.conf.get(key, None) for key in conf}
     try:
         for key, value in conf.items():
             spark.conf.set(key, value)
         yield
     finally:
-        for key in conf:
-            spark.conf.unset(key)
+        for key, value_before in before.items():
+            if value_before is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, value_before)

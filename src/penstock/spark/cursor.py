@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, NullType, StructField, StructType
-from sqlglot import exp
 
 from penstock.interfaces.columns import file_name
 from penstock.interfaces.framecursor import FrameBounds, FrameSeen
+from penstock.schema.spark_sql import quoted
 from penstock.spark.paths import spark_path
 from penstock.spark.session import untold
 
@@ -155,7 +155,7 @@ def _with_missing(wanted: Column, cursor: Column, bounds: FrameBounds) -> Column
 
 
 def _column(name: str) -> Column:
-    return F.col(exp.to_identifier(name, quoted=True).sql(dialect="spark"))
+    return F.col(quoted(name))
 
 
 def _kind(frame: DataFrame, name: str) -> str:

@@ -19,6 +19,7 @@ _SAID: Final = re.compile(
     rf"(?:java\.sql\.(?:SQL|Batch|Data)\w*|(?:{'|'.join(map(re.escape, _DRIVERS))})[\w.$]*)"
     r"(?:Exception|Error|Truncation): [^\n]+"
 )
+_HANDSHAKE: Final = re.compile(r"javax\.net\.ssl\.\w+: [^\n]+")
 # What drivers say of a database that is down, full or on its way: another time it may answer.
 _AWAY: Final = re.compile(
     r"connection (to \S+ )?refused|timed out|unreachable|no route to host|connection reset|broken pipe"
@@ -57,6 +58,7 @@ def database_fault(
     'java.sql.SQLException: Zero date value prohibited'
     """
     text = str(error)
-    said = _SAID.search(text)
+    # A handshake that fails is a broken link for some drivers.
+    said = _HANDSHAKE.search(text) or _SAID.search(text)
     name = database or next((name for package, name in _DRIVERS.items() if package in text), None)
     return database_error(name, said[0]) if said is not None and name is not None else None

@@ -13,7 +13,9 @@ from penstock.config import redact
 from penstock.errors import (
     DestinationTerminalException,
     DestinationTransientException,
+    PackageDamaged,
     SessionLacksConf,
+    StorageFull,
     StorageNotReachable,
     StorageRefused,
 )
@@ -44,6 +46,20 @@ _NO_CATALOG: Final = re.compile(
 )
 _NO_DRIVER: Final = "No suitable driver found"
 _CAUSE: Final = re.compile(r"Caused by: [\w.]*(?:SQL\w*Exception|ConnectException): (?P<why>[^\n]*)")
+# In the words of the JVM and of Hadoop, on the disks of the driver or of an executor.
+_FULL: Final = re.compile(
+    r"No space left on device|Disk quota exceeded|No space available in any of the local directories"
+)
+_FULL_AT: Final = re.compile(
+    r"(?:FileNotFoundException|FileSystemException): (?P<file>/[^\n]+?)(?: \(|: )(?:No space|Disk quota)"
+    r"|while writing rows to (?P<folder>\S+?)\.?(?=\s|$)"
+)
+_FULL_SOMEWHERE: Final = "files of Spark, on the disk of the packages, of the tables or of spark.local.dir"
+# Files of a package by their address, in the words of Spark.
+_MISSING: Final = re.compile(
+    r"(?:\[PATH_NOT_FOUND\] Path does not exist: |FILE_NOT_EXIST\][^\n]*?reading file |"
+    r"FileNotFoundException: File )(?P<path>\S+?/packages/[^/\s]+/data/[^\s]*?)\.?(?=\s|$)"
+)
 _ADDRESS: Final = re.compile(r"s3a://[^\s:,;'\"`)]+")
 _NO_ADDRESS: Final = "the object store"
 _LONGEST: Final = 300
@@ -62,6 +78,11 @@ def storage_fault(error: BaseException) -> PenstockError | None:
         return SessionLacksConf(
             destination=NEED, conf={"spark.jars.packages": ",".join(preset(version, NEED).coordinates)}
         )
+    if full := _FULL.search(text):
+        at = _FULL_AT.search(text)
+        return StorageFull(path=redact((at and at[at.lastgroup or 0]) or _FULL_SOMEWHERE), reason=full[0])
+    if missing := _MISSING.search(text):
+        return PackageDamaged(path=redact(missing["path"]), reason="it does not exist")
     if _NO_CATALOG.search(text):
         return _catalog_fault(text)
     if "s3a" not in text and "awssdk" not in text:

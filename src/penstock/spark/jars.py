@@ -1,17 +1,24 @@
-"""Jars are resolved by Spark once, then kept in a folder and put on the class path."""
+"""Jars are resolved by Spark once, checked, then kept in a folder and put on the class path.
+
+`jars.lock` has the SHA-256 of every jar that a preset brings.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import shutil
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from penstock.config.places import jars_folder
+from penstock.errors import JarNotVerified
 from penstock.spark.presets import SPARK_BRINGS, preset
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from penstock.config import Settings
 
@@ -29,24 +36,57 @@ def jar_conf(spark_version: str, needs: Iterable[str], settings: Settings) -> di
         return _on_class_path(Path(jar) for jar in given.split(":"))
     cached = cache_folder(spark_version, wanted)
     if (cached / _COMPLETE).exists():
-        return _on_class_path(sorted(cached.glob("*.jar")))
+        jars = sorted(cached.glob("*.jar"))
+        for jar in jars:
+            verify_jar(jar)
+        return _on_class_path(jars)
     coordinates = [item for need in wanted for item in preset(spark_version, need).coordinates]
     if not coordinates:
         return {}
     return {"spark.jars.packages": ",".join(coordinates), "spark.jars.excludes": ",".join(SPARK_BRINGS)}
 
 
-def keep_jars(spark_version: str, needs: Iterable[str], resolved: str) -> None:
-    """Copy what Spark resolved (its `spark.jars`) into the cache for the next start."""
+def keep_jars(spark_version: str, needs: Iterable[str], resolved: str, *, own: str = "") -> None:
+    """Check what Spark resolved (its `spark.jars`), and copy it into the cache for the next start.
+
+    `own` are jars that the user names besides: these are not looked at.
+    """
+    theirs = {_file_of(address) for address in own.split(",")}
+    jars = [jar for jar in map(_file_of, resolved.split(",")) if jar not in theirs and jar.is_file()]
+    for jar in jars:
+        verify_jar(jar)
     cached = cache_folder(spark_version, tuple(needs))
-    if not resolved or (cached / _COMPLETE).exists():
+    if not jars or (cached / _COMPLETE).exists():
         return
     cached.mkdir(parents=True, exist_ok=True)
-    for address in resolved.split(","):
-        jar = Path(urlsplit(address).path)
-        if jar.is_file():
-            shutil.copy2(jar, cached / jar.name)
+    for jar in jars:
+        shutil.copy2(jar, cached / jar.name)
     (cached / _COMPLETE).touch()
+
+
+def verify_jar(jar: Path) -> None:
+    """Refuse a jar whose content is not what the table of checksums says.
+
+    Spark's resolver puts the group before the name of a file: `io.delta_delta-storage-4.4.0.jar`.
+    """
+    known = {digest for name, digest in checksums().items() if f"_{jar.name}".endswith(f"_{name}")}
+    if not known:
+        raise JarNotVerified(path=str(jar), reason="no preset brings it")
+    with jar.open("rb") as content:
+        found = hashlib.file_digest(content, "sha256").hexdigest()
+    if found not in known:
+        raise JarNotVerified(path=str(jar), reason=f"its content is other than expected, SHA-256 {found}")
+
+
+@cache
+def checksums() -> Mapping[str, str]:
+    """The SHA-256 of each jar by its name."""
+    lines = files("penstock.spark").joinpath("jars.lock").read_text(encoding="utf-8").splitlines()
+    return {name.rpartition("/")[2]: digest for digest, name in map(str.split, lines)}
+
+
+def _file_of(address: str) -> Path:
+    return Path(urlsplit(address).path)
 
 
 def cache_folder(spark_version: str, needs: tuple[str, ...]) -> Path:

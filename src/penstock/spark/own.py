@@ -10,8 +10,10 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from penstock.config import logger, redact
+from penstock.errors import SessionChangesText
 from penstock.spark.kept import KEPT, OwnSession
-from penstock.spark.presets import LOCAL_CONF, OWN_CONF, preset
+from penstock.spark.presets import LOCAL_CONF, OWN_CONF, SQL_TEXT_CONF, preset
+from penstock.spark.sqltext import check_text_conf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -103,7 +105,12 @@ class SessionPool:
             LOG.debug("a session is not kept: %s", error)
 
     def _make(self, spark: SparkSession, key: Key) -> OwnSession:
-        refused = [(name, value) for name, value in self._conf().items() if not _set(spark, name, value)]
+        conf = self._conf()
+        if spark is self._user.spark:
+            # Settings that change the user's own SQL are the user's to make.
+            conf = {name: value for name, value in conf.items() if name not in SQL_TEXT_CONF}
+        refused = [(name, value) for name, value in conf.items() if not _set(spark, name, value)]
+        _check_text_conf(spark)
         notes = tuple(redact(f"the session refuses {name}={value}") for name, value in refused)
         return OwnSession(spark, key, {} if self._user.is_connect else spark.conf.getAll, notes)
 
@@ -151,10 +158,20 @@ def _application(spark: SparkSession) -> str:
 
 def _set(spark: SparkSession, key: str, value: str) -> bool:
     try:
-        spark.conf.set(key, value)
+        # One of these is deprecated: Connect warns the user of each time that it is set.
+        if key not in SQL_TEXT_CONF or spark.conf.get(key) != value:
+            spark.conf.set(key, value)
     except PySparkException:
         return False
     return True
+
+
+def _check_text_conf(spark: SparkSession) -> None:
+    try:
+        check_text_conf(spark)
+    except PySparkException as error:
+        # A platform that does not even show the settings.
+        raise SessionChangesText(setting=", ".join(SQL_TEXT_CONF), value=None) from error
 
 
 def _never_close(spark: SparkSession) -> None:

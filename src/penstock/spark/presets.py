@@ -70,7 +70,7 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType(
                 session_conf=_DELTA_CATALOG,
             ),
             "iceberg": Preset(
-                coordinates=("org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.12.0",),
+                coordinates=("org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0",),
                 extension=_ICEBERG_EXTENSION,
             ),
             "s3": Preset(coordinates=("org.apache.hadoop:hadoop-aws:3.4.1",), first_conf=_S3_KEYS),
@@ -102,6 +102,18 @@ SPARK_BRINGS = (
 # leaves nothing among the files that count. The other way, "2", moves them once, task by task.
 SAFE_COMMIT: Mapping[str, str] = MappingProxyType({"mapreduce.fileoutputcommitter.algorithm.version": "1"})
 
+ESCAPED_LITERALS = "spark.sql.parser.escapedStringLiterals"
+
+# Without these settings Spark changes SQL text before it reads it: `${env:HOME}` becomes a value of the
+# driver's environment, backslashes stay in literals, and quoted names become regular expressions.
+SQL_TEXT_CONF: Mapping[str, str] = MappingProxyType(
+    {
+        "spark.sql.variable.substitute": "false",
+        ESCAPED_LITERALS: "false",
+        "spark.sql.parser.quotedRegexColumnNames": "false",
+    }
+)
+
 # Settings of the sessions that penstock works in. Each is set by trial: a refused one degrades with a note.
 OWN_CONF: Mapping[str, str] = MappingProxyType(
     {
@@ -118,6 +130,7 @@ OWN_CONF: Mapping[str, str] = MappingProxyType(
         # What plans show of the options of a table.
         "spark.sql.redaction.options.regex": "(?i)url|uri|secret|password|token|credential|access[.]?key",
         **SAFE_COMMIT,
+        **SQL_TEXT_CONF,
     }
 )
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -12,11 +14,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from penstock.config import home_folder
-from penstock.errors import SessionLacksConf, SparkNotAvailable
+from penstock.errors import JarNotVerified, SessionLacksConf, SparkNotAvailable
 from penstock.spark.installed import installed_version
 from penstock.spark.jars import jar_conf, keep_jars
 from penstock.spark.paths import spark_path
-from penstock.spark.presets import LOCAL_START, preset, start_conf
+from penstock.spark.presets import ESCAPED_LITERALS, LOCAL_START, SQL_TEXT_CONF, preset, start_conf
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -128,14 +130,16 @@ def _build(settings: Settings, needs: tuple[str, ...]) -> SparkSession:
     own = {str(key): str(value) for key, value in settings.section("spark", "conf").items()}
     if remote:
         builder = SparkSession.builder.remote(remote)
-        for key, value in own.items():
+        # A deprecated setting that is off by default: to set it is a warning to the user.
+        text_conf = {key: value for key, value in SQL_TEXT_CONF.items() if key != ESCAPED_LITERALS}
+        for key, value in {**text_conf, **own}.items():
             builder = builder.config(key, value)
         return _started(builder)
     spark_version = installed_version()
     if spark_version is None:
         raise SparkNotAvailable(reason="pyspark is not installed", hint="pip install 'penstock[spark]'")
     master = settings.spark("master") or LOCAL_MASTER
-    conf = {**start_conf(spark_version, needs), **jar_conf(spark_version, needs, settings)}
+    conf = {**SQL_TEXT_CONF, **start_conf(spark_version, needs), **jar_conf(spark_version, needs, settings)}
     if master.startswith("local"):
         # Otherwise Spark leaves a folder `spark-warehouse` wherever it is started.
         warehouse = {"spark.sql.warehouse.dir": spark_path(str(home_folder() / "warehouse"))}
@@ -146,19 +150,33 @@ def _build(settings: Settings, needs: tuple[str, ...]) -> SparkSession:
     for key, value in {**conf, **own}.items():
         builder = builder.config(key, value)
     spark = _started(builder)
-    if "spark.jars.packages" in conf:
-        keep_jars(spark_version, needs, spark.conf.get("spark.jars", "") or "")
+    if "spark.jars.packages" in conf and "spark.jars.packages" not in own:
+        _keep_or_stop(spark, spark_version, needs, own.get("spark.jars", ""))
     return spark
 
 
-def _started(builder: SparkSession.Builder) -> SparkSession:
+def _keep_or_stop(spark: SparkSession, spark_version: str, needs: tuple[str, ...], own: str) -> None:
+    """Keep the jars that Spark has resolved; stop the session where one is not what it should be."""
     try:
-        return builder.getOrCreate()
+        keep_jars(spark_version, needs, spark.conf.get("spark.jars", "") or "", own=own)
+    except JarNotVerified:
+        spark.stop()
+        raise
+
+
+def _started(builder: SparkSession.Builder) -> SparkSession:
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        spark = builder.getOrCreate()
     except (PySparkException, OSError, RuntimeError) as error:
         raise SparkNotAvailable(
             reason=str(error).splitlines()[0] if str(error) else type(error).__name__,
             hint="read what Spark printed above; `penstock doctor` checks Java, Spark and jars one by one",
         ) from error
+    # A classic session puts a handler there, which breaks the connection to the JVM in the middle of a call.
+    if before is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, before)
+    return spark
 
 
 def _quiet() -> dict[str, str]:

@@ -38,6 +38,7 @@ class SparkWatch:
         self._jobs: dict[str, set[int]] = {}
         self._unknown: set[str] = set()
         self._groups: dict[str, frozenset[int]] = {}
+        self._ours: dict[str, _Group] = {}
         self._operations: dict[str | None, Sequence[SparkStage]] = {}
         self._lock, self._stopped = threading.Lock(), threading.Event()
         self._poller: threading.Thread | None = None
@@ -62,6 +63,13 @@ class SparkWatch:
             with self._grouped(spark, step):
                 yield
 
+    def interrupt(self) -> None:
+        """Cancel the jobs of the run, also those in the session of the user; other jobs of it go on."""
+        with self._lock:
+            groups = list(self._ours.values())
+        for group in groups:
+            group.cancel()
+
     def close(self) -> None:
         """Ask no more."""
         self._stopped.set()
@@ -75,6 +83,8 @@ class SparkWatch:
             return
         with self._lock:
             self._groups.setdefault(group.name, group.before)
+            if group.is_ours:
+                self._ours[group.name] = group
         self._poll(group.tracker)
         try:
             yield
@@ -159,6 +169,9 @@ class _Group:
     def jobs(self) -> set[int]:
         """Those that have come since."""
         return set(self.tracker.getJobIdsForGroup(self.name)) - self.before
+
+    def cancel(self) -> None:
+        self.context.cancelJobGroup(self.name)
 
     def leave(self) -> None:
         if self.is_ours:

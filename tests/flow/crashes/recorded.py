@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.conftest import SEED
 from tests.flow.crashes.lakes import LAKES
 from tests.flow.crashes.reader import Reader
 from tests.flow.crashes.shop import (
@@ -44,14 +45,16 @@ if TYPE_CHECKING:
 
     from penstock.interfaces import Destination
 
-SEED = int(os.environ.get("PENSTOCK_TEST_SEED", "1"))
 ASKED = os.environ.get("PENSTOCK_TEST_CRASHES", "")
 """Nothing for a few, `all`, `kinds` for the first step of each kind, or a part: `2/5`, `kinds:2/5`."""
 EACH_LAKE = tuple(os.environ.get("PENSTOCK_TEST_LAKES", ",".join(LAKES)).split(","))
 """The table formats to try."""
+CHOSEN_LAKE = random.Random(f"{SEED} lake").choice(EACH_LAKE)
+"""Where a few steps are tried, the seed chooses one format: to record a load takes a while."""
+of_each_lake = pytest.mark.parametrize("recorded", EACH_LAKE if ASKED else [CHOSEN_LAKE], indirect=True)
+of_one_lake = pytest.mark.parametrize("recorded", ["delta" if ASKED else CHOSEN_LAKE], indirect=True)
+"""For what is the same in all formats."""
 of_delta = pytest.mark.parametrize("recorded", ["delta"], indirect=True)
-of_each_lake = pytest.mark.parametrize("recorded", EACH_LAKE, indirect=True) if ASKED else of_delta
-"""Delta alone where a few steps are tried: the protocol is one for all, and each test takes a while."""
 at_length = pytest.mark.skipif(not ASKED, reason="PENSTOCK_TEST_CRASHES says how many steps to try")
 
 

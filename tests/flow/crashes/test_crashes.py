@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.conftest import starting
+from tests.conftest import SEED, starting
 from tests.flow.crashes.lakes import LAKES
 from tests.flow.crashes.late import stand_still
 from tests.flow.crashes.recorded import (
     ASKED,
+    CHOSEN_LAKE,
     EACH_LAKE,
-    SEED,
     Recorded,
     at_length,
     chosen,
@@ -61,7 +61,7 @@ KILLS = (
 
 def kills() -> list[tuple[str, str]]:
     """A driver is killed at these steps, of each lake."""
-    lakes = EACH_LAKE if ASKED else ("delta",)
+    lakes = EACH_LAKE if ASKED else (CHOSEN_LAKE,)
     points = [(name, at) for name in lakes for at in (*KILLS, *LAKES[name].kills)]
     return points if ASKED else [random.Random(SEED).choice(points)]
 

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.conftest import SEED
 from tests.flow.crashes.journey import outcome, run
 from tests.flow.crashes.lakes import LAKES, Lake
-from tests.flow.crashes.recorded import EACH_LAKE, SEED
+from tests.flow.crashes.recorded import CHOSEN_LAKE, EACH_LAKE
 from tests.flow.crashes.shop import bury, image, lake_of, packages_at
 from tests.flow.crashes.steps import Step, Steps, watched
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[3]
 ASKED = os.environ.get("PENSTOCK_TEST_JOURNEYS", "")
-"""Nothing for one run on Delta; else, for each lake, how many end in this process, and how many killed."""
+"""Nothing for one run on one lake; else, for each lake, how many end in this process, and how many killed."""
 SOFT, HARD = (int(one) for one in (ASKED or "1+0").split("+"))
 
 
@@ -61,7 +62,7 @@ class Journey:
         ]
 
 
-@pytest.fixture(scope="module", params=EACH_LAKE if ASKED else ["delta"])
+@pytest.fixture(scope="module", params=EACH_LAKE if ASKED else [CHOSEN_LAKE])
 def journey(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Journey:

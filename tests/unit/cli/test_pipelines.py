@@ -36,7 +36,9 @@ def test_pipelines_are_listed_by_name_with_how_their_last_runs_ended(disk: Path)
         == {"pipeline_name", "working_dir", "destination", "dataset_name", "last_run", "problem"}
     )
     assert (shop["working_dir"], shop["destination"]) == (str(disk / "shop"), None)
-    assert shop["last_run"].keys() == {"started_at", "seconds", "failed_step", "error", "error_code"}
+    assert shop["last_run"].keys() == {
+        *("started_at", "state", "seconds", "failed_step", "error", "error_code")
+    }
     assert shop["last_run"]["failed_step"] is None
     assert (crm["last_run"]["failed_step"], crm["last_run"]["error_code"]) == ("extract", "resource-failed")
     lines = [line for line in asked("list").stdout.splitlines() if "│" in line]
@@ -193,14 +195,55 @@ def test_a_pipeline_that_has_not_run_here_has_no_trace(disk: Path) -> None:
     assert error.message == f"there is no run of pipeline 'shop' in {disk}"
 
 
-def test_a_last_run_that_went_elsewhere_is_told(tmp_path: Path, disk: Path) -> None:
+def test_a_command_in_another_folder_looks_where_the_last_run_went(
+    tmp_path: Path, disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DESTINATION__DELTA__BUCKET_URL", "relative_lake")
+    by_setting = penstock.pipeline("shop", destination="delta").extract(orders()).loads_ids
+    monkeypatch.delenv("DESTINATION__DELTA__BUCKET_URL")
+    by_default = penstock.pipeline("crm", destination="delta").extract(orders()).loads_ids
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+
+    (crm,) = told("crm", "info")
+    (shop,) = told("shop", "info")
+    monkeypatch.setenv("DESTINATION__DELTA__BUCKET_URL", "relative_lake")
+    (relative,) = told("shop", "info")
+
+    assert (crm["location"], crm["extracted_packages"]) == (str(tmp_path / "crm_lake" / "crm"), by_default)
+    assert shop["location"] == str(tmp_path / "relative_lake" / "shop")
+    assert shop["extracted_packages"] == by_setting
+    assert relative == shop
+    assert asked("crm", "info").stderr == ""
+
+
+def test_a_setting_that_names_another_place_counts_and_the_last_one_is_noted(
+    tmp_path: Path, disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     at_lake(tmp_path).extract(orders())
+    monkeypatch.setenv("DESTINATION__DELTA__BUCKET_URL", str(tmp_path / "other"))
 
-    wrong, right = asked("shop", "packages"), asked("shop", "packages", *lake(tmp_path))
+    by_setting, by_option = asked("shop", "packages"), asked("shop", "packages", *lake(tmp_path))
 
-    there, here = tmp_path / "lake" / "shop", tmp_path / "shop_lake" / "shop"
-    assert wrong.stderr == f"note: the last run went to {there}, and this looks at {here}; pass --location\n"
-    assert right.stderr == ""
+    there, here = tmp_path / "lake" / "shop", tmp_path / "other" / "shop"
+    note = f"note: the last run went to {there}, and this looks at {here}; pass --location\n"
+    assert by_setting.stderr == note
+    assert by_option.stderr == ""
+
+
+def test_options_make_up_for_an_origin_file_that_is_damaged(tmp_path: Path, disk: Path) -> None:
+    made = at_lake(tmp_path).extract(orders())
+    (disk / "shop" / "origin.json").write_text('{"destination_name": "del', encoding="utf-8")
+
+    where = ("--destination", "delta", "--dataset-name", "shop", *lake(tmp_path))
+    done, error = asked("shop", "info", *where), asked("shop", "info").exception
+
+    assert done.exit_code == 0, done.exception
+    assert f"waits:   {made.loads_ids[0]} (extracted)" in done.stdout
+    assert f"note: {disk / 'shop' / 'origin.json'} cannot be read: " in done.stderr
+    assert isinstance(error, UsageError)
+    for option in ("--destination", "--dataset-name", "--location", "--staging"):
+        assert option in error.hint
 
 
 def at_lake(tmp_path: Path, **said: Any) -> penstock.Pipeline:

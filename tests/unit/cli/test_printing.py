@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.cli.printing import plain, shown
-from penstock.config.secretforms import MASK
+from penstock.redaction import MASK
 
 TEXTS = st.text(max_size=8)
 VALUES = st.recursive(

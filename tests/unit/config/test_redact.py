@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.config import RedactingFilter, logger, redact, remember_secret
-from penstock.config.redact import is_secret_name, redact_pieces
+from penstock.redaction import is_secret_name, redact_pieces
 
 texts = st.text(max_size=30)
 

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
+from typing import Any
 
 import pytest
 
-from penstock.destinations.delta.marks import metadata, told
-from penstock.interfaces import LoadMark, TableCommit
+from penstock.destinations.delta.history import TableHistory
+from penstock.destinations.delta.marks import (
+    fenced,
+    is_in_effect,
+    is_without_rows,
+    kept,
+    metadata,
+    prepared,
+    told,
+    undone,
+)
+from penstock.errors import CommitRolledBack, DestinationTerminalException
+from penstock.interfaces import AppliedJob, LoadMark, TableCommit
 
 
 def test_a_commit_of_a_load_names_it_and_its_pipeline() -> None:
@@ -24,6 +37,95 @@ def test_a_commit_of_an_early_release_names_its_load() -> None:
 
 def test_a_commit_that_takes_a_load_back_names_that() -> None:
     assert told(5, json.dumps({"undone": "17.5", "version": 4})) == TableCommit(version=5, undoes="17.5")
+
+
+def test_a_commit_that_makes_a_table_is_part_of_its_load_and_not_the_commit_of_its_rows() -> None:
+    mark = LoadMark(pipeline_name="shop", sequence=3, load_id="17.5", manifest_hash="ab")
+
+    assert told(0, prepared(mark)) == TableCommit(version=0, load_id="17.5", pipeline_name="shop")
+    assert prepared(mark) != metadata(mark)
+
+
+def test_commits_without_rows_do_not_keep_a_table_from_being_taken_back() -> None:
+    assert is_without_rows(kept("17.5"), "17.5")
+    assert is_without_rows(fenced("3.5"), "17.5")
+    assert not is_without_rows(kept("3.5"), "17.5")
+    assert not is_without_rows(None, "17.5")
+    assert told(1, fenced("3.5")) == TableCommit(version=1)
+
+
+def commit(version: int, operation: str = "WRITE", to: str | None = None, text: str | None = None) -> Any:
+    return {
+        "version": version,
+        "operation": operation,
+        "operationParameters": {"version": to} if to is not None else {},
+        "userMetadata": text,
+    }
+
+
+UNDONE = undone(AppliedJob(table="items", version_after=4), "17.5")
+
+
+@pytest.mark.parametrize(
+    ("since", "expected"),
+    [
+        ([], True),
+        ([commit(5), commit(6)], True),
+        ([commit(5, "RESTORE", "3")], False),
+        ([commit(5, "RESTORE", "4")], True),
+        ([commit(5, "RESTORE", "3"), commit(6)], False),
+        ([commit(5, "RESTORE", "3"), commit(6, "RESTORE", "4")], True),
+        ([commit(5, "RESTORE", "3"), commit(6), commit(7, "RESTORE", "5")], False),
+        ([commit(5), commit(6, "RESTORE", "3"), commit(7, "RESTORE", "5")], True),
+        ([commit(5, text=UNDONE)], False),
+        ([commit(5, "RESTORE")], None),
+        ([commit(5, "RESTORE"), commit(6, "RESTORE", "4")], True),
+    ],
+)
+def test_the_commits_after_a_job_say_whether_its_rows_are_shown(
+    since: list[Any], expected: bool | None
+) -> None:
+    applied = AppliedJob(table="items", version_after=4)
+
+    assert is_in_effect(since[::-1], applied, "17.5") is expected
+
+
+MARK = LoadMark(pipeline_name="shop", sequence=3, load_id="1700000000.5", manifest_hash="ab")
+
+
+def history(*commits: Any) -> TableHistory:
+    """A history of commits, oldest first, of which as many are returned as are asked for."""
+    return TableHistory(table="items", commits=lambda limit: [*reversed(commits)][:limit])
+
+
+def test_the_commit_of_a_load_is_that_of_its_rows() -> None:
+    making, writing = commit(0, "CREATE TABLE", text=prepared(MARK)), commit(1, text=metadata(MARK))
+
+    assert history(making).of_load(MARK) == []
+    assert history(making, writing, commit(2)).of_load(MARK) == [writing, making]
+
+
+@pytest.mark.parametrize(
+    ("version", "moment", "expected"), [(0, 1800000000, True), (9, 1600000000, True), (9, 1800000000, False)]
+)
+def test_a_history_reaches_back_to_a_load_if_its_oldest_commit_came_before_it(
+    version: int, moment: int, expected: bool
+) -> None:
+    oldest = {**commit(version), "timestamp": datetime.fromtimestamp(moment)}
+
+    assert history(oldest, commit(version + 1)).reaches(MARK) is expected
+
+
+def test_a_table_that_was_changed_after_a_load_is_neither_undone_nor_left_without_a_word() -> None:
+    applied = AppliedJob(table="items", version_after=4)
+
+    assert not history(commit(4), commit(5, text=fenced("3.5"))).is_undone(applied, "17.5")
+    assert history(commit(4), commit(5, "RESTORE", "3")).is_undone(applied, "17.5")
+    with pytest.raises(DestinationTerminalException, match="cannot be taken back"):
+        history(commit(4), commit(5)).is_undone(applied, "17.5")
+    history(commit(4), commit(5)).check_shown(applied, "17.5")
+    with pytest.raises(CommitRolledBack):
+        history(commit(4), commit(5, "RESTORE", "3")).check_shown(applied, "17.5")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from penstock.config import Settings
 from penstock.destinations import delta
 from penstock.destinations.delta.reference import DELTA
 from penstock.destinations.delta.settings import DeltaConfiguration
-from penstock.errors import ConfigValueCannotBeCoerced, MissingLocation
+from penstock.errors import ConfigValueCannotBeCoerced, MissingLocation, UsageError
 from penstock.interfaces import Destination
 from penstock.package import FileStorage
 from penstock.schema import Schema
@@ -130,7 +130,17 @@ def test_hours_and_sizes_that_cannot_be_are_refused(said: dict[str, Any]) -> Non
     with pytest.raises(ConfigValueCannotBeCoerced, match=next(iter(said))):
         configured(said, Settings(), "local")
 
-    assert configured({"vacuum_hours": 0}, Settings(), "local").vacuum_hours == 0
+    assert configured({"vacuum_hours": 168}, Settings(), "local").vacuum_hours == 168
+
+
+@pytest.mark.parametrize("hours", [0, 1, 167.9])
+def test_a_vacuum_of_the_last_week_needs_a_second_setting(hours: float) -> None:
+    with pytest.raises(UsageError, match=f"vacuum_hours is {hours:g}") as refused:
+        configured({"vacuum_hours": hours}, Settings(), "local")
+
+    assert "allow_short_vacuum = true" in refused.value.hint
+    allowed = configured({"vacuum_hours": hours, "allow_short_vacuum": True}, Settings(), "local")
+    assert allowed.vacuum_hours == hours
 
 
 KEYS = {

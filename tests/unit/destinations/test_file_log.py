@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.destinations.filesystem import log as log_module
 from penstock.destinations.filesystem.form import Form
 from penstock.destinations.filesystem.log import Entry, TableLog
 from penstock.destinations.filesystem.publish import FileList, Lists, Published, publish
-from penstock.errors import PackageDamaged
+from penstock.errors import (
+    DestinationAhead,
+    DestinationTerminalException,
+    DestinationTransientException,
+    PackageDamaged,
+)
 from penstock.interfaces import LoadMark
-from penstock.package.storage import FileStorage
+from penstock.package.storage import FileStorage, as_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +44,21 @@ def add(log: TableLog, one: LoadMark, *keys: str, **said: Any) -> Entry:
     )
     assert done is not None
     return done
+
+
+def test_a_number_that_another_load_has_used_is_refused(store: FileStorage) -> None:
+    log = TableLog(store, "items")
+    add(log, mark(1), "a")
+    add(log, mark(2), "b")
+    add(log, mark(7, "other"), "c")
+
+    for load in (replace(mark(2), load_id="another"), replace(mark(2), manifest_hash="another")):
+        with pytest.raises(DestinationAhead):
+            log.find_mark(load)
+    with pytest.raises(DestinationAhead):
+        log.find_mark(replace(mark(1), load_id="another"))
+    assert log.find_mark(mark(3)) is None
+    assert [found.version for load in (1, 2) if (found := log.find_mark(mark(load)))] == [1, 2]
 
 
 @pytest.fixture
@@ -135,6 +158,16 @@ def test_files_are_published_once_and_again(store: FileStorage, listed: tuple[Fi
     assert not list(Path(store.root).rglob(".tmp-*"))
 
 
+def test_a_file_that_is_not_brought_whole_is_an_error(
+    store: FileStorage, listed: tuple[FileList, FileStorage]
+) -> None:
+    files, package = listed
+    package.put("data/two", b"sec")  # cut off since it was written down
+
+    with pytest.raises(DestinationTransientException, match="has 3 bytes, and 6 were written"):
+        publish(files, package, store)
+
+
 def test_files_are_published_in_an_object_store(listed: tuple[FileList, FileStorage]) -> None:
     files, package = listed
     lake = FileStorage("memory://bucket/demo")
@@ -162,3 +195,167 @@ def test_whoever_agrees_first_says_which_files_count(
     lists.forget("1.5")
     assert lists.keys() == frozenset()
     lists.store.delete("")
+
+
+def grow(log: TableLog, pipelines: list[str], *, undo: set[int] = frozenset()) -> list[Entry]:  # type: ignore[assignment]
+    """A commit of each pipeline in turn; the loads in `undo` are taken back by the next commit."""
+    entries = []
+    for number, pipeline in enumerate(pipelines, start=1):
+        one = mark(number, pipeline)
+        entries.append(add(log, one, f"items/{number}"))
+        if number in undo:
+            left = {key: form for key, form in log.alive(log.last()).items() if key != f"items/{number}"}
+            log.commit(lambda _, left=left, one=one: Entry(kind="undo", undoes=one.load_id, whole=left))  # type: ignore[misc]
+    return entries
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Entries are old as soon as they are written, and few are kept."""
+    monkeypatch.setattr(log_module, "_SECONDS_KEPT", -60.0)
+    monkeypatch.setattr(log_module, "_KEPT", 20)
+    monkeypatch.setattr(log_module, "_RECENT", 5)
+
+
+class Everything:
+    """All loads but some are complete."""
+
+    def __init__(self, *but: str) -> None:
+        self.but = but
+
+    def __contains__(self, load_id: object) -> bool:
+        return load_id not in self.but
+
+
+@pytest.mark.usefixtures("quick")
+@given(
+    pipelines=st.lists(st.sampled_from("abc"), min_size=1, max_size=90),
+    undone=st.sets(st.integers(1, 90), max_size=5),
+    unfinished=st.sampled_from(["", "a", "b", "c"]),
+    killed_after=st.integers(0, 40),
+)
+@settings(max_examples=40, deadline=None)
+def test_a_log_without_its_old_entries_says_the_same(
+    pipelines: list[str], undone: set[int], unfinished: str, killed_after: int
+) -> None:
+    """The whole log beside it is the model; a process that deletes entries may be killed at any of them."""
+    disk = FileStorage(f"memory://{uuid4().hex}")
+    log, whole = TableLog(disk, "items"), TableLog(disk, "whole")
+    last_load = {name: f"{name}{number}" for number, name in enumerate(pipelines, start=1)}
+    open_load = last_load.get(unfinished, "")
+    for one in (log, whole):
+        grow(one, pipelines, undo=undone)
+    deleted = 0
+
+    def stop(name: str, delete: Callable[[str], None] = disk.delete) -> None:
+        nonlocal deleted
+        if deleted == killed_after:
+            raise InterruptedError
+        deleted += 1
+        delete(name)
+
+    disk.delete = stop  # type: ignore[method-assign]
+    with suppress(InterruptedError):
+        TableLog(disk, "items").prune(Everything(open_load))
+    del disk.delete
+
+    again = TableLog(disk, "items")
+    last, first = whole.last(), min(int(name[:-5]) for name in disk.names("_dlt_files/items"))
+    assert again.last() == last
+    assert again.alive(last) == whole.alive(last)
+    commit = next((one for one in whole.headers() if one.load_id == open_load), None)
+    if commit is not None and not whole.is_undone(open_load):
+        assert again.alive(commit.version - 1) == whole.alive(commit.version - 1)
+        assert again.read(commit.version).files == whole.read(commit.version).files
+    known = {name: number for number, name in enumerate(pipelines, start=1)}
+    for name, number in known.items():
+        if number in undone:
+            with pytest.raises(DestinationTerminalException):
+                again.find_mark(mark(number, name))
+        else:
+            assert again.find_mark(mark(number + 100, name)) is None
+            headers = [one for one in again.headers() if one.pipeline_name == name]
+            assert headers[0].load_id == f"{name}{number}"
+    versions = [one.version for one in again.headers()]
+    assert versions == sorted(versions, reverse=True)
+    assert set(range(first, last + 1)) <= set(versions)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_commit_lists_no_more_of_a_long_log_than_of_a_short_one(store: FileStorage) -> None:
+    names, sizes = [], []
+    for number in range(1, 400):
+        log = TableLog(store, "items")
+        add(log, mark(number), f"items/{number}", kind="replace" if number % 50 == 0 else "append")
+        if number % 16 == 0:
+            log.prune(Everything())
+        if number % 100 == 50:
+            paths = store.entries("_dlt_files/items")
+            names.append(len(paths))
+            sizes.append(sum(path.size for path in paths))
+
+    assert max(names) - min(names) < 16
+    assert max(names) < 20 + 2 * 16
+    assert max(sizes) < 2 * min(sizes)
+
+
+@pytest.mark.usefixtures("quick")
+def test_entries_that_are_young_stay(store: FileStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_module, "_SECONDS_KEPT", 3600.0)
+    log = TableLog(store, "items")
+    grow(log, ["a"] * 60)
+    log.prune(Everything())
+
+    assert len(store.names("_dlt_files/items")) == 60
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_commit_in_the_place_of_a_deleted_one_does_not_count(store: FileStorage) -> None:
+    """A process sleeps with the number of the next commit in its hand, until that is free again."""
+    slow, log = TableLog(store, "items"), TableLog(store, "items")
+    grow(log, ["a"] * 3)
+    slept: list[bool] = []
+
+    def make(last: int) -> Entry | None:
+        if not slept:
+            slept.append(True)
+            slow.read(last)
+            grow(log, ["a"] * 80)
+            log.prune(Everything())
+            assert not store.exists(f"_dlt_files/items/{last + 1:010}.json")
+        return Entry.of_load(mark(1, "slow"), kind="append", files={"items/slow": CSV})
+
+    done = slow.commit(make)
+    assert done is not None
+    assert done.version == 84
+    assert not store.exists("_dlt_files/items/0000000004.json")
+    assert "items/slow" in TableLog(store, "items").alive(84)
+
+
+@pytest.mark.usefixtures("quick")
+def test_files_that_deleted_entries_have_replaced_are_named_unless_they_are_back(store: FileStorage) -> None:
+    log = TableLog(store, "items")
+    add(log, mark(1), "items/x1")
+    log.commit(lambda _: Entry.of_load(mark(2), kind="replace", files={}, gone=("items/x1",)))
+    log.commit(lambda _: Entry(kind="undo", undoes="shop2", whole={"items/x1": CSV}))
+    log.commit(lambda _: Entry.of_load(mark(3), kind="append", files={"items/x3": CSV}))
+    log.commit(lambda _: Entry(kind="replace", files={"items/x1": CSV}, gone=("items/x3",)))
+    grow(log, ["a"] * 60)
+
+    assert log.prune(Everything()) == ["items/x3"]
+
+
+def test_an_entry_of_an_older_release_is_read_and_followed(
+    store: FileStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_module, "_RECENT", 5)
+    grow(TableLog(store, "items"), ["a", "b"] * 10)
+    for name in store.names("_dlt_files/items"):
+        document = store.read_json(f"_dlt_files/items/{name}")
+        assert document is not None
+        del document["older"]
+        store.put(f"_dlt_files/items/{name}", as_json(document))
+
+    entry = add(TableLog(store, "items"), mark(21, "b"), "items/21")
+    assert entry.older is not None
+    assert [one.load_id for one in entry.older] == ["b16", "a15"]

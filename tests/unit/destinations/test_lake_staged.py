@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,51 +10,86 @@ import pytest
 from penstock.destinations.lake.sets import Turns
 from penstock.destinations.lake.staged import StagedPackage
 from penstock.errors import InternalError
-from penstock.interfaces import LoadMark
-from penstock.package import DataFolder, JobFile, Package, ParsedLoadJobFileName
+from penstock.package import (
+    DataFolder,
+    JobFile,
+    Manifest,
+    Package,
+    Packages,
+    ParsedLoadJobFileName,
+    TableEntry,
+)
 from penstock.package.projection import Level, Projection
-from penstock.package.storage import FileStorage
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-MARK = LoadMark(pipeline_name="shop", sequence=3, load_id="1794700870.5", manifest_hash="abc")
+LOAD_ID = "1794700870.5"
+TABLES = ("items__tags", "items")
+
+
+def manifest(attempt: str) -> Manifest:
+    return Manifest(
+        load_id=LOAD_ID,
+        sequence=3,
+        pipeline_name="shop",
+        dataset_name="lake",
+        schema_name="shop",
+        tables=tuple(
+            TableEntry(table=name, job=f"{name}.{attempt}.0.reference", write_disposition="merge")
+            for name in TABLES
+        ),
+        schema_before=None,
+        schema={},
+        state={},
+    )
 
 
 def package_at(folder: Path) -> Package:
-    package = Package(FileStorage(str(folder)), MARK.load_id)
+    package = Packages.at(str(folder)).package(LOAD_ID)
     package.create()
-    for table in ("items__tags", "items"):
+    package.mark_extracted({})
+    for table in TABLES:
         job = JobFile(
             name=ParsedLoadJobFileName(table, "x", 0, "reference"),
-            load_id=MARK.load_id,
+            load_id=LOAD_ID,
             package_path=package.path,
             data=DataFolder(path="data/normalized/a"),
             columns="id STRING",
             projection=Projection(levels=(Level(table="items"),)),
         )
         package.add_job(job)
-    entries = [{"table": name, "job": f"{name}.x.0.reference"} for name in ("items__tags", "items")]
-    package.mark_normalized({"tables": entries})
+    package.mark_normalized({"tables": [asdict(entry) for entry in manifest("x").tables]})
     return package
 
 
 def test_from_one_job_file_the_whole_load_is_known(tmp_path: Path) -> None:
-    package_at(tmp_path).mark_sealed(MARK)
+    package, sealed = package_at(tmp_path), manifest("x")
+    Packages.at(str(tmp_path)).seal(sealed)
 
-    staged = StagedPackage(f"{tmp_path}/new_jobs/items__tags.x.0.reference")
+    staged = StagedPackage(f"{package.path}/new_jobs/items__tags.x.0.reference")
 
     assert staged.tables == {"items", "items__tags"}
-    assert staged.mark == MARK
+    assert staged.mark == sealed.mark
     assert staged.created_at == "2026-11-15T00:01:10.500000+00:00"
-    assert staged.store.root == str(tmp_path)
+    assert staged.store.root == package.path
+
+
+def test_what_a_late_run_writes_into_a_sealed_package_changes_nothing_of_its_load(tmp_path: Path) -> None:
+    package = package_at(tmp_path)
+    Packages.at(str(tmp_path)).seal(manifest("x"))
+
+    package.mark_normalized({"tables": [asdict(entry) for entry in manifest("late").tables]})
+    staged = StagedPackage(f"{package.path}/new_jobs/items.x.0.reference")
+
+    assert staged._jobs == {"items__tags": "items__tags.x.0.reference", "items": "items.x.0.reference"}
 
 
 def test_nothing_is_committed_for_a_package_that_is_not_sealed(tmp_path: Path) -> None:
-    package_at(tmp_path)
+    package = package_at(tmp_path)
 
     with pytest.raises(InternalError, match="not part of a sealed load"):
-        print(StagedPackage(f"{tmp_path}/new_jobs/items.x.0.reference").mark)  # noqa: T201 - asking is what fails
+        print(StagedPackage(f"{package.path}/new_jobs/items.x.0.reference").mark)  # noqa: T201 - asking is what fails
 
 
 def test_one_table_of_a_chain_at_a_time_and_other_chains_meanwhile() -> None:

@@ -18,6 +18,7 @@ from penstock.extract.plan import Rotation, Workload
 from penstock.package import Package, Packages
 from penstock.package.tags import DATE, DATETIME, DECIMAL
 from penstock.schema.frozen import thaw
+from penstock.schema.table_names import RESERVED_TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -165,6 +166,20 @@ def test_a_disposition_that_the_destination_lacks_is_refused_with_its_first_row(
 
     with pytest.raises(LoadClientUnsupportedWriteDisposition, match="write table b with 'merge'"):
         extracted(resource, package, dispositions=frozenset({"append"}))
+
+
+@pytest.mark.parametrize("name", [None, "", "  ", "____", {"not": "a name"}, 7, "init", "_dlt_loads"])
+def test_a_row_with_a_bad_table_name_stops_no_other_row(name: Any, package: Package) -> None:
+    rows = [{"n": 1, "kind": name}, {"n": 2, "kind": "good"}]
+
+    done = extracted(penstock.resource(rows, name="events", table_name=lambda row: row["kind"]), package)
+
+    tables = {table.table: table.rows for table in done.extracted.tables}
+    assert sorted(tables.values()) == [1, 1]
+    assert tables["good"] == 1
+    assert "" not in tables
+    assert not RESERVED_TABLES.intersection(tables)
+    assert ("events" in tables) == (name is None or not str(name).strip(" _"))
 
 
 def test_rows_of_a_table_that_is_skipped_are_not_written(package: Package) -> None:

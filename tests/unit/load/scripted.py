@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from penstock.errors import (
+    CommitRolledBack,
     DestinationTerminalException,
     LoadClientTerminalException,
     LoadClientTransientException,
@@ -69,6 +70,10 @@ class World:
     completed: list[str] = field(default_factory=list)
     undone: list[str] = field(default_factory=list)
     moved_on: set[str] = field(default_factory=set)
+    fenced: list[str] = field(default_factory=list)
+    rolled_back: set[str] = field(default_factory=set)
+    late: list[str] = field(default_factory=list)
+    """Tables that a late process commits to right before they are fenced."""
     at_once: Counter[str] = field(default_factory=Counter)
     on_complete: Callable[[], None] = lambda: None
     states: list[Any] = field(default_factory=list)
@@ -224,6 +229,15 @@ class UndoingClient(ScriptedClient, WithUndo):
             raise RAISED[says.pop(0)](f"{applied.table} cannot be undone")
         if self._world.undone[-1:] != [applied.table]:
             self._world.undone.append(applied.table)
+
+    def fence(self, table: str, mark: LoadMark) -> None:
+        assert mark.load_id
+        self._world.landed += [table] if table in self._world.late else []
+        self._world.fenced.append(table)
+
+    def verify(self, applied: AppliedJob, mark: LoadMark) -> None:
+        if applied.table in self._world.rolled_back:
+            raise CommitRolledBack(table=applied.table, load_id=mark.load_id, version=applied.version_after)
 
 
 class DroppingClient(ScriptedClient, WithTableDrop):

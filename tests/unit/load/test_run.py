@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -17,10 +17,14 @@ from hypothesis import strategies as st
 from tests.unit.load.scripted import NoSessions, ScriptedJob, World
 
 from penstock.errors import (
+    CommitRolledBack,
     FollowupJobCreationFailedException,
     IdentifierTooLongException,
+    LeaseLost,
     LoadClientJobFailed,
     LoadClientJobRetry,
+    LoadCompletedElsewhere,
+    LoadPackageAborted,
     PackageDamaged,
     TableChainFollowupJobCreationFailedException,
 )
@@ -36,7 +40,7 @@ from penstock.package.local import LocalFiles
 from penstock.schema import Schema, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
     from penstock.load.report import PackageReport
@@ -77,6 +81,14 @@ class Memory:
         inside = [name.removeprefix(f"{folder}/") for name in self.files if name.startswith(f"{folder}/")]
         folders = {name.split("/")[0] for name in inside if "/" in name}
         return [Entry(name, 0, 0.0, name in folders) for name in {name.split("/")[0] for name in inside}]
+
+    @property
+    def can_seek(self) -> bool:
+        return False
+
+    def names(self, folder: str, *, prefix: str, after: str, most: int | None) -> list[str]:
+        del prefix, after, most
+        return [entry.name for entry in self.entries(folder)]
 
     def tree(self, folder: str) -> list[str]:
         return [name for name in self.files if name.startswith(f"{folder}/")]
@@ -246,6 +258,53 @@ def test_nested_tables_land_before_their_root_and_the_load_counts_before_it_is_m
     assert place.into().packages.package("17.5").status == "loaded"
 
 
+def test_a_run_that_has_lost_its_lease_does_not_decide_that_the_load_counts(tmp_path: Path) -> None:
+    place = sealed(tmp_path)
+
+    def check() -> None:
+        if len(place.world.landed) == len(TABLES):
+            raise LeaseLost(epoch=1, host="elsewhere")
+
+    into = replace(place.into(), check=check)
+    with pytest.raises(LeaseLost):
+        load(place.manifest, into, state=STATE, rules=QUICK)
+
+    assert into.packages.slots.outcome(1) is None
+    assert place.commits() == 0
+    assert place.load().load_id == "17.5", "the next run applies it"
+
+
+def once_all_landed(place: Place, act: Callable[[], object]) -> Into:
+    """Where a load goes; `act` is called when all tables have their rows, before the load is decided."""
+    acts = [act]
+
+    def check() -> None:
+        if acts and len(place.world.landed) == len(TABLES):
+            acts.pop()()
+
+    return replace(place.into(), check=check)
+
+
+def test_a_load_that_another_process_gives_up_is_not_written_to_the_ledger(tmp_path: Path) -> None:
+    place = sealed(tmp_path)
+    into = once_all_landed(place, lambda: place.into().packages.abort(place.manifest))
+
+    with pytest.raises(LoadPackageAborted):
+        load(place.manifest, into, state=STATE, rules=QUICK)
+
+    assert place.commits() == 0
+
+
+def test_a_load_that_another_process_completes_is_not_reported_by_both(tmp_path: Path) -> None:
+    place = sealed(tmp_path)
+    into = once_all_landed(place, place.load)
+
+    with pytest.raises(LoadCompletedElsewhere):
+        load(place.manifest, into, state=STATE, rules=QUICK)
+
+    assert place.commits() == 1
+
+
 def test_files_that_are_gone_are_told_before_the_destination_is_asked_for_anything(tmp_path: Path) -> None:
     gone = DataFolder(path="data/a", files=1, bytes=3, digest="that of a file that is gone")
     place = sealed(tmp_path, data=gone)
@@ -344,6 +403,21 @@ def test_what_will_not_pass_keeps_the_load_back_and_names_the_job(tmp_path: Path
     assert "items" not in place.world.landed
     place.load()
     assert sorted(place.world.landed) == sorted(TABLES)
+
+
+def test_a_resumed_load_is_not_completed_while_a_table_lacks_what_was_committed_to_it(tmp_path: Path) -> None:
+    place = sealed(tmp_path, script={"items": ["terminal"], "undo": []})
+    with pytest.raises(LoadClientJobFailed):
+        place.load()
+    place.world.rolled_back |= {"items__tags"}
+
+    with pytest.raises(CommitRolledBack):
+        place.load()
+
+    assert (place.commits(), place.into().packages.slots.outcome(1)) == (0, None)
+    place.world.rolled_back.clear()
+    place.load()
+    assert place.commits() == 1
 
 
 HEARD = threading.Semaphore(0)
@@ -645,12 +719,23 @@ def test_a_name_that_the_destination_has_no_room_for_is_refused_before_any_job(t
 
 
 def test_left_overs_of_attempts_that_died_are_removed(tmp_path: Path) -> None:
-    place = sealed(tmp_path)
-    place.into().packages.package("17.5").jobs.add("items.older.0.reference", b"{}")
+    place = sealed(
+        tmp_path, data=DataFolder(path="data/normalized/second/00000"), script={"others": ["terminal"]}
+    )
+    package = place.into().packages.package("17.5")
+    package.jobs.add("items.older.0.reference", b"{}")
+    kept = ["data/extracted/00000/rows", "data/normalized/second/00000/rows", "data/sets/items/x/rows"]
+    for name in (*kept, "data/normalized/first/00000/rows", "data/normalized/third/00001/rows"):
+        package.store.put(name, b"rows")
 
-    place.load()
+    with pytest.raises(LoadClientJobFailed):
+        place.load()
 
+    assert package.store.tree("data") == kept
     assert "items.older.reference" not in place.jobs()
+    place.load()
+    assert "items.older.reference" not in place.world.jobs, "and none of them was run"
+    assert set(place.folders().values()) == {"completed_jobs"}
 
 
 def test_a_job_file_that_is_gone_is_said_to_be(tmp_path: Path) -> None:

@@ -161,8 +161,26 @@ def test_no_load_takes_the_next_number_before_the_tables_are_back(tmp_path: Path
 
     assert not into.packages.seal(later)
     go_on(into)
-    assert place.world.undone == ["others"]
+    assert set(place.world.undone) == DONE, "also those that came after the tables were asked"
     assert into.packages.seal(later)
+
+
+def test_every_table_of_a_load_that_was_begun_is_fenced_before_it_is_taken_back(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = sealed(tmp_path, script={"items__tags": ["terminal"] * 99, "undo": []})
+    with pytest.raises(LoadClientJobFailed):
+        place.load(workers=1)
+    place.world.landed.clear()
+    place.world.late.append("others")
+
+    with caplog.at_level(logging.WARNING):
+        given_up(place.manifest, place.into())
+
+    assert set(place.world.fenced) == {"items", "items__tags", "items__parts", "others"}
+    assert place.world.undone == ["others"], "a commit that came before the fence"
+    assert "its rows were taken back from others" in caplog.text
+    assert status(place) == "aborted"
 
 
 @pytest.mark.parametrize("after", [False, True])

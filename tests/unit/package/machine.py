@@ -354,12 +354,11 @@ class PackageMachine(RuleBasedStateMachine):
     def mark(self, data: st.DataObject, fate: Fate) -> None:
         load_id = data.draw(st.sampled_from(self.having(*PENDING)))
         package = self.packages.package(load_id)
-        if self.world.packages[load_id].status == "new":
-            further, act = "extracted", package.mark_extracted
-        else:
-            further, act = "normalized", package.mark_normalized
+        is_new = self.world.packages[load_id].status == "new"
+        further = "extracted" if is_new else "normalized"
+        act = partial(package.mark_extracted if is_new else package.mark_normalized, {})
         after = self.changed(load_id, lambda one: setattr(one, "status", further))
-        self.step(partial(act, {}), self.world, after, fate=fate)
+        self.step(act, self.world, after, fate=fate)
 
     @precondition(lambda self: self.having("normalized"))
     @rule(data=st.data(), fate=fates)

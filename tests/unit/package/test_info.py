@@ -123,6 +123,23 @@ def test_a_package_in_lines_shows_failed_jobs_always_and_the_others_if_asked(
     assert "It was completed on 20" in str(ended)
 
 
+def test_jobs_of_an_attempt_that_was_lost_are_not_counted(tmp_path: Path) -> None:
+    packages = Packages.at(str(tmp_path))
+    packages.normalized.create_package(LOAD_ID, schema=Schema("shop"))
+    package = packages.package(LOAD_ID)
+    for job in (DONE, "items.lost.0.reference", "items.noted.0.sql", "items.unnoted.0.sql"):
+        package.jobs.add(job, b"{}")
+    package.mark_normalized({"tables": [{"table": "items", "job": DONE, "write_disposition": "append"}]})
+    package.note_followups("items.5c1c2f0d11.reference", ["items.noted.sql"])
+
+    info = packages.normalized.get_load_package_info(LOAD_ID)
+
+    assert [job.job_file_info.job_id() for job in info.jobs["new_jobs"]] == [
+        "items.5c1c2f0d11.reference",
+        "items.noted.sql",
+    ]
+
+
 def test_a_package_without_schema_and_jobs_can_be_shown(tmp_path: Path) -> None:
     packages = Packages.at(str(tmp_path))
     packages.package("17.5").create()

@@ -19,6 +19,7 @@ from tests.unit.package.world import manifest_of
 
 from penstock.errors import LeaseLost, PipelineLocked, StorageNotReachable
 from penstock.package import FileStorage, Packages
+from penstock.package import lease as lease_module
 from penstock.package.control import versioned
 from penstock.package.holder import Holder, LeaseTimes
 from penstock.package.lease import acquire, beat, held, highest
@@ -342,3 +343,64 @@ def test_a_beat_that_cannot_be_read_is_watched_and_not_believed(storage: FileSto
     take(storage).release()
 
     assert time.monotonic() - began >= WATCHED
+
+
+SLOW = LeaseTimes(beat=1_000.0, alive=5_000.0)
+"""The threads of a lease do nothing during a test: it moves the clock, and calls what they call."""
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The clock that cannot jump, as a list of one number."""
+    moment = [time.monotonic()]
+    monkeypatch.setattr(lease_module, "_now", lambda: moment[0])
+    return moment
+
+
+def test_a_lease_that_was_not_renewed_in_time_fails_its_check(
+    storage: FileStorage, clock: list[float]
+) -> None:
+    lost: list[bool] = []
+    lease = acquire(storage, pipeline="shop", times=SLOW, on_lost=lambda: lost.append(True))
+    clock[0] += SLOW.alive - 1
+    lease.check()
+
+    clock[0] += 2
+
+    with pytest.raises(LeaseLost):
+        lease.check()
+    assert lost == [True]
+    lease.release()
+    assert not storage.exists("lease/0000000001.released"), "another process may be watching it"
+
+
+def test_a_beat_renews_a_lease_that_is_in_time_and_never_one_that_has_run_out(
+    storage: FileStorage, clock: list[float]
+) -> None:
+    lease = acquire(storage, pipeline="shop", times=SLOW)
+    for _ in range(3):
+        clock[0] += SLOW.alive - 1
+        lease._beat()
+        lease.check()
+    renewed = storage.read("lease/0000000001.beat")
+
+    clock[0] += SLOW.alive + 1
+    lease._beat()
+
+    assert lease.is_lost
+    assert storage.read("lease/0000000001.beat") == renewed, "a late beat looks alive to a process that waits"
+    with pytest.raises(LeaseLost):
+        lease.check()
+    lease.release()
+
+
+def test_a_beat_that_finds_a_later_epoch_loses_the_lease(storage: FileStorage, clock: list[float]) -> None:
+    lease = acquire(storage, pipeline="shop", times=SLOW)
+    clock[0] += 1
+    storage.put("lease/0000000002.json", versioned(asdict(Holder())))
+
+    lease._beat()
+
+    with pytest.raises(LeaseLost):
+        lease.check()
+    lease.release()

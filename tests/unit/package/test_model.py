@@ -1,4 +1,4 @@
-"""Packages against their model: `make packages` for many sequences, `--hypothesis-seed` for others."""
+"""Packages against their model: `make packages` for many sequences, `PENSTOCK_TEST_SEED` to repeat them."""
 
 from __future__ import annotations
 

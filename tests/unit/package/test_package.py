@@ -274,3 +274,14 @@ def test_packages_of_two_roots_do_not_meet(tmp_path: Path) -> None:
 
     assert first.seal(MANIFEST)
     assert second.last_sealed() is None
+
+
+def test_a_marker_that_is_written_into_a_deleted_package_does_not_bring_it_back(tmp_path: Path) -> None:
+    package = Packages.at(str(tmp_path)).package("17.5")
+    package.create()
+    package.mark_extracted({})
+    package.delete()
+
+    package.mark_normalized({})
+
+    assert package.status == "new"

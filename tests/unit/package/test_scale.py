@@ -54,6 +54,11 @@ class Counting(LocalFiles):
         self.calls.update({"entries": 1, "listed": len(found)})
         return found
 
+    def names(self, folder: str, *, prefix: str, after: str, most: int | None) -> list[str]:
+        found = super().names(folder, prefix=prefix, after=after, most=most)
+        self.calls.update({"names": 1, "listed": len(found)})
+        return found
+
     def delete(self, path: str) -> None:
         self.calls["delete"] += 1
         super().delete(path)

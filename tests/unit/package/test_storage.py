@@ -17,10 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import PackageDamaged, StorageNotReachable
+from penstock.package.local import LocalFiles
 from penstock.package.objects import ObjectFiles, answering
 from penstock.package.storage import FileStorage, absolute, as_json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fsspec import AbstractFileSystem
 
 documents = st.recursive(
@@ -326,3 +329,71 @@ def test_json_of_control_files_reads_back_and_keeps_the_order_of_keys(
 def test_a_local_location_is_made_absolute_and_an_address_is_left_alone() -> None:
     assert absolute("lake") == str(Path.cwd() / "lake")
     assert absolute("s3://bucket/lake") == "s3://bucket/lake"
+
+
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files and folders that were synced, in order."""
+    paths: list[str] = []
+    fsync = os.fsync
+
+    def record(handle: int) -> None:
+        paths.append(str(Path(f"/proc/self/fd/{handle}").readlink()))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", record)
+    return paths
+
+
+def write_data(path: str) -> None:
+    with LocalFiles().open_new(path) as stream:
+        stream.write(b"rows")
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the names of open files are read there")
+@pytest.mark.parametrize(
+    ("change", "folders"),
+    [
+        (lambda at: LocalFiles().put(f"{at}/a", b"1"), [""]),
+        (lambda at: LocalFiles().put(f"{at}/new/er/a", b"1"), ["", "/new", "/new/er"]),
+        (lambda at: LocalFiles().put_if_absent(f"{at}/a", b"1"), [""]),
+        (lambda at: LocalFiles().move(f"{at}/from/old", f"{at}/to/a"), ["", "/to", "/from"]),
+        (lambda at: LocalFiles().copy(f"{at}/from/old", f"{at}/a"), [""]),
+        (lambda at: LocalFiles().delete(f"{at}/from/old"), ["/from"]),
+        (lambda at: LocalFiles().delete(f"{at}/from"), [""]),
+        (lambda at: write_data(f"{at}/data/part"), ["", "/data"]),
+    ],
+    ids=[
+        "put",
+        "put in new folders",
+        "put if absent",
+        "move",
+        "copy",
+        "delete",
+        "delete folder",
+        "data file",
+    ],
+)
+def test_after_a_power_cut_a_name_is_as_it_was_left(
+    tmp_path: Path, synced: list[str], change: Callable[[str], Any], folders: list[str]
+) -> None:
+    """A file's name is part of its folder: the folder is synced too, after its name has changed."""
+    (tmp_path / "from").mkdir()
+    (tmp_path / "from" / "old").write_bytes(b"0")
+
+    change(str(tmp_path))
+
+    assert [path for path in synced if Path(path).is_dir()] == [f"{tmp_path}{folder}" for folder in folders]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the names of open files are read there")
+def test_the_content_of_a_file_is_synced_before_it_has_its_name(tmp_path: Path, synced: list[str]) -> None:
+    LocalFiles().put(f"{tmp_path}/a", b"1")
+    LocalFiles().put_if_absent(f"{tmp_path}/b", b"1")
+    LocalFiles().copy(f"{tmp_path}/b", f"{tmp_path}/c")
+    write_data(f"{tmp_path}/d")
+
+    content, folders = synced[::2], synced[1::2]
+    assert [path.partition(".tmp-")[0] for path in content[:3]] == [f"{tmp_path}/"] * 3
+    assert content[3] == f"{tmp_path}/d", "a data file counts once a marker says so"
+    assert folders == [str(tmp_path)] * 4

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from tests.unit.package.world import manifest_of
 
-from penstock.package import Packages, PackageStorage, Retention
+from penstock.package import FileStorage, Packages, PackageStorage, Retention
 from penstock.package.carry import carry
 from penstock.package.holder import LeaseTimes
-from penstock.package.lease import acquire
+from penstock.package.lease import acquire, held
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
@@ -130,6 +131,13 @@ def there(packages: Packages) -> Packages:
     return Packages(packages.store.below("there"))
 
 
+def carried(packages: Packages) -> None:
+    # A lease of its own: each call would leave another epoch among the packages.
+    with held(FileStorage(f"memory://{uuid4().hex}"), pipeline="shop") as lease:
+        is_there = packages.package(ONE).status != "new"
+        carry(there(packages).package(ONE), packages.package(ONE), lease=lease, is_there=is_there)
+
+
 def extracted_there(packages: Packages) -> None:
     nothing(packages)
     package = there(packages).package(ONE)
@@ -194,7 +202,7 @@ TRANSITIONS: dict[str, Transition] = {
     "delete_package, finished": Transition(
         marker_without_note, by(lambda s: s.delete_package(ONE, not_exists_ok=True)), (ONE,)
     ),
-    "carry": Transition(extracted_there, lambda p: carry(there(p).package(ONE), p.package(ONE))),
+    "carry": Transition(extracted_there, carried),
     "seal": Transition(normalized, lambda p: p.seal(manifest_of(ONE, 1))),
     "seal after an abort": Transition(next_to_abort_without_end, lambda p: p.seal(manifest_of(TWO, 2))),
     "commit": Transition(sealed, lambda p: p.commit(manifest_of(ONE, 1))),

@@ -45,6 +45,7 @@ def test_a_run_that_begins_notes_where_it_goes(tmp_path: Path) -> None:
         destination_name="delta",
         dataset_name="shop",
         location=str(tmp_path / "lake" / "shop"),
+        bucket_url=str(tmp_path / "lake"),
         staging_name="filesystem",
         staging_bucket=str(tmp_path / "stage"),
     )
@@ -169,3 +170,35 @@ def test_a_folder_that_cannot_be_written_stops_no_run(
     at_lake(tmp_path).extract([{"n": 1}], table_name="items")
 
     assert "cannot be noted" in caplog.text
+
+
+def test_a_run_replaces_an_origin_file_that_is_damaged(tmp_path: Path) -> None:
+    origin = tmp_path / "here" / "shop" / "origin.json"
+    origin.parent.mkdir(parents=True)
+    origin.write_text("{", encoding="utf-8")
+
+    at_lake(tmp_path).extract([{"n": 1}], table_name="items")
+
+    assert origin_of(tmp_path).destination_name == "delta"
+
+
+def test_who_attaches_works_in_the_bucket_of_the_last_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = at_lake(tmp_path).extract([{"n": 1}], table_name="items")
+
+    found = penstock.attach("shop", tmp_path / "here")
+    monkeypatch.setenv("SHOP__DESTINATION__DELTA__BUCKET_URL", str(tmp_path / "other"))
+    by_setting = penstock.attach("shop", tmp_path / "here")
+
+    assert found.list_extracted_load_packages() == info.loads_ids
+    assert by_setting.list_extracted_load_packages() == []
+
+
+def test_keys_in_the_address_of_a_bucket_are_not_noted(tmp_path: Path) -> None:
+    bucket = penstock.destinations.delta(str(tmp_path / "lake?token=hush-hush-hush"))
+
+    penstock.pipeline("shop", tmp_path / "here", destination=bucket).extract([{"n": 1}], table_name="items")
+
+    assert origin_of(tmp_path).bucket_url is None
+    assert "hush" not in (tmp_path / "here" / "shop" / "origin.json").read_text(encoding="utf-8")

@@ -8,6 +8,7 @@ import penstock
 from penstock.extract.cursor.plan import MOST_IN_STATE
 from penstock.package import Packages
 from penstock.package.holder import LeaseTimes
+from penstock.package.ledger import FileLedger
 from penstock.pipeline.boundaries import remove_old_boundaries
 from penstock.pipeline.waiting import WaitingRoom
 from penstock.pipeline.workdir import WorkDir
@@ -33,9 +34,11 @@ def test_files_are_carried_with_the_packages_that_wait(tmp_path: Path) -> None:
     waiting, target = Packages.at(room.location), Packages.at(str(tmp_path / "lake"))
     files = waiting.store.names("cursors")
 
-    carried = room.carry_to(target, times=LeaseTimes())
+    with target.lease(pipeline="shop") as lease:
+        ledger = FileLedger(target.store.below("ledger"))
+        carried = room.carry_to(target, lease=lease, ledger=ledger, times=LeaseTimes())
 
     assert (len(carried), len(files)) == (2, 2)
     assert (waiting.store.names("cursors"), target.store.names("cursors")) == ([], files)
-    assert remove_old_boundaries(target, {"sources": {}}) == []
+    assert remove_old_boundaries(target, lambda: {"sources": {}}, upto=carried[-1]) == []
     assert target.store.names("cursors") == files

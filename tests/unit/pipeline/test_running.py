@@ -143,7 +143,6 @@ def test_functions_of_sources_find_the_state_of_the_active_pipeline(tmp_path: Pa
     [
         ("run", (import_module("penstock.pipeline.runner"), "require_trust"), "load"),
         ("run", (Packages, "tidy"), "load"),
-        ("run", (Site, "known"), "load"),
         ("load", (Packages, "tidy"), "load"),
         ("normalize", (Packages, "tidy"), "normalize"),
         ("extract", (Site, "known_later"), "extract"),

@@ -13,6 +13,7 @@ from penstock.errors import UnsupportedVersion
 from penstock.package.extracted import Extracted
 from penstock.package.tags import ALL
 from penstock.package.typed import to_typed
+from penstock.pipeline import state as state_module
 from penstock.pipeline.state import (
     ENGINE_VERSION,
     decode_state,
@@ -136,3 +137,16 @@ def test_a_package_that_knows_of_no_state_leaves_it_as_it_is() -> None:
     before = {**FRESH, "sources": {"old": {"a": 1}}}
 
     assert with_sources(before, Extracted(schema_name=FRESH["schema_names"][0])) == before
+
+
+def test_a_small_text_that_unpacks_to_a_huge_state_is_not_unpacked_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = encode_state({**FRESH, "sources": {"shop": {"page": "x" * 10_000}}})
+    assert len(text) < 1_000
+    assert decode_state(text)["sources"]["shop"]["page"] == "x" * 10_000
+
+    monkeypatch.setattr(state_module, "_MOST_BYTES", 5_000)
+
+    with pytest.raises(orjson.JSONDecodeError):
+        decode_state(text)

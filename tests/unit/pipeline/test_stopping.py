@@ -204,3 +204,37 @@ def test_an_interrupt_in_another_thread_is_told_and_raised_as_it_is(tmp_path: Pa
     assert [type(error) for error in heard] == [KeyboardInterrupt]
     assert raised == heard
     check_stopped(tmp_path, "KeyboardInterrupt")
+
+
+def test_the_handler_of_spark_is_replaced_during_a_run_and_put_back() -> None:
+    def of_spark(number: int, frame: Any) -> None:
+        raise AssertionError("it would call Spark in the middle of a call of Spark")
+
+    of_spark.__module__ = "pyspark.core.context"
+    before = signal.signal(signal.SIGINT, of_spark)
+    try:
+        with ended_by_signals():
+            during = signal.getsignal(signal.SIGINT)
+        after = signal.getsignal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+    assert during is signal.default_int_handler
+    assert after is of_spark
+
+
+def test_sigterm_is_an_interrupt_where_it_is_raised_and_an_exit_where_it_leaves() -> None:
+    seen: list[type[BaseException]] = []
+
+    def interrupted() -> None:
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt as error:  # as Py4J does, to close the connection of the call
+            seen.append(type(error))
+            raise
+
+    with pytest.raises(SystemExit) as left, ended_by_signals():
+        interrupted()
+
+    assert issubclass(seen[0], SystemExit)
+    assert (type(left.value), left.value.code) == (SystemExit, TERMINATED)

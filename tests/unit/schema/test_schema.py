@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import json
 import pickle
+import sys
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from penstock.errors import InvalidSchemaName, SchemaEngineNoUpgradePath, TableNotFound
-from penstock.schema import Column, Schema, StoredSchema, Table, content_hash
+from penstock.errors import InvalidSchemaName, SchemaEngineNoUpgradePath, TableNotFound, UsageError
+from penstock.schema import Column, Schema, StoredSchema, Table, content_hash, decide, gather
 from penstock.schema.migrate import migrate
 
 VECTORS = Path(__file__).parent / "vectors"
@@ -240,3 +242,36 @@ def test_restoring_takes_over_content_and_history() -> None:
 
     assert schema.to_dict() == DLT_SCHEMA
     assert not schema.is_new
+
+
+CONVENTION = """
+from pathlib import Path
+from penstock.schema import names
+
+Path(__file__).with_suffix(".ran").touch()
+
+class NamingConvention(names.SnakeCase):
+    def clean(self, identifier):
+        return super().clean(identifier).upper()
+"""
+
+
+def test_a_stored_schema_does_not_import_the_module_that_it_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "loud_convention.py").write_text(CONVENTION, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    document = {**copy.deepcopy(DLT_SCHEMA), "normalizers": {"names": "loud_convention"}}
+    schema = Schema.from_dict(document)
+
+    with pytest.raises(UsageError, match="loud_convention") as refused:
+        _ = schema.naming
+    with pytest.raises(UsageError, match="loud_convention"):
+        decide(schema.stored, "orders", gather([{"id": 1}]))
+
+    assert "import loud_convention" in refused.value.hint
+    assert not (tmp_path / "loud_convention.ran").exists()
+
+    # A module that the user's program has imported is the user's choice.
+    monkeypatch.setitem(sys.modules, "loud_convention", importlib.import_module("loud_convention"))
+    assert schema.naming.normalize_identifier("oneName") == "ONE_NAME"

@@ -8,7 +8,9 @@ from pyspark.errors import AnalysisException
 from penstock.errors import (
     DestinationTerminalException,
     DestinationTransientException,
+    PackageDamaged,
     SessionLacksConf,
+    StorageFull,
     StorageNotReachable,
     StorageRefused,
 )
@@ -131,3 +133,58 @@ def test_a_driver_that_is_not_there_is_not_waited_for() -> None:
 
     assert isinstance(found, DestinationTerminalException)
     assert "spark.jars" in str(found)
+
+
+WRITING = (
+    f"{CALL}org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 "
+    "times, most recent failure: Lost task 0.0 in stage 3.0 (TID 5): org.apache.spark.SparkException: "
+    "[TASK_WRITE_FAILED] Task failed while writing rows to "
+    "file:/lake/packages/17.5/data/normalized/5c1c/00000. SQLSTATE: 58030"
+)
+FULL = {
+    "a file": (
+        "java.io.FileNotFoundException: /tmp/blockmgr-1/0c/temp (No space left on device)",
+        "/tmp/blockmgr-1/0c/temp",
+    ),
+    "a folder": (
+        f"{WRITING}\nCaused by: org.apache.hadoop.fs.FSError: java.io.IOException: No space left on device",
+        "file:/lake/packages/17.5/data/normalized/5c1c/00000",
+    ),
+    "a quota": (f"{WRITING}\nCaused by: java.io.IOException: Disk quota exceeded", "file:/lake/packages"),
+    "somewhere": ("java.io.IOException: No space left on device", "spark.local.dir"),
+}
+MISSING = {
+    "a folder": "[PATH_NOT_FOUND] Path does not exist: file:/lake/packages/17.5/data/extracted/00000. "
+    "SQLSTATE: 42K03",
+    "a file": "[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file "
+    "file:///lake/packages/17.5/data/extracted/00000/part-0.parquet. File does not exist. It is possible the",
+}
+
+
+@pytest.mark.parametrize("case", FULL)
+def test_a_disk_that_spark_finds_full_is_named_where_spark_names_it(case: str) -> None:
+    text, path = FULL[case]
+
+    fault = storage_fault(RuntimeError(text))
+
+    assert isinstance(fault, StorageFull)
+    assert path in fault.path
+    assert not is_terminal(RuntimeError(text))
+
+
+@pytest.mark.parametrize("case", MISSING)
+def test_a_path_of_a_package_that_is_missing_is_a_damaged_package(case: str) -> None:
+    fault = storage_fault(AnalysisException(MISSING[case]))
+
+    assert isinstance(fault, PackageDamaged)
+    path = vars(fault)["path"]
+    assert path.startswith("file:/")
+    assert "/packages/17.5/data/extracted/00000" in path
+    assert not path.endswith(".")
+    assert "drop_pending_packages" in fault.hint
+
+
+def test_a_missing_path_of_a_source_is_no_fault_of_the_storage_of_packages() -> None:
+    assert (
+        storage_fault(AnalysisException("[PATH_NOT_FOUND] Path does not exist: s3://raw/orders.csv.")) is None
+    )

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import TYPE_CHECKING
 
 import pytest
 
 from penstock.config import Settings
-from penstock.errors import UnsupportedVersion
-from penstock.spark.jars import cache_folder, jar_conf, keep_jars
+from penstock.errors import JarNotVerified, UnsupportedVersion
+from penstock.spark.jars import cache_folder, checksums, jar_conf, keep_jars
 from penstock.spark.presets import LOCAL_START, PRESETS, preset, start_conf
 
 if TYPE_CHECKING:
@@ -49,8 +50,70 @@ def test_spark_resolves_what_is_not_here_yet() -> None:
     assert jar_conf("4.1.4", [], Settings()) == {}
 
 
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of checksums that has the jars of these tests."""
+    table = dict.fromkeys(["delta-1.jar", "storage-1.jar"], hashlib.sha256(b"jar").hexdigest())
+    monkeypatch.setattr("penstock.spark.jars.checksums", lambda: table)
+
+
+def test_the_table_of_checksums_has_every_jar_that_a_preset_names() -> None:
+    names = {
+        "{1}-{2}.jar".format(*coordinate.split(":"))
+        for presets in PRESETS.values()
+        for one in presets.values()
+        for coordinate in one.coordinates
+    }
+
+    assert names - set(checksums()) == set()
+    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in checksums().values())
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("io.delta_delta-1.jar", b"other"), ("delta-1.jar", b"other"), ("extra-1.jar", b"jar")],
+    ids=["changed", "changed, without its group", "not in the table"],
+)
+def test_jars_that_are_not_those_of_the_table_are_refused_after_they_were_resolved(
+    name: str, content: bytes, home: Path
+) -> None:
+    (home / name).write_bytes(content)
+
+    with pytest.raises(JarNotVerified) as refused:
+        keep_jars("4.1.4", ["delta"], (home / name).as_uri())
+
+    assert refused.value.path == str(home / name)
+    assert not cache_folder("4.1.4", ("delta",)).exists()
+
+
+@pytest.mark.usefixtures("known")
+def test_jars_that_changed_in_the_cache_are_not_used(home: Path) -> None:
+    jar = home / "io.delta_delta-1.jar"
+    jar.write_bytes(b"jar")
+    keep_jars("4.1.4", ["delta"], jar.as_uri())
+    kept = cache_folder("4.1.4", ("delta",)) / jar.name
+    kept.write_bytes(b"other")
+
+    with pytest.raises(JarNotVerified, match="other than"):
+        jar_conf("4.1.4", ["delta"], Settings())
+
+
+@pytest.mark.usefixtures("known")
+def test_jars_that_the_user_adds_are_neither_checked_nor_kept(home: Path) -> None:
+    ours, theirs = home / "io.delta_delta-1.jar", home / "own.jar"
+    for jar in (ours, theirs):
+        jar.write_bytes(b"jar")
+
+    keep_jars("4.1.4", ["delta"], f"{theirs},{ours.as_uri()}", own=str(theirs))
+
+    folder = cache_folder("4.1.4", ("delta",))
+    assert [path.name for path in folder.glob("*.jar")] == [ours.name]
+
+
+@pytest.mark.usefixtures("known")
 def test_what_was_resolved_once_is_on_the_class_path_the_next_time(home: Path) -> None:
-    jars = [home / "delta.jar", home / "storage.jar"]
+    jars = [home / "io.delta_delta-1.jar", home / "storage-1.jar"]
     for jar in jars:
         jar.write_bytes(b"jar")
 

@@ -12,8 +12,8 @@ from penstock.package import FileStorage
 from penstock.spark.s3 import bucket_of, joined_conf, s3_needs, s3a_conf, s3fs_options
 
 LOCATION = "s3://lake/raw"
-KEYS = {"aws_access_key_id": "AKEXAMPLE", "aws_secret_access_key": "hush-hush-hush"}
-FRESH = {"use_listings_cache": False}
+KEYS: dict[str, Any] = {"aws_access_key_id": "AKEXAMPLE", "aws_secret_access_key": "hush-hush-hush"}
+FRESH: dict[str, Any] = {"use_listings_cache": False}
 
 
 def said(conf: dict[str, str]) -> dict[str, str]:
@@ -90,7 +90,7 @@ def said(conf: dict[str, str]) -> dict[str, str]:
     ],
 )
 def test_one_block_feeds_both_sides(
-    fields: dict[str, str], options: dict[str, Any], conf: dict[str, str]
+    fields: dict[str, Any], options: dict[str, Any], conf: dict[str, str]
 ) -> None:
     credentials = AwsCredentials(**fields)
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.interfaces import TableCommit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import Row
 
     from penstock.interfaces import AppliedJob, LoadMark
+
+_FENCED: Final = "fenced"
 
 
 def app_id(mark: LoadMark) -> str:
@@ -39,12 +41,31 @@ def told(version: int, text: str | None) -> TableCommit:
     except ValueError:
         said = None
     match said:
-        case {"load_id": str(load_id), "manifest": str()}:
+        case {"load_id": str(load_id), "manifest": str()} | {"prepares": str(load_id)}:
             return TableCommit(version=version, load_id=load_id, pipeline_name=said.get("pipeline"))
         case {"undone": str(load_id)}:
             return TableCommit(version=version, undoes=load_id)
         case _:
             return TableCommit(version=version)
+
+
+def prepared(mark: LoadMark) -> str:
+    """What a commit says that creates a table for the rows of a load, before they are written.
+
+    It is part of the load for readers. An attempt that looks for the rows of the load does not take it
+    for their commit.
+    """
+    return json.dumps({"prepares": mark.load_id, "pipeline": mark.pipeline_name})
+
+
+def fenced(load_id: str) -> str:
+    """What a commit says that uses up the transaction number of an aborted load, and writes no rows."""
+    return json.dumps({_FENCED: load_id})
+
+
+def is_without_rows(text: str | None, load_id: str) -> bool:
+    """Whether a commit after that of a load changes no row: a table may be taken back although it exists."""
+    return text == kept(load_id) or (text or "").startswith(f'{{"{_FENCED}"')
 
 
 def kept(load_id: str) -> str:
@@ -57,13 +78,22 @@ def undone(applied: AppliedJob, load_id: str) -> str:
     return json.dumps({"undone": load_id, "version": applied.version_after})
 
 
-def is_back(commit: Row, applied: AppliedJob, load_id: str) -> bool:
-    """Whether a commit took a table back to before a job."""
-    if commit["userMetadata"] == undone(applied, load_id):
-        return True
-    to_version = (commit["operationParameters"] or {}).get("version")
-    is_restored = commit["operation"] == "RESTORE" and to_version is not None
-    return is_restored and int(str(to_version)) < (applied.version_after or 0)
+def is_in_effect(since: Sequence[Row], applied: AppliedJob, load_id: str) -> bool | None:
+    """Whether a table shows what a job wrote, by the commits after it, newest first.
+
+    None where the table was restored to a moment: only a restore to a version says what the table shows.
+    """
+    after = applied.version_after or 0
+    state: bool | None = True
+    states: dict[int, bool | None] = {after: state}
+    for commit in reversed(since):
+        if commit["userMetadata"] == undone(applied, load_id):
+            state = False
+        elif commit["operation"] == "RESTORE":
+            version = (commit["operationParameters"] or {}).get("version")
+            state = None if version is None else int(version) >= after and states.get(int(version), state)
+        states[int(commit["version"])] = state
+    return state
 
 
 def rows_of(metrics: Mapping[str, Any]) -> int | None:

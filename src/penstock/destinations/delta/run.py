@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import AnalysisException
+from pyspark.sql import functions as F
 
 from penstock.destinations.delta.conflicts import persistent
 from penstock.destinations.delta.define import (
@@ -17,13 +18,23 @@ from penstock.destinations.delta.define import (
     partition_columns,
     table_properties,
 )
-from penstock.destinations.delta.marks import app_id, is_back, kept, metadata, rows_of, told, undone
+from penstock.destinations.delta.history import TableHistory, applied_by
+from penstock.destinations.delta.marks import (
+    app_id,
+    fenced,
+    kept,
+    metadata,
+    prepared,
+    told,
+    undone,
+)
 from penstock.destinations.delta.place import Place
 from penstock.destinations.lake.define import property_statement
 from penstock.destinations.lake.placed import PlacedTables
-from penstock.errors import CommitLost, DestinationAhead, DestinationTerminalException
+from penstock.errors import CommitLost, CommitRolledBack, DestinationAhead, DestinationTerminalException
 from penstock.interfaces import AppliedJob, TableCommit
 from penstock.package.sql import quoted
+from penstock.schema.defaults import LOAD_ID_COLUMN
 from penstock.spark.conf import conf_set
 
 if TYPE_CHECKING:
@@ -57,11 +68,6 @@ _TXN: Final = "spark.databricks.delta.write."
 # All rows go, whatever the session of the user says of partitions.
 _ALL_PARTITIONS: Final = {"partitionOverwriteMode": "static"}
 _SOURCE: Final = "penstock_merge_source"
-_MADE: Final = frozenset(("CREATE TABLE", "CREATE OR REPLACE TABLE"))
-# A commit that was just made is nearly always the newest; the one before it is looked at with it.
-_NEWEST: Final = 2
-# How far back a commit is looked for first; tables that many write to may need a longer look.
-_HISTORY: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +99,7 @@ class DeltaTables(PlacedTables[Place]):
 
     def version(self, table: str, *, spark: SparkSession) -> int:
         """The number of the newest commit."""
-        return int(self._history(table, 1, spark)[0]["version"])
+        return self._history(table, spark).version()
 
     def properties_of(self, table: str, *, spark: SparkSession) -> dict[str, str]:
         """The properties that a table has."""
@@ -101,7 +107,9 @@ class DeltaTables(PlacedTables[Place]):
 
     def commits(self, table: str, most: int | None, *, spark: SparkSession) -> tuple[TableCommit, ...]:
         """The commits, newest first, and the loads that made them."""
-        return tuple(told(row["version"], row["userMetadata"]) for row in self._history(table, most, spark))
+        return tuple(
+            told(row["version"], row["userMetadata"]) for row in self._history(table, spark).commits(most)
+        )
 
     def append(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
         """Append once; a table that is not there is made as its hints say."""
@@ -131,7 +139,7 @@ class DeltaTables(PlacedTables[Place]):
         if not self.exists(table.name, spark=spark):
             return self.append(table, rows, mark, spark=spark)
         properties = table_properties(table, self.properties)
-        seen = self._seen(table.name, mark, spark)
+        seen = self._history(table.name, spark).of_load(mark)
         if not seen:
             options = {**_signed(mark), **self._sizing(), **_ALL_PARTITIONS}
             with _marked(spark, mark), conf_set(spark, self._sized()):
@@ -141,7 +149,7 @@ class DeltaTables(PlacedTables[Place]):
                     lambda: self.place.renew(table.name, rows, options, partition_columns(table), properties),
                 )
         applied = (
-            replace(_job(table.name, seen), skipped=True) if seen else self._applied(table.name, mark, spark)
+            self._skipped(table.name, seen, mark, spark) if seen else self._applied(table.name, mark, spark)
         )
         self._keep_properties(table.name, properties, mark, spark)
         self._keep_clusters(table, mark, spark)
@@ -174,7 +182,8 @@ class DeltaTables(PlacedTables[Place]):
 
         A table that the job had made is left without rows: Delta has no version before the first.
         """
-        if applied.version_after is None or self._is_undone(applied, load_id, spark):
+        history = self._history(applied.table, spark)
+        if applied.version_after is None or history.is_undone(applied, load_id):
             return
         name = self.sql_name(applied.table)
         with conf_set(spark, {METADATA: undone(applied, load_id)}):
@@ -185,35 +194,57 @@ class DeltaTables(PlacedTables[Place]):
 
     def to_undo(self, table: str, mark: LoadMark, *, spark: SparkSession) -> AppliedJob | None:
         """What a load did to a table; None where it did nothing, or nothing of it is left."""
-        commits = self._seen(table, mark, spark) if self.exists(table, spark=spark) else []
-        if not commits:
+        if not self.exists(table, spark=spark):
             return None
-        found = _job(table, commits)
-        return None if self._is_undone(found, mark.load_id, spark) else found
-
-    def _is_undone(self, applied: AppliedJob, load_id: str, spark: SparkSession) -> bool:
-        """Whether a table was brought back, by us or by hand. One that was changed otherwise is an error."""
-        after = applied.version_after or 0
-        newest = self.version(applied.table, spark=spark)
-        found = self._history(applied.table, newest - after, spark) if newest > after else []
-        since = [one for one in found if one["userMetadata"] != kept(load_id)]
-        if any(is_back(commit, applied, load_id) for commit in since):
-            return True
-        if since:
+        history = self._history(table, spark)
+        commits = history.of_load(mark)
+        if commits:
+            applied = applied_by(table, commits)
+            return None if history.is_undone(applied, mark.load_id) else applied
+        if not history.reaches(mark):
             raise DestinationTerminalException(
-                f"{applied.table} was changed after version {after} and cannot be taken back",
-                hint=f"bring it back by hand to what it was before load {load_id}, with RESTORE TABLE",
+                f"{table} cannot be taken back: its history does not reach back to load {mark.load_id}",
+                hint="delete the rows of the load by their _dlt_load_id, and then the folder of its package",
             )
-        return False
+        return None
+
+    def verify(self, applied: AppliedJob, mark: LoadMark, *, spark: SparkSession) -> None:
+        """Raise unless a table still shows what a job of a load wrote.
+
+        Where the history does not reach back to the load, the result of the job is the evidence.
+        """
+        table, history = applied.table, self._history(applied.table, spark)
+        if not self.exists(table, spark=spark) or (not history.of_load(mark) and history.reaches(mark)):
+            raise CommitRolledBack(table=table, load_id=mark.load_id, version=applied.version_after)
+        history.check_shown(applied, mark.load_id)
+
+    def fence(self, table: str, mark: LoadMark, *, spark: SparkSession) -> None:
+        """Use up the transaction number of an aborted load, so that Delta skips a late commit of it.
+
+        Delta skips this commit too where the load has one. A table that does not exist cannot be fenced.
+        """
+        if not self.exists(table, spark=spark):
+            return
+        nothing = spark.createDataFrame([], self.read(table, spark=spark).schema)
+        options = {**_signed(mark), "userMetadata": fenced(mark.load_id)}
+        persistent(table, lambda: self.place.write(table, nothing, "append", options, ()))
+
+    def _has_rows(self, table: str, mark: LoadMark, spark: SparkSession) -> bool:
+        """Whether a table has rows of a load; only the commit of that load brings them."""
+        rows = self.read(table, spark=spark)
+        return LOAD_ID_COLUMN in rows.columns and bool(
+            rows.where(F.col(LOAD_ID_COLUMN) == mark.load_id).select(LOAD_ID_COLUMN).take(1)
+        )
 
     def _make(self, table: Table, mark: LoadMark, *, spark: SparkSession) -> None:
         """Make a table without rows, where the first rows cannot make it or could not say what it is like.
 
-        The commit names the load: a reader sees the table once that is complete.
+        The commit names the load: a reader sees the table once that is complete. It is not marked as the
+        commit of the rows, which may fail and be tried again.
         """
         properties = table_properties(table, self.properties)
         if self.place.makes_tables_by_statement or properties or cluster_columns(table):
-            with conf_set(spark, {METADATA: metadata(mark)}):
+            with conf_set(spark, {METADATA: prepared(mark)}):
                 spark.sql(create_statement(self.sql_name(table.name), table, properties))
 
     def _keep_clusters(self, table: Table, mark: LoadMark, spark: SparkSession) -> None:
@@ -260,22 +291,31 @@ class DeltaTables(PlacedTables[Place]):
         return self._applied(table, mark, spark)
 
     def _applied(self, table: str, mark: LoadMark, spark: SparkSession) -> AppliedJob:
-        """What the last write came to. Delta skips one whose transaction it has: the session tells."""
-        version = spark.conf.get(_LAST_COMMIT, None)
-        commits = self._commits(table, mark, is_new=version is not None, spark=spark)
-        return replace(_job(table, commits), skipped=version is None)
+        """What the last write came to; nothing counts as written until the history shows it.
 
-    def _commits(self, table: str, mark: LoadMark, *, is_new: bool, spark: SparkSession) -> list[Row]:
-        """The commit of this load in the table's history, and those before it that were looked at.
-
-        Nothing counts as written until it is seen there.
+        Delta skips a write whose transaction it has: then the session has no version.
         """
-        found = self._seen(table, mark, spark)
-        if found:
-            return found
-        if is_new:
+        is_new = spark.conf.get(_LAST_COMMIT, None) is not None
+        commits = self._history(table, spark).of_load(mark)
+        if not is_new:
+            return self._skipped(table, commits, mark, spark)
+        if not commits:
             raise CommitLost(table=table, sequence=mark.sequence)
-        raise DestinationAhead(table=table, sequence=mark.sequence)
+        return applied_by(table, commits)
+
+    def _skipped(self, table: str, commits: Sequence[Row], mark: LoadMark, spark: SparkSession) -> AppliedJob:
+        """What an earlier attempt of a load came to, if that is what the table shows.
+
+        Where the history does not reach back to the load, rows of it are the evidence.
+        """
+        history = self._history(table, spark)
+        if commits:
+            applied = replace(applied_by(table, commits), skipped=True)
+            history.check_shown(applied, mark.load_id)
+            return applied
+        if history.reaches(mark) or not self._has_rows(table, mark, spark):
+            raise DestinationAhead(table=table, sequence=mark.sequence)
+        return AppliedJob(table=table, skipped=True)
 
     def _detail(self, table: str, spark: SparkSession) -> Row:
         return spark.sql(f"DESCRIBE DETAIL {self.sql_name(table)}").collect()[0]
@@ -284,20 +324,13 @@ class DeltaTables(PlacedTables[Place]):
         told = spark.sql(f"DESCRIBE TABLE EXTENDED {self.sql_name(table)}").where("col_name = 'Location'")
         return str(told.select("data_type").collect()[0][0])
 
-    def _seen(self, table: str, mark: LoadMark, spark: SparkSession) -> list[Row]:
-        for limit in (_NEWEST, _HISTORY, None):
-            found = self._history(table, limit, spark)
-            for place, commit in enumerate(found):
-                # The one before it must be among them, unless it is the first of all.
-                is_last = place + 1 == len(found) and commit["version"] > 0 and limit is not None
-                if commit["userMetadata"] == metadata(mark) and not is_last:
-                    return found[place:]
-        return []
+    def _history(self, table: str, spark: SparkSession) -> TableHistory:
+        def commits(limit: int | None) -> list[Row]:
+            most = "" if limit is None else f" LIMIT {limit}"
+            # The statement runs at once: to ask for some of its columns would take a job of its own.
+            return spark.sql(f"DESCRIBE HISTORY {self.sql_name(table)}{most}").collect()
 
-    def _history(self, table: str, limit: int | None, spark: SparkSession) -> list[Row]:
-        most = "" if limit is None else f" LIMIT {limit}"
-        # What a statement gives is there already: to ask for some of its columns would take a job of its own.
-        return spark.sql(f"DESCRIBE HISTORY {self.sql_name(table)}{most}").collect()
+        return TableHistory(table=table, commits=commits)
 
 
 def _signed(mark: LoadMark) -> dict[str, str]:
@@ -336,18 +369,3 @@ def _without(spark: SparkSession, *rules: str) -> Iterator[None]:
                     spark.conf.unset(rule)
                 else:
                     spark.conf.set(rule, said)
-
-
-def _job(table: str, commits: Sequence[Row]) -> AppliedJob:
-    """What the first of these commits did, newest first."""
-    commit, before = commits[0], next(iter(commits[1:]), None)
-    # A table that was made for the first rows had no version that anybody wrote.
-    is_first = commit["version"] == 0 or (
-        before is not None and before["version"] == 0 and before["operation"] in _MADE
-    )
-    return AppliedJob(
-        table=table,
-        rows=rows_of(commit["operationMetrics"] or {}),
-        version_before=None if is_first else int(commit["version"]) - 1,
-        version_after=int(commit["version"]),
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Self
 
 from pydantic import Field
 
@@ -11,9 +11,13 @@ from penstock.config import NotResolved, configspec, redact
 from penstock.destinations.delta.define import WIDENING, is_true
 from penstock.destinations.delta.widen import ALTERABLE
 from penstock.destinations.lake.settings import LakeConfiguration
+from penstock.errors import UsageError
 
 if TYPE_CHECKING:
     from penstock.schema.types import DataType
+
+SAFE_HOURS: Final = 168.0
+"""Below this Delta refuses to delete files, unless its check is switched off."""
 
 
 @configspec
@@ -36,6 +40,20 @@ class DeltaConfiguration(LakeConfiguration):
     """Whether small files are joined after each load, in the tables that it wrote to."""
     vacuum_hours: Annotated[float | None, Field(ge=0)] = None
     """Files that no version of the last so many hours needs are deleted after each load; None: never."""
+    allow_short_vacuum: bool = False
+    """Whether `vacuum_hours` may be less than a week, which switches Delta's own check off."""
+
+    def bound(self, **to: Any) -> Self:
+        """Refuse to delete files of the last week unless the user allows it."""
+        if self.vacuum_hours is not None and self.vacuum_hours < SAFE_HOURS and not self.allow_short_vacuum:
+            name = self.destination_name or "delta"
+            raise UsageError(
+                f"vacuum_hours is {self.vacuum_hours:g}, and Delta keeps files for {SAFE_HOURS:g} hours: "
+                "readers, loads that are not finished, undo and reads of older versions need them",
+                hint=f"set destination.{name}.vacuum_hours to {SAFE_HOURS:g} or more, or accept that with "
+                f"destination.{name}.allow_short_vacuum = true",
+            )
+        return super().bound(**to)
 
     @property
     def properties(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from penstock.config import logger
 from penstock.destinations.delta.conflicts import persistent
 from penstock.destinations.delta.run import METADATA
+from penstock.destinations.delta.settings import SAFE_HOURS
 from penstock.destinations.lake.upkeep import Chore, do_chore
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from penstock.destinations.delta.run import DeltaTables
 
-_SHORT: Final = 168.0
 _MAX_FILE: Final = "spark.databricks.delta.optimize.maxFileSize"
 _CHECK: Final = "spark.databricks.delta.retentionDurationCheck.enabled"
 # Delta lists a folder in as many tasks as this says, however few files there are: by default 10,000.
@@ -54,7 +54,7 @@ class Upkeep:
             conf = mark | ({} if size is None else {_MAX_FILE: str(size)})
             yield Chore(words="OPTIMIZE", statement=f"OPTIMIZE {called}", conf=conf)
         if self.vacuum_hours is not None:
-            # Delta asks twice before it deletes files of the last week.
-            sure = {_CHECK: "false"} if self.vacuum_hours < _SHORT else {}
+            # The settings refuse fewer hours, unless the user allows them.
+            sure = {_CHECK: "false"} if self.vacuum_hours < SAFE_HOURS else {}
             text = f"VACUUM {called} RETAIN {float(self.vacuum_hours)} HOURS"
             yield Chore(words="VACUUM", statement=text, conf=mark | _LISTING | sure)

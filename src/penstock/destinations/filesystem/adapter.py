@@ -140,6 +140,14 @@ class FilesystemClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo
         """Bring a table back to what it was before a job."""
         self.owner(applied.table).undo(applied, load_id)
 
+    def verify(self, applied: AppliedJob, mark: LoadMark) -> None:
+        """Raise unless a table still shows what a job of a load wrote."""
+        self.owner(applied.table).verify(applied, mark)
+
+    def fence(self, table: str, mark: LoadMark) -> None:
+        """Refuse commits of an aborted load from now on."""
+        self.owner(table).fence(table, mark)
+
     def _ready(self, table: str, spark: SparkSession) -> Kind:
         """The client of a table, if the session knows its kind."""
         kind = self.owner(table)

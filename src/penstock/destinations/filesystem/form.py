@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from penstock.package.sql import literal, quoted
+from penstock.package.sql import quoted
 from penstock.schema import spark_type
 from penstock.schema.sparktypes import NESTED_TYPE
 
@@ -75,9 +75,9 @@ class Form:
         names = self.columns or tuple(known)
         return ", ".join(f"{quoted(name)} {self._stored(known.get(name))}" for name in names)
 
-    def read(self, columns: Iterable[Column]) -> list[str]:
-        """Select expressions for all columns, over what was read; one that is not there is null."""
-        return [f"{self._from(one)} AS {quoted(one.name)}" for one in columns]
+    def has(self, column: Column) -> bool:
+        """Whether files of this form may hold the column: CSV names its columns, other formats do not."""
+        return self.format != "csv" or column.name in self.columns
 
     def _to(self, column: Column) -> str:
         name = quoted(column.name)
@@ -96,17 +96,6 @@ class Form:
         if column is None or (self.format == "csv" and _is_text_in_csv(column)):
             return "STRING"
         return spark_type(column)
-
-    def _from(self, column: Column) -> str:
-        name, kind = quoted(column.name), spark_type(column)
-        if self.format == "csv":
-            if column.name not in self.columns:
-                return f"CAST(NULL AS {kind})"
-            if NESTED_TYPE in column.hints:
-                return f"from_json({name}, {literal(kind)})"
-            if column.data_type == "binary":
-                return f"unbase64({name})"
-        return name
 
 
 def _is_text_in_csv(column: Column) -> bool:

@@ -2,21 +2,25 @@
 
 A table is the files that its log says. What a load has put down beside them does not count before its entry
 is there, and an entry counts for readers once its load is complete.
+
+The log does not grow without end: an entry that has all files of the table in it makes those before it
+unnecessary, and they are deleted when they are old. What is still to be known of them is in `older`.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from penstock.destinations.filesystem.form import Form
-from penstock.errors import DestinationTerminalException, PackageDamaged
+from penstock.errors import DestinationAhead, DestinationTerminalException, PackageDamaged
 from penstock.interfaces import TableCommit
 from penstock.package.control import read_control, versioned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
     from penstock.interfaces import LoadMark
     from penstock.package.storage import FileStorage
@@ -27,6 +31,10 @@ Files = dict[str, Form]
 _RECENT: Final = 50
 _WHOLE: Final = 16
 """So many entries at most are read to know all files."""
+_KEPT: Final = 100
+_SECONDS_KEPT: Final = 24 * 3600.0
+"""Entries stay for as many commits and for as long: readers and loads that are taken back need them."""
+_UNDONE_KEPT: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +82,11 @@ class Entry:
     version: int = 0
     recent: tuple[Header, ...] = ()
     """This commit and those before it, newest first: one look tells them."""
+    older: tuple[Header, ...] | None = None
+    """Of the commits before those: the one next to them, the newest of each pipeline, and what was undone.
+
+    None in an entry that an older release wrote.
+    """
 
     @staticmethod
     def of_load(mark: LoadMark, **said: Any) -> Entry:
@@ -124,6 +137,8 @@ class Entry:
         said["whole"] = None if document["whole"] is None else _apart(document["whole"])
         said["gone"], said["buried"] = tuple(document["gone"]), tuple(document["buried"])
         said["recent"] = tuple(Header(**one) for one in document["recent"])
+        older = document.get("older")
+        said["older"] = None if older is None else tuple(Header(**one) for one in older)
         return Entry(**said)
 
 
@@ -137,8 +152,15 @@ class TableLog:
 
     def last(self) -> int:
         """The number of the newest commit; 0 where there is none."""
-        numbers = [name.removesuffix(".json") for name in self._store.names(self._folder)]
-        return max((int(number) for number in numbers if number.isdigit()), default=0)
+        return max(_numbers(self._store.names(self._folder)), default=0)
+
+    def find_version(self, version: int) -> Entry | None:
+        """The commit of a number; None when it is too old and was deleted."""
+        return self.read(version) if self._store.exists(self._name(version)) else None
+
+    def is_whole(self) -> bool:
+        """Whether no commit was deleted."""
+        return self._store.exists(self._name(1))
 
     def alive(self, version: int) -> Files:
         """The files of the table after a commit."""
@@ -176,16 +198,25 @@ class TableLog:
 
     def brought_by(self, key: str) -> str | None:
         """The load that brought a file."""
-        entries = (self.read(number) for number in range(self.last(), 0, -1))
-        return next((entry.load_id for entry in entries if key in entry.files), None)
+        for number in range(self.last(), 0, -1):
+            entry = self.find_version(number)
+            if entry is None or key in entry.files:
+                return entry.load_id if entry else None
+        return None
 
     def headers(self) -> Iterator[Header]:
-        """The commits in short, newest first."""
-        number = self.last()
-        while number > 0:
-            recent = self.read(number).recent
-            yield from recent
-            number = recent[-1].version - 1
+        """The commits in short, newest first; of those that were deleted, what is still to be known."""
+        last = self.last()
+        entry = self.read(last) if last else None
+        while entry is not None:
+            yield from entry.recent
+            number = entry.recent[-1].version - 1
+            before = self.find_version(number) if number else None
+            if number and before is None:
+                if entry.older is None:
+                    self.read(number)  # nothing was deleted by a release that wrote no such field
+                yield from entry.older or ()
+            entry = before
 
     def find(self, load_id: str) -> Entry | None:
         """The commit of a load."""
@@ -195,8 +226,10 @@ class TableLog:
     def find_mark(self, mark: LoadMark) -> Entry | None:
         """The commit of a load; looked for no further back than the loads of its pipeline before it.
 
-        A load that was taken back is never committed: whoever is late with it is told.
+        A load that was taken back is never committed: whoever is late with it is told. So is a load whose
+        number, or a later one, another load has used.
         """
+        is_ahead = False
         for one in self.headers():
             if one.undoes == mark.load_id:
                 raise DestinationTerminalException(
@@ -205,10 +238,13 @@ class TableLog:
                     table=self.table,
                 )
             if one.pipeline_name == mark.pipeline_name and one.sequence is not None:
-                if one.load_id == mark.load_id:
+                if one.load_id == mark.load_id and self.read(one.version).manifest_hash == mark.manifest_hash:
                     return self.read(one.version)
                 if one.sequence < mark.sequence:
-                    return None
+                    break
+                is_ahead = True
+        if is_ahead:
+            raise DestinationAhead(table=self.table, sequence=mark.sequence)
         return None
 
     def is_undone(self, load_id: str) -> bool:
@@ -226,21 +262,64 @@ class TableLog:
             if made is None:
                 return None
             entry = self._numbered(made, last)
-            if self._store.put_if_absent(self._name(entry.version), entry.to_json()):
+            if not self._store.put_if_absent(self._name(entry.version), entry.to_json()):
+                continue
+            # The number may be free because its commit was deleted while this process slept.
+            if self.last() < entry.version + _KEPT:
                 return self.read(entry.version)
+            self._store.delete(self._name(entry.version))
+
+    def prune(self, complete: Container[str]) -> list[str]:
+        """Delete old entries, and return files that they have replaced and that may still be there.
+
+        What stays begins with an entry that has all files in it. Commits of loads that may not be complete
+        stay with the one before them: readers see that one, and undo goes back to it. The lowest number goes
+        first, so a process that dies leaves a log without gaps.
+        """
+        listed = {
+            int(one.name[:-5]): one for one in self._store.entries(self._folder) if _numbers([one.name])
+        }
+        last, first = max(listed, default=0), min(listed, default=0)
+        newest = self.read(last) if last else None
+        if newest is None or newest.older is None:
+            return []
+        limit = min(last - _KEPT, *(one.version - 1 for one in _unsettled(newest, complete)), last)
+        start = limit - limit % _WHOLE
+        too_young = time.time() - _SECONDS_KEPT
+        if start not in listed or start <= first or listed[start].modified > too_young:
+            return []
+        alive = self.alive(last)
+        replaced: dict[str, None] = {}
+        for number in sorted(one for one in listed if one < start):
+            replaced |= dict.fromkeys(key for key in self.read(number).gone if key not in alive)
+            self._store.delete(self._name(number))
+        return list(replaced)
 
     def drop(self) -> None:
         """Forget the table."""
         self._store.delete(self._folder)
 
     def _numbered(self, made: Entry, last: int) -> Entry:
-        before = self.read(last).recent if last else ()
+        before = self.read(last) if last else None
         entry = replace(made, version=last + 1)
         if entry.whole is None and entry.version % _WHOLE == 0:
             entry = replace(entry, whole=entry.after(self.alive(last)))
         if entry.whole is not None:
             entry = replace(entry, buried=self._buried(last))
-        return replace(entry, recent=(entry.header, *before)[:_RECENT])
+        recent = (entry.header, *(before.recent if before else ()))
+        older = self._older(before) if before else ()
+        for header in recent[_RECENT:]:
+            older = _with_fallen(older, header, recent)
+        return replace(entry, recent=recent[:_RECENT], older=older)
+
+    def _older(self, entry: Entry) -> tuple[Header, ...]:
+        if entry.older is not None:
+            return entry.older
+        older: tuple[Header, ...] = ()
+        headers = list(self.headers())
+        for header in reversed(headers[len(entry.recent) :]):
+            older = _with_fallen(older, header, headers)
+        return older
 
     def _buried(self, last: int) -> tuple[str, ...]:
         """Files that are replaced and may be there: of older ones only those that are."""
@@ -260,13 +339,49 @@ class TableLog:
         name = self._name(version)
         document = read_control(self._store, name, "files")
         if document is None:
-            raise PackageDamaged(path=self._store.path(name), reason="there is no such commit")
+            raise DestinationTerminalException(
+                f"commit {version} of table {self.table} is not there: it was deleted as too old, or by hand",
+                hint="open the dataset again, or run again",
+                table=self.table,
+            )
         try:
             return Entry.from_dict(document)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise PackageDamaged(
                 path=self._store.path(name), reason=f"{error} is missing or wrong in it"
             ) from error
+
+
+def _numbers(names: Iterable[str]) -> list[int]:
+    stems = (name.removesuffix(".json") for name in names)
+    return [int(stem) for stem in stems if stem.isdigit()]
+
+
+def _with_fallen(older: tuple[Header, ...], header: Header, newer: Iterable[Header]) -> tuple[Header, ...]:
+    """Add the commit that is not among the recent ones any more, and drop what it makes unnecessary."""
+    undone = {one.undoes for one in (*newer, *older) if one.undoes is not None}
+    takes_over = header.load_id is not None and header.load_id not in undone
+    undoes = [one for one in older if one.undoes is not None][: _UNDONE_KEPT - 1]
+    loads = [
+        one
+        for one in older
+        if one.undoes is None
+        and one.load_id is not None
+        and one.load_id not in undone
+        and not (takes_over and one.pipeline_name == header.pipeline_name)
+    ]
+    return (header, *sorted((*undoes, *loads), key=lambda one: -one.version))
+
+
+def _unsettled(newest: Entry, complete: Container[str]) -> list[Header]:
+    """Return the commits of loads that are not complete. A pipeline is through with loads before its last."""
+    headers = (*newest.recent, *(newest.older or ()))
+    undone = {one.undoes for one in headers}
+    last: dict[str | None, Header] = {}
+    for one in headers:
+        if one.load_id is not None and one.load_id not in undone:
+            last.setdefault(one.pipeline_name, one)
+    return [one for one in last.values() if one.load_id not in complete]
 
 
 def _grouped(files: Files) -> list[dict[str, Any]]:

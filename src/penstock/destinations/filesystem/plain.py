@@ -19,6 +19,7 @@ from penstock.destinations.lake.job import TableLoadJob
 from penstock.destinations.lake.plan import plan_chain
 from penstock.destinations.lake.staged import StagedPackage
 from penstock.errors import (
+    CommitRolledBack,
     DestinationTerminalException,
     InternalError,
     LoadClientUnsupportedFileFormats,
@@ -122,10 +123,12 @@ class PlainClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
             if not told.get("after") or not self.is_plain(name):
                 continue
             standing = self.standing(name)
-            entry = standing.log.read(told["after"])
-            if entry.load_id == load_id:
+            entry = standing.log.find_version(told["after"])
+            if entry is not None and entry.load_id == load_id:
                 delete_files(entry.gone, self.store)
                 standing.lists.forget(load_id)
+                if entry.whole is not None:
+                    delete_files(standing.log.prune(self.ledger().snapshot()), self.store)
 
     def table_names(self) -> tuple[str, ...]:
         """The tables with a log, and those of others that have files; what is known of them is asked anew."""
@@ -174,11 +177,19 @@ class PlainClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
         standing = self.standing(table)
         if standing.log.is_undone(mark.load_id):
             return None
-        entry = standing.log.find_mark(mark)
+        entry = standing.log.find(mark.load_id)
         if entry is not None:
             _check_newest(standing, entry)
             return _applied(table, entry)
         return AppliedJob(table=table)
+
+    def verify(self, applied: AppliedJob, mark: LoadMark) -> None:
+        """Raise unless the log of a table has the commit of a load, and none that takes it back."""
+        log = self.standing(applied.table).log
+        if applied.version_after is not None and (
+            log.find(mark.load_id) is None or log.is_undone(mark.load_id)
+        ):
+            raise CommitRolledBack(table=applied.table, load_id=mark.load_id, version=applied.version_after)
 
     def undo(self, applied: AppliedJob, load_id: str) -> None:
         """Take the files of a load out of the log, then delete them."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from penstock.destinations.filesystem.layout import Layout
     from penstock.destinations.filesystem.log import Files
-    from penstock.interfaces import Ledger
+    from penstock.interfaces import Ledger, LoadSnapshot
     from penstock.package.storage import FileStorage
 
 
@@ -79,6 +79,8 @@ class Standing:
 
     def began_elsewhere(self) -> bool:
         """Whether files are there of somebody who keeps no log; an open load may be about to replace them."""
+        if not self.log.is_whole():
+            return False  # what was there before the first commit is settled
         replaced = self.log.adopted(after=0, last=self.log.last())
         return bool(self.others()) or any(key in replaced for key in self.listed())
 
@@ -98,6 +100,10 @@ class Standing:
             if match and kind:
                 found[name] = Told(match.groupdict().get("load_id"), kind)
         return found
+
+    def _load_of(self, key: str) -> str:
+        """Return the load that a file is named after; empty where the layout does not say."""
+        return next((told.load_id or "" for told in self._told([key]).values()), "")
 
     def _gone(self, ours: Files, names: frozenset[str]) -> frozenset[str]:
         """Files that the log knows and that are not there. An error, unless others have replaced them."""
@@ -127,17 +133,15 @@ class Standing:
         """Whether a complete load is of somebody who keeps no log; a name without a load tells nothing."""
         if load_id is None:
             return True
-        schema_name = self._complete.get(load_id)
-        if schema_name is None:
-            return False
-        record = self.ledger.find_commit(schema_name=schema_name, load_id=load_id)
+        record = self._complete.find(load_id)
         return record is not None and record.manifest_hash is None
 
     @cached_property
-    def _complete(self) -> dict[str, str]:
-        return {load.load_id: load.schema_name for load in self.ledger.complete_loads()}
+    def _complete(self) -> LoadSnapshot:
+        return self.ledger.snapshot()
 
     def _was_replaced(self, gone: Iterable[str]) -> bool:
         """Whether somebody without a log has loaded since: dlt deletes the files of a table it replaces."""
-        newest = max((self.log.brought_by(key) or "" for key in gone), default="")
-        return any(self._is_theirs(load) for load in self._complete if load > newest)
+        newest = max((self.log.brought_by(key) or self._load_of(key) for key in gone), default="")
+        later = (load.load_id for load in self._complete.loads() if load.load_id > newest)
+        return any(self._is_theirs(load_id) for load_id in later)

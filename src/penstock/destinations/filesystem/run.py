@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
+from pyspark.sql import functions as F
+
 from penstock.destinations.lake.rows import completed
-from penstock.package.sql import literal, quoted
+from penstock.package.sql import quoted
 from penstock.schema import spark_type
+from penstock.schema.sparktypes import NESTED_TYPE
 from penstock.spark.conf import conf_set
 from penstock.spark.observe import observed
 from penstock.spark.paths import spark_path
@@ -17,6 +20,7 @@ from penstock.spark.session import untold
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.destinations.filesystem.form import Form
@@ -76,11 +80,22 @@ class Reading:
             folder = reader.option("pathGlobFilter", f"*.{form.format}*").load(
                 spark_path(self.store.path(self.folder))
             )
-            found = folder.where(f"`_metadata`.`file_name` IN ({', '.join(map(literal, sorted(names)))})")
-        return found.selectExpr(*form.read(self.columns))
+            found = folder.where(F.col("_metadata.file_name").isin(sorted(names)))
+        return found.select(*(_read_column(form, one).alias(one.name) for one in self.columns))
 
     def _empty(self) -> DataFrame:
         return self.spark.createDataFrame([], ", ".join(_ddl(one) for one in self.columns))
+
+
+def _read_column(form: Form, column: Column) -> SparkColumn:
+    """A column of the table, by the Column API: the session is the user's, and may change SQL text."""
+    kind = spark_type(column)
+    if NESTED_TYPE in column.hints and form.format == "csv":
+        return F.from_json(F.col(quoted(column.name)) if form.has(column) else F.lit(None), kind)
+    if not form.has(column):
+        return F.lit(None).cast(kind)
+    found = F.col(quoted(column.name))
+    return F.unbase64(found) if form.format == "csv" and column.data_type == "binary" else found
 
 
 def _ddl(column: Column) -> str:

@@ -78,14 +78,18 @@ class Lineage:
         """The version that readers see; None before the first."""
         return self.main[0].id if self.main else None
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether snapshots were expired in the middle of what readers see."""
+        return bool(self.main) and self.main[-1].parent is not None
+
     @cached_property
     def in_doubt(self) -> tuple[Snapshot, ...]:
         """Commits of loads on branches of which nobody can tell whether readers see them.
 
         Somebody expired snapshots in the middle of what readers see, and these begin further down.
         """
-        is_cut = bool(self.main) and self.main[-1].parent is not None
-        if not is_cut:
+        if not self.is_cut:
             return ()
         seen = {one.id for one in self.main}
         heads = (self.snapshots[head] for name, head in self.refs.items() if name.startswith(BRANCHES))
@@ -141,6 +145,10 @@ class Lineage:
                     hint="its rows are not brought again; run the pipeline to load new ones",
                 )
         return None
+
+    def shows(self, mark: LoadMark) -> bool:
+        """Whether the commit of a load is among those that readers see, taken back or not."""
+        return any(is_of(one.summary, mark) for one in self.main)
 
     def is_undone(self, load_id: str) -> bool:
         """Whether a load was taken back."""

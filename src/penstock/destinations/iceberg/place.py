@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from penstock.destinations.lake.catalog import CatalogNames
 from penstock.errors import UsageError
 from penstock.package.sql import literal, quoted
+from penstock.spark.sqltext import check_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +36,7 @@ class IcebergCatalog(CatalogNames):
         if self.is_ours:
             self._tell(spark)
         else:
+            check_name(self.sql_name(table), spark=spark)
             spark.sql(f"REFRESH TABLE {self.sql_name(table)}")
         return CatalogNames.read(self, table, version, spark=spark)
 

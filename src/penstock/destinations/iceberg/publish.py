@@ -20,8 +20,9 @@ from penstock.destinations.iceberg.conflicts import (
     was_refused,
 )
 from penstock.destinations.iceberg.lineage import MAIN
-from penstock.destinations.iceberg.marks import branch_name, properties, replacing
+from penstock.destinations.iceberg.marks import branch_name, properties, replacing, undone
 from penstock.errors import CommitLost
+from penstock.interfaces import AppliedJob
 from penstock.package.sql import literal
 from penstock.spark.conf import conf_set
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from penstock.destinations.iceberg.lineage import Lineage
     from penstock.destinations.iceberg.place import IcebergCatalog
     from penstock.destinations.iceberg.settings import Way
-    from penstock.interfaces import AppliedJob, LoadMark
+    from penstock.interfaces import LoadMark
 
 _PROPERTY: Final = "spark.sql.iceberg.snapshot-property."
 
@@ -111,6 +112,29 @@ class Publisher:
 
         return persistent(table, once)
 
+    def fence(self, table: str, mark: LoadMark, write: Callable[[str], None], *, spark: SparkSession) -> None:
+        """Publish a snapshot that says that a load was aborted, unless the load was published before it.
+
+        `write` appends no rows. A branch that began before this snapshot cannot be published any more.
+        """
+        summary = undone(AppliedJob(table=table), mark.load_id)
+
+        def once() -> None:
+            seen = self.look(table, spark=spark)
+            if seen.shows(mark) or seen.is_undone(mark.load_id):
+                return
+            branch = self._stage(table, mark, seen, write, spark, summary)
+            if branch is None:
+                with conf_set(spark, said(summary)):
+                    write(self.place.sql_name(table))
+                return
+            try:
+                spark.sql(self.place.call("fast_forward", table, branch=literal(MAIN), to=literal(branch)))
+            finally:
+                spark.sql(self.place.drop_branch(table, branch))
+
+        persistent(table, once)
+
     def _hold(self, table: str, mark: LoadMark, seen: Lineage, spark: SparkSession) -> None:
         """Keep what readers see from being expired as long as they may need it."""
         branch = branch_name(mark)
@@ -123,7 +147,13 @@ class Publisher:
                 raise
 
     def _stage(
-        self, table: str, mark: LoadMark, seen: Lineage, write: Callable[[str], None], spark: SparkSession
+        self,
+        table: str,
+        mark: LoadMark,
+        seen: Lineage,
+        write: Callable[[str], None],
+        spark: SparkSession,
+        summary: Mapping[str, str] | None = None,
     ) -> str | None:
         """Write the rows to a branch of this attempt alone; None where there are no branches."""
         if self.way == "direct":
@@ -139,7 +169,7 @@ class Publisher:
                 raise
             LOG.warning("%s cannot have branches, so its commits are made without: see `commits`", table)
             return None
-        with conf_set(spark, said(properties(mark))):
+        with conf_set(spark, said(summary or properties(mark))):
             write(self.place.branch(table, branch))
         return branch
 

@@ -23,6 +23,7 @@ from penstock.destinations.iceberg.place import IcebergCatalog
 from penstock.destinations.iceberg.publish import Publisher
 from penstock.destinations.iceberg.undo import Undo
 from penstock.destinations.lake.placed import PlacedTables
+from penstock.errors import CommitRolledBack
 from penstock.package.sql import literal, quoted
 
 if TYPE_CHECKING:
@@ -168,6 +169,24 @@ class IcebergTables(PlacedTables[IcebergCatalog]):
         if not self.exists(table, spark=spark):
             return None
         return self._undo.find(table, mark, spark=spark)
+
+    def verify(self, applied: AppliedJob, mark: LoadMark, *, spark: SparkSession) -> None:
+        """Raise unless readers of a table see what a job of a load wrote.
+
+        Where snapshots were expired in the middle of what readers see, the result of the job is the evidence.
+        """
+        seen = self.look(applied.table, spark=spark) if self.exists(applied.table, spark=spark) else None
+        is_seen = seen is not None and (seen.shows(mark) or seen.is_cut)
+        if seen is None or not is_seen or seen.is_undone(mark.load_id):
+            raise CommitRolledBack(table=applied.table, load_id=mark.load_id, version=applied.version_after)
+
+    def fence(self, table: str, mark: LoadMark, *, spark: SparkSession) -> None:
+        """Keep an aborted load from being published, if the table exists."""
+        if not self.exists(table, spark=spark):
+            return
+        nothing = spark.createDataFrame([], self.read(table, spark=spark).schema)
+        publisher = Publisher(place=self.place, look=self.look, way=self.way)
+        publisher.fence(table, mark, lambda target: nothing.writeTo(target).append(), spark=spark)
 
     @property
     def _undo(self) -> Undo:

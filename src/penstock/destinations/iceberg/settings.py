@@ -9,11 +9,10 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_serializer, field_validator
 
 from penstock.config import NotResolved, SecretText, configspec, redact
-from penstock.config.redact import is_secret_name
-from penstock.config.secretforms import MASK
 from penstock.destinations.lake.define import property_text
 from penstock.destinations.lake.settings import LakeConfiguration
 from penstock.errors import UsageError
+from penstock.redaction import MASK, is_secret_name
 from penstock.spark.paths import spark_path
 from penstock.spark.s3 import s3a_conf
 

@@ -10,6 +10,7 @@ from pyspark.errors import AnalysisException
 from penstock.config import redact
 from penstock.errors import DestinationTerminalException
 from penstock.package.sql import quoted
+from penstock.spark.sqltext import check_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -52,7 +53,9 @@ class CatalogNames:
 
     def read(self, table: str, version: int | None, *, spark: SparkSession) -> DataFrame:
         """A frame over a table in the given session."""
+        name = self.sql_name(table)
+        check_name(name, spark=spark)
         reader = spark.read
         if version is not None:
             reader = reader.option("versionAsOf", version)
-        return reader.table(self.sql_name(table))
+        return reader.table(name)

@@ -66,6 +66,12 @@ class VersionedTables(LakeTables, Protocol):
     def undo(self, applied: AppliedJob, load_id: str, *, spark: SparkSession) -> None:
         """Bring a table back to the version before a job."""
 
+    def verify(self, applied: AppliedJob, mark: LoadMark, *, spark: SparkSession) -> None:
+        """Raise unless a table still shows what a job of a load wrote."""
+
+    def fence(self, table: str, mark: LoadMark, *, spark: SparkSession) -> None:
+        """Refuse commits of an aborted load from now on."""
+
 
 class LakeClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
     """A lake opened for one dataset."""
@@ -157,6 +163,15 @@ class LakeClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
         """Bring a table back to the version before a job by one commit, unless it has moved on since."""
         if applied.version_after is not None:
             self.tables.undo(applied, load_id, spark=self.session())
+
+    def verify(self, applied: AppliedJob, mark: LoadMark) -> None:
+        """Raise unless a table still shows what a job of a load wrote."""
+        if applied.version_after is not None:
+            self.tables.verify(applied, mark, spark=self.session())
+
+    def fence(self, table: str, mark: LoadMark) -> None:
+        """Refuse commits of an aborted load from now on, if the table exists."""
+        self.tables.fence(table, mark, spark=self.session())
 
     def load(self, table: str, file_path: str) -> Iterator[AppliedJob]:
         """Commit the rows of a job file to their table, and what else its chain needs with it."""

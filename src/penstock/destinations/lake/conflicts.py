@@ -38,5 +38,5 @@ def take_turns(
                 raise
             log.info("another commit to %s came first, this is tried again (%d)", table, tries)
         longest = min(_FIRST_PAUSE * 2**tries, _LONGEST_PAUSE)
-        wait(random.uniform(longest / 4, longest))
+        wait(random.uniform(longest / 4, longest))  # noqa: S311 - a pause
         tries += 1

@@ -15,9 +15,11 @@ from penstock.interfaces import (
     WithPackageStorage,
     WithStateSync,
 )
+from penstock.package.control import read_control, versioned
 from penstock.package.ledger import FileLedger
 from penstock.package.storage import FileStorage
 from penstock.schema import Schema
+from penstock.spark.paths import spark_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from penstock.schema import Table
 
 _PACKAGES: Final = "_dlt_pkg"
+_ROOTS: Final = "_dlt_roots"
 
 
 class DatasetClient(JobClientBase, WithStateSync, WithLedger, WithPackageStorage):
@@ -60,6 +63,24 @@ class DatasetClient(JobClientBase, WithStateSync, WithLedger, WithPackageStorage
         """Packages stand next to the data, where executors reach them."""
         return f"{self.root}/{_PACKAGES}/{pipeline_name}"
 
+    def recorded_root(self, pipeline_name: str) -> str:
+        """Where the packages of the last run were; nothing is recorded while they are next to the data."""
+        found = read_control(self.store, f"{_ROOTS}/{pipeline_name}.json", "package_root")
+        if found is None:
+            return self.package_root(pipeline_name)
+        return f"{self.root}/{found['root']}" if found["is_below"] else str(found["root"])
+
+    def record_root(self, pipeline_name: str, root: str) -> bool:
+        """Record where packages are: an address, or a path below the dataset."""
+        name = f"{_ROOTS}/{pipeline_name}.json"
+        below = spark_path(root).removeprefix(f"{spark_path(self.root)}/")
+        is_below = below != spark_path(root)
+        content = versioned({"root": below if is_below else root, "is_below": is_below})
+        if not self.store.exists(name):
+            return self.store.put_if_absent(name, content)
+        self.store.put(name, content)
+        return True
+
     def get_stored_schema(self) -> StorageSchemaInfo | None:
         """The newest version of the client's schema in the ledger."""
         return self.ledger().last_schema(self.schema.name)
@@ -81,7 +102,7 @@ class DatasetClient(JobClientBase, WithStateSync, WithLedger, WithPackageStorage
         """All tables that were ever loaded here, with the columns that any schema has for them."""
         ledger = self.ledger()
         found: dict[str, Table] = {}
-        for name, load_id in {load.schema_name: load.load_id for load in ledger.complete_loads()}.items():
+        for name, load_id in ledger.snapshot().last_loads().items():
             load = ledger.find_commit(schema_name=name, load_id=load_id)
             stored = load and ledger.find_schema(schema_name=name, version_hash=load.schema_version_hash)
             tables = Schema.from_dict(json.loads(stored.schema)).tables if stored else {}

@@ -15,6 +15,7 @@ from pyspark.sql.window import Window
 from penstock.destinations.lake.statement import MARK, OP, ROW, is_active, moment
 from penstock.package.sql import quoted
 from penstock.schema import spark_type
+from penstock.schema.sparktypes import nested_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -132,7 +133,8 @@ def begun(target: DataFrame, staged: DataFrame, history: History) -> DataFrame:
 
 def columns_of(frame: DataFrame) -> str:
     """The columns of a frame as Spark SQL writes them."""
-    return ", ".join(f"{quoted(one.name)} {one.dataType.simpleString()}" for one in frame.schema.fields)
+    fields = frame.schema.jsonValue()["fields"]
+    return ", ".join(f"{quoted(one['name'])} {nested_type(one['type'])}" for one in fields)
 
 
 def completed(staged: DataFrame, table: Table) -> DataFrame:

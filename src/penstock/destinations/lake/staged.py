@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from penstock.destinations.lake.rows import AT
 from penstock.errors import InternalError
-from penstock.package import Package, read_job
+from penstock.package import Package, read_job, sealed_manifest
 from penstock.package.storage import FileStorage
 
 if TYPE_CHECKING:
@@ -78,7 +78,8 @@ class StagedPackage:
 
     @cached_property
     def _jobs(self) -> dict[str, str]:
-        return {entry["table"]: entry["job"] for entry in self._package.normalized().get("tables", ())}
+        """The job of each table, as it was sealed: another run may still write into the package."""
+        return {entry.table: entry.job for entry in sealed_manifest(self._package, self.mark).tables}
 
     @property
     def tables(self) -> frozenset[str]:

@@ -115,13 +115,16 @@ def named_files(states: Iterable[Mapping[str, Any]]) -> set[str]:
     }
 
 
-def remove_unnamed(store: FileStorage, states: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Remove the files that none of these states names; gives their names.
+def remove_unnamed(
+    store: FileStorage, states: Iterable[Mapping[str, Any]], *, upto: str | None = None
+) -> list[str]:
+    """Remove the files that none of these states names; return their names.
 
-    Only for the one who holds the lease, and with every state that may still be gone back to.
+    Only for the holder of the lease, and with every state that may still be gone back to. With `upto` files
+    of later loads stay.
     """
     folder = store.below(FOLDER)
-    there = store.names(FOLDER)
+    there = [name for name in store.names(FOLDER) if upto is None or name.rsplit("-", 1)[0] <= upto]
     if not there:
         return []
     named = named_files(states)

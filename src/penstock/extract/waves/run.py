@@ -135,7 +135,7 @@ def _run_wave(
     try:
         rows, sizes = _write(given, path, spark, names_tables=cargo.names_tables)
         if rows.get(FAILED):
-            _raise(cargo.resource, _texts(spark, path, FAILED, most=1)[0])
+            raise_remote(cargo.resource, _texts(spark, path, FAILED, most=1)[0])
         left = {int(one) for one in _texts(spark, path, LEFT)} if rows.get(LEFT) else set()
     except PySparkException as error:
         reason = redact(str(error).strip().split("\n", 1)[0])
@@ -182,8 +182,8 @@ def _texts(spark: SparkSession, path: str, part: str, *, most: int | None = None
     return [one[_ROW] for one in (found if most is None else found.limit(most)).collect()]
 
 
-def _raise(resource: str, told: str) -> None:
-    """The error of an executor, raised here."""
+def raise_remote(resource: str, told: str) -> None:
+    """Raise the error that an executor reported."""
     error: dict[str, Any] = json.loads(told)
     cause, item = redact(error["cause"]), redact(error["item"])
     remote = RemoteTraceback(redact(error["traceback"]))
@@ -191,7 +191,10 @@ def _raise(resource: str, told: str) -> None:
         raise RowNotEncodable(resource=resource, item=f"of item {item}", cause=cause) from remote
     if error["module"]:
         raise MissingOnExecutors(resource=resource, module=error["module"]) from remote
-    raise ResourceFailed(resource=resource, item=item, cause=cause, traceback=str(remote)) from remote
+    answer = (error["host"], error["status"]) if error["status"] else None
+    raise ResourceFailed.classified(
+        resource=resource, item=item, cause=cause, traceback=str(remote), answer=answer
+    ) from remote
 
 
 def _slots(spark: SparkSession) -> int:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.config.redact import secrets_in
 from penstock.errors import UsageError
-from penstock.extract import aside, plain, steps
+from penstock.extract import answers, aside, plain, steps
 from penstock.extract.waves import there
 from penstock.interfaces import items, pace
 from penstock.package import quarantine, tags
+from penstock.redaction import secrets_in
 from penstock.spark.shipping import bare, loads, packed
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from penstock.interfaces.source import Stream
     from penstock.interfaces.work import Bound
 
-_OURS: Final = (there, pace, plain, aside, steps, items, tags, quarantine)
+_OURS: Final = (there, pace, plain, answers, aside, steps, items, tags, quarantine)
 """The modules of ours that run on executors. None of them may need what executors do not have."""
 _NAMES_ITSELF: Final = ("table_name",)
 

@@ -7,6 +7,7 @@ import tempfile
 import threading
 from typing import IO, TYPE_CHECKING, Any
 
+from penstock.errors import full_storage_named
 from penstock.extract.waves.items import item_of
 from penstock.package.typed import from_typed, to_typed
 
@@ -24,14 +25,14 @@ class Spool:
     def add(self, item: Any) -> None:
         """Take an item; refused where it could not travel."""
         line = json.dumps(to_typed(item_of(item).value))
-        with self._lock:
+        with self._lock, full_storage_named(tempfile.gettempdir()):
             if self._file is None:
                 self._file = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - kept open
             self._file.write(line + "\n")
 
     def items(self) -> Iterator[Any]:
         """All items so far."""
-        with self._lock:
+        with self._lock, full_storage_named(tempfile.gettempdir()):
             file = self._file
             if file is None:
                 return

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from penstock.extract.answers import answer_of
 from penstock.extract.aside import reason, shown
 from penstock.extract.plain import plain_text
 from penstock.interfaces.pace import Pacer
@@ -116,7 +117,9 @@ class Job:
         }
         hidden = {key: self._hide(text) for key, text in told.items()}
         module = error.name if isinstance(error, ModuleNotFoundError) else None
-        return plain_text({**hidden, "module": module, "is_row": isinstance(error, RowRefused)})
+        host, status = answer_of(error) or (None, None)
+        kinds = {"module": module, "is_row": isinstance(error, RowRefused), "host": host, "status": status}
+        return plain_text({**hidden, **kinds})
 
     def _hide(self, text: str) -> str:
         for secret in self.hidden:

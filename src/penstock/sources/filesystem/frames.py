@@ -11,6 +11,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from penstock.interfaces.landing import SiftedFrame
 from penstock.package import tags
 from penstock.package.quarantine import ROOT_PATH, UNREADABLE
+from penstock.package.sql import quoted
 from penstock.sources.filesystem.plan import has_zone, is_nanoseconds, names_of, past
 from penstock.spark.paths import spark_path
 
@@ -74,7 +75,7 @@ def csv_frame(
     schema = StructType([StructField(name, kind) for name, kind in zip(names, kinds, strict=True)])
     reader = reader.options(columnNameOfCorruptRecord=_CORRUPT).schema(schema.add(_CORRUPT, StringType()))
     read = _placed(reader.csv(paths))
-    columns = [F.col(_quoted(name)) for name in names]
+    columns = [F.col(quoted(name)) for name in names]
     whole = F.concat_ws(options.delimiter, *(column.cast("string") for column in columns))
     # Spark refuses to say what is corrupt where nothing else is asked for, and then says it of the columns
     # that are. Hence nothing of all of them, in a way that no optimizer sees through.
@@ -134,12 +135,8 @@ def parquet_frame(
 
 def _moment(name: str, kind: str) -> Column:
     """A number of nanoseconds as what it means. Sessions of ours keep UTC, so a clock on the wall stays."""
-    moment = F.expr(f"timestamp_micros({_quoted(name)} div 1000)")
+    moment = F.timestamp_micros(F.call_function("div", F.col(quoted(name)), F.lit(1000)))
     return moment if has_zone(kind) else moment.cast("timestamp_ntz")
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
 
 
 def _placed(frame: DataFrame) -> DataFrame:
@@ -193,7 +190,9 @@ def _why(reason: Column, raw: Column) -> Column:
 def _told(numbered: DataFrame, why: Column, place: Place, resource: str, table: str) -> DataFrame:
     """The rows that are put aside, as the table of such rows has them."""
     number = F.col(_NUMBER).alias(ROW)
-    bad = numbered.select(why.alias("why"), _file(place).alias("file"), number).where("why IS NOT NULL")
+    bad = numbered.select(why.alias("why"), _file(place).alias("file"), number).where(
+        F.col("why").isNotNull()
+    )
     said = {
         "resource_name": F.lit(resource),
         "table_name": F.lit(table),

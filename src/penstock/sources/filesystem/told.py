@@ -19,7 +19,11 @@ _KEYS: Final = {
     "profile": "profile_name",
     "endpoint_url": "endpoint_url",
 }
-_KEYS_OF_CLIENT: Final = frozenset(AwsCredentials.model_fields) - {"profile_name", "s3_url_style"}
+_KEYS_OF_CLIENT: Final = frozenset(AwsCredentials.model_fields) - {
+    "profile_name",
+    "s3_url_style",
+    "conditional_writes",
+}
 # How Python lists and reads, which is no concern of Spark.
 _OWN: Final = frozenset({
     *("use_listings_cache", "listings_expiry_time", "max_paths", "skip_instance_cache", "asynchronous"),

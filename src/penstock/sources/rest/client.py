@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import copy
+import logging
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from urllib.parse import urlsplit
 
 import requests
-from requests import Request, Response
+from requests import PreparedRequest, Request, Response
 
 from penstock.errors import UsageError
 from penstock.sources.rest.answers import IgnoreResponseException, raise_for_status
 from penstock.sources.rest.detect import detect_paginator, rows_path
 from penstock.sources.rest.paths import json_path
 from penstock.sources.rest.retry import RetrySession
-from penstock.sources.rest.urls import clean_text, clean_url, join_url
+from penstock.sources.rest.signing import Unsigned, follow_redirect, without_log_in
+from penstock.sources.rest.urls import clean_text, clean_url, is_elsewhere, join_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from requests.auth import AuthBase
 
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from penstock.sources.rest.paginators import BasePaginator
 
 T = TypeVar("T")
+# By name: the module travels.
+_LOG: Final = logging.getLogger("penstock.sources.rest")
 
 
 class PageData(list[T], Generic[T]):
@@ -43,6 +48,9 @@ class RESTClient:
     Without a `session`, requests are made again after 429 and 5xx and when the connection fails. Without a
     `paginator` or a `data_selector`, they are found out from the first response.
 
+    Log-ins, headers, cookies and parameters go to the host of the first request only. `safe_headers` names
+    headers that may go to other hosts as well, beside those of `SAFE_HEADERS`.
+
     >>> client = RESTClient("https://api.example.com/v1", headers={"Accept": "application/json"})
     >>> client
     RESTClient('https://api.example.com/v1')
@@ -56,9 +64,11 @@ class RESTClient:
         paginator: BasePaginator | None = None,
         data_selector: str | CursorPath | None = None,
         session: requests.Session | None = None,
+        *,
+        safe_headers: Sequence[str] = (),
     ) -> None:
         self.base_url, self.headers, self.auth, self.paginator = base_url, headers, auth, paginator
-        self.data_selector = data_selector
+        self.data_selector, self.safe_headers = data_selector, tuple(safe_headers)
         self.session = session if session is not None else RetrySession()
         self._pace: Callable[[], None] | None = None
 
@@ -128,7 +138,7 @@ class RESTClient:
             if turning is None:
                 turning = detect_paginator(response)
             turning.update_state(response, rows)
-            turning.update_request(request)
+            self._turn(turning, request)
             yield PageData(rows, request, response, turning, auth or self.auth)
             if not turning.has_next_page:
                 return
@@ -154,8 +164,30 @@ class RESTClient:
         parts["auth"] = parts["auth"] or self.auth
         return Request(method=method.upper(), url=join_url(self.base_url, path), **parts)
 
+    def _turn(self, turning: BasePaginator, request: Request) -> None:
+        """Prepare the next request; at another host it has nothing that was set for the first.
+
+        So have all requests after it: a server that names the addresses could lead back.
+        """
+        url, params = str(request.url), dict(request.params or {})
+        turning.update_request(request)
+        if not is_elsewhere(url, str(request.url)):
+            return
+        kept = {
+            name: value for name, value in dict(request.params or {}).items() if params.get(name) != value
+        }
+        if without_log_in(request, self.safe_headers) or len(kept) < len(request.params or {}):
+            hosts = urlsplit(url).hostname, urlsplit(str(request.url)).hostname
+            _LOG.warning("the pages of %s go on at %s, which is asked without the log-in", *hosts)
+        request.params = kept
+
     def _send(self, request: Request, **how: Any) -> Response:
         auth: Any = request.auth
+        if isinstance(auth, Unsigned):
+            # None removes a parameter that the session adds to all requests.
+            of_session: Any = self.session.params
+            request = copy.copy(request)
+            request.params = {**dict.fromkeys(dict(of_session or {})), **(request.params or {})}
         if hasattr(auth, "use_session"):
             # So the requests for tokens are repeated and counted as all others are.
             auth.use_session(self.session)
@@ -163,17 +195,39 @@ class RESTClient:
             # Before it is signed: a token may grow old while it waits.
             self._pace()
         prepared = self.session.prepare_request(request)
+        prepared.safe_headers = self.safe_headers  # type: ignore[attr-defined]  # read by follow_redirect
         names = ("proxies", "stream", "verify", "cert")
-        said = {name: how.pop(name, {} if name == "proxies" else None) for name in names}
-        sending = self.session.merge_environment_settings(prepared.url, **said)
+        options = {name: how.pop(name, {} if name == "proxies" else None) for name in names}
         try:
-            return self.session.send(prepared, **{"allow_redirects": True, **sending, **how})
+            if isinstance(self.session, RetrySession) or not how.get("allow_redirects", True):
+                return self._sent(prepared, options, **{"allow_redirects": True, **how})
+            return self._followed(prepared, options, **how)
         except requests.RequestException as error:
             hidden = getattr(auth, "hidden_params", ())
             shown = clean_text(str(error), str(prepared.url), *hidden)
             # The error of the library shows the address as it is, in its text and in those that it is due to.
             failed = _told(error, shown)
         raise failed
+
+    def _sent(self, prepared: PreparedRequest, options: Mapping[str, Any], **how: Any) -> Response:
+        sending = self.session.merge_environment_settings(prepared.url, **options)
+        return self.session.send(prepared, **{**sending, **how})
+
+    def _followed(self, prepared: PreparedRequest, options: Mapping[str, Any], **how: Any) -> Response:
+        """Follow redirections in place of a session of the user, which would take the headers along."""
+        how["allow_redirects"] = False
+        response, history = self._sent(prepared, options, **how), list[Response]()
+        while (following := response.next) is not None:
+            if len(history) >= self.session.max_redirects:
+                raise requests.TooManyRedirects(f"more than {len(history)} redirections", response=response)
+            if follow_redirect(response.request, following):
+                # It adds a log-in that is known for the new host.
+                library: Any = self.session
+                library.rebuild_auth(following, response)
+            history.append(response)
+            response = self._sent(following, options, **how)
+        response.history = history
+        return response
 
 
 def _told(error: requests.RequestException, text: str) -> requests.RequestException:
@@ -182,7 +236,7 @@ def _told(error: requests.RequestException, text: str) -> requests.RequestExcept
         if issubclass(kind, requests.RequestException):
             try:
                 return kind(text, request=error.request, response=error.response)
-            except Exception:  # whatever a class of somebody else does with these
+            except Exception:  # noqa: S112 - a class of another library may want other arguments
                 continue
     return requests.RequestException(text, request=error.request, response=error.response)
 
@@ -193,7 +247,8 @@ def paginate(url: str, **how: Any) -> Iterator[PageData[Any]]:
     >>> pages = paginate("https://api.example.com/orders", headers={"Accept": "application/json"})
     """
     names = ("headers", "auth", "paginator", "data_selector", "session")
-    client = RESTClient(url, **{name: how.pop(name, None) for name in names})
+    safe = how.pop("safe_headers", ())
+    client = RESTClient(url, **{name: how.pop(name, None) for name in names}, safe_headers=safe)
     return client.paginate("", **how)
 
 

@@ -5,24 +5,19 @@ Also runs where penstock is not installed.
 
 from __future__ import annotations
 
-import logging
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from penstock.errors import ResponseNotUnderstood, UsageError
 from penstock.sources.rest.paths import first, json_path, path_text, put
-from penstock.sources.rest.signing import without_log_in
 from penstock.sources.rest.telling import mark_of, told_more
-from penstock.sources.rest.urls import is_elsewhere, kept_safe
+from penstock.sources.rest.urls import kept_safe
 
 if TYPE_CHECKING:
     from requests import Request, Response
 
     from penstock.interfaces.cursorpath import CursorPath
-
-# By name, as it travels.
-_LOG: Final = logging.getLogger("penstock.sources.rest")
 
 
 class BasePaginator(ABC):
@@ -117,19 +112,12 @@ class BaseNextUrlPaginator(BaseReferencePaginator):
     """The base of those that are told the address of the next page."""
 
     def update_request(self, request: Request) -> None:
-        """Go to the next address; it has its own query. Another host is asked without the log-in.
-
-        All pages after it are, too: who names the addresses could lead back.
-        """
+        """Go to the next address; it has its own query."""
         if self._next_reference is None:
             return
         is_whole = bool(urlsplit(self._next_reference).scheme)
         url = self._next_reference if is_whole else urljoin(str(request.url), self._next_reference)
-        url = kept_safe(str(request.url), url)
-        if is_elsewhere(str(request.url), url) and without_log_in(request):
-            hosts = urlsplit(str(request.url)).hostname, urlsplit(url).hostname
-            _LOG.warning("the pages of %s go on at %s, which is asked without the log-in", *hosts)
-        request.url, request.params = url, {}
+        request.url, request.params = kept_safe(str(request.url), url), {}
 
 
 class JSONLinkPaginator(BaseNextUrlPaginator):

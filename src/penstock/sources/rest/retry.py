@@ -14,7 +14,7 @@ import requests
 from requests.exceptions import ChunkedEncodingError, ConnectionError, HTTPError, Timeout  # noqa: A004 - its name for it
 
 from penstock.errors import UsageError
-from penstock.sources.rest.signing import HeaderSigner, TokenSigner, marked, signer_of
+from penstock.sources.rest.signing import TokenSigner, follow_redirect, signer_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -90,15 +90,10 @@ class RetrySession(requests.Session):
         return super().send(request, **how)
 
     def rebuild_auth(self, prepared_request: requests.PreparedRequest, response: requests.Response) -> None:
-        """Leave the log-in behind when a redirection leads to another host, in whatever header it is said."""
+        """Leave behind what was set for the first host when a redirection leads to another one."""
         library: Any = super()
-        rules: Any = self
-        signer = signer_of(response.request)
-        if not rules.should_strip_auth(response.request.url, prepared_request.url):
-            marked(prepared_request, signer)
-        elif isinstance(signer, HeaderSigner):
-            # Before the others: what they add is for the new host.
-            prepared_request.headers.pop(signer.name, None)
+        # Before the library, which may add a log-in for the new host.
+        follow_redirect(response.request, prepared_request)
         library.rebuild_auth(prepared_request, response)
 
     def settings(self) -> dict[str, Any]:

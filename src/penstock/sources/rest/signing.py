@@ -12,17 +12,26 @@ from typing import TYPE_CHECKING, Any, Final
 
 import requests
 from requests.auth import AuthBase
+from requests.cookies import RequestsCookieJar
 
 from penstock.errors import UsageError
 from penstock.sources.rest.answers import raise_for_status
+from penstock.sources.rest.urls import is_elsewhere
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from requests import PreparedRequest, Request
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
-_LOG_INS: Final = ("authorization", "cookie")
+SAFE_HEADERS: Final = frozenset(
+    (
+        *("accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "connection"),
+        *("content-encoding", "content-language", "content-length", "content-type", "if-modified-since"),
+        *("if-none-match", "pragma", "range", "transfer-encoding", "user-agent"),
+    )
+)
+"""Headers that no key is sent in: they may go to any host."""
 
 
 class HeaderSigner(AuthBase):
@@ -116,17 +125,19 @@ class TokenSigner(AuthBase):
 
 
 class Unsigned(AuthBase):
-    """Says nothing, and takes off what a session or a client said: for hosts that are not the API's."""
+    """Remove what the user set for the host of the API; used for requests to any other host.
 
-    def __init__(self, instead_of: Any = None) -> None:
-        # An address that a server gave may have the key in it all the same.
+    Headers in `safe`, and those in `SAFE_HEADERS`, are still sent.
+    """
+
+    def __init__(self, instead_of: Any = None, safe: Collection[str] = ()) -> None:
+        # An address that a server returned may contain the key all the same.
         self.hidden_params: tuple[str, ...] = tuple(getattr(instead_of, "hidden_params", ()))
+        self.safe = tuple(safe)
 
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
-        """Take the log-in off."""
-        for name in _LOG_INS:
-            request.headers.pop(name, None)
-        return request
+        """Remove the log-in, the headers and the cookies."""
+        return strip_for_other_host(request, self.safe)
 
 
 class CredentialsRequest:
@@ -159,20 +170,55 @@ def basic(username: str, password: str) -> HeaderSigner:
     return HeaderSigner("Authorization", f"Basic {pair}")
 
 
-def without_log_in(request: Request) -> bool:
-    """Change a request so that it, and all that are made of it, are asked without a log-in; had it one?
+def without_log_in(request: Request, safe: Collection[str] = ()) -> bool:
+    """Change a request so that it carries nothing that was set for its host; return whether it did before.
 
     >>> from requests import Request
-    >>> request = Request("GET", "https://example.com", headers={"authorization": "Bearer x", "X-Said": "y"})
+    >>> request = Request("GET", "https://example.com", headers={"X-Api-Key": "x", "Accept": "text/csv"})
     >>> without_log_in(request)
     True
     >>> request.headers, type(request.auth).__name__
-    ({'X-Said': 'y'}, 'Unsigned')
+    ({'Accept': 'text/csv'}, 'Unsigned')
     """
     signed, headers = request.auth, request.headers or {}
-    kept = {name: value for name, value in headers.items() if name.lower() not in _LOG_INS}
-    request.auth, request.headers = Unsigned(signed), kept
-    return len(kept) < len(headers) or not isinstance(signed, (Unsigned, type(None)))
+    request.auth, request.headers = Unsigned(signed, safe), _safe_of(headers, safe)
+    return len(request.headers) < len(headers) or not isinstance(signed, (Unsigned, type(None)))
+
+
+def strip_for_other_host(request: PreparedRequest, safe: Collection[str] = ()) -> PreparedRequest:
+    """Remove all headers that are not safe, and all cookies that belong to no host.
+
+    Redirections of the request are stripped as well, even when they lead back: `follow_redirect`.
+    """
+    known: Any = request
+    known.has_left, known.safe_headers = True, tuple(safe)
+    jar = RequestsCookieJar()
+    for cookie in getattr(request, "_cookies", None) or ():
+        if cookie.domain:
+            jar.set_cookie(cookie)
+    kept = _safe_of(request.headers, safe)
+    request.headers.clear()
+    request.headers.update(kept)
+    known.prepare_cookies(jar)
+    return request
+
+
+def follow_redirect(before: Any, following: PreparedRequest) -> bool:
+    """Strip a redirected request that leaves the host of the one before; return whether it did."""
+    safe = getattr(before, "safe_headers", ())
+    has_left = getattr(before, "has_left", False) or is_elsewhere(str(before.url), str(following.url))
+    if has_left:
+        strip_for_other_host(following, safe)
+    else:
+        known: Any = following
+        known.safe_headers = safe
+        marked(following, signer_of(before))
+    return has_left
+
+
+def _safe_of(headers: Mapping[str, Any], safe: Collection[str]) -> dict[str, Any]:
+    allowed = SAFE_HEADERS | {name.lower() for name in safe}
+    return {name: value for name, value in headers.items() if name.lower() in allowed}
 
 
 def marked(request: PreparedRequest, signer: Any) -> PreparedRequest:

@@ -10,7 +10,7 @@ from requests import PreparedRequest
 from requests.sessions import SessionRedirectMixin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 MASK: Final = "***"
 _SECRET: Final = re.compile("(token|secret|password|pwd|signature|sig|key|auth|credential)s?$", re.IGNORECASE)
@@ -81,6 +81,15 @@ def clean_url(url: str, *hidden: str) -> str:
     )
     _, at, host = parts.netloc.rpartition("@")
     return urlunsplit(parts._replace(netloc=f"{MASK}@{host}" if at else host, query=query))
+
+
+def without_secret_params(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters whose names are not those of secrets.
+
+    >>> without_secret_params({"page": 2, "api_key": "hush"})
+    {'page': 2}
+    """
+    return {name: value for name, value in params.items() if not _is_secret(name, ())}
 
 
 def clean_text(text: str, url: str, *hidden: str) -> str:

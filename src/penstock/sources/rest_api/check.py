@@ -47,6 +47,9 @@ def _check_client(path: str, client: Any) -> None:
     _check_auth(f"{path}.auth", client.get("auth"))
     _check_paginator(f"{path}.paginator", client.get("paginator"))
     _check_mapping(f"{path}.headers", client.get("headers"))
+    safe = client.get("safe_headers")
+    if safe is not None and (isinstance(safe, str) or not isinstance(safe, Sequence)):
+        raise keys.wrong(f"{path}.safe_headers", "this is no list", "write a list of names of headers")
     if client.get("rate_limit") is not None:
         RateLimit.parse(client["rate_limit"])
 

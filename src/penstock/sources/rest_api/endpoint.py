@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ParentFieldMissing
 from penstock.sources.rest.signing import Unsigned
-from penstock.sources.rest.urls import is_elsewhere, join_url
+from penstock.sources.rest.urls import is_elsewhere, join_url, without_secret_params
 from penstock.sources.rest_api.actions import response_hooks
 from penstock.sources.rest_api.templates import begins_with_data, filled, filled_path
 
@@ -53,12 +53,14 @@ class Endpoint:
     def pages(self, values: Mapping[str, Any], **more: Any) -> Iterator[PageData[Any]]:
         """The pages, with these values in the place of placeholders; `more` are parameters."""
         path = filled_path(self.path, values)
+        auth = self._auth_for(path)
+        params = filled({**self.params, **more}, values)
         yield from self.client.paginate(
             path,
             self.method,
-            params=filled({**self.params, **more}, values),
+            params=params if auth is None else without_secret_params(params),
             json=filled(self.json, values, keeps_types=True),
-            auth=self._auth_for(path),
+            auth=auth,
             data=filled(self.data, values),
             headers=filled(self.headers, values),
             paginator=copy.deepcopy(self.paginator),
@@ -70,7 +72,7 @@ class Endpoint:
         """None, which is the log-in of the client, unless data leads to another host."""
         base = self.client.base_url
         is_led = begins_with_data(self.path) and is_elsewhere(base, join_url(base, path))
-        return Unsigned(self.client.auth) if is_led else None
+        return Unsigned(self.client.auth, self.client.safe_headers) if is_led else None
 
     def children(self, wanted: Mapping[str, Any], values: Mapping[str, Any], **more: Any) -> Iterator[Any]:
         """The pages of the children of one row, of which `wanted` is what `wanted_of` gave."""

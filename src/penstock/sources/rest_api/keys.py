@@ -11,7 +11,7 @@ from penstock.errors import InvalidSourceConfig
 from penstock.interfaces.incremental import Incremental
 
 CONFIG: Final = ("client", "resource_defaults", "resources")
-CLIENT: Final = ("base_url", "headers", "auth", "paginator", "session", "rate_limit")
+CLIENT: Final = ("base_url", "headers", "auth", "paginator", "session", "rate_limit", "safe_headers")
 HINTS: Final = (
     *("table_name", "max_table_nesting", "write_disposition", "columns", "primary_key", "merge_key"),
     *("schema_contract", "table_format", "file_format", "references", "nested_hints", "selected"),

@@ -119,6 +119,7 @@ def _client(said: Mapping[str, Any], auth: Any) -> RESTClient:
         auth=made_auth(auth if auth is not None else said.get("auth")),
         paginator=made_paginator(said.get("paginator")),
         session=said.get("session") or _session(),
+        safe_headers=said.get("safe_headers") or (),
     )
 
 

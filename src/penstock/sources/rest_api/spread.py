@@ -6,7 +6,7 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock import errors
+from penstock import errors, redaction
 from penstock.config import redact
 from penstock.interfaces import cursorpath
 from penstock.sources.decorators import resource as declare
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 TRAVELLING: Final = (
     *(answers, client, detect, paginators, paths, ranges, retry, signing, telling, urls),
-    *(actions, endpoint, templates, travel, cursorpath, errors),
+    *(actions, endpoint, templates, travel, cursorpath, errors, redaction),
 )
 """The modules that run on executors. They need `requests` there, and nothing else."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, unquote_plus
 
-from penstock.config.redact import is_secret_name
+from penstock.redaction import is_secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -6,20 +6,23 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.config import configspec, remember_secret
+from penstock.config import configspec, logger, remember_secret
 from penstock.config.credentials import ConnectionStringCredentials
-from penstock.config.redact import is_secret_name
 from penstock.config.secret import SecretText, TSecretStrValue
 from penstock.errors import UsageError
+from penstock.redaction import is_secret_name
 from penstock.sources.sql_database.dialects import DIALECTS, MYSQL_UTC, Dialect, dialect_of
 from penstock.sources.sql_database.login import taken_apart
+from penstock.sources.sql_database.tls import is_verified, refuse_dangerous, tls_properties
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _JDBC: Final = re.compile(r"jdbc:(?P<scheme>[\w+.-]+):")
 _IN_URL: Final = re.compile(r"[?&;]([^=&;?]+)=")
+_PAIR_IN_URL: Final = re.compile(r"[?&;]([^=&;?]+)=([^&;]*)")
 _FIRST: Final = "sessionInitStatement"
+_log = logger("penstock.sql_database")
 
 
 @configspec
@@ -83,7 +86,12 @@ def place_of(credentials: Any, *, properties: Mapping[str, Any] | None = None) -
     more = {name: str(value) for name, value in (properties or {}).items()}
     driver = {"driver": found.dialect.driver} if found.dialect.driver else {}
     ours = _not_in_url(found)
-    joined = {**ours, **driver, **found.properties, **more}
+    given = {**dict(_PAIR_IN_URL.findall(found.url)), **found.properties, **more}
+    refuse_dangerous(given)
+    tls = tls_properties(found.dialect.name, found.url, given)
+    if not is_verified(found.dialect.name, found.url, {**given, **tls}):
+        _log.warning("the connection to the database does not verify the server: %s", found)
+    joined = {**ours, **tls, **driver, **found.properties, **more}
     if _FIRST in ours and more.get(_FIRST):
         joined[_FIRST] = f"{ours[_FIRST]}; {more[_FIRST]}"
     for name, value in joined.items():

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
-from sqlglot import exp
 
 from penstock.errors import UsageError
 from penstock.interfaces.columns import KIND
+from penstock.package.sql import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ def no_column(table: str, column: str, known: Iterable[str]) -> UsageError:
 
 
 def _columns(name: str, kind: ColumnKind | None) -> Iterator[Column]:
-    column = F.col(exp.to_identifier(name, quoted=True).sql(dialect="spark"))
+    column = F.col(quoted(name))
     if kind is None or not kind.is_told_by_text:
         yield column
     elif kind.data_type == "decimal":

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import requests
+from tests.restapi import Api
 from tests.unit.sources.rest.answering import Answer, Hosts, query_of, session_to
 
+from penstock.errors import InvalidSourceConfig
 from penstock.sources.decorators import resource as resource_of
 from penstock.sources.rest import (
     APIKeyAuth,
+    BasePaginator,
     BearerTokenAuth,
     HeaderLinkPaginator,
     HttpBasicAuth,
     JSONLinkPaginator,
     RESTClient,
+    RetrySession,
 )
 from penstock.sources.rest.urls import is_elsewhere, kept_safe
-from penstock.sources.rest_api import rest_api_source
+from penstock.sources.rest_api import rest_api_source, travel
+from penstock.sources.rest_api.endpoint import Endpoint
+from penstock.sources.rest_api.spread import TRAVELLING
+from penstock.spark.shipping import packed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from requests.auth import AuthBase
 
 API, OTHER, SECRET = "https://api.test", "https://other.test", "secret-of-the-tests-11"
@@ -71,11 +82,16 @@ def linked(*places: str, header: bool = False) -> Hosts:
 @pytest.mark.parametrize("kind", ["bearer", "header", "basic"])
 def test_a_redirection_to_another_host_has_no_log_in(kind: str) -> None:
     hosts = moving(f"{API}/a", f"{API}/b", f"{OTHER}/c", f"{OTHER}/d", f"{API}/e")
-    client = RESTClient(API, auth=AUTHS[kind](), headers={"X-Said": "hello"}, session=session_to(hosts))
+    headers = {"X-Said": "hello", "X-Tenant": "ours", "Accept": "text/csv"}
+    client = RESTClient(
+        API, auth=AUTHS[kind](), headers=headers, session=session_to(hosts), safe_headers=["x-tenant"]
+    )
 
     assert client.get("a").status_code == 200
     assert log_ins(hosts) == [True, True, False, False, False]
-    assert hosts.said("X-Said") == ["hello"] * 5
+    assert hosts.said("X-Said") == ["hello"] * 2 + [None] * 3
+    assert hosts.said("X-Tenant") == ["ours"] * 5
+    assert hosts.said("Accept") == ["text/csv"] * 5
 
 
 def test_a_netrc_file_may_know_the_other_host(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +183,7 @@ def test_wherever_a_log_in_was_said(way: str) -> None:
     assert len(pages) == 2
     assert log_ins(hosts) == [True, False]
     if way != "session-auth":
-        assert hosts.said("X-Said") == ["hello"] * 2
+        assert hosts.said("X-Said") == ["hello", None]
     assert "authorization" in said
 
 
@@ -241,3 +257,128 @@ def test_an_address_of_the_configuration_is_meant() -> None:
     list(rest_api_source({"client": client, "resources": [parents, children]}))
 
     assert log_ins(hosts) == [True]
+
+
+HEADERS = {"X-Api-Key": SECRET, "PRIVATE-TOKEN": SECRET, "X-Tenant": "ours", "Accept": "application/json"}
+
+
+@pytest.fixture
+def other(api: Api) -> Iterator[Api]:
+    with Api() as running:
+        api.other = running.url
+        yield running
+
+
+@pytest.mark.parametrize("own_session", [False, True], ids=["session of penstock", "session of the user"])
+@pytest.mark.parametrize("way", ["link", "redirect"])
+def test_headers_cookies_and_params_go_to_the_first_server_only(
+    way: str, own_session: bool, api: Api, other: Api
+) -> None:
+    session = requests.Session() if own_session else RetrySession()
+    session.trust_env = False
+    session.headers["X-Session-Key"] = SECRET
+    session.cookies.set("session", SECRET)
+    session.params = {"session_key": SECRET}
+    client = RESTClient(api.url, headers=HEADERS, session=session, safe_headers=["X-Tenant"])
+
+    pages = list(client.paginate(f"leaving/{way}", params={"key": SECRET}, paginator=JSONLinkPaginator()))
+
+    assert len(pages) == (2 if way == "link" else 1)
+    first, second = api.headers[0], other.headers[0]
+    assert first["X-Api-Key"] == first["X-Session-Key"] == SECRET
+    assert api.paths == [f"/leaving/{way}?session_key={SECRET}&key={SECRET}"]
+    assert SECRET not in f"{second} {other.paths}"
+    assert (second["X-Tenant"], second["Accept"]) == ("ours", "application/json")
+
+
+def test_a_cookie_of_the_other_host_goes_there() -> None:
+    hosts = linked(f"{API}/a", f"{OTHER}/c")
+    session = session_to(hosts)
+    session.cookies.set("k", SECRET)
+    session.cookies.set("theirs", "x", domain="other.test")
+
+    list(RESTClient(API, session=session).paginate("a", paginator=JSONLinkPaginator()))
+
+    assert hosts.said("Cookie") == [f"k={SECRET}", "theirs=x"]
+
+
+class Wandering(BasePaginator):
+    """As users write their own: it changes the address only."""
+
+    def update_state(self, response: requests.Response, data: list[Any] | None = None) -> None:
+        self.there = response.json()["next"]
+        self._has_next_page = bool(self.there)
+
+    def update_request(self, request: requests.Request) -> None:
+        request.url = self.there
+
+
+def test_paginators_of_the_user_leave_nothing_at_the_other_host_either() -> None:
+    hosts = linked(f"{API}/a", f"{OTHER}/c")
+    client = RESTClient(
+        API, headers=HEADERS, auth=BearerTokenAuth(SECRET), session=session_to(hosts), paginator=Wandering()
+    )
+
+    list(client.paginate("a", params={"key": SECRET, "size": 10}))
+
+    assert SECRET in str(hosts.seen[0].headers)
+    assert SECRET not in f"{hosts.seen[1].headers} {hosts.urls[1]}"
+
+
+@pytest.mark.parametrize("way", ["link", "redirect"])
+def test_endpoints_of_a_configuration_keep_their_headers_at_the_first_server(
+    way: str, api: Api, other: Api
+) -> None:
+    endpoint = {"path": f"leaving/{way}", "headers": {"X-More": SECRET}, "paginator": "json_link"}
+    client = {"base_url": api.url, "headers": HEADERS, "safe_headers": ["X-Tenant"]}
+    things = {"name": "things", "endpoint": endpoint}
+
+    assert list(rest_api_source({"client": client, "resources": [things]}))
+
+    assert api.headers[0]["X-Api-Key"] == api.headers[0]["X-More"] == SECRET
+    assert SECRET not in str(other.headers)
+    assert other.headers[0]["X-Tenant"] == "ours"
+
+
+def test_an_address_from_data_has_no_keys_at_another_server(api: Api, other: Api) -> None:
+    parents = resource_of([{"url": f"{api.url}/echo"}, {"url": f"{other.url}/echo"}], name="things")
+    endpoint = {"path": "{resources.things.url}/posts", "params": {"api_key": SECRET, "size": 10}}
+    client = {"base_url": api.url, "headers": HEADERS}
+
+    list(rest_api_source({"client": client, "resources": [parents, {"name": "a", "endpoint": endpoint}]}))
+
+    assert api.headers[0]["X-Api-Key"] == SECRET
+    assert SECRET not in f"{other.headers} {other.paths}"
+    assert other.paths == ["/echo/posts?size=10"]
+
+
+def test_safe_headers_are_a_list(api: Api) -> None:
+    client = {"base_url": api.url, "safe_headers": "X-Tenant"}
+
+    with pytest.raises(InvalidSourceConfig, match=r"client\.safe_headers"):
+        rest_api_source({"client": client, "resources": ["a"]})
+
+
+EXECUTOR = """
+import pickle, sys
+sys.modules["penstock"] = None
+fetch, endpoint = pickle.load(sys.stdin.buffer)
+rows = [{"values": {}, "included": {}}]
+print(sum(len(page) for page in fetch(rows, endpoint, "")))
+"""
+
+
+@pytest.mark.parametrize("way", ["link", "redirect"])
+def test_executors_keep_headers_at_the_first_server(way: str, api: Api, other: Api) -> None:
+    client = RESTClient(api.url, headers=HEADERS, safe_headers=["X-Tenant"], session=RetrySession())
+    endpoint = Endpoint(
+        resource="things", client=client, path=f"leaving/{way}", paginator=JSONLinkPaginator()
+    )
+
+    code = packed((travel.fetch_children, endpoint), *TRAVELLING)
+    done = subprocess.run([sys.executable, "-c", EXECUTOR], input=code, capture_output=True, check=True)
+
+    assert int(done.stdout) == (6 if way == "link" else 3)
+    assert api.headers[0]["X-Api-Key"] == SECRET
+    assert SECRET not in str(other.headers)
+    assert other.headers[0]["X-Tenant"] == "ours"

@@ -6,22 +6,57 @@ import logging
 import re
 import threading
 import traceback
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote, quote_plus
 
-from penstock.config.secretforms import (
-    ASSIGNED,
-    HEADER,
-    KNOWN_BY_ALL,
-    MASK,
-    NAMED,
-    NAMES,
-    PIECE,
-    SHAPES,
-    SHORTEST,
-    URL,
-    without_user,
+MASK: Final = "***"
+SHORTEST: Final = 4
+"""Secrets below this length are not searched for in texts: every text would be full of them."""
+
+NAMES: Final = (
+    r"password|passwd|passphrase|pwd|pgpass|secret|token|api[._-]?key|access[._-]?key|account[._-]?key"
+    r"|private[._-]?key|shared[._-]?access[._-]?signature|credential|authorization"
+    r"|conn\w{0,16}str(?:ing)?(?![a-z])"
 )
+
+# `scheme://user:password@`. In a password people forget to quote a slash; a port is no password.
+URL: Final = re.compile(
+    r"(?<![a-z0-9+.-])(?P<scheme>[a-z][a-z0-9+.-]{0,40})://[^\s/?#@:'\"]*"
+    r"(?P<password>:(?!\d+(?:[/?#'\"\s]|$))(?:(?!://)[^\s@'\"])*(?:@[^\s/@?#'\"]*)*)?@",
+    re.IGNORECASE,
+)
+# `password=...`, `&X-Amz-Signature=...`, `PWD={...}`, `token='...'`.
+ASSIGNED: Final = re.compile(
+    rf"(?P<name>(?:{NAMES})[\w.-]{{0,64}}|(?<![\w.-])(?:sig|x-amz-signature|x-goog-signature))"
+    r"(?P<is>['\"]?\s{0,8}=\s{0,8})(?:\"[^\"]*\"|'[^']*'|\{[^}\n]{0,256}\}|[^\s&;,)\]}>'\"]+)",
+    re.IGNORECASE,
+)
+# `"password": "..."` of JSON and of printed dicts.
+NAMED: Final = re.compile(
+    rf"(?P<name>['\"][\w.-]{{0,64}}(?:{NAMES})[\w.-]{{0,64}}['\"]\s{{0,8}}:\s{{0,8}})"
+    r"(?P<quote>['\"])(?:(?!(?P=quote))[^\\]|\\.)*(?P=quote)",
+    re.IGNORECASE | re.DOTALL,
+)
+HEADER: Final = re.compile(r"\b(?P<kind>bearer|basic)\s{1,8}(?!realm)[\w.~+/=-]{8,}", re.IGNORECASE)
+# Keys of well-known services, tokens of JSON web signatures, private keys.
+SHAPES: Final = re.compile(
+    r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_\w{20,}|\bxox[abprs]-[\w-]{10,}"
+    r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
+    r"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)",
+    re.DOTALL,
+)
+PIECE: Final = re.compile(rf"[^\s:/@,;=&?]{{{SHORTEST},}}")
+
+# Passwords that everybody knows hide nothing, and masking these words would garble every message.
+KNOWN_BY_ALL: Final = frozenset(
+    (
+        *("postgres", "postgresql", "mysql", "oracle", "minio", "minioadmin", "loader", "changeme"),
+        *("admin", "root", "user", "guest", "test", "password", "secret", "token"),
+        *("none", "None", "null", "true", "True", "false", "False"),
+    )
+)
+# Before the `@` of these schemes stands a container, or a login that everybody knows.
+OPEN_USERS: Final = frozenset(("abfs", "abfss", "wasb", "wasbs", "ssh", "sftp"))
 
 LONG_WORD: Final = 16
 """A secret of letters only, below this length, is only one where it stands alone, not inside a word."""
@@ -35,6 +70,10 @@ class _Known:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._forms: frozenset[str] = frozenset()
+
+    def __reduce__(self) -> tuple[type[_Known], tuple[()]]:
+        """Leave the secrets and the lock behind: another process starts without any."""
+        return (_Known, ())
 
     def add(self, secret: str) -> None:
         new = _forms(secret) - self._forms
@@ -81,6 +120,23 @@ def redact(text: str) -> str:
     clean = ASSIGNED.sub(rf"\g<name>\g<is>{MASK}", clean)
     clean = NAMED.sub(rf"\g<name>\g<quote>{MASK}\g<quote>", clean)
     return _known.without(HEADER.sub(rf"\g<kind> {MASK}", clean))
+
+
+def redact_all(value: Any) -> Any:
+    """Mask secrets in a text, or in the texts of a list, a tuple or a dict; other values stay as they are.
+
+    >>> redact_all(["password=hush", 3])
+    ['password=***', 3]
+    """
+    if isinstance(value, str):
+        clean: Any = redact(value)
+    elif type(value) in {list, tuple}:
+        clean = type(value)(map(redact_all, value))
+    elif type(value) is dict:
+        clean = {key: redact_all(part) for key, part in value.items()}
+    else:
+        return value
+    return value if clean == value else clean
 
 
 def secrets_in(content: bytes) -> list[str]:
@@ -163,3 +219,10 @@ def _as_pattern(form: str) -> str:
     whole = re.escape(form)
     alone = len(form) < 2 * SHORTEST or (form.isalpha() and len(form) < LONG_WORD)
     return rf"(?<!\w){whole}(?!\w)" if alone else whole
+
+
+def without_user(url: re.Match[str]) -> str:
+    """The beginning of a URL that `URL` has matched, with what stands before the `@` masked."""
+    if not url["password"] and url["scheme"].lower() in OPEN_USERS:
+        return url[0]
+    return f"{url['scheme']}://{MASK}@"

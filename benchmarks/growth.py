@@ -1,0 +1,260 @@
+"""What a run costs in a dataset that has many loads: `uv run python benchmarks/growth.py [loads ...]`.
+
+By default 1, 1,000, 20,000 and 100,000 loads, and the log of a plain table at its 10th, 100th, 1,000th and
+5,000th commit. No Spark and no Java: the run that is measured brings a new state and no rows, so all that it
+does is its bookkeeping. The dataset is on a disk. Requests and names are counted as S3 would need them, 1,000
+names to a listing; processor seconds are those of the disk, without the counting.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import penstock
+from penstock.dataset.view import View
+from penstock.destinations.filesystem.form import Form
+from penstock.destinations.filesystem.log import Entry as LogEntry
+from penstock.interfaces import LoadMark
+from penstock.interfaces.ledger import CommitRecord
+from penstock.package import storage
+from penstock.package.local import LocalFiles
+from penstock.pipeline import site
+from penstock.schema import Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LOADS, COMMITS = (1, 1_000, 20_000, 100_000), (10, 100, 1_000, 5_000)
+PAGE, KEPT_PACKAGES = 1_000, 100
+CALLS: Counter[str] = Counter()
+_HOUR = 3600.0
+
+
+_KINDS = {
+    "read": "gets",
+    "exists": "gets",
+    "put": "puts",
+    "put_if_absent": "puts",
+    "move": "puts",
+    "open_new": "puts",
+    "delete": "deletes",
+    "entries": "lists",
+    "tree": "lists",
+    "names": "lists",
+}
+
+
+class CountingFiles(LocalFiles):
+    """A disk that is asked as S3 is: a listing may start anywhere, and has 1,000 names to a request."""
+
+    can_seek = True  # type: ignore[assignment]
+
+
+def _counted(name: str, kind: str) -> Any:
+    def call(files: CountingFiles, *paths: Any, **options: Any) -> Any:
+        CALLS[kind] += 1
+        found = getattr(LocalFiles, name)(files, *paths, **options)
+        if kind == "lists":
+            found = sorted(found)[: options.get("most")]
+            CALLS.update(names=len(found), lists=max(0, len(found) - 1) // PAGE)
+        return found
+
+    return call
+
+
+for _name, _kind in _KINDS.items():
+    setattr(CountingFiles, _name, _counted(_name, _kind))
+
+
+class NoSessions:
+    """Stands where sessions of Spark do; a load without rows needs none."""
+
+    notes: tuple[str, ...] = ()
+
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        """No session."""
+        yield None
+
+    def interrupt(self) -> None:
+        """Nothing runs."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@penstock.resource(name="ticks")
+def ticks() -> Iterator[Any]:
+    """Change the state, and yield nothing."""
+    penstock.current.resource_state()["at"] = time.time_ns()
+    yield from ()
+
+
+def pipeline_at(root: Path) -> penstock.Pipeline:
+    """The pipeline of the benchmark, as a new process opens it."""
+    lake = penstock.destinations.filesystem(bucket_url=str(root / "lake"))
+    return penstock.pipeline("shop", root / "pipelines", destination=lake, dataset_name="demo")
+
+
+def target_at(root: Path) -> Any:
+    """Where the pipeline loads to."""
+    return pipeline_at(root)._target()  # noqa: SLF001 - no session is opened so
+
+
+def run(root: Path) -> None:
+    """One run, from the lease to the finished package."""
+    pipeline_at(root).run(ticks())
+
+
+def open_dataset(root: Path) -> None:
+    """What a reader asks before it reads rows: the moment, the schemas, and the tables."""
+    client: Any = target_at(root).client()
+    place: Any = SimpleNamespace(
+        tables=client, ledger=client.ledger(), pool=NoSessions(), user=SimpleNamespace(spark=None)
+    )
+    view = View(place, name="demo", consistent=True)
+    view.data_tables()
+
+
+def fabricate(root: Path, loads: int) -> None:
+    """Write the files that so many loads leave: the first one is real, and the others are its copies."""
+    run(root)
+    dataset = root / "lake" / "demo"
+    packages = dataset / "_dlt_pkg" / "shop"
+    first = next((dataset / "_dlt_loads").glob("shop__*.jsonl"))
+    load_id = first.name.removesuffix(".jsonl").rpartition("__")[2]
+    row, slot, outcome = (
+        json.loads(path.read_text())
+        for path in (first, packages / "slots/0000000001.json", packages / "outcomes/0000000001.json")
+    )
+    state = next((dataset / "_dlt_pipeline_state").glob("shop__*.jsonl"))
+    seconds, _, fraction = load_id.partition(".")
+    for number in range(2, loads + 1):
+        after = int(seconds) * 1_000_000 + int(fraction) + number
+        new = f"{after // 1_000_000}.{after % 1_000_000:06d}"
+        said = {"load_id": new, "sequence": number}
+        (dataset / f"_dlt_loads/shop__{new}.jsonl").write_text(json.dumps({**row, **said}))
+        (packages / f"slots/{number:010}.json").write_text(json.dumps({**slot, **said}))
+        (packages / f"outcomes/{number:010}.json").write_text(json.dumps({**outcome, **said}))
+        if number > loads - KEPT_PACKAGES:
+            shutil.copytree(packages / "packages" / load_id, packages / "packages" / new)
+            (packages / "packages/.finished" / new).write_text("{}")
+            (dataset / "_dlt_pipeline_state" / state.name.replace(load_id, new)).write_text(
+                state.read_text().replace(load_id, new)
+            )
+    (packages / "slots/last.json").write_text(
+        json.dumps({"format_version": slot["format_version"], "sequence": loads})
+    )
+    shutil.rmtree(dataset / "_dlt_index", ignore_errors=True)  # one of a single load: it is built anew
+    run(root)
+
+
+def measure(act: Any, root: Path) -> tuple[float, Counter[str]]:
+    """Processor seconds, the least of three, and calls counted apart from them."""
+    seconds = []
+    for _ in range(3):
+        began = time.process_time()
+        act(root)
+        seconds.append(time.process_time() - began)
+    CALLS.clear()
+    plain, storage.LocalFiles = storage.LocalFiles, CountingFiles  # type: ignore[misc]
+    try:
+        act(root)
+    finally:
+        storage.LocalFiles = plain  # type: ignore[misc]
+    return min(seconds), Counter(CALLS)
+
+
+def plain_client(root: Path) -> Any:
+    """A client for a schema with one table, as a load opens it."""
+    target = target_at(root)
+    schema = Schema("shop")
+    schema.update_table({"name": "items", "columns": {"id": {"name": "id", "data_type": "bigint"}}})
+    client: Any = target.destination.client(schema, target.config)
+    return client.plain
+
+
+def commit(root: Path, number: int) -> None:
+    """One commit to a plain table, from the look for an earlier one to what is tidied after it."""
+    client = plain_client(root)
+    mark = LoadMark(
+        pipeline_name="shop", sequence=number, load_id=f"{1794709965 + number}.5", manifest_hash="h"
+    )
+    log = client.standing("items").log
+    log.find_mark(mark)
+    key = f"items/{mark.load_id}.aa.parquet"
+    client.store.put(key, b"rows")
+    done = log.commit(lambda _: LogEntry.of_load(mark, kind="append", files={key: Form("parquet")}))
+    client.ledger().commit(
+        CommitRecord(
+            load_id=mark.load_id,
+            schema_name="shop",
+            schema_version_hash="aGFzaA==",
+            inserted_at="2026-11-15T02:32:47+00:00",
+            pipeline_name="shop",
+            sequence=number,
+            manifest_hash="h",
+            tables={"items": {"before": None, "after": done.version, "rows": 1}},
+        )
+    )
+    client.complete_load(mark.load_id)
+
+
+def measure_log(root: Path) -> Iterator[tuple[int, Counter[str], int]]:
+    """Calls of a commit and bytes of the log, as it grows by one commit an hour."""
+    folder = root / "lake" / "demo" / "_dlt_files" / "items"
+    plain_client(root).ledger().initialize()
+    now = time.time()
+    for number in range(1, max(COMMITS) + 1):
+        if number in COMMITS:
+            CALLS.clear()
+            plain, storage.LocalFiles = storage.LocalFiles, CountingFiles  # type: ignore[misc]
+            commit(root, number)
+            storage.LocalFiles = plain  # type: ignore[misc]
+            yield number, Counter(CALLS), sum(path.stat().st_size for path in folder.rglob("*.json"))
+        else:
+            commit(root, number)
+        changed = now - (max(COMMITS) - number) * _HOUR
+        os.utime(folder / f"{number:010}.json", (changed, changed))
+
+
+def main(sizes: tuple[int, ...]) -> None:
+    """Print both tables."""
+    site.Site.pool = NoSessions()  # type: ignore[assignment]
+    os.fsync = lambda _: None  # type: ignore[assignment] - a power cut loses nothing of a benchmark
+    print(
+        f"{'loads':>8}  {'':<8} {'cpu s':>7} {'lists':>7} {'names':>8} {'gets':>6} {'puts':>6} {'deletes':>8}"
+    )
+    for loads in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            fabricate(root, loads)
+            for what, act in (("run", run), ("dataset", open_dataset)):
+                seconds, calls = measure(act, root)
+                counts = [calls[name] for name in ("lists", "names", "gets", "puts", "deletes")]
+                print(
+                    f"{loads:>8,}  {what:<8} {seconds:7.3f} {counts[0]:7,} {counts[1]:8,} {counts[2]:6,} "
+                    f"{counts[3]:6,} {counts[4]:8,}",
+                    flush=True,
+                )
+    print(f"\n{'commit':>8}  {'lists':>7} {'names':>8} {'gets':>6} {'bytes of log':>14}")
+    with tempfile.TemporaryDirectory() as folder:
+        for number, calls, size in measure_log(Path(folder)):
+            print(
+                f"{number:>8,}  {calls['lists']:7,} {calls['names']:8,} {calls['gets']:6,} {size:14,}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main(tuple(int(text) for text in sys.argv[1:]) or LOADS)

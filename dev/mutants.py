@@ -1,0 +1,682 @@
+"""Breaks safeguards of the code one by one, and shows which test notices: `python dev/mutants.py [name ...]`.
+
+Each mutant replaces one text in a copy of the tree and runs the tests that must fail. A text that does not
+occur exactly once is an error: the list must follow the code. `--spark` runs those whose tests need Spark,
+`--jobs` says how many run side by side. Exit code 1 when a mutant survives.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+ROOT = Path(__file__).parents[1]
+COPIED = ("src", "tests", "dev", "docs", "examples", "pyproject.toml", "README.md", "CHANGELOG.md", "uv.lock")
+PACKAGE, LOAD, PIPELINE = "tests/unit/package", "tests/unit/load", "tests/unit/pipeline"
+DESTINATIONS = "tests/unit/destinations"
+TWO_MACHINES = f"{PIPELINE}/test_two_machines.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A safeguard, the text that is it, what is put in its place, and the tests that must notice."""
+
+    name: str
+    path: str
+    """Below `src/penstock`."""
+    old: str
+    new: str
+    tests: tuple[str, ...]
+    spark: bool = False
+
+
+def unit(name: str, path: str, old: str, new: str, *tests: str) -> Mutant:
+    """A mutant whose tests need no Spark."""
+    return Mutant(name, path, old, new, tests)
+
+
+def spark(name: str, path: str, old: str, new: str, *tests: str) -> Mutant:
+    """A mutant that only tests with Spark can notice."""
+    return Mutant(name, path, old, new, tests, spark=True)
+
+
+MUTANTS = (
+    # --- files on a disk and in object storage
+    unit(
+        "put-if-absent on a disk",
+        "package/local.py",
+        "        os.link(beside, path)\n    except FileExistsError:",
+        "        shutil.copyfile(beside, path)\n    except FileExistsError:",
+        f"{PACKAGE}/test_storage.py",
+        f"{PACKAGE}/test_packages.py",
+    ),
+    unit(
+        "put-if-absent in object storage",
+        "package/objects.py",
+        '                self._pipe(path, content, mode="create")\n            except',
+        "                self._pipe(path, content)\n            except",
+        f"{PACKAGE}/test_storage.py",
+        f"{PACKAGE}/test_model.py",
+    ),
+    unit(
+        "sync of a file's content",
+        "package/local.py",
+        "            stream.flush()\n            os.fsync(stream.fileno())\n",
+        "            stream.flush()\n",
+        f"{PACKAGE}/test_storage.py",
+    ),
+    unit(
+        "sync of a data file",
+        "package/local.py",
+        "                os.fsync(self.fileno())\n",
+        "",
+        f"{PACKAGE}/test_storage.py",
+    ),
+    unit(
+        "sync of folders",
+        "package/local.py",
+        "    try:\n        os.fsync(handle)\n    finally:",
+        "    try:\n        pass\n    finally:",
+        f"{PACKAGE}/test_storage.py",
+    ),
+    unit(
+        "sync of new folders",
+        "package/local.py",
+        "    folder.mkdir(exist_ok=True)\n    _sync(folder.parent)\n",
+        "    folder.mkdir(exist_ok=True)\n",
+        f"{PACKAGE}/test_storage.py",
+    ),
+    unit(
+        "names that lead out of their folder",
+        "package/storage.py",
+        'if part in {"", ".", ".."}:',
+        'if part in {""}:',
+        f"{PACKAGE}/test_bad_names.py",
+        f"{PACKAGE}/test_bad_input.py",
+    ),
+    unit(
+        "links that lead out of their folder",
+        "package/storage.py",
+        "            if any(step.is_symlink() for step in steps):",
+        "            if any(step.is_symlink() and not step for step in steps):",
+        f"{PACKAGE}/test_bad_names.py",
+        f"{PACKAGE}/test_bad_input.py",
+        f"{PACKAGE}/test_damage.py",
+    ),
+    unit(
+        "size limit of control files",
+        "package/storage.py",
+        "        if len(content) > MOST_BYTES:",
+        "        if len(content) > 1 << 60:",
+        f"{PACKAGE}/test_bad_input.py",
+    ),
+    unit(
+        "two values under one key of JSON",
+        "package/storage.py",
+        "    if len(document) != len(pairs):",
+        "    if len(document) > len(pairs):",
+        f"{PACKAGE}/test_damage.py",
+    ),
+    unit(
+        "table of trusted storages",
+        "package/trust.py",
+        "    reason = TRUSTED.get(protocol)\n",
+        '    reason = TRUSTED.get(protocol, "any storage")\n',
+        f"{PACKAGE}/test_trust.py",
+    ),
+    unit(
+        "trial of put-if-absent",
+        "package/trust.py",
+        "    if first and not second:\n",
+        "    if first:\n",
+        f"{PACKAGE}/test_trust.py",
+    ),
+    # --- packages, slots and decisions
+    unit(
+        "put-if-absent of a slot",
+        "package/slots.py",
+        "        if not self._storage.put_if_absent(name, content) and self._storage.read(name) != content:\n"
+        "            return False\n",
+        "        self._storage.put(name, content)\n",
+        f"{PACKAGE}/test_packages.py",
+        f"{PACKAGE}/test_contention.py",
+    ),
+    unit(
+        "put-if-absent of a decision",
+        "package/slots.py",
+        "self._storage.put_if_absent(_outcome(outcome.sequence), versioned(asdict(outcome)))",
+        "self._storage.put(_outcome(outcome.sequence), versioned(asdict(outcome)))",
+        f"{PACKAGE}/test_packages.py",
+        f"{PACKAGE}/test_contention.py",
+    ),
+    unit(
+        "no slot while a load is open",
+        "package/packages.py",
+        '        if before is not None and self._state(before) != "ended":\n',
+        '        if before is not None and self._state(before) == "never":\n',
+        f"{PACKAGE}/test_packages.py",
+        f"{PACKAGE}/test_model.py",
+    ),
+    unit(
+        "no commit of an aborted load",
+        "package/packages.py",
+        '        if standing.decision == "abort":\n            raise LoadPackageAborted',
+        '        if standing.decision == "never":\n            raise LoadPackageAborted',
+        f"{PACKAGE}/test_packages.py",
+        f"{PACKAGE}/test_model.py",
+    ),
+    unit(
+        "markers are deleted before a package's data",
+        "package/package.py",
+        "        self.store.delete(EXTRACTED)\n        self.store.delete(NORMALIZED)\n",
+        "",
+        f"{PACKAGE}/test_package.py",
+        f"{PACKAGE}/test_packages.py",
+        f"{PACKAGE}/test_kills.py",
+    ),
+    unit(
+        "what a completed job came to stays",
+        "package/jobs.py",
+        "        if result is not None and self._stands(STARTED_JOBS, name):\n",
+        "        if result is not None:\n",
+        f"{PACKAGE}/test_jobs.py",
+        f"{PACKAGE}/test_page.py",
+    ),
+    unit(
+        "files of a data folder are those that were written",
+        "package/folder.py",
+        "        if _digest(found) != self.digest:\n",
+        "        if not self.digest:\n",
+        f"{PACKAGE}/test_folder.py",
+        f"{LOAD}/test_run.py",
+    ),
+    unit(
+        "size of a carried file",
+        "package/carry.py",
+        "    if sizes[0] != sizes[1]:\n",
+        "    if sizes[0] < 0:\n",
+        f"{PACKAGE}/test_carry.py",
+    ),
+    # --- the ledger
+    unit(
+        "state only through a commit",
+        "package/ledger.py",
+        "            if record is not None and record.status == 0:\n"
+        "                return self._state(name)\n        if known",
+        "            return self._state(name)\n        if known",
+        f"{PACKAGE}/test_ledger.py",
+    ),
+    unit(
+        "put-if-absent of a commit in the ledger",
+        "package/ledger.py",
+        "        return self._store.put_if_absent(name, as_json(asdict(record)))\n",
+        "        self._store.put(name, as_json(asdict(record)))\n        return True\n",
+        f"{PACKAGE}/test_ledger.py",
+    ),
+    # --- the lease
+    unit(
+        "lateness in a lease's check",
+        "package/lease.py",
+        "        if self._is_late():\n            self._lose()\n        if self._lost.is_set():\n",
+        "        if self._lost.is_set():\n",
+        f"{PACKAGE}/test_lease.py",
+    ),
+    unit(
+        "a heartbeat never renews a lease that has run out",
+        "package/lease.py",
+        "        if self._is_late():\n            self._lose()\n            return\n        self._count",
+        "        self._count",
+        f"{PACKAGE}/test_lease.py",
+    ),
+    unit(
+        "a heartbeat finds a later epoch",
+        "package/lease.py",
+        "        if highest(self._storage) > self.epoch:\n            self._lose()\n            return\n",
+        "",
+        f"{PACKAGE}/test_lease.py",
+    ),
+    unit(
+        "a holder is watched before it is taken for dead",
+        "package/lease.py",
+        "    while _now() < until:\n",
+        "    while _now() < until - 1e9:\n",
+        f"{PACKAGE}/test_lease.py",
+    ),
+    unit(
+        "put-if-absent of an epoch",
+        "package/lease.py",
+        '    if not storage.put_if_absent(_path(mine, "json"), versioned(asdict(holder))):\n',
+        '    if storage.put(_path(mine, "json"), versioned(asdict(holder))):\n',
+        f"{PACKAGE}/test_contention.py",
+        f"{PACKAGE}/test_lease.py",
+    ),
+    # --- loads
+    unit(
+        "lease check before the commit",
+        "load/run.py",
+        "        applied = outcomes(work.results())\n        into.check()\n",
+        "        applied = outcomes(work.results())\n",
+        f"{LOAD}/test_run.py",
+    ),
+    unit(
+        "decision before the ledger's row",
+        "load/run.py",
+        "        into.packages.commit(manifest)\n"
+        "        if not _write_down(manifest, into, state, applied):\n",
+        "        is_new = _write_down(manifest, into, state, applied)\n"
+        "        into.packages.commit(manifest)\n        if not is_new:\n",
+        f"{LOAD}/test_run.py",
+        f"{LOAD}/test_takeback.py",
+    ),
+    unit(
+        "the ledger's row comes last",
+        "load/run.py",
+        "    with _at_hand(package, state):\n        with opener.client() as client:\n            staged",
+        "    _write_down(manifest, into, state, {})\n"
+        "    with _at_hand(package, state):\n        with opener.client() as client:\n            staged",
+        f"{LOAD}/test_run.py",
+    ),
+    unit(
+        "files are checked before a table is touched",
+        "load/run.py",
+        "    check_intact(package, work.unread(manifest))\n",
+        "",
+        f"{LOAD}/test_run.py",
+    ),
+    unit(
+        "nested tables before their root",
+        "load/plan.py",
+        "for wave in (nested, at_last) if wave",
+        "for wave in (at_last, nested) if wave",
+        f"{LOAD}/test_plan.py",
+        f"{LOAD}/test_run.py",
+    ),
+    unit(
+        "lease check before each job",
+        "load/engine.py",
+        "            self._check()\n            task =",
+        "            task =",
+        f"{LOAD}/test_run.py",
+        f"{TWO_MACHINES}::test_a_run_whose_lease_has_run_out_makes_no_further_decision",
+    ),
+    unit(
+        "a load is aborted before its tables are undone",
+        "load/takeback.py",
+        "    outcome = into.packages.abort(manifest, facts)\n",
+        "    with into.opener.client() as client:\n"
+        "        for applied in changed if isinstance(client, WithUndo) else ():\n"
+        "            _undo(client, applied, manifest.load_id)\n"
+        "    outcome = into.packages.abort(manifest, facts)\n",
+        f"{LOAD}/test_takeback.py",
+    ),
+    unit(
+        "secrets in messages of failed jobs",
+        "load/failures.py",
+        "    return redact(ours.message if isinstance(ours, PenstockError) else"
+        ' f"{type(error).__name__}: {error}")',
+        '    return ours.message if isinstance(ours, PenstockError) else f"{type(error).__name__}: {error}"',
+        f"{LOAD}/test_failures.py",
+    ),
+    # --- the pipeline
+    unit(
+        "lease check before the seal",
+        "pipeline/forward.py",
+        "        self._lease.confirm()\n        if not self._site.packages.seal(manifest):\n",
+        "        if not self._site.packages.seal(manifest):\n",
+        f"{TWO_MACHINES}::test_a_run_whose_lease_has_run_out_makes_no_further_decision",
+    ),
+    unit(
+        "lease check before a package is marked as extracted",
+        "pipeline/extracting.py",
+        "        self.lease.check()\n        for package, done in made:\n",
+        "        for package, done in made:\n",
+        f"{TWO_MACHINES}::test_a_run_whose_lease_has_run_out_makes_no_further_decision",
+    ),
+    unit(
+        "a lease is confirmed after a package is marked as extracted",
+        "pipeline/extracting.py",
+        "            self.lease.confirm()\n        return [package for package, _ in made]\n",
+        "            pass\n        return [package for package, _ in made]\n",
+        f"{TWO_MACHINES}::test_a_package_that_is_marked_as_extracted_after_a_takeover_is_not_loaded",
+    ),
+    unit(
+        "markers that are written after a takeover do not count",
+        "package/packages.py",
+        "            return written is None or written >= epoch or package.load_id in accepted\n",
+        "            return written is None or written >= 0 or package.load_id in accepted\n",
+        f"{TWO_MACHINES}::test_a_package_that_is_marked_as_extracted_after_a_takeover_is_not_loaded",
+    ),
+    unit(
+        "a lease is confirmed before the original of a carried package is deleted",
+        "package/carry.py",
+        "        lease.confirm()\n",
+        "",
+        f"{TWO_MACHINES}::test_a_carry_that_continues_after_a_takeover_loses_no_rows",
+    ),
+    unit(
+        "a package that is loaded is not carried",
+        "pipeline/waiting.py",
+        "                if ledger.find_commit(schema_name=schema_name, load_id=load_id) is not None:\n",
+        "                if not load_id:\n",
+        f"{TWO_MACHINES}::test_a_package_that_was_loaded_elsewhere_is_not_carried_again",
+    ),
+    unit(
+        "a package that is loaded is not sealed",
+        "pipeline/forward.py",
+        "            if self._is_loaded(package, extracted):\n",
+        "            if not package:\n",
+        f"{TWO_MACHINES}::test_a_copy_of_a_package_that_is_loaded_is_not_loaded_again",
+    ),
+    unit(
+        "a marker alone makes no package",
+        "package/package.py",
+        '        if EXTRACTED not in names:\n            return "new"\n',
+        '        if not names & {EXTRACTED, NORMALIZED}:\n            return "new"\n',
+        f"{PACKAGE}/test_package.py",
+        f"{PACKAGE}/test_packages.py",
+    ),
+    unit(
+        "a load that another process has completed is reported",
+        "load/run.py",
+        "            raise LoadCompletedElsewhere(load_id=manifest.load_id, sequence=manifest.sequence)\n",
+        "            pass\n",
+        f"{LOAD}/test_run.py",
+    ),
+    unit(
+        "size limit of an unpacked state",
+        "pipeline/state.py",
+        "unpacker.decompress(base64.b64decode(text), _MOST_BYTES)",
+        "unpacker.decompress(base64.b64decode(text))",
+        f"{PIPELINE}/test_state.py",
+    ),
+    unit(
+        "a load that is complete is not applied again",
+        "pipeline/forward.py",
+        "            is_committed = self._site.is_committed(sealed)\n",
+        "            is_committed = False\n",
+        f"{TWO_MACHINES}::test_a_load_that_is_complete_is_finished_and_not_applied_again",
+    ),
+    # --- secrets and names
+    unit(
+        "secrets in log records",
+        "redaction.py",
+        "        record.msg, record.args = redact(message), None\n",
+        "        record.msg, record.args = message, None\n",
+        "tests/unit/config/test_redact.py",
+    ),
+    unit(
+        "secrets that were met",
+        "redaction.py",
+        "    _known.add(str(secret))\n",
+        "    str(secret)\n",
+        "tests/unit/config/test_redact.py",
+        "tests/unit/config/test_secret.py",
+    ),
+    unit(
+        "quoting of identifiers",
+        "schema/spark_sql.py",
+        "f\"`{part.replace('`', '``')}`\" for part in parts",
+        'f"`{part}`" for part in parts',
+        f"{PACKAGE}/test_projection.py",
+        "src/penstock/schema/spark_sql.py",
+    ),
+    unit(
+        "quoting of texts",
+        "schema/spark_sql.py",
+        "    return f\"'{_ESCAPED.sub(_escape, text)}'\"\n",
+        "    return f\"'{text}'\"\n",
+        f"{PACKAGE}/test_projection.py",
+        "src/penstock/schema/spark_sql.py",
+    ),
+    # --- rows and schemas
+    unit(
+        "rows into normalize and rows out of it",
+        "normalize/run.py",
+        "    if shaped.rows != reading.rows:\n",
+        "    if shaped.rows < 0:\n",
+        "tests/unit/normalize/test_counts.py",
+    ),
+    unit(
+        "count of quarantined rows",
+        "normalize/report.py",
+        "        put_aside=sum(report.put_aside for report in reports),\n",
+        "        put_aside=reports[0].put_aside,\n",
+        "tests/unit/normalize/test_report.py",
+    ),
+    unit(
+        "contract of the run before that of the table",
+        "schema/contract.py",
+        "    if run is not None:\n        return Contract.from_settings(run)\n",
+        "",
+        "tests/unit/schema/test_contract.py",
+    ),
+    unit(
+        "what is frozen stops the run",
+        "schema/decision.py",
+        '            if refusal.mode == "freeze":\n',
+        '            if refusal.mode == "never":\n',
+        "tests/unit/schema/test_contract_outcomes.py",
+        "tests/unit/schema/test_contract.py",
+    ),
+    unit(
+        "rows at the boundary of a cursor are read once",
+        "extract/cursor/boundary.py",
+        "        return digest in self._before or (self._file is not None and digest in self._in_file())\n",
+        "        return self._file is not None and digest in self._in_file()\n",
+        "tests/unit/extract/cursor/test_boundary.py",
+        "tests/unit/extract/cursor/test_rows.py",
+    ),
+    unit(
+        "file of a cursor has the content that the state means",
+        "extract/cursor/files.py",
+        "        if digest != file.digest:\n",
+        "        if not digest:\n",
+        "tests/unit/extract/cursor/test_boundary.py",
+        "tests/unit/extract/cursor/test_limits.py",
+    ),
+    # --- tables
+    unit(
+        "a write that Delta skipped",
+        "destinations/delta/run.py",
+        "            raise DestinationAhead(table=table, sequence=mark.sequence)\n",
+        "            return AppliedJob(table=table, skipped=True)\n",
+        f"{DESTINATIONS}/test_delta_commits.py",
+    ),
+    unit(
+        "a commit to Delta that is not in the history",
+        "destinations/delta/run.py",
+        "            raise CommitLost(table=table, sequence=mark.sequence)\n",
+        "            return AppliedJob(table=table)\n",
+        f"{DESTINATIONS}/test_delta_commits.py",
+    ),
+    unit(
+        "an Iceberg table that is ahead of the load",
+        "destinations/iceberg/lineage.py",
+        "            if is_ahead(one.summary, mark):\n",
+        "            if is_ahead(one.summary, mark) and not one:\n",
+        f"{DESTINATIONS}/test_iceberg_lineage.py",
+    ),
+    unit(
+        "put-if-absent of a commit to plain files",
+        "destinations/filesystem/log.py",
+        "            if not self._store.put_if_absent(self._name(entry.version), entry.to_json()):\n",
+        "            if self._store.put(self._name(entry.version), entry.to_json()):\n",
+        f"{DESTINATIONS}/test_file_log.py",
+        f"{DESTINATIONS}/test_plain_client.py",
+    ),
+    unit(
+        "plain files of a load are agreed on once",
+        "destinations/filesystem/publish.py",
+        "        self.store.put_if_absent(self._name(load_id), versioned(found.to_dict()))\n",
+        "        self.store.put(self._name(load_id), versioned(found.to_dict()))\n",
+        f"{DESTINATIONS}/test_plain_present.py",
+        f"{DESTINATIONS}/test_plain_client.py",
+        f"{DESTINATIONS}/test_file_log.py",
+    ),
+    unit(
+        "size of a plain file that was brought",
+        "destinations/filesystem/publish.py",
+        "        if found != file.bytes:\n",
+        "        if found is None:\n",
+        f"{DESTINATIONS}/test_plain_present.py",
+        f"{DESTINATIONS}/test_plain_client.py",
+        f"{DESTINATIONS}/test_file_log.py",
+    ),
+    spark(
+        "count of rows after they are shaped",
+        "normalize/run.py",
+        "            _check_count(reading, shaped[0])\n",
+        "            pass\n",
+        "tests/flow/test_lost_rows.py",
+    ),
+    spark(
+        "count of rows whose files stay",
+        "normalize/run.py",
+        "        _check_count(reading, stays)\n",
+        "",
+        "tests/flow/test_lost_rows.py",
+    ),
+    spark(
+        "count of typed rows after they are shaped",
+        "normalize/run.py",
+        "    _check_count(reading, shaped)\n",
+        "",
+        "tests/flow/test_lost_rows.py",
+    ),
+    spark(
+        "mark of a table's commit",
+        "destinations/delta/run.py",
+        '        options = {"mergeSchema": "true", **_signed(mark), **self._sizing()}\n',
+        '        options = {"mergeSchema": "true", "userMetadata": metadata(mark), **self._sizing()}\n',
+        "tests/flow/test_delta_tables.py",
+    ),
+    spark(
+        "order of rows with one key",
+        "destinations/lake/rows.py",
+        "    order = [column(AT).desc()]\n",
+        "    order = [column(AT).asc()]\n",
+        "tests/flow/test_merges.py",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of a mutant."""
+
+    mutant: Mutant
+    killed_by: str | None
+    seconds: float
+    output: str
+
+
+class Tree:
+    """A copy of the tree that mutants are made in, one after another."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        for name in COPIED:
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            elif source.exists():
+                shutil.copy(source, folder / name)
+
+    def test(self, *tests: str, stop: bool) -> tuple[int, str]:
+        """Run tests against the copy; returns pytest's exit code and its output."""
+        command = [sys.executable, "-m", "pytest", "-q", "--tb=line", "-p", "no:cacheprovider", "-rfE"]
+        command += ["--doctest-modules", *(["-x"] if stop else []), *tests]
+        environment = {**os.environ, "PYTHONPATH": f"{self._folder / 'src'}{os.pathsep}{self._folder}"}
+        done = subprocess.run(
+            command, cwd=self._folder, env=environment, capture_output=True, text=True, check=False
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    def try_out(self, mutant: Mutant) -> Result:
+        """Apply a mutant, run its tests, and take it back."""
+        began, path = time.monotonic(), self._folder / "src/penstock" / mutant.path
+        content = path.read_text(encoding="utf-8")
+        path.write_text(content.replace(mutant.old, mutant.new), encoding="utf-8")
+        try:
+            code, output = self.test(*mutant.tests, stop=True)
+        finally:
+            path.write_text(content, encoding="utf-8")
+        first = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE)
+        if code not in {0, 1} or (code == 1 and first is None):
+            raise SystemExit(f"the tests of {mutant.name!r} did not run:\n{output[-2000:]}")
+        return Result(mutant, first[1] if code and first else None, time.monotonic() - began, output)
+
+
+def stale(mutants: tuple[Mutant, ...]) -> list[str]:
+    """Mutants whose text is not in the code exactly once, or whose tests are not there."""
+    problems = []
+    for mutant in mutants:
+        path = ROOT / "src/penstock" / mutant.path
+        count = path.read_text(encoding="utf-8").count(mutant.old) if path.exists() else 0
+        if count != 1:
+            problems.append(f"{mutant.name}: its text is {count} times in {mutant.path}")
+        problems += [
+            f"{mutant.name}: there is no {test}"
+            for test in mutant.tests
+            if not (ROOT / test.partition("::")[0]).exists()
+        ]
+    return problems
+
+
+def main() -> int:
+    """Try out the mutants that are asked for; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="a part of the names of mutants; all of them without")
+    parser.add_argument("--spark", action="store_true", help="those whose tests need Spark, and no others")
+    parser.add_argument("--jobs", type=int, default=2, help="how many run side by side")
+    given = parser.parse_args()
+    if problems := stale(MUTANTS):
+        print("\n".join(problems))
+        return 2
+    chosen = [
+        mutant
+        for mutant in MUTANTS
+        if mutant.spark == given.spark
+        and (not given.names or any(name in mutant.name for name in given.names))
+    ]
+    print(f"{len(chosen)} of {len(MUTANTS)} mutants", flush=True)
+    with tempfile.TemporaryDirectory(prefix="penstock-mutants-") as folder:
+        trees: SimpleQueue[Tree] = SimpleQueue()
+        jobs = 1 if given.spark else given.jobs
+        for number in range(jobs):
+            trees.put(Tree(Path(folder) / str(number)))
+        tree = trees.get()
+        code, output = tree.test(*dict.fromkeys(test for one in chosen for test in one.tests), stop=False)
+        trees.put(tree)
+        if code:
+            print(f"tests fail without a mutant:\n{output[-4000:]}")
+            return 2
+
+        def try_out(mutant: Mutant) -> Result:
+            tree = trees.get()
+            try:
+                result = tree.try_out(mutant)
+            finally:
+                trees.put(tree)
+            print(f"{result.seconds:5.0f} s  {mutant.name}: {result.killed_by or 'SURVIVES'}", flush=True)
+            return result
+
+        with ThreadPoolExecutor(jobs) as threads:
+            results = list(threads.map(try_out, chosen))
+    survivors = [result.mutant.name for result in results if result.killed_by is None]
+    print(f"{len(results) - len(survivors)} killed, {len(survivors)} survive: {', '.join(survivors)}")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

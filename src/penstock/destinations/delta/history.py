@@ -1,0 +1,89 @@
+"""What the history of a Delta table says of the loads that wrote to it. No Spark here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from penstock.destinations.delta.marks import is_in_effect, is_without_rows, metadata, rows_of
+from penstock.errors import CommitRolledBack, DestinationTerminalException
+from penstock.interfaces import AppliedJob
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pyspark.sql import Row
+
+    from penstock.interfaces import LoadMark
+
+_MADE: Final = frozenset(("CREATE TABLE", "CREATE OR REPLACE TABLE"))
+# A commit that was just made is nearly always the newest; the one before it is looked at with it.
+_NEWEST: Final = 2
+# How far back a commit is looked for first; tables that many write to may need a longer look.
+_RECENT: Final = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableHistory:
+    """The commits to one table; each question asks the table anew."""
+
+    table: str
+    commits: Callable[[int | None], list[Row]]
+    """Returns so many commits, or all, newest first."""
+
+    def version(self) -> int:
+        """The number of the newest commit."""
+        return int(self.commits(1)[0]["version"])
+
+    def of_load(self, mark: LoadMark) -> list[Row]:
+        """The commit of a load's rows, and those before it that were looked at; empty where there is none."""
+        for limit in (_NEWEST, _RECENT, None):
+            found = self.commits(limit)
+            for place, commit in enumerate(found):
+                # The one before it must be among them, unless it is the first of all.
+                is_last = place + 1 == len(found) and commit["version"] > 0 and limit is not None
+                if commit["userMetadata"] == metadata(mark) and not is_last:
+                    return found[place:]
+        return []
+
+    def reaches(self, mark: LoadMark) -> bool:
+        """Whether the history is whole since a load began: Delta deletes what is old."""
+        oldest = self.commits(None)[-1]
+        return bool(oldest["version"] == 0 or oldest["timestamp"].timestamp() < float(mark.load_id))
+
+    def is_undone(self, applied: AppliedJob, load_id: str) -> bool:
+        """Whether a table was brought back, by us or by hand. One that was changed otherwise is an error."""
+        since = self._since(applied)
+        if is_in_effect(since, applied, load_id) is False:
+            return True
+        if any(not is_without_rows(commit["userMetadata"], load_id) for commit in since):
+            raise DestinationTerminalException(
+                f"{self.table} was changed after version {applied.version_after} and cannot be taken back",
+                hint=f"bring it back by hand to what it was before load {load_id}, with RESTORE TABLE",
+            )
+        return False
+
+    def check_shown(self, applied: AppliedJob, load_id: str) -> None:
+        """Raise unless the table shows what a job wrote."""
+        if not is_in_effect(self._since(applied), applied, load_id):
+            raise CommitRolledBack(table=self.table, load_id=load_id, version=applied.version_after)
+
+    def _since(self, applied: AppliedJob) -> list[Row]:
+        """The commits after that of a job."""
+        after, newest = applied.version_after or 0, self.version()
+        return self.commits(newest - after) if newest > after else []
+
+
+def applied_by(table: str, commits: Sequence[Row]) -> AppliedJob:
+    """What the first of these commits did, newest first."""
+    commit, before = commits[0], next(iter(commits[1:]), None)
+    # A table that was made for the first rows had no version that anybody wrote.
+    is_first = commit["version"] == 0 or (
+        before is not None and before["version"] == 0 and before["operation"] in _MADE
+    )
+    return AppliedJob(
+        table=table,
+        rows=rows_of(commit["operationMetrics"] or {}),
+        version_before=None if is_first else int(commit["version"]) - 1,
+        version_after=int(commit["version"]),
+    )

@@ -1,0 +1,107 @@
+"""A commit to a Delta table is made once, and counts only while the table has it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.flow.deltas import Deltas, mark
+
+from penstock.errors import CommitLost, CommitRolledBack, DestinationAhead, DestinationTerminalException
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def lake(location: str, own: SparkSession) -> Deltas:
+    return Deltas(location, own)
+
+
+def test_a_transaction_that_delta_skips_counts_only_if_the_history_has_its_commit(lake: Deltas) -> None:
+    lake.append(1, load=mark(2))
+
+    assert lake.append(1, load=mark(2)).skipped
+    with pytest.raises(DestinationAhead):
+        lake.append(5, load=replace(mark(2), manifest_hash="another load with the same number"))
+    with pytest.raises(DestinationAhead):
+        lake.append(5, load=mark(1))
+    assert lake.ids() == [1]
+
+
+def test_a_commit_that_another_writer_removed_is_lost(lake: Deltas) -> None:
+    lake.append(1, load=mark(1))
+
+    with pytest.raises(CommitLost):
+        lake.append(2, load=mark(2), tables=lake.with_place(lake.overwrite_last_commit))
+
+
+def test_a_restored_table_does_not_count_as_loaded_until_it_is_brought_forward(lake: Deltas) -> None:
+    lake.append(1, load=mark(1))
+    done = lake.append(2, load=mark(2))
+    lake.tables.verify(done, mark(2), spark=lake.spark)
+    lake.restore(0)
+
+    with pytest.raises(CommitRolledBack):
+        lake.append(2, load=mark(2))
+    with pytest.raises(CommitRolledBack):
+        lake.tables.verify(done, mark(2), spark=lake.spark)
+    assert lake.tables.to_undo("items", mark(2), spark=lake.spark) is None
+    lake.restore(1)
+    lake.tables.verify(done, mark(2), spark=lake.spark)
+    assert lake.append(2, load=mark(2)).skipped
+    assert lake.ids() == [1, 2]
+
+
+def test_a_load_that_was_given_up_is_refused_by_the_table_itself(lake: Deltas) -> None:
+    lake.append(1, load=mark(1))
+    lake.append(7, load=mark(9, "other"))
+    for _ in range(2):
+        lake.tables.fence("items", mark(2), spark=lake.spark)
+    lake.tables.fence("absent", mark(2), spark=lake.spark)
+
+    with pytest.raises(DestinationAhead):
+        lake.append(2, load=mark(2))
+    assert lake.ids() == [1, 7]
+    assert len(lake.history()) == 3, "one commit, however often"
+    found = lake.tables.to_undo("items", mark(9, "other"), spark=lake.spark)
+    assert found is not None, "the commit that refuses a load changes no row of another one"
+    assert lake.append(3, load=mark(3)).rows == 1
+    assert lake.ids() == [1, 3, 7]
+
+
+def test_a_commit_that_came_before_the_fence_is_undone_and_stays_undone(lake: Deltas) -> None:
+    lake.append(1, load=mark(1))
+    lake.append(2, load=mark(2))
+    lake.tables.fence("items", mark(2), spark=lake.spark)
+
+    found = lake.tables.to_undo("items", mark(2), spark=lake.spark)
+    assert found is not None
+    lake.tables.undo(found, mark(2).load_id, spark=lake.spark)
+
+    with pytest.raises(CommitRolledBack):
+        lake.append(2, load=mark(2))
+    assert lake.ids() == [1]
+
+
+@pytest.mark.parametrize("is_there", [True, pytest.param(False, marks=pytest.mark.at_length)])
+def test_after_the_retention_of_the_log_rows_say_whether_a_load_was_written(
+    lake: Deltas, is_there: bool
+) -> None:
+    lake.append(1, load=mark(1))
+    done = lake.append(2, load=mark(2))
+    if not is_there:
+        lake.spark.sql(f"DELETE FROM {lake.name} WHERE id = 2")
+    lake.forget_history()
+    assert min(row["version"] for row in lake.history()) > (done.version_after or 0)
+
+    if is_there:
+        assert lake.append(2, load=mark(2)).skipped
+        lake.tables.verify(done, mark(2), spark=lake.spark)
+    else:
+        with pytest.raises(DestinationAhead):
+            lake.append(2, load=mark(2))
+    with pytest.raises(DestinationTerminalException, match="cannot be taken back"):
+        lake.tables.to_undo("items", mark(2), spark=lake.spark)
+    assert lake.ids().count(2) == (1 if is_there else 0)

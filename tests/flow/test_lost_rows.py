@@ -1,0 +1,43 @@
+"""A file of a package that has fewer rows than were extracted is noticed by normalize."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.failing import failing
+
+import penstock
+from penstock.errors import InternalError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+ROWS: list[dict[str, Any]] = [{"id": number} for number in range(3)]
+WITH_LISTS = [{**row, "parts": [1, 2]} for row in ROWS]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [ROWS, pa.Table.from_pylist(ROWS), pa.Table.from_pylist(WITH_LISTS)],
+    ids=["rows", "a table whose files stay", "a table with lists"],
+)
+def test_rows_that_are_lost_between_extract_and_normalize_are_noticed(
+    data: Any, quick: SparkSession, tmp_path: Path
+) -> None:
+    pipeline = penstock.pipeline(
+        "shop",
+        pipelines_dir=tmp_path / "disk",
+        destination=penstock.destinations.delta(str(tmp_path / "lake")),
+        spark=quick,
+    )
+    pipeline.extract(data, table_name="orders")
+    (file,) = (tmp_path / "lake").rglob("data/extracted/**/*.parquet")
+    pq.write_table(pq.read_table(file).slice(0, 2), file)
+
+    with failing(InternalError, match="3 rows of orders went in and 2 came out", step="normalize"):
+        pipeline.normalize()

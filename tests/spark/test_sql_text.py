@@ -1,0 +1,44 @@
+"""Literals and identifiers as Spark reads them; a session that replaces variables finds none in a literal."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import TYPE_CHECKING
+
+from tests.corpus.hostile import Hostile
+
+from penstock.package.sql import inside_variant
+from penstock.schema.spark_sql import literal, quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SEED = int(os.environ.get("PENSTOCK_TEST_SEED") or random.SystemRandom().randrange(10**6))
+
+
+def test_spark_reads_each_literal_as_its_text(spark: SparkSession) -> None:
+    print(f"PENSTOCK_TEST_SEED={SEED}")  # noqa: T201 - with it a failing run can be repeated
+    texts = Hostile(SEED).texts(3_000)
+    assert spark.conf.get("spark.sql.variable.substitute") == "true"
+
+    found = spark.sql(f"SELECT array({', '.join(map(literal, texts))})").collect()[0][0]
+
+    assert [pair for pair in zip(found, texts, strict=True) if pair[0] != pair[1]] == []
+
+
+def test_spark_reads_each_identifier_and_each_key_of_a_variant(spark: SparkSession) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.sql.variable.substitute", "false")
+    names = Hostile(SEED).texts(400)
+    columns = ", ".join(f"{number} AS {quoted(name)}" for number, name in enumerate(names))
+    row = session.sql(
+        f"SELECT named_struct({', '.join(f'{literal(n)}, {i}' for i, n in enumerate(names))}) AS v"
+    )
+    keys = (inside_variant("v", (name,), "int") for name in names)
+
+    assert session.sql(f"SELECT {columns}").columns == names
+    found = (
+        row.selectExpr("to_variant_object(v) AS v").selectExpr(f"array({', '.join(keys)})").collect()[0][0]
+    )
+    assert found == list(range(len(names)))

@@ -1,0 +1,110 @@
+"""The error status of a server is reported as its answer, not as an error of the user's code."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import requests
+from tests.failing import failing
+from tests.restapi import Api
+
+import penstock
+from penstock.errors import RequestRefused, ResourceFailed, ServerFailed
+from penstock.extract.waves.run import raise_remote
+from penstock.extract.waves.there import FAILED, Job
+from penstock.pipeline.retry import retry_load
+from penstock.sources.rest import RetrySession
+from penstock.sources.rest_api import rest_api_source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def api() -> Iterator[Api]:
+    with Api() as running:
+        yield running
+
+
+STATUSES = {
+    401: (RequestRefused, "Unauthorized", "auth"),
+    404: (RequestRefused, "Not Found", "path"),
+    418: (RequestRefused, "I'm a Teapot", "request"),
+    429: (ServerFailed, "Too Many Requests", "rate_limit"),
+    500: (ServerFailed, "Internal Server Error", "run again"),
+}
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_an_endpoint_that_fails_names_the_host_the_status_and_what_to_do(
+    status: int, api: Api, tmp_path: Path
+) -> None:
+    kind, phrase, advice = STATUSES[status]
+    client = {"base_url": api.url, "session": RetrySession(attempts=1)}
+    endpoint = {"path": f"flaky/x/{status}/9", "params": {"api_key": "hush-hush-hush"}}
+    source = rest_api_source({"client": client, "resources": [{"name": "orders", "endpoint": endpoint}]})
+
+    with failing(kind, step="extract") as caught:
+        penstock.pipeline("shop", pipelines_dir=tmp_path).extract(source)
+
+    error = caught.value
+    host = api.url.removeprefix("http://")
+    assert error.message == f"{host} answered {status} {phrase} to a request of orders"
+    assert advice in error.hint
+    assert "your code" not in str(error)
+    assert (error.resource, error.host, error.status) == ("orders", host, status)
+    assert isinstance(error, ResourceFailed)
+    assert isinstance(error.__cause__, requests.HTTPError)
+    assert "hush-hush-hush" not in f"{error} {vars(error)}"
+    assert caught.failed[0].is_retryable is (kind is ServerFailed)
+    assert retry_load(("extract",))(caught.failed[0]) is (kind is ServerFailed)
+
+
+@pytest.mark.parametrize("library", ["requests", "urllib"])
+def test_requests_of_the_users_own_code_are_answers_as_well(library: str, api: Api, tmp_path: Path) -> None:
+    url = f"{api.url}/flaky/x/500/9"
+
+    def asked() -> Iterator[Any]:
+        if library == "requests":
+            response = requests.get(url, timeout=10)
+            response.raise_for_status()
+        else:
+            urllib.request.urlopen(url, timeout=10)
+        yield {}
+
+    with failing(ServerFailed, step="extract") as caught:
+        penstock.pipeline("shop", pipelines_dir=tmp_path).extract(penstock.resource(asked, name="orders"))
+
+    assert caught.value.status == 500
+
+
+def test_an_answer_that_an_executor_got_is_reported_the_same_way(api: Api) -> None:
+    def asked(_: Any) -> Iterator[Any]:
+        requests.get(f"{api.url}/secure/bearer", timeout=10).raise_for_status()
+        yield {}
+
+    job = Job(
+        resource="orders",
+        table=None,
+        code=b"",
+        load=lambda _: (asked, (), None),
+        parts=[[(0, {"n": 1})]],
+        interval=None,
+        seconds=60,
+        hidden=(),
+        keeps_bad_rows=False,
+    )
+    [(part, text)] = job.give(0)
+
+    with pytest.raises(RequestRefused) as caught:
+        raise_remote("orders", text)
+
+    assert part == FAILED
+    assert json.loads(text)["status"] == 401
+    assert caught.value.message == (
+        f"{api.url.removeprefix('http://')} answered 401 Unauthorized to a request of orders"
+    )

@@ -1,0 +1,36 @@
+"""Rows that go into normalize and rows that come out are counted, and a difference is an error."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.errors import InternalError
+from penstock.normalize.readings import Reading
+from penstock.normalize.run import _check_count
+from penstock.normalize.shaped import Shaped
+from penstock.normalize.stored import Dataset, Object
+from penstock.package.extracted import ExtractedTable
+
+
+def check(rows_in: int, rows_out: int) -> None:
+    table = ExtractedTable(
+        table="orders",
+        resource="orders",
+        write_disposition="append",
+        folder="data/a",
+        rows=rows_in,
+        bytes=1,
+        files=1,
+    )
+    reading = Reading(table=table, folders=("data/a",), columns=None, rows=rows_in)
+    _check_count(reading, Shaped(folders=("data/b",), dataset=Dataset(Object(fields={})), rows=rows_out))
+
+
+@pytest.mark.parametrize("rows_out", [9, 11, 0])
+def test_a_difference_between_rows_in_and_rows_out_is_an_error(rows_out: int) -> None:
+    with pytest.raises(InternalError, match=f"10 rows of orders went in and {rows_out} came out"):
+        check(10, rows_out)
+
+
+def test_equal_counts_pass() -> None:
+    check(10, 10)

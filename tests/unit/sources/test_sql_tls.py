@@ -1,0 +1,142 @@
+"""Connections to databases verify the server, and their drivers load no code that a property names."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from penstock.errors import DatabaseNotRead, UsageError
+from penstock.sources.sql_database.place import place_of
+from penstock.spark.databases import database_fault
+
+VERIFIED = {
+    "postgresql://ada@db.example.org/shop": ("sslmode", "verify-full"),
+    "jdbc:postgresql://db1.example.org:5432,localhost:5433/shop": ("sslmode", "verify-full"),
+    "mysql://ada@db.example.org/shop": ("sslMode", "VERIFY_IDENTITY"),
+    "jdbc:mysql://10.0.0.7:3306/shop": ("sslMode", "VERIFY_IDENTITY"),
+    "mariadb://ada@db.example.org/shop": ("sslMode", "verify-full"),
+    "postgresql://ada@localhost.example.org/shop": ("sslmode", "verify-full"),
+}
+
+
+@pytest.mark.parametrize("url", VERIFIED)
+def test_a_server_on_another_machine_is_verified_unless_the_url_says_otherwise(url: str) -> None:
+    name, value = VERIFIED[url]
+
+    assert place_of(url).properties[name] == value
+
+
+def test_postgres_is_verified_by_the_authorities_of_java_or_by_those_of_a_file() -> None:
+    url = "postgresql://ada@db.example.org/shop"
+    by_java = place_of(url).properties
+    by_file = place_of(f"{url}?sslrootcert=/etc/ca.pem").properties
+
+    assert by_java["sslfactory"] == "org.postgresql.ssl.DefaultJavaSSLFactory"
+    assert "sslfactory" not in by_file
+    assert (by_file["sslmode"], by_file["sslrootcert"]) == ("verify-full", "/etc/ca.pem")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ada@localhost/shop",
+        "postgresql://ada@127.0.0.1/shop",
+        "postgresql://ada@127.1.2.3/shop",
+        "postgresql://ada@[::1]/shop",
+        "jdbc:postgresql:shop",
+        "jdbc:postgresql://localhost:5432,127.0.0.1:5433/shop",
+        "mysql://ada@localhost/shop",
+        "mariadb://ada@127.0.0.1/shop",
+        "jdbc:h2:mem:shop",
+        "mssql://ada@db.example.org/shop",
+    ],
+)
+def test_this_machine_and_other_drivers_are_left_as_they_are(url: str) -> None:
+    named = {name.lower() for name in place_of(url).properties}
+
+    assert not named & {"sslmode", "sslfactory"}
+
+
+@pytest.mark.parametrize(
+    ("url", "more"),
+    [
+        ("postgresql://ada@db.example.org/shop?sslmode=disable", {}),
+        ("jdbc:postgresql://db.example.org/shop?sslmode=require", {}),
+        ("postgresql://ada@db.example.org/shop", {"sslmode": "disable"}),
+        ("mysql://ada@db.example.org/shop?sslMode=DISABLED", {}),
+        ("jdbc:mysql://db.example.org/shop?useSSL=false", {}),
+        ("mariadb://ada@db.example.org/shop?sslMode=trust", {}),
+    ],
+)
+def test_a_weaker_choice_of_the_user_holds_and_is_logged(
+    url: str, more: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, logger="penstock"):
+        place = place_of(url, properties=more)
+
+    assert "verify" not in str(place.properties).lower()
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == [
+        "the connection to the database does not verify the server"
+    ]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ada@db.example.org/shop?sslmode=verify-full&sslrootcert=/etc/ca.pem",
+        "jdbc:mysql://db.example.org/shop?sslMode=VERIFY_CA",
+        "postgresql://ada@localhost/shop?sslmode=disable",
+    ],
+)
+def test_a_choice_that_verifies_is_not_logged(url: str, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="penstock"):
+        place_of(url)
+
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "socketFactory=evil.Factory",
+        "sslfactory=org.postgresql.ssl.NonValidatingFactory",
+        "authenticationPluginClassName=evil.Plugin",
+        "loggerFile=/etc/passwd",
+        "preferQueryMode=simple",
+        "autoDeserialize=true",
+        "allowLoadLocalInfile=true",
+        "QUERYINTERCEPTORS=evil.Interceptor",
+    ],
+)
+@pytest.mark.parametrize(
+    "url",
+    ["postgresql://ada@localhost/shop?{}", "jdbc:mysql://db/shop?{}", "jdbc:postgresql://db/shop?a=b&{}"],
+)
+def test_properties_that_load_code_or_open_files_are_refused(url: str, said: str) -> None:
+    name, _, value = said.partition("=")
+
+    with pytest.raises(UsageError, match=name):
+        place_of(url.format(said))
+    with pytest.raises(UsageError, match=name):
+        place_of(url.format("x=y"), properties={name: value})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "org.postgresql.util.PSQLException: The server does not support SSL.",
+        "java.sql.SQLNonTransientConnectionException: SSL Connection required, but not supported by server.",
+        (
+            "com.mysql.cj.jdbc.exceptions.CommunicationsException: Communications link failure\n"
+            "Caused by: javax.net.ssl.SSLHandshakeException: PKIX path building failed: unable to find path"
+        ),
+    ],
+)
+def test_a_server_without_tls_is_reported_with_the_option_to_set(text: str) -> None:
+    error = database_fault(RuntimeError(text), database="postgresql")
+
+    assert isinstance(error, DatabaseNotRead)
+    assert "sslmode=disable" in error.hint
+    assert "sslMode=DISABLED" in error.hint
+    assert "sslrootcert" in error.hint

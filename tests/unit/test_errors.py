@@ -1,0 +1,77 @@
+"""Errors hold no secrets: neither in their text nor in their facts."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+from penstock import errors
+from penstock.config import remember_secret
+from penstock.sources.rest_api.spread import TRAVELLING
+from penstock.spark.shipping import packed
+
+SECRET = "magpie-4711-in-the-tree"
+TEXTS = {
+    "Spark Connect": f"sc://spark.example.com:443/;use_ssl=true;token={SECRET};user_id=ada",
+    "user": f"postgresql://ada:{SECRET}@db.example.com/shop",
+    "query": f"jdbc:mysql://db.example.com/shop?user=ada&password={SECRET}",
+    "Azure": f"https://x.blob.core.windows.net/a?sv=2024&sig={SECRET}",
+    "Amazon": f"https://b.s3.amazonaws.com/a?X-Amz-Signature={SECRET}",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+def test_an_error_masks_secrets_of_addresses_in_its_text_and_its_facts(text: str) -> None:
+    error = errors.MissingLocation(destination="delta", master=text)
+
+    assert SECRET not in f"{error} {error!r} {error.args} {error.hint} {vars(error)}"
+    assert "***" in str(error)
+    assert "example.com" in str(error) or "windows.net" in str(error) or "amazonaws.com" in str(error)
+    assert SECRET not in str(vars(pickle.loads(pickle.dumps(error))))
+
+
+def test_facts_that_are_set_later_and_facts_in_containers_are_masked() -> None:
+    remember_secret(SECRET)
+    error = errors.UsageError(
+        f"no {SECRET}", hint=f"not {SECRET}", places=[(SECRET, 1), {"a": f"x {SECRET}"}], count=3
+    )
+    error.stage = f"load of {SECRET}"
+
+    assert vars(error) == {
+        "message": "no ***",
+        "hint": "not ***",
+        "places": [("***", 1), {"a": "x ***"}],
+        "count": 3,
+        "stage": "load of ***",
+        "load_id": None,
+    }
+
+
+def test_facts_without_secrets_are_the_objects_that_were_passed() -> None:
+    fields: dict[str, tuple[str, ...]] = {"a": ("b",)}
+    error = errors.ConfigFieldMissing(spec="X", fields=fields)
+    error.add_note("a note")
+
+    assert error.fields is fields
+    assert error.__notes__ == ["a note"]
+
+
+ELSEWHERE = """
+import pickle, sys
+sys.modules["penstock"] = None
+error = pickle.load(sys.stdin.buffer)("sc://host/;token=hush and magpie")
+print(error)
+"""
+
+
+def test_errors_travel_to_executors_without_the_secrets_of_this_process() -> None:
+    remember_secret(SECRET)
+
+    code = packed(errors.UsageError, *TRAVELLING)
+    done = subprocess.run([sys.executable, "-c", ELSEWHERE], input=code, capture_output=True, check=True)
+
+    assert SECRET.encode() not in code
+    assert done.stdout.decode().splitlines() == ["sc://host/;token=*** and magpie", "  code: usage"]
