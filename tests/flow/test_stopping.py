@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.sql import DataFrame
 from tests.flow.making import make
 
 import penstock
@@ -89,6 +92,15 @@ def test_a_run_that_is_stopped_in_its_load_notes_its_jobs_and_the_next_one_ends_
     assert pipeline.dataset().row_counts() == TABLES
 
 
+def wait_until_idle(spark: SparkSession) -> None:
+    """Wait until no job has run for a while; the time limit of the test ends it otherwise."""
+    quiet_since = time.monotonic()
+    while time.monotonic() - quiet_since < 5:
+        time.sleep(0.05)
+        if active_jobs(spark):
+            quiet_since = time.monotonic()
+
+
 def active_jobs(spark: SparkSession) -> list[int]:
     return list(spark.sparkContext.statusTracker().getActiveJobsIds())
 
@@ -98,25 +110,35 @@ def active_jobs(spark: SparkSession) -> list[int]:
 @pytest.mark.parametrize(
     ("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)]
 )
+@pytest.mark.parametrize("when", ["while its job runs", "before its job is submitted"])
 def test_a_signal_in_the_middle_of_a_call_of_spark_leaves_spark_usable_and_cancels_the_job(
-    spark: SparkSession, location: str, tmp_path: Path, number: signal.Signals, error: type[BaseException]
+    spark: SparkSession,
+    location: str,
+    tmp_path: Path,
+    number: signal.Signals,
+    error: type[BaseException],
+    when: str,
 ) -> None:
     pipeline, before = make(location, tmp_path, spark), signal.getsignal(signal.SIGINT)
+    # To plan a query of many branches takes seconds, and its job is submitted after that.
+    branches = 1 if when == "while its job runs" else 150
+    endless_range = reduce(DataFrame.union, [spark.range(10**14)] * branches)
 
-    def stop_when_active() -> None:
-        while not active_jobs(spark):
-            pass  # the job is about to start; if it never does, the time limit of the test ends this
+    def stop_in_call() -> None:
+        time.sleep(0.5)
+        while branches == 1 and not active_jobs(spark):
+            time.sleep(0.05)  # if the job never starts, the time limit of the test ends this
         os.kill(os.getpid(), number)
 
     def endless() -> Iterator[Any]:
-        threading.Thread(target=stop_when_active).start()
-        yield spark.range(10**14).selectExpr("max(hash(id)) AS id").collect()
+        rows = endless_range.selectExpr("max(hash(id)) AS id")
+        threading.Thread(target=stop_in_call).start()
+        yield rows.collect()
 
     with pytest.raises(error):
         pipeline.run(endless, table_name="items")
 
-    while active_jobs(spark):
-        pass  # it is cancelled, or the time limit of the test ends this
+    wait_until_idle(spark)
     assert signal.getsignal(signal.SIGINT) is before
     assert [spark.range(count).count() for count in (5, 6, 7)] == [5, 6, 7]
     pipeline.run([{"id": 1}], table_name="items")

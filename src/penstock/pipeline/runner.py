@@ -17,6 +17,7 @@ from penstock.pipeline.forward import Forward
 from penstock.pipeline.packageroot import check_package_root
 from penstock.pipeline.sending import sender
 from penstock.pipeline.site import Site
+from penstock.pipeline.stopping import interrupt_behind
 from penstock.pipeline.syncing import sync
 from penstock.pipeline.waiting import WaitingRoom
 from penstock.spark.faults import storage_fault
@@ -251,7 +252,7 @@ def _explained(lease: Lease) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        cause = _cause(error, lease)
+        cause = interrupt_behind(error) or _cause(error, lease)
         if cause is None:
             raise
         raise cause from error

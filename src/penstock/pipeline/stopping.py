@@ -29,7 +29,7 @@ def ended_by_signals() -> Iterator[None]:
     Nothing is changed in threads beside the main one, and where SIGTERM has a handler already. The handler
     that Spark has for Ctrl-C is replaced during the block, see `_interrupts_raise`.
     """
-    with _interrupts_raise():
+    with _interrupts_raise(), _interrupts_come_out():
         if not _is_free():
             yield
             return
@@ -53,6 +53,33 @@ def ended_by_signals() -> Iterator[None]:
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if asked:
             raise SystemExit(_exit_code(asked[0]))
+
+
+def interrupt_behind(error: BaseException | None) -> KeyboardInterrupt | None:
+    """Return a copy of the interrupt that an error was raised on the way out of, or None.
+
+    pyspark calls Spark while an interrupt leaves `collect()`; where that fails, its error takes the place of
+    the interrupt.
+    """
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, KeyboardInterrupt):
+            return type(error)(*error.args)
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return None
+
+
+@contextmanager
+def _interrupts_come_out() -> Iterator[None]:
+    """Raise an interrupt again that another error has taken the place of."""
+    try:
+        yield
+    except Exception as error:
+        interrupt = interrupt_behind(error)
+        if interrupt is None:
+            raise
+        raise interrupt from error
 
 
 @contextmanager

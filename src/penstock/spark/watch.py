@@ -7,6 +7,7 @@ known, and stops nothing.
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     Tell = Callable[[Sequence[SparkStage]], None]
 
 _GROUP: Final = "spark.jobGroup.id"
+_CANCEL_AGAIN: Final = (0.5, 1, 2, 4, 8, 16, 32)
+"""Seconds between the times that the jobs of an interrupted run are cancelled."""
 
 
 class SparkWatch:
@@ -64,11 +67,19 @@ class SparkWatch:
                 yield
 
     def interrupt(self) -> None:
-        """Cancel the jobs of the run, also those in the session of the user; other jobs of it go on."""
+        """Cancel the jobs of the run, also those in the session of the user; other jobs of it go on.
+
+        A call that was interrupted while Spark planned it submits its job afterwards, so they are cancelled
+        again for a minute, in a thread of its own. The groups belong to this run alone.
+        """
         with self._lock:
             groups = list(self._ours.values())
         for group in groups:
             group.cancel()
+        if groups:
+            threading.Thread(
+                target=_cancel_again, args=(groups,), name="penstock-cancel", daemon=True
+            ).start()
 
     def close(self) -> None:
         """Ask no more."""
@@ -176,6 +187,14 @@ class _Group:
     def leave(self) -> None:
         if self.is_ours:
             self.context.setLocalProperty(_GROUP, None)
+
+
+def _cancel_again(groups: Sequence[_Group]) -> None:
+    for seconds in _CANCEL_AGAIN:
+        time.sleep(seconds)
+        with suppress(Exception):  # a session that was stopped has no jobs any more
+            for group in groups:
+                group.cancel()
 
 
 def active_stages(tracker: Any, groups: Mapping[str, frozenset[int]]) -> list[SparkStage]:

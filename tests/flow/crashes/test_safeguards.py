@@ -21,6 +21,7 @@ from tests.flow.crashes.steps import Step, Steps, WatchedTables, watched
 
 from penstock.interfaces import AppliedJob, Destination, LoadMark
 from penstock.package.local import LocalFiles
+from penstock.pipeline import forward
 from penstock.testing.promises import Crash
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def test_without_put_if_absent_one_number_has_two_contents(
     root = recorded.from_base("two-contents")
     monkeypatch.setattr(LocalFiles, "put_if_absent", put)
     # Each run normalizes the package itself: what one of them has left would be the same content.
-    monkeypatch.setattr("penstock.pipeline.forward.left_of", lambda *_, **__: None)
+    monkeypatch.setattr(forward, "left_of", lambda *_, **__: None)
 
     stand_still(
         root,

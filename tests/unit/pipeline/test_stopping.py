@@ -12,7 +12,7 @@ import pytest
 
 import penstock
 from penstock.package import Packages
-from penstock.pipeline.stopping import ended_by_signals
+from penstock.pipeline.stopping import ended_by_signals, interrupt_behind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -238,3 +238,29 @@ def test_sigterm_is_an_interrupt_where_it_is_raised_and_an_exit_where_it_leaves(
 
     assert issubclass(seen[0], SystemExit)
     assert (type(left.value), left.value.code) == (SystemExit, TERMINATED)
+
+
+def replace_interrupt(error: Exception) -> None:
+    try:
+        signal.default_int_handler(signal.SIGINT, None)
+    finally:
+        raise error
+
+
+def test_an_interrupt_is_known_behind_an_error_of_the_way_out() -> None:
+    with pytest.raises(OSError, match="connection") as raised:
+        replace_interrupt(OSError("connection lost"))
+
+    assert isinstance(interrupt_behind(raised.value), KeyboardInterrupt)
+    assert interrupt_behind(ValueError("nothing else")) is None
+
+
+def test_a_run_whose_interrupt_was_replaced_ends_by_the_interrupt(tmp_path: Path) -> None:
+    def interrupted() -> Iterator[Any]:
+        yield {"n": 1}
+        replace_interrupt(OSError("connection lost"))
+
+    pipeline = penstock.pipeline("stopped", pipelines_dir=tmp_path)
+
+    with pytest.raises(KeyboardInterrupt):
+        pipeline.extract(interrupted, table_name="items")
