@@ -2,13 +2,17 @@
 RUN := uv run --no-sync
 ON_S3 := PENSTOCK_DEV_JARS="delta iceberg postgres s3 mysql mariadb" $(RUN) dev/with-parts dev/with-jars
 
-.PHONY: help setup check lint types walls unit test test-spark oracle packages crashes mutants test-all up down status docs map
+.PHONY: help ci setup check lint types walls unit test test-spark oracle packages crashes mutants test-all up down status docs map
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## install everything a developer needs
+	@command -v uv >/dev/null || { echo "uv is missing: install it with 'python3 -m pip install uv', or as https://docs.astral.sh/uv/ says" >&2; exit 1; }
 	uv sync --group dev --extra cli --extra s3
+
+ci: ## all checks of CI on this machine, with tools and servers; ends with a table of suites and budgets
+	.ci/run
 
 check: lint types walls unit ## everything that needs no JVM: style, types, walls, unit and architecture tests
 

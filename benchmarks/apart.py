@@ -8,9 +8,11 @@ import subprocess
 import sys
 
 
-def in_process(script: str, *arguments: str) -> dict[str, float]:
-    """Run a script in a fresh process; what it found is the JSON in its last line."""
-    done = subprocess.run([sys.executable, script, *arguments], check=True, capture_output=True, text=True)
+def in_process(module: str, *arguments: str) -> dict[str, float]:
+    """Run a module in a fresh process, and return the JSON in its last line."""
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments], check=True, capture_output=True, text=True
+    )
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
 

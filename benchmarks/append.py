@@ -1,6 +1,7 @@
 """A small append, warm, beside the bare appends of the same tables one after another.
 
-    dev/with-jars python benchmarks/append.py [--to delta] [--rows 1000] [--turns 9] [--check] [--profile]
+    uv run dev/with-jars python -m benchmarks.append [--to delta] [--rows 1000] [--turns 9] [--check]
+                                                     [--profile]
 
 `--to` is `delta`, `iceberg` or `files`, which are of Parquet.
 
@@ -26,13 +27,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from eventlog import CONF, EventLog, Stretch, stretch
-from events import events
-from normalize import SCHEMA
 from pyspark.sql import functions as F
 from tests.conftest import session_builder
 
 import penstock
+from benchmarks.eventlog import CONF, EventLog, Stretch, stretch
+from benchmarks.events import events
+from benchmarks.normalize import SCHEMA
 from penstock.spark.own import SessionPool
 from penstock.spark.session import UserSession
 

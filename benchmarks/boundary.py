@@ -1,6 +1,6 @@
 """Very many rows with one cursor value: two runs, the state, the driver's peak memory, and dlt beside it.
 
-    python benchmarks/boundary.py [--rows 1000000] [--page 1000] [--dlt PYTHON]
+    uv run python -m benchmarks.boundary [--rows 1000000] [--page 1000] [--dlt PYTHON]
 
 The first run extracts all rows, the second gets them again and must load none. The cursor is a date, as it is
 in many tables, and there is a key. Each run is a process of its own, on local disk, and no Spark is started.
@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from apart import peak_mebibytes
+from benchmarks.apart import peak_mebibytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +69,7 @@ def main() -> int:
         f" {'file bytes':>11}"
     )
     sizes = [str(options.rows), "--page", str(options.page)]
-    good = runs("penstock", [sys.executable, __file__, "--rows", *sizes, "--one"], [])
+    good = runs("penstock", [sys.executable, "-m", "benchmarks.boundary", "--rows", *sizes, "--one"], [])
     if options.dlt:
         runs("dlt", [options.dlt, "-c", DLT], [str(options.rows), str(options.page)])
     return 0 if good else 1

@@ -1,6 +1,6 @@
 """Extraction alone: rows a second, the driver's peak memory at two sizes, and dlt beside it.
 
-    python benchmarks/extract.py --rows 2000000 20000000 [--check] [--dlt PYTHON --dlt-rows 500000]
+    uv run python -m benchmarks.extract --rows 2000000 20000000 [--check] [--dlt PYTHON --dlt-rows 500000]
 
 Each measurement runs in a process of its own, from one Python generator of small nested rows into part files
 on local disk. No Spark is started. `--dlt` names a Python that has dlt; both then extract `--dlt-rows` rows
@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from apart import growth, in_process, peak_mebibytes
+from benchmarks.apart import growth, in_process, peak_mebibytes
 
 ALLOWED = 1.10
 ROWS = Path(__file__).parents[1] / "src" / "penstock" / "testing" / "rows.py"
@@ -48,7 +48,7 @@ def main() -> int:
     if options.one is not None:
         print(json.dumps(measure(options.one)))
         return 0
-    measured = [in_process(__file__, "--one", str(rows)) for rows in options.rows]
+    measured = [in_process("benchmarks.extract", "--one", str(rows)) for rows in options.rows]
     print(f"{'rows':>12} {'peak MiB':>9} {'seconds':>8} {'rows/s':>9} {'files':>6}")
     for row in measured:
         speed = row["rows"] / row["seconds"]
@@ -66,7 +66,7 @@ def beside_dlt(python: str, rows: int) -> None:
     """Both tools in turns; medians and their ratio."""
     ours, theirs = [], []
     for _ in range(TURNS):
-        ours.append(in_process(__file__, "--one", str(rows))["seconds"])
+        ours.append(in_process("benchmarks.extract", "--one", str(rows))["seconds"])
         command = [python, "-c", DLT, str(ROWS), str(rows)]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         theirs.append(json.loads(done.stdout.splitlines()[-1])["seconds"])

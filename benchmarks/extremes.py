@@ -1,6 +1,6 @@
 """Rows of unusual shapes: what becomes of them, how long it takes, and what the driver needs for it.
 
-    python benchmarks/extremes.py [--only NAME ...]
+    uv run python -m benchmarks.extremes [--only NAME ...]
 
 Each case is extracted, normalized and written as Parquet in one session, `local[2]`. Memory is the most that
 the driver's Python and its JVM held during the case; in local mode the JVM is the executor too.
@@ -15,9 +15,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from normalize import filled, session, tables_of
-from watch import measured
-
+from benchmarks.normalize import filled, session, tables_of
+from benchmarks.watch import measured
 from penstock.schema import Schema
 
 if TYPE_CHECKING:

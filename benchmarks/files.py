@@ -1,7 +1,8 @@
 """What it costs to find out that nothing is new: files listed and looked up, on a disk or in a bucket.
 
-`python benchmarks/files.py FOLDER_OR_S3_URL [count]` writes so many files into one folder and into one folder
-a day, and lists both: all of them, and with a window of three days. Keys are those of the environment.
+`uv run python -m benchmarks.files FOLDER_OR_S3_URL [count]` writes so many files into one folder
+and into one folder a day, and lists both: all of them, and with a window of three
+days. Keys are those of the environment.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Frames as data: a DataFrame landed in a package beside the bare write, and Arrow typed beside rows.
 
-    python benchmarks/frames.py [--rows 5000000] [--arrow-rows 1000000] [--turns 3] [--check]
+    uv run python -m benchmarks.frames [--rows 5000000] [--arrow-rows 1000000] [--turns 3] [--check]
 
 Both sides take turns in one session, `local[2]`, after a round that is not counted. The DataFrame is nested:
 two structs, a list of structs, a list of texts. Spark jobs are counted by job group; seconds of the JVM's
@@ -85,9 +85,9 @@ def spark_side(folder: Path, rows: int, turns: int) -> float:
                 jobs[name].add(len(found))
     spark.stop()
     print(f"DataFrame of {rows:,} nested rows, {turns} turns")
-    for name, took in seconds.items():
-        shown = ", ".join(f"{each:.1f}" for each in took)
-        median = statistics.median(took)
+    for name, turns_of_name in seconds.items():
+        shown = ", ".join(f"{each:.1f}" for each in turns_of_name)
+        median = statistics.median(turns_of_name)
         print(
             f"  {name:>10}: median {median:6.1f} s of {shown}; Spark jobs {sorted(jobs[name])};"
             f" processors {statistics.median(worked[name]):.1f} s"

@@ -1,4 +1,4 @@
-"""What a run costs in a dataset that has many loads: `uv run python benchmarks/growth.py [loads ...]`.
+"""What a run costs in a dataset that has many loads: `uv run python -m benchmarks.growth [loads ...]`.
 
 By default 1, 1,000, 20,000 and 100,000 loads, and the log of a plain table at its 10th, 100th, 1,000th and
 5,000th commit. No Spark and no Java: the run that is measured brings a new state and no rows, so all that it
@@ -57,7 +57,7 @@ _KINDS = {
 class CountingFiles(LocalFiles):
     """A disk that is asked as S3 is: a listing may start anywhere, and has 1,000 names to a request."""
 
-    can_seek = True  # type: ignore[assignment]
+    can_seek = True
 
 
 def _counted(name: str, kind: str) -> Any:
@@ -167,11 +167,11 @@ def measure(act: Any, root: Path) -> tuple[float, Counter[str]]:
         act(root)
         seconds.append(time.process_time() - began)
     CALLS.clear()
-    plain, storage.LocalFiles = storage.LocalFiles, CountingFiles  # type: ignore[misc]
+    plain, storage.LocalFiles = storage.LocalFiles, CountingFiles  # type: ignore[attr-defined]
     try:
         act(root)
     finally:
-        storage.LocalFiles = plain  # type: ignore[misc]
+        storage.LocalFiles = plain  # type: ignore[attr-defined]
     return min(seconds), Counter(CALLS)
 
 
@@ -218,9 +218,9 @@ def measure_log(root: Path) -> Iterator[tuple[int, Counter[str], int]]:
     for number in range(1, max(COMMITS) + 1):
         if number in COMMITS:
             CALLS.clear()
-            plain, storage.LocalFiles = storage.LocalFiles, CountingFiles  # type: ignore[misc]
+            plain, storage.LocalFiles = storage.LocalFiles, CountingFiles  # type: ignore[attr-defined]
             commit(root, number)
-            storage.LocalFiles = plain  # type: ignore[misc]
+            storage.LocalFiles = plain  # type: ignore[attr-defined]
             yield number, Counter(CALLS), sum(path.stat().st_size for path in folder.rglob("*.json"))
         else:
             commit(root, number)
@@ -231,7 +231,8 @@ def measure_log(root: Path) -> Iterator[tuple[int, Counter[str], int]]:
 def main(sizes: tuple[int, ...]) -> None:
     """Print both tables."""
     site.Site.pool = NoSessions()  # type: ignore[assignment]
-    os.fsync = lambda _: None  # type: ignore[assignment] - a power cut loses nothing of a benchmark
+    # A power cut loses nothing of a benchmark.
+    os.fsync = lambda fd: None
     print(
         f"{'loads':>8}  {'':<8} {'cpu s':>7} {'lists':>7} {'names':>8} {'gets':>6} {'puts':>6} {'deletes':>8}"
     )

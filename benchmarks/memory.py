@@ -1,6 +1,6 @@
 """Peak memory of the driver's Python process at two sizes: it must not depend on the number of rows.
 
-    python benchmarks/memory.py --rows 300000 3000000 [--check]
+    uv run python -m benchmarks.memory --rows 300000 3000000 [--check]
 
 Each size runs in a process of its own, on a local Spark, from a Python generator of small nested rows into
 Delta tables.
@@ -15,9 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from apart import growth, in_process, peak_mebibytes
-
 import penstock
+from benchmarks.apart import growth, in_process, peak_mebibytes
 from penstock.testing import nested_rows
 
 ALLOWED = 1.15
@@ -33,7 +32,7 @@ def main() -> int:
     if options.one is not None:
         print(json.dumps(measure(options.one)))
         return 0
-    measured = [in_process(__file__, "--one", str(rows)) for rows in options.rows]
+    measured = [in_process("benchmarks.memory", "--one", str(rows)) for rows in options.rows]
     print(f"{'rows':>12} {'peak MiB':>9} {'extract s':>10} {'rows/s':>9} {'normalize s':>12} {'load s':>7}")
     for row in measured:
         speed = row["rows"] / row["extract"]

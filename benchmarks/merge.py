@@ -1,6 +1,6 @@
 """A merge of 1 % into a large table with a nested one, beside the statements that one would write by hand.
 
-    dev/with-jars python benchmarks/merge.py [--rows 10000000] [--turns 3] [--check] [--profile]
+    uv run dev/with-jars python -m benchmarks.merge [--rows 10000000] [--turns 3] [--check] [--profile]
                                              [--folder PATH]
 
 Both sides get the same staged files, the same bounds of the keys and a copy of the same tables; they take
@@ -23,12 +23,12 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from eventlog import CONF, EventLog, Stretch, stretch
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from tests.conftest import session_builder
 from tests.unit.destinations.chains import nested_table, root_table, schema_of
 
+from benchmarks.eventlog import CONF, EventLog, Stretch, stretch
 from penstock.destinations.delta.place import Folders
 from penstock.destinations.delta.run import DeltaTables
 from penstock.destinations.lake.rows import AT

@@ -1,7 +1,8 @@
 """Normalize and the writing of its tables, beside a job written by hand that is given its schema.
 
-    python benchmarks/normalize.py [--rows 1000000] [--turns 3] [--check] [--dlt PYTHON --dlt-rows 100000]
-                                   [--only SIDE] [--master URL --folder PATH --workers N]
+    uv run python -m benchmarks.normalize [--rows 1000000] [--turns 3] [--check]
+                                          [--dlt PYTHON --dlt-rows 100000]
+                                          [--only SIDE] [--master URL --folder PATH --workers N]
 
 All sides read the same extracted part files of events in one session, `local[2]`, and write the same four
 tables as Parquet from a pool of threads; they take turns after a round that is not counted:
@@ -31,15 +32,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from events import events
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from watch import measured
 
+from benchmarks.events import events
+from benchmarks.watch import measured
 from penstock.extract.encode import encode
 from penstock.extract.parts import PartWriter
 from penstock.extract.plan import Rotation
-from penstock.normalize.run import Normalized, normalize
+from penstock.normalize.run import normalize
 from penstock.package import Package, Packages, create_load_id
 from penstock.package.extracted import Extracted, ExtractedTable
 from penstock.schema import Schema, naming
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from pyspark.sql import DataFrame
+
+    from penstock.normalize.left import Normalized
 
 KNOWN, LEARNING, FASTER = 1.3, 1.6, 5
 MOST_BY_PYTHON = 1_000_000
@@ -270,6 +273,7 @@ def by_hand(package: Package, spark: SparkSession, out: Path) -> str:
 
 def steps_of(normalized: Normalized) -> str:
     """The seconds of what comes before the tables."""
+    assert normalized.report is not None
     return ", ".join(f"{step.name} {step.seconds:.1f} s" for step in normalized.report.steps)
 
 

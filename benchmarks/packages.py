@@ -1,4 +1,4 @@
-"""Seconds and memory for a large package: `python benchmarks/packages.py [--real] [tables] [files]`.
+"""Seconds and memory for a large package: `uv run python -m benchmarks.packages [--real] [tables] [files]`.
 
 By default 500 tables of 2,000 data files each. Without `--real` data files are only counted in the control
 files, as the stages count them; with it they are on the disk, empty.
@@ -27,6 +27,7 @@ from penstock.package import (
     Retention,
     TableEntry,
 )
+from penstock.package.projection import Level
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def job(package_path: str, table: int, files: int) -> JobFile:
             path=f"data/normalized/{table:04d}", files=files, bytes=files * 1024, digest="0" * 64
         ),
         columns="id STRING, row STRUCT<`id`: BIGINT>",
-        projection=Projection(),
+        projection=Projection(levels=(Level(table=f"table_{table:04d}"),)),
         rows=files * 10,
     )
 

@@ -1,6 +1,6 @@
 """Many pipelines in one process, one after another on one shared session: memory, seconds and jobs.
 
-    dev/with-jars python benchmarks/pipelines.py [--to delta] [--pipelines 200] [--from 50] [--check]
+    uv run dev/with-jars python -m benchmarks.pipelines [--to delta] [--pipelines 200] [--from 50] [--check]
 
 Each pipeline has a name, a working folder and a dataset of its own. It is created, run once with a few nested
 rows, and closed. Memory is looked at when both collectors have been through: what is told is what is held.
@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil
-from eventlog import CONF, EventLog, Stretch, stretch
 from tests.conftest import session_builder
 
 import penstock
+from benchmarks.eventlog import CONF, EventLog, Stretch, stretch
 from penstock.testing import nested_rows
 
 if TYPE_CHECKING:

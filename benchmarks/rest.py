@@ -1,6 +1,6 @@
 """A REST source on the driver and on executors: rows a second, and what the server sees under a limit.
 
-    dev/with-parts python benchmarks/rest.py [children|pages|rate ...] [--slots 8] [--delay 0.05]
+    uv run dev/with-parts python -m benchmarks.rest [children|pages|rate ...] [--slots 8] [--delay 0.05]
 
 The server is a real one on this machine that takes `--delay` seconds for each answer; executors are tasks of
 a local session with `--slots` slots, in the Python that PENSTOCK_TEST_STRANGER_PYTHON names.
@@ -14,8 +14,6 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from pyspark.sql import SparkSession
 from tests.restapi import Api
@@ -77,6 +75,7 @@ def measure(spark: SparkSession, case: str, where: str, options: argparse.Namesp
         limit = f"{LIMIT}/s" if case == "rate" else None
         info = pipeline.run(source(api, case, limit=limit))
         took = info.seconds["extract"]
+        assert pipeline.last_trace is not None
         rows = pipeline.last_trace.last_normalize_info.row_counts["rows"]
         waves = len(list(Path(folder).glob("lake/**/packages/*/waves/*/*.json")))
         if bool(waves) != (where == "executors"):

@@ -1,4 +1,4 @@
-"""Seconds for decisions about large schemas: `python benchmarks/schema.py`.
+"""Seconds for decisions about large schemas: `uv run python -m benchmarks.schema`.
 
 The sizes that one schema must carry: 2,000 tables of 50 columns that did not change, decided in a second
 of processor time at most, and one table of 10,000 columns, new and again.
@@ -9,18 +9,18 @@ from __future__ import annotations
 import statistics
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from penstock.schema import Column, Evidence, Schema, Table, decide
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from penstock.schema import StoredSchema
+    from penstock.schema import DataType, StoredSchema
 
 TABLES, COLUMNS, WIDE = 2_000, 50, 10_000
 ROUNDS = 5
-KINDS = ("text", "bigint", "double", "timestamp", "bool")
+KINDS: Final[tuple[DataType, ...]] = ("text", "bigint", "double", "timestamp", "bool")
 
 
 def evidence(table: int, columns: int, key: str = "field_{}_{}") -> tuple[Evidence, ...]:

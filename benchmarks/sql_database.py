@@ -1,6 +1,6 @@
 """A table of Postgres to Delta: penstock beside bare Spark with bounds chosen by hand, and dlt beside both.
 
-    python benchmarks/sql_database.py URL [--rows 10000000] [--turns 3] [--dlt-python PYTHON] [--check]
+    uv run python -m benchmarks.sql_database URL [--rows 10000000] [--turns 3] [--dlt-python PYTHON] [--check]
 
 All sides take turns in one session, `local[2]`, by 4 connections, after a round of a twentieth of the rows
 that is not counted. "By files" is bare Spark too: it writes Parquet files, and the table from them, as
@@ -197,7 +197,7 @@ def ranges(spark: SparkSession, url: str) -> float:
     found = [one for one in sql_table(url, "bench_skewed", partitions=16) if one is not None]
     counted = found[0].groupBy(F.spark_partition_id()).count().collect()
     counts = sorted(row["count"] for row in counted)
-    skew = counts[-1] / statistics.median(counts)
+    skew: float = counts[-1] / statistics.median(counts)
     spark.catalog.clearCache()
     print(f"A skewed key in {len(counts)} ranges: {', '.join(map(str, counts))} rows")
     print(f"  the largest is {skew:.2f} of the median (allowed {MOST_SKEW})")

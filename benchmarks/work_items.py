@@ -1,6 +1,6 @@
 """Work items on a cluster: items a second, what kills cost, whether a rate is kept, a backfill.
 
-    dev/with-parts python benchmarks/work_items.py [CASE ...] [--mode connect] [--items 1000]
+    uv run dev/with-parts python -m benchmarks.work_items [CASE ...] [--mode connect] [--items 1000]
 
 The cases are speed, worker-killed, run-killed, rate and backfill, which is killed three times at random.
 
@@ -109,7 +109,8 @@ class Bench:
     def start(self, **said: Any) -> subprocess.Popen[str]:
         """A run in a process of its own."""
         words = [f"--{key}={value}" for key, value in said.items() if value is not None]
-        command = [sys.executable, __file__, "--run", f"--mode={self.options.mode}", *words]
+        program = [sys.executable, "-m", "benchmarks.work_items"]
+        command = [*program, "--run", f"--mode={self.options.mode}", *words]
         environment = {**os.environ, "PENSTOCK_HOME": str(self.folder / "home"), "RUN__LEASE_ALIVE": "6"}
         with (self.folder / "errors.txt").open("a") as errors:
             return subprocess.Popen(
