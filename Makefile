@@ -50,7 +50,7 @@ mutants: ## break each safeguard in turn: a test must notice; half an hour, with
 	$(RUN) python dev/mutants.py $(NAMES)
 	$(RUN) dev/with-jars python dev/mutants.py --spark $(NAMES)
 
-test-all: test oracle crashes ## everything; needs the parts of `make up`
+test-all: test oracle packages crashes ## everything; needs the parts of `make up`
 	PENSTOCK_TEST_AT_LENGTH=1 $(RUN) pytest -q tests/unit
 	PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_MODE=connect PENSTOCK_TEST_CLIENTS=4x20 $(RUN) dev/with-parts pytest -q tests/flow tests/contract
 	PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_MODE=standalone $(RUN) dev/with-parts pytest -q tests/flow tests/contract
