@@ -1,77 +1,118 @@
-"""Paths that the documentation names exist."""
+"""Paths that the documentation names exist, and every page and example is listed."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from functools import cache
+from typing import TYPE_CHECKING
 
-import pytest
+from tests.architecture.source_tree import MACHINE_PATH, PACKAGE, ROOT, line_at, location
+from tests.offenders import assert_no_offenders
 
-ROOT = Path(__file__).parents[2]
-HOUSE = ROOT / "src" / "penstock"
-PAGES = {
-    path.relative_to(ROOT).as_posix(): path
-    for path in (*sorted(ROOT.glob("docs/**/*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md")
-}
-ROOMS = tuple(f"{path.parent.name}/" for path in sorted(HOUSE.glob("*/__init__.py")))
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ROOMS = tuple(f"{path.parent.name}/" for path in sorted(PACKAGE.glob("*/__init__.py")))
 TOP = ("src/", "docs/", "tests/", "dev/", "benchmarks/", "examples/")
-MACHINE_PATH = re.compile(r"(?<![\w.:/])/(?:work|home|root|tmp|Users|mnt|opt|var|private)/\w")
 
 
-def named_paths(text: str) -> list[Path]:
-    """Texts between back-ticks that look like a path of this repository."""
-    prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
-    found: list[Path] = []
-    for name in re.findall(r"`([\w./*-]+/[\w./*-]*)`", prose):
-        if name.startswith(TOP):
-            found.append(ROOT / name)
-        elif name.startswith(ROOMS):
-            found.append(HOUSE / name)
-    return found
+@cache
+def pages() -> dict[Path, str]:
+    """Read every page of the documentation once."""
+    paths = (*sorted(ROOT.glob("docs/**/*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md")
+    return {path: path.read_text(encoding="utf-8") for path in paths}
 
 
-def linked_files(page: Path) -> list[Path]:
-    targets = re.findall(r"\]\((?!https?:|mailto:|#)([^)#]+)", page.read_text(encoding="utf-8"))
-    return [page.parent / target for target in targets]
+def named_paths(text: str) -> Iterator[tuple[int, Path]]:
+    """Yield the texts between back-ticks that look like a path of this repository, with their lines."""
+    prose = re.sub(
+        r"^```.*?^```", lambda block: "\n" * block[0].count("\n"), text, flags=re.MULTILINE | re.DOTALL
+    )
+    for match in re.finditer(r"`([\w./*-]+/[\w./*-]*)`", prose):
+        if match[1].startswith(TOP):
+            yield line_at(prose, match.start()), ROOT / match[1]
+        elif match[1].startswith(ROOMS):
+            yield line_at(prose, match.start()), PACKAGE / match[1]
+
+
+def link_targets(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the targets of links to other files, with their lines."""
+    for match in re.finditer(r"\]\((?!https?:|mailto:|#)([^)#]+)", text):
+        yield line_at(text, match.start()), match[1]
 
 
 def exists(path: Path) -> bool:
+    """Return whether a path, or any path that matches a pattern, exists."""
     return any(ROOT.glob(str(path.relative_to(ROOT)))) if "*" in str(path) else path.exists()
 
 
-def test_a_path_is_known_when_it_is_seen() -> None:
-    text = "see `pipeline/stages.py`, `docs/errors.md`, `data/` and `a/b`\n```\n`src/x`\n```\n"
-
-    assert named_paths(text) == [HOUSE / "pipeline/stages.py", ROOT / "docs/errors.md"]
+def test_the_rules_see_the_pages() -> None:
+    assert {ROOT / "README.md", ROOT / "docs" / "errors.md"} <= set(pages())
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_every_path_that_a_page_names_exists(name: str) -> None:
-    named = named_paths(PAGES[name].read_text(encoding="utf-8"))
+def test_a_path_in_a_page_is_recognized() -> None:
+    text = "```\n`src/x`\n```\nsee `pipeline/stages.py`, `data/` and `a/b`\n`docs/errors.md`\n"
 
-    assert [str(path) for path in named if not exists(path)] == []
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_every_file_that_a_page_links_to_exists(name: str) -> None:
-    assert [str(path) for path in linked_files(PAGES[name]) if not path.exists()] == []
+    assert list(named_paths(text)) == [(4, PACKAGE / "pipeline/stages.py"), (5, ROOT / "docs/errors.md")]
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_no_page_names_a_machines_path(name: str) -> None:
-    assert MACHINE_PATH.findall(PAGES[name].read_text(encoding="utf-8")) == []
+def test_a_link_to_a_file_is_recognized() -> None:
+    text = "[a](https://a.example) [b](#b)\n[c](c.md#d) [e](mailto:e@f.example)\n"
+
+    assert list(link_targets(text)) == [(2, "c.md")]
+
+
+def test_every_path_that_a_page_names_exists() -> None:
+    assert_no_offenders(
+        (
+            f"{location(page, line)}: {path.relative_to(ROOT).as_posix()}"
+            for page, text in pages().items()
+            for line, path in named_paths(text)
+            if not exists(path)
+        ),
+        "name a path that exists",
+    )
+
+
+def test_every_file_that_a_page_links_to_exists() -> None:
+    assert_no_offenders(
+        (
+            f"{location(page, line)}: {target}"
+            for page, text in pages().items()
+            for line, target in link_targets(text)
+            if not (page.parent / target).exists()
+        ),
+        "link to a file that exists",
+    )
+
+
+def test_no_page_names_a_path_of_a_machine() -> None:
+    assert_no_offenders(
+        (
+            f"{location(page, line_at(text, match.start()))}: {match[0]}"
+            for page, text in pages().items()
+            for match in MACHINE_PATH.finditer(text)
+        ),
+        "name a path below the repository or a placeholder",
+    )
 
 
 def test_every_page_is_in_the_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    pages = [path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")]
+    names = [path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")]
 
-    assert [page for page in pages if f": {page}" not in navigation] == []
+    assert_no_offenders(
+        (f"docs/{name}" for name in names if f": {name}" not in navigation),
+        "add the page to `nav` in mkdocs.yml",
+    )
 
 
 def test_every_example_is_on_the_page_of_examples() -> None:
-    page = PAGES["docs/examples.md"].read_text(encoding="utf-8")
+    page = pages()[ROOT / "docs" / "examples.md"]
     scripts = [path.relative_to(ROOT).as_posix() for path in ROOT.glob("examples/*.py")]
 
     assert scripts
-    assert [name for name in scripts if f"`{name}`" not in page] == []
+    assert_no_offenders(
+        (name for name in scripts if f"`{name}`" not in page), "describe the example in docs/examples.md"
+    )

@@ -1,4 +1,7 @@
-"""Rules of the house that can be read off the source."""
+"""Rules of the architecture that can be checked on the syntax of the source files.
+
+Each rule is one test, which lists all offenders. The tests of a rule on toy sources show what it recognizes.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.architecture.source_tree import MACHINE_PATH, PACKAGE, line_at, source_files
+from tests.offenders import assert_no_offenders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-HOUSE = Path(__file__).parents[2] / "src" / "penstock"
-FILES = {path.relative_to(HOUSE).as_posix(): path for path in sorted(HOUSE.rglob("*.py"))}
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
+    from collections.abc import Iterable, Iterator
 
 ACTIONS = {
     *("collect", "count", "first", "take", "head", "tail", "isEmpty", "show", "foreach", "foreachPartition"),
@@ -33,6 +34,7 @@ ALSO_ACTING = {
 }
 
 FORBIDDEN = {"_jvm", "sparkContext", "_sc", "rdd", "DeltaTable", "pickle", "cloudpickle", "marshal", "shelve"}
+FORBIDDEN_WORD = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(FORBIDDEN))})(?!\w)")
 MAY_SAY = {
     # Code that is sent to executors is packed in one place.
     "spark/shipping.py": {"cloudpickle"},
@@ -40,15 +42,18 @@ MAY_SAY = {
     "spark/watch.py": {"sparkContext"},
 }
 FORBIDDEN_CALLS = frozenset(("eval", "exec"))
-MACHINE_PATH = re.compile(r"(?<![\w.:/])/(?:work|home|root|tmp|Users|mnt|opt|var|private)/\w")
 
 LATE_IMPORTS = {"pipeline/stages.py"}
 LONG = {"errors.py": "a table of facts"}
+MOST_LINES = 400
+
+Finding = tuple[int, str]
+"""A line and the name that the rule recognized on it."""
 
 
-def knows_spark(tree: ast.Module) -> bool:
-    """Whether pyspark is imported, at run time or for types only."""
-    for node in ast.walk(tree):
+def imports_spark(nodes: Iterable[ast.AST]) -> bool:
+    """Return whether pyspark is imported, at run time or for types only."""
+    for node in nodes:
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         if any(name.split(".")[0] == "pyspark" for name in names):
@@ -57,7 +62,7 @@ def knows_spark(tree: ast.Module) -> bool:
 
 
 def receivers(node: ast.expr) -> Iterator[str]:
-    """The names in `a.b(...).c`, from the right to the left."""
+    """Yield the names in `a.b(...).c`, from the right to the left."""
     match node:
         case ast.Attribute(value=value, attr=attribute):
             yield attribute
@@ -70,24 +75,24 @@ def receivers(node: ast.expr) -> Iterator[str]:
             pass
 
 
-def actions(tree: ast.Module) -> list[str]:
-    """Calls that start a Spark job, as `line: name`; `F.count` and its like only describe a column."""
-    found: list[str] = []
-    for node in ast.walk(tree):
+def actions(nodes: Iterable[ast.AST]) -> Iterator[Finding]:
+    """Yield the calls that start a Spark job; `F.count` and its like only describe a column."""
+    for node in nodes:
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
-        name, before = node.func.attr, list(receivers(node.func.value))
+        name = node.func.attr
+        if name not in ACTIONS and name not in WRITES:
+            continue
+        before = list(receivers(node.func.value))
         if before[:1] in (["F"], ["functions"]):
             continue
-        if name in ACTIONS or (name in WRITES and {"write", "writeTo"} & set(before)):
-            found.append(f"{node.lineno}: {name}")
-    return found
+        if name in ACTIONS or {"write", "writeTo"} & set(before):
+            yield node.lineno, name
 
 
-def forbidden(tree: ast.Module) -> list[str]:
-    """Words that no file may use, wherever they stand in an expression or an import."""
-    found: list[str] = []
-    for node in ast.walk(tree):
+def forbidden(nodes: Iterable[ast.AST]) -> Iterator[Finding]:
+    """Yield the words that no file may use, wherever they occur in an expression or an import."""
+    for node in nodes:
         words: list[str] = []
         match node:
             case ast.Import(names=names):
@@ -95,32 +100,52 @@ def forbidden(tree: ast.Module) -> list[str]:
             case ast.ImportFrom(module=module, names=names):
                 words = [*(module or "").split("."), *(alias.name for alias in names)]
             case ast.Call(func=ast.Name(id=name)) if name in FORBIDDEN_CALLS:
-                found.append(f"{node.lineno}: {name}()")
+                yield node.lineno, f"{name}()"
             case ast.Call(func=ast.Attribute(value=ast.Name(id="yaml"), attr="load" | "unsafe_load")):
-                found.append(f"{node.lineno}: yaml.load")
+                yield node.lineno, "yaml.load"
             case ast.Attribute(attr=name) | ast.Name(id=name) | ast.Constant(value=str(name)):
                 words = [name]
             case _:
                 pass
-        found += [f"{getattr(node, 'lineno', 0)}: {word}" for word in words if word in FORBIDDEN]
-    return found
+        yield from ((getattr(node, "lineno", 0), word) for word in words if word in FORBIDDEN)
 
 
-def late_imports(tree: ast.Module) -> list[str]:
-    functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-    return sorted(
-        {
-            f"{inner.lineno}"
-            for node in ast.walk(tree)
-            if isinstance(node, functions)
-            for inner in ast.walk(node)
-            if isinstance(inner, (ast.Import, ast.ImportFrom))
-        }
-    )
+def late_imports(nodes: Iterable[ast.AST]) -> Iterator[int]:
+    """Yield the lines of imports within a function."""
+    nodes = list(nodes)
+    functions = [node for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    for node in nodes:
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and any(
+            _start(function) < _start(node) < _end(function) for function in functions
+        ):
+            yield node.lineno
 
 
-def test_there_is_a_house_to_look_at() -> None:
-    assert {"errors.py", "pipeline/stages.py", "normalize/run.py"} <= set(FILES)
+def _start(node: ast.stmt) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
+def _end(node: ast.stmt) -> tuple[int, int]:
+    return node.end_lineno or 0, node.end_col_offset or 0
+
+
+def sign_faults(docstring: str) -> Iterator[str]:
+    """Yield what a room's docstring lacks: a summary, a blank line, then Takes, Gives and Touches."""
+    summary, *rest = docstring.splitlines() or [""]
+    if not summary.endswith("."):
+        yield "the first line must be a sentence that ends with a full stop"
+    if rest[:1] != [""]:
+        yield "the second line must be blank"
+    fields = rest[1:]
+    if [line.split(":")[0] for line in fields if not line.startswith(" ")] != ["Takes", "Gives", "Touches"]:
+        yield "the fields must be Takes, Gives and Touches, in this order"
+    for line in fields:
+        if not re.match(r"(\w+:) +\S.*\S$|  +\S", line):
+            yield f"neither `Field: text` nor an indented continuation: {line!r}"
+
+
+def test_the_rules_see_the_source_files() -> None:
+    assert {"errors.py", "pipeline/stages.py", "normalize/run.py"} <= set(source_files())
 
 
 @pytest.mark.parametrize(
@@ -137,25 +162,35 @@ def test_there_is_a_house_to_look_at() -> None:
         ("folder.save(state=state)", []),
     ],
 )
-def test_an_action_is_known_when_it_is_seen(source: str, names: list[str]) -> None:
-    assert [found.split(": ")[1] for found in actions(ast.parse(source))] == names
+def test_calls_that_start_a_spark_job_are_recognized(source: str, names: list[str]) -> None:
+    assert [name for _, name in actions(ast.walk(ast.parse(source)))] == names
 
 
-def test_spark_jobs_start_only_where_a_room_acts() -> None:
-    acting = {name: actions(tree) for name, tree in TREES.items() if knows_spark(tree)}
+def test_spark_jobs_start_only_in_acting_modules() -> None:
+    assert_no_offenders(
+        (
+            f"{file.at(line)}: {action}"
+            for name, file in source_files().items()
+            if Path(name).name not in ACTING and name not in ALSO_ACTING and imports_spark(file.nodes)
+            for line, action in actions(file.nodes)
+        ),
+        f"move the Spark action to a {' or '.join(sorted(ACTING))}, or list the file in ALSO_ACTING",
+    )
 
-    elsewhere = {
-        name: found
-        for name, found in acting.items()
-        if found and Path(name).name not in ACTING and name not in ALSO_ACTING
-    }
-    assert elsewhere == {}
 
+def test_modules_excepted_from_the_rule_of_spark_actions_start_spark_jobs() -> None:
+    files = source_files()
 
-@pytest.mark.parametrize("name", ALSO_ACTING)
-def test_no_exception_from_the_rule_of_actions_is_stale(name: str) -> None:
-    assert knows_spark(TREES[name])
-    assert actions(TREES[name])
+    assert_no_offenders(
+        (
+            name
+            for name in ALSO_ACTING
+            if name not in files
+            or not imports_spark(files[name].nodes)
+            or not any(actions(files[name].nodes))
+        ),
+        "remove the stale exception from ALSO_ACTING",
+    )
 
 
 @pytest.mark.parametrize(
@@ -174,54 +209,135 @@ def test_no_exception_from_the_rule_of_actions_is_stale(name: str) -> None:
         "getattr(spark, '_jvm')",
     ],
 )
-def test_a_forbidden_word_is_known_when_it_is_seen(source: str) -> None:
-    assert len(forbidden(ast.parse(source))) == 1
+def test_a_forbidden_word_is_recognized(source: str) -> None:
+    assert len(list(forbidden(ast.walk(ast.parse(source))))) == 1
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_no_file_reaches_past_the_public_api_of_spark_or_runs_code_from_data(name: str) -> None:
-    found = {said.split(": ")[1] for said in forbidden(TREES[name])}
+def test_no_file_uses_private_spark_apis_or_runs_code_from_data() -> None:
+    offenders: list[str] = []
+    for name, file in source_files().items():
+        allowed = MAY_SAY.get(name, set())
+        findings = list(forbidden(file.nodes))
+        offenders += [f"{file.at(line)}: {word}" for line, word in findings if word not in allowed]
+        unused = allowed - {word for _, word in findings}
+        offenders += [f"{file.at(1)}: {word} is excepted and not used" for word in sorted(unused)]
 
-    assert found == MAY_SAY.get(name, set())
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_no_file_names_a_machines_path_or_a_forbidden_word(name: str) -> None:
-    text = FILES[name].read_text(encoding="utf-8")
-
-    assert MACHINE_PATH.findall(text) == []
-    forbidden_here = FORBIDDEN - MAY_SAY.get(name, set())
-    assert [word for word in forbidden_here if re.search(rf"(?<!\w){word}(?!\w)", text)] == []
+    assert_no_offenders(
+        offenders, "use the DataFrame and SQL API and no serialized code; remove exceptions that are not used"
+    )
 
 
-def test_a_machines_path_is_known_when_it_is_seen() -> None:
+def test_every_exception_for_a_forbidden_word_names_a_file() -> None:
+    assert_no_offenders(sorted(set(MAY_SAY) - set(source_files())), "remove the stale exception from MAY_SAY")
+
+
+def test_no_text_of_a_file_contains_a_forbidden_word() -> None:
+    assert_no_offenders(
+        (
+            f"{file.at(line_at(file.text, match.start()))}: {match[0]}"
+            for name, file in source_files().items()
+            for match in FORBIDDEN_WORD.finditer(file.text)
+            if match[0] not in MAY_SAY.get(name, set())
+        ),
+        "remove the word, from comments and docstrings too",
+    )
+
+
+def test_no_file_contains_a_path_of_a_machine() -> None:
+    assert_no_offenders(
+        (
+            f"{file.at(line_at(file.text, match.start()))}: {match[0]}"
+            for file in source_files().values()
+            for match in MACHINE_PATH.finditer(file.text)
+        ),
+        "take the path from a setting or an argument",
+    )
+
+
+def test_a_path_of_a_machine_is_recognized() -> None:
     assert MACHINE_PATH.search('open("/home/ada/x")')
     assert not MACHINE_PATH.search("s3://bucket/home/x")
 
 
-def test_imports_stand_at_the_top_of_the_file_but_for_one() -> None:
-    late = {name for name, tree in TREES.items() if late_imports(tree)}
-
-    assert late == LATE_IMPORTS
-
-
-def test_no_file_is_long_but_tables_of_facts() -> None:
-    lengths = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in FILES.items()}
-
-    assert {name for name, length in lengths.items() if length > 400} - set(LONG) == set()
-
-
-@pytest.mark.parametrize("room", [path.parent.name for path in sorted(HOUSE.glob("*/__init__.py"))])
-def test_every_room_has_a_sign_on_its_door(room: str) -> None:
-    sign = (ast.get_docstring(TREES[f"{room}/__init__.py"]) or "").splitlines()
-
-    assert sign[0].endswith(".")
-    assert sign[1] == ""
-    fields = [line.split(":")[0] for line in sign[2:] if not line.startswith(" ")]
-    assert fields == ["Takes", "Gives", "Touches"]
-    assert all(re.match(r"(\w+:) +\S.*\S$|  +\S", line) for line in sign[2:])
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ("import os\ndef f():\n    import re\n", [3]),
+        ("class A:\n    async def f(self):\n        if a:\n            from b import c\n", [4]),
+        ("def f(): import re", [1]),
+        ("if TYPE_CHECKING:\n    import os\ndef f():\n    pass\nimport re\n", []),
+    ],
+)
+def test_imports_within_a_function_are_recognized(source: str, lines: list[int]) -> None:
+    assert list(late_imports(ast.walk(ast.parse(source)))) == lines
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_every_module_begins_by_saying_what_it_is(name: str) -> None:
-    assert ast.get_docstring(TREES[name])
+def test_imports_are_at_the_top_of_the_file() -> None:
+    assert_no_offenders(
+        (
+            file.at(line)
+            for name, file in source_files().items()
+            if name not in LATE_IMPORTS
+            for line in late_imports(file.nodes)
+        ),
+        "move the import to the top of the file",
+    )
+
+
+def test_files_excepted_from_imports_at_the_top_have_late_imports() -> None:
+    files = source_files()
+
+    assert_no_offenders(
+        (name for name in LATE_IMPORTS if name not in files or not any(late_imports(files[name].nodes))),
+        "remove the stale exception from LATE_IMPORTS",
+    )
+
+
+def test_no_file_is_long_except_tables_of_facts() -> None:
+    lengths = {name: len(file.text.splitlines()) for name, file in source_files().items() if name not in LONG}
+
+    assert_no_offenders(
+        (
+            f"{source_files()[name].at(MOST_LINES + 1)}: {length} lines"
+            for name, length in lengths.items()
+            if length > MOST_LINES
+        ),
+        f"split the file by meaning: at most {MOST_LINES} lines",
+    )
+
+
+@pytest.mark.parametrize(
+    "docstring",
+    [
+        "",
+        "A summary.",
+        "A summary\n\nTakes: a\nGives: b\nTouches: c",
+        "A summary.\nTakes: a\nGives: b\nTouches: c",
+        "A summary.\n\nTakes: a\nTouches: c",
+        "A summary.\n\nTakes: a\nGives:\nTouches: c",
+        "A summary.\n\nTakes: a\n more\nGives: b\nTouches: c",
+    ],
+)
+def test_an_incomplete_docstring_of_a_room_is_recognized(docstring: str) -> None:
+    assert list(sign_faults(docstring))
+
+
+def test_every_room_documents_what_it_takes_gives_and_touches() -> None:
+    rooms = [path.relative_to(PACKAGE).as_posix() for path in sorted(PACKAGE.glob("*/__init__.py"))]
+
+    assert rooms
+    assert_no_offenders(
+        (
+            f"{source_files()[room].at(1)}: {fault}"
+            for room in rooms
+            for fault in sign_faults(ast.get_docstring(source_files()[room].tree) or "")
+        ),
+        "complete the docstring of the room",
+    )
+
+
+def test_every_module_begins_with_a_docstring() -> None:
+    assert_no_offenders(
+        (file.at(1) for file in source_files().values() if not ast.get_docstring(file.tree)),
+        "begin the module with a docstring that says what it is",
+    )
