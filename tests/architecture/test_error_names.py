@@ -1,4 +1,4 @@
-"""The names by which programs for dlt catch errors are there, belong to our tree, and are raised."""
+"""The names by which programs for dlt catch errors exist, belong to our tree, and are raised."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ import importlib
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
+from tests.architecture.source_tree import ROOT, source_files
+from tests.offenders import assert_no_offenders
 
 from penstock import errors
 from penstock.errors import NeverRaised, PenstockError
 
-ROOT = Path(__file__).parents[2]
-HOUSE = ROOT / "src" / "penstock"
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 SAME: Final = ""
 
 NAMES: Final[dict[str, dict[str, str]]] = {
@@ -118,25 +122,27 @@ NAMES: Final[dict[str, dict[str, str]]] = {
     },
     "penstock.normalize.exceptions": {"NormalizeJobFailed": "NeverRaised"},
 }
-"""Where dlt's names are found, and what each is called here."""
+"""The modules that hold dlt's names, and the class that each name stands for."""
 
 NOT_RAISED_BY_US: Final = {
     "LoadClientTerminalException": "for people who write destinations",
     "LoadClientTransientException": "for people who write destinations",
 }
 
-EVERY: Final = [(place, name, ours or name) for place, names in NAMES.items() for name, ours in names.items()]
+EVERY: Final = [
+    (module, name, ours or name) for module, names in NAMES.items() for name, ours in names.items()
+]
 ALIASES: Final = {name: ours for _, name, ours in EVERY if name != ours}
 
 
 class _Uses(ast.NodeVisitor):
-    """The names that a file makes something of: not those it only catches, tests for, or has as a type."""
+    """Collect the names that a module uses as values, not those it only catches, tests for or annotates."""
 
     def __init__(self) -> None:
-        self.found: set[str] = set()
+        self.names: set[str] = set()
 
     def visit_Name(self, node: ast.Name) -> None:
-        self.found.add(node.id)
+        self.names.add(node.id)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         for child in node.body:
@@ -151,7 +157,7 @@ class _Uses(ast.NodeVisitor):
             self.visit(node.value)
 
     def visit_arg(self, node: ast.arg) -> None:
-        """A type says nothing."""
+        """Skip the type of an argument."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         for child in (*node.args.defaults, *node.args.kw_defaults, *node.body, *node.decorator_list):
@@ -159,22 +165,26 @@ class _Uses(ast.NodeVisitor):
                 self.visit(child)
 
 
-def uses(source: str) -> set[str]:
+def uses(tree: ast.Module) -> set[str]:
+    """Return the names that a module uses as values."""
     visitor = _Uses()
-    visitor.visit(ast.parse(source))
-    return visitor.found
+    visitor.visit(tree)
+    return visitor.names
 
 
-def raised() -> set[str]:
-    """The classes that some file makes use of to raise, and those above them."""
-    files = [path for path in HOUSE.rglob("*.py") if path.name not in {"errors.py", "exceptions.py"}]
-    names = set().union(*(uses(path.read_text(encoding="utf-8")) for path in files))
+@cache
+def raised() -> frozenset[str]:
+    """Return the classes that some module uses to raise, and their base classes."""
+    names: set[str] = set()
+    for name, file in source_files().items():
+        if Path(name).name not in {"errors.py", "exceptions.py"}:
+            names |= uses(file.tree)
     classes = [vars(errors)[name] for name in names if isinstance(vars(errors).get(name), type)]
-    return {above.__name__ for found in classes for above in found.__mro__}
+    return frozenset(base.__name__ for error in classes for base in error.__mro__)
 
 
 @pytest.mark.parametrize(
-    ("source", "seen"),
+    ("source", "is_raised"),
     [
         ("raise CommitLost(table='t')", True),
         ("def f(error=CommitLost): raise error()", True),
@@ -184,59 +194,85 @@ def raised() -> set[str]:
         ("from penstock.errors import CommitLost", False),
     ],
 )
-def test_a_class_that_is_raised_is_known_when_it_is_seen(source: str, seen: bool) -> None:
-    assert ("CommitLost" in uses(source)) is seen
+def test_a_class_that_a_module_raises_is_recognized(source: str, is_raised: bool) -> None:
+    assert ("CommitLost" in uses(ast.parse(source))) is is_raised
 
 
-@pytest.mark.parametrize(("place", "name", "ours"), EVERY)
-def test_the_name_is_where_a_program_looks_for_it_and_is_one_of_ours(
-    place: str, name: str, ours: str
-) -> None:
-    module = importlib.import_module(place)
-
-    found = getattr(module, name)
-    assert found is vars(errors)[ours]
-    assert issubclass(found, PenstockError)
-    assert name in module.__all__
-
-
-@pytest.mark.parametrize("place", NAMES)
-def test_a_place_has_no_name_that_is_not_in_the_list(place: str) -> None:
-    assert sorted(NAMES[place]) == list(importlib.import_module(place).__all__)
+def name_faults(module_name: str, name: str, ours: str) -> Iterator[str]:
+    """Yield what is wrong with one of dlt's names in a module of ours."""
+    module = importlib.import_module(module_name)
+    error = getattr(module, name, None)
+    if error is not vars(errors)[ours]:
+        yield f"{module_name}.{name} is {error!r}, not errors.{ours}"
+    elif not issubclass(error, PenstockError):
+        yield f"{module_name}.{name} is not a PenstockError"
+    if name not in module.__all__:
+        yield f"{module_name}.{name} is not in __all__"
 
 
-def test_what_is_caught_is_raised_by_somebody() -> None:
-    found = raised()
+def test_every_error_name_of_dlt_is_a_class_of_ours_in_the_module_that_programs_import() -> None:
+    assert_no_offenders(
+        (fault for entry in EVERY for fault in name_faults(*entry)), "export the class of penstock.errors"
+    )
 
-    silent = {name for _, name, ours in EVERY if ours not in found and ours != "NeverRaised"}
-    assert silent == set(NOT_RAISED_BY_US)
+
+def test_modules_of_error_names_export_the_listed_names_and_no_others() -> None:
+    exported = {module: list(importlib.import_module(module).__all__) for module in NAMES}
+
+    assert_no_offenders(
+        (
+            f"{module}: {sorted(set(names) ^ set(NAMES[module])) or names}"
+            for module, names in exported.items()
+            if names != sorted(NAMES[module])
+        ),
+        "sort __all__ and list in NAMES what it exports",
+    )
 
 
-def test_what_is_said_to_be_raised_by_nobody_is_raised_by_nobody() -> None:
+def test_every_error_that_programs_catch_is_raised_by_a_module() -> None:
+    never = {name for _, name, ours in EVERY if ours not in raised() and ours != "NeverRaised"}
+
+    assert_no_offenders(
+        sorted(never ^ set(NOT_RAISED_BY_US)),
+        "map a name to NeverRaised, or correct NOT_RAISED_BY_US",
+    )
+
+
+def test_no_module_raises_what_is_documented_as_never_raised() -> None:
     assert NeverRaised.__name__ not in raised()
     assert NeverRaised.__subclasses__() == []
 
 
-def told() -> dict[str, str]:
-    """What the page for those who come from dlt says of each name: our class, or why nobody raises it."""
+def documented_aliases() -> dict[str, str]:
+    """Return what the page for users of dlt has for each name: our class, or why it is never raised."""
     page = (ROOT / "docs" / "coming-from-dlt.md").read_text(encoding="utf-8")
     (section,) = re.findall(r"^### Errors$(.*?)(?=^##)", page, flags=re.MULTILINE | re.DOTALL)
     rows = [line.split("|")[1:3] for line in section.splitlines() if line.startswith("| `")]
-    return {name: said.strip() for names, said in rows for name in re.findall(r"`(\w+)`", names)}
+    return {name: text.strip() for names, text in rows for name in re.findall(r"`(\w+)`", names)}
 
 
-def test_every_name_that_is_another_one_here_is_told_to_those_who_come_from_dlt() -> None:
-    said = told()
+def test_every_alias_of_an_error_is_documented_for_users_of_dlt() -> None:
+    texts = documented_aliases()
 
-    assert set(said) == set(ALIASES)
-    for name, ours in ALIASES.items():
-        assert (said[name] == f"`{ours}`") is (ours != "NeverRaised"), name
-        assert len(said[name]) > 5, "there is a reason"
+    assert_no_offenders(
+        [
+            *sorted(set(texts) ^ set(ALIASES)),
+            *(
+                f"{name}: {texts[name]!r}"
+                for name, ours in ALIASES.items()
+                if name in texts
+                and ((texts[name] == f"`{ours}`") is (ours == "NeverRaised") or len(texts[name]) <= 5)
+            ),
+        ],
+        "give our class, or the reason why it is never raised, in docs/coming-from-dlt.md, section Errors",
+    )
 
 
 def test_the_names_can_be_imported_without_spark() -> None:
-    program = "import sys; sys.modules['pyspark'] = None\n" + "\n".join(f"import {place}" for place in NAMES)
+    program = "import sys; sys.modules['pyspark'] = None\n" + "\n".join(
+        f"import {module}" for module in NAMES
+    )
 
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr

@@ -3,14 +3,19 @@ from __future__ import annotations
 import inspect
 import pickle
 import re
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.offenders import assert_no_offenders
 
 from penstock import errors
 from penstock.errors import PenstockError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
 
@@ -279,42 +284,46 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }
 
 CLASSES: dict[str, type[PenstockError]] = {
-    name: found
-    for name, found in vars(errors).items()
-    if inspect.isclass(found) and issubclass(found, PenstockError)
+    name: value
+    for name, value in vars(errors).items()
+    if inspect.isclass(value) and issubclass(value, PenstockError)
 }
+WITH_FACTS = [name for name, arguments in EXAMPLES.items() if "message" not in arguments]
+"""The classes whose message is made of their arguments."""
 
 
 def example(name: str) -> PenstockError:
-    given = dict(EXAMPLES[name])
-    message = [given.pop("message")] if "message" in given else []
-    return CLASSES[name](*message, **given)
+    """Build the example of a class."""
+    arguments = dict(EXAMPLES[name])
+    message = [arguments.pop("message")] if "message" in arguments else []
+    return CLASSES[name](*message, **arguments)
 
 
 def drawn_tree() -> dict[str, str | None]:
-    """Each class of the drawing with the class it hangs from, in the order of the drawing."""
+    """Return each class of the drawing with its base class, in the order of the drawing."""
     tree: dict[str, str | None] = {}
     above: list[str] = []
     for line in (errors.__doc__ or "").splitlines():
-        found = re.fullmatch(r"([│├└─ ]*)([A-Z]\w+)(: .+)?", line)
-        if found is None or (not found[1] and found[2] != "PenstockError"):
+        match = re.fullmatch(r"([│├└─ ]*)([A-Z]\w+)(: .+)?", line)
+        if match is None or (not match[1] and match[2] != "PenstockError"):
             continue
-        depth = len(found[1]) // 4
-        above[depth:] = [found[2]]
-        tree[found[2]] = above[depth - 1] if depth else None
+        depth = len(match[1]) // 4
+        above[depth:] = [match[2]]
+        tree[match[2]] = above[depth - 1] if depth else None
     return tree
 
 
+@cache
 def sections() -> dict[str, tuple[int, str]]:
-    """Each heading of the page below the title, with its level and the text under it."""
+    """Return each heading of the page below the title, with its level and the text under it."""
     parts = re.split(r"^(#{2,6}) (.+)$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return {parts[at + 1]: (len(parts[at]), parts[at + 2]) for at in range(1, len(parts), 3)}
 
 
 def test_the_drawn_tree_is_the_tree_of_classes() -> None:
     real = {
-        name: found.__bases__[0].__name__ if found is not PenstockError else None
-        for name, found in CLASSES.items()
+        name: error.__bases__[0].__name__ if error is not PenstockError else None
+        for name, error in CLASSES.items()
     }
 
     assert drawn_tree() == real
@@ -328,17 +337,29 @@ def test_every_class_has_an_example() -> None:
     assert list(EXAMPLES) == list(CLASSES)
 
 
-@pytest.mark.parametrize("name", [name for name in EXAMPLES if name != "PipelineStepFailed"])
-def test_an_error_survives_pickling_with_its_facts(name: str) -> None:
+def pickling_faults(name: str) -> Iterator[str]:
+    """Yield what a copy of the example by pickle has lost or changed."""
     error = example(name)
     error.stage, error.load_id = "load", "1794709965.511098"
+    try:
+        copy = pickle.loads(pickle.dumps(error))
+    except Exception as failure:  # every failure of a class is to be listed
+        yield f"{name} cannot be pickled: {failure!r}"
+        return
+    if type(copy) is not CLASSES[name]:
+        yield f"{name} becomes {type(copy).__name__}"
+    for fact in ("__dict__", "args"):
+        if getattr(copy, fact) != getattr(error, fact):
+            yield f"{name}.{fact} becomes {getattr(copy, fact)!r}, from {getattr(error, fact)!r}"
+    if str(copy) != str(error):
+        yield f"the text of {name} becomes {str(copy)!r}, from {str(error)!r}"
 
-    copy = pickle.loads(pickle.dumps(error))
 
-    assert type(copy) is CLASSES[name]
-    assert vars(copy) == vars(error)
-    assert str(copy) == str(error)
-    assert copy.args == error.args
+def test_every_error_survives_pickling_with_its_facts() -> None:
+    assert_no_offenders(
+        (fault for name in EXAMPLES if name != "PipelineStepFailed" for fault in pickling_faults(name)),
+        "pass the facts to `PenstockError.__init__`, or give the class a `__reduce__`",
+    )
 
 
 def test_a_failed_step_survives_pickling_without_its_pipeline() -> None:
@@ -352,11 +373,16 @@ def test_a_failed_step_survives_pickling_without_its_pipeline() -> None:
     assert copy.pipeline is None
 
 
-@pytest.mark.parametrize("name", [name for name, given in EXAMPLES.items() if "message" not in given])
-def test_every_argument_of_an_error_is_a_fact_on_it(name: str) -> None:
-    error = example(name)
-
-    assert {key: vars(error).get(key) for key in EXAMPLES[name]} == EXAMPLES[name]
+def test_every_argument_of_an_error_is_an_attribute_of_it() -> None:
+    assert_no_offenders(
+        (
+            f"{name}.{fact} is {vars(error).get(fact)!r}, given {value!r}"
+            for name, error in ((name, example(name)) for name in WITH_FACTS)
+            for fact, value in EXAMPLES[name].items()
+            if vars(error).get(fact) != value
+        ),
+        "set the attribute in `__init__`",
+    )
 
 
 def test_an_error_tells_where_it_happened_what_to_do_and_its_code() -> None:
@@ -382,37 +408,47 @@ def test_the_first_stage_to_see_an_error_names_it() -> None:
 
 
 def test_every_code_is_its_own() -> None:
-    codes = [found.code for found in CLASSES.values()]
+    codes = [error.code for error in CLASSES.values()]
 
     assert len(set(codes)) == len(codes)
-    assert all("code" in vars(found) for found in CLASSES.values())
+    assert [name for name, error in CLASSES.items() if "code" not in vars(error)] == []
 
 
 def test_the_headings_of_the_page_are_the_codes() -> None:
     levels = {
-        found.code: 3 if found.__base__ not in (PenstockError, Exception) else 2 for found in CLASSES.values()
+        error.code: 3 if error.__base__ not in (PenstockError, Exception) else 2 for error in CLASSES.values()
     }
 
     assert {code: level for code, (level, _) in sections().items()} == levels
 
 
 def test_the_page_keeps_the_order_of_the_file() -> None:
-    assert list(sections()) == [found.code for found in CLASSES.values()]
+    assert list(sections()) == [error.code for error in CLASSES.values()]
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_the_page_shows_the_message_as_it_is(name: str) -> None:
-    error = example(name)
-
-    _, text = sections()[error.code]
-
-    assert f"```text\n{error}\n```" in text
+def page_text(code: str) -> str:
+    """Return the section of the page for a code; empty where the page lacks it."""
+    return sections().get(code, (0, ""))[1]
 
 
-@pytest.mark.parametrize("name", [name for name, given in EXAMPLES.items() if "message" not in given])
-def test_the_page_names_every_fact(name: str) -> None:
-    facts = inspect.signature(CLASSES[name]).parameters
+def test_the_page_shows_the_message_of_every_error() -> None:
+    assert_no_offenders(
+        (
+            f"docs/errors.md, {error.code}:\n{error}"
+            for error in map(example, EXAMPLES)
+            if f"```text\n{error}\n```" not in page_text(error.code)
+        ),
+        "show these messages in the section of their code",
+    )
 
-    _, text = sections()[CLASSES[name].code]
 
-    assert [fact for fact in facts if f"`{fact}`" not in text] == []
+def test_the_page_names_every_fact_of_every_error() -> None:
+    assert_no_offenders(
+        (
+            f"docs/errors.md, {CLASSES[name].code}: `{fact}`"
+            for name in WITH_FACTS
+            for fact in inspect.signature(CLASSES[name]).parameters
+            if f"`{fact}`" not in page_text(CLASSES[name].code)
+        ),
+        "describe the fact in the section of the code",
+    )

@@ -6,14 +6,17 @@ import subprocess
 import sys
 import textwrap
 import tomllib
-from pathlib import Path
-from typing import Annotated, Any, get_origin
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, get_origin
 
-import pytest
+from tests.architecture.source_tree import PACKAGE, ROOT
+from tests.offenders import assert_no_offenders
 
 import penstock
 
-ROOT = Path(__file__).parents[2]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 EXPLAINED_BY = {
     "current": "source_state",
     "destinations": "delta",
@@ -22,48 +25,51 @@ EXPLAINED_BY = {
     "retry": "retry_load",
     "sources": "Resource",
 }
-"""For public names that are modules, one of the things in them."""
+"""For public names that are modules, a function or class in them."""
+
+PROGRAM = """
+    import importlib, json, pkgutil, sys
+    import penstock
+    facts = {"loaded": sorted({name.partition(".")[0] for name in sys.modules})}
+    destinations = [penstock.destinations.delta(bucket_url=url) for url in ("first", "second")]
+    facts["bucket_urls"] = [destination.arguments["bucket_url"] for destination in destinations]
+    packages = pkgutil.walk_packages(penstock.__path__, "penstock.")
+    facts["modules"] = [importlib.import_module(module.name).__name__ for module in packages]
+    facts["public"] = {name: type(getattr(penstock, name)).__name__ for name in penstock.__all__}
+    print(json.dumps(facts))
+"""
 
 
-def told(program: str) -> Any:
-    """What a fresh interpreter prints as JSON."""
-    command = [sys.executable, "-c", textwrap.dedent(program)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+@cache
+def fresh_interpreter() -> dict[str, Any]:
+    """Import penstock, build destinations, then import every module, all in a new process."""
+    command = [sys.executable, "-c", textwrap.dedent(PROGRAM)]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
+    facts: dict[str, Any] = json.loads(process.stdout)
+    return facts
 
 
 def test_importing_penstock_loads_nothing_heavy() -> None:
-    loaded = told(
-        """
-        import json, sys
-        import penstock
-        print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
-        """
-    )
+    loaded = fresh_interpreter()["loaded"]
 
     assert "penstock" in loaded
     assert {"pyspark", "pyarrow", "sqlglot", "fsspec", "pandas"} & set(loaded) == set()
 
 
-def test_public_names_stay_what_they_are_after_every_module_was_imported() -> None:
-    kinds = told(
-        """
-        import importlib, json, pkgutil
-        import penstock
-        walked = pkgutil.walk_packages(penstock.__path__, "penstock.")
-        modules = [importlib.import_module(found.name).__name__ for found in walked]
-        public = {name: type(getattr(penstock, name)).__name__ for name in penstock.__all__}
-        print(json.dumps({"modules": modules, "public": public}))
-        """
-    )
+def test_a_destination_can_be_built_twice() -> None:
+    assert fresh_interpreter()["bucket_urls"] == ["first", "second"]
 
-    files = [path for path in (ROOT / "src" / "penstock").rglob("*.py") if path.name != "__init__.py"]
+
+def test_public_names_keep_their_types_after_every_module_was_imported() -> None:
+    modules, public = fresh_interpreter()["modules"], fresh_interpreter()["public"]
+
+    files = [path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py"]
     assert {f"penstock.{path.parent.name}.{path.stem}" for path in files if path.parent.name == "cli"} <= set(
-        kinds["modules"]
+        modules
     )
-    assert len(kinds["modules"]) > len(files)
-    assert kinds["public"] == {
+    assert len(modules) > len(files)
+    assert public == {
         "PenstockError": "type",
         "Pipeline": "type",
         "RunHooks": "type",
@@ -91,37 +97,31 @@ def test_public_names_stay_what_they_are_after_every_module_was_imported() -> No
     }
 
 
-def test_a_destination_can_be_made_twice() -> None:
-    names = told(
-        """
-        import json
-        import penstock
-        made = [penstock.destinations.delta(bucket_url=url) for url in ("one", "two")]
-        print(json.dumps([destination.arguments["bucket_url"] for destination in made]))
-        """
-    )
-
-    assert names == ["one", "two"]
-
-
-def test_what_is_not_there_is_not_promised() -> None:
+def test_every_public_name_exists() -> None:
     assert [name for name in penstock.__all__ if not hasattr(penstock, name)] == []
     assert list(penstock.__all__) == sorted(penstock.__all__)
 
 
-@pytest.mark.parametrize("name", [name for name in penstock.__all__ if name != "__version__"])
-def test_every_public_name_is_explained_with_an_example(name: str) -> None:
-    thing = getattr(penstock, name)
-    explained = thing if inspect.isclass(thing) or inspect.isroutine(thing) else type(thing)
-    if inspect.ismodule(thing):
-        explained = getattr(thing, EXPLAINED_BY[name])
-    if get_origin(thing) is Annotated:
-        explained = type(thing.__metadata__[0])
+def docstring_faults(name: str) -> Iterator[str]:
+    """Yield what the docstring of a public name lacks."""
+    value = getattr(penstock, name)
+    documented = value if inspect.isclass(value) or inspect.isroutine(value) else type(value)
+    if inspect.ismodule(value):
+        documented = getattr(value, EXPLAINED_BY[name])
+    if get_origin(value) is Annotated:
+        documented = type(value.__metadata__[0])
+    text = inspect.getdoc(documented) or ""
+    if not text.partition("\n")[0].endswith((".", ":")):
+        yield f"penstock.{name}: the first line must end with a full stop or a colon"
+    if ">>>" not in text:
+        yield f"penstock.{name}: there is no example"
 
-    text = inspect.getdoc(explained) or ""
 
-    assert text.splitlines()[0].endswith((".", ":"))
-    assert ">>>" in text
+def test_every_public_name_is_documented_with_an_example() -> None:
+    assert_no_offenders(
+        (fault for name in penstock.__all__ if name != "__version__" for fault in docstring_faults(name)),
+        "complete the docstring",
+    )
 
 
 def test_the_version_is_the_one_in_the_project_file() -> None:
