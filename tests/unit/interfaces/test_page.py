@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import inspect
 import re
+from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
-import pytest
+from tests.offenders import assert_no_offenders
 
 import penstock
 from penstock import interfaces, schema
 from penstock.config import BaseConfiguration, config_value, configspec
 from penstock.errors import LoadClientTerminalException, LoadClientTransientException
 from penstock.interfaces.traits import WithStateSync
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 TESTS = Path(__file__).parents[2]
 
@@ -219,64 +223,93 @@ SENTENCES: dict[str, tuple[str, str, str]] = {
 
 
 def arguments(function: Any) -> tuple[tuple[str, ...], list[inspect.Parameter]]:
-    """Arguments as the page has them, and those that are ours."""
-    found = [
+    """Return the arguments as the page has them, and those that only ours has."""
+    listed = [
         parameter for parameter in inspect.signature(function).parameters.values() if parameter.name != "self"
     ]
     of_the_page = [
         parameter.name
         if parameter.default is inspect.Parameter.empty
         else f"{parameter.name}={parameter.default!r}"
-        for parameter in found
+        for parameter in listed
         if parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
     ]
     return tuple(of_the_page), [
-        parameter for parameter in found if parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameter for parameter in listed if parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "method"), [(name, method) for name, methods in PAGE.items() for method in methods]
-)
-def test_a_method_has_the_arguments_that_the_page_gives_it(name: str, method: str) -> None:
-    function = getattr(getattr(interfaces, name), method)
-
-    of_the_page, ours = arguments(function)
-
-    assert of_the_page == PAGE[name][method]
-    assert all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in ours)
-    assert all(parameter.default is not inspect.Parameter.empty for parameter in ours), "ours can be left out"
-
-
-@pytest.mark.parametrize("name", PAGE)
-def test_a_class_of_the_page_exists_and_is_explained(name: str) -> None:
-    assert name in interfaces.__all__
-    found = getattr(interfaces, name)
-    assert (inspect.getdoc(found) or "").strip()
-    assert [method for method in PAGE[name] if not (getattr(found, method).__doc__ or "").strip()] == []
+def method_faults(name: str, method: str) -> Iterator[str]:
+    """Yield how the arguments of a method differ from the page."""
+    of_the_page, ours = arguments(getattr(getattr(interfaces, name), method))
+    if of_the_page != PAGE[name][method]:
+        yield f"{name}.{method}: {of_the_page}, not {PAGE[name][method]}"
+    for parameter in ours:
+        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+            yield f"{name}.{method}: {parameter} must be keyword-only"
+        if parameter.default is inspect.Parameter.empty:
+            yield f"{name}.{method}: {parameter} must have a default"
 
 
-@pytest.mark.parametrize("name", BASES)
-def test_a_class_has_the_base_that_the_page_gives_it(name: str) -> None:
-    found = getattr(interfaces, name)
-
-    assert BASES[name] in {base.__name__ for base in found.__mro__[1:]}
-    if BASES[name] == "Protocol":
-        assert Protocol in found.__mro__
-
-
-@pytest.mark.parametrize("name", ABSTRACT)
-def test_what_the_page_calls_abstract_must_be_written_by_the_destination(name: str) -> None:
-    assert getattr(interfaces, name).__abstractmethods__ == ABSTRACT[name]
+def test_every_method_has_the_arguments_of_the_page() -> None:
+    assert_no_offenders(
+        (
+            fault
+            for name, methods in PAGE.items()
+            for method in methods
+            for fault in method_faults(name, method)
+        ),
+        "declare the arguments of the page; those that only ours has are optional keywords",
+    )
 
 
-@pytest.mark.parametrize("name", FIELDS)
-def test_a_configuration_has_the_fields_of_the_page(name: str) -> None:
-    found = getattr(interfaces, name)
+def test_every_class_of_the_page_is_exported_with_docstrings() -> None:
+    offenders: list[str] = []
+    for name, methods in PAGE.items():
+        interface = getattr(interfaces, name)
+        if name not in interfaces.__all__:
+            offenders.append(f"{name} is not in __all__")
+        if not (inspect.getdoc(interface) or "").strip():
+            offenders.append(f"{name} has no docstring")
+        offenders += [
+            f"{name}.{method} has no docstring"
+            for method in methods
+            if not (getattr(interface, method).__doc__ or "").strip()
+        ]
 
-    assert issubclass(found, BaseConfiguration)
-    assert configspec(found) is found
-    assert set(FIELDS[name]) <= set(found.model_fields)
+    assert_no_offenders(offenders, "export and document what is on the page")
+
+
+def test_every_class_has_the_base_class_of_the_page() -> None:
+    bases = {name: getattr(interfaces, name).__mro__ for name in BASES}
+
+    assert_no_offenders(
+        (
+            f"{name}: {expected}"
+            for name, expected in BASES.items()
+            if expected not in {base.__name__ for base in bases[name][1:]}
+            or (expected == "Protocol" and Protocol not in bases[name])
+        ),
+        "derive the class from this base class",
+    )
+
+
+def test_the_abstract_methods_are_those_of_the_page() -> None:
+    abstract = {name: getattr(interfaces, name).__abstractmethods__ for name in ABSTRACT}
+
+    assert abstract == ABSTRACT
+
+
+def test_every_configuration_has_the_fields_of_the_page() -> None:
+    offenders: list[str] = []
+    for name, fields in FIELDS.items():
+        spec = getattr(interfaces, name)
+        if not issubclass(spec, BaseConfiguration) or configspec(spec) is not spec:
+            offenders.append(f"{name} is not a configuration")
+            continue
+        offenders += [f"{name}.{field}" for field in fields if field not in spec.model_fields]
+
+    assert_no_offenders(offenders, "declare the field of the page")
 
 
 def test_the_default_configuration_is_the_one_of_the_settings() -> None:
@@ -315,12 +348,22 @@ def test_capabilities_tell_formats_lengths_naming_and_escaping() -> None:
     }
 
 
-@pytest.mark.parametrize("sentence", SENTENCES)
-def test_a_sentence_of_the_page_is_held_by_a_test_that_exists(sentence: str) -> None:
-    _, file, name = SENTENCES[sentence]
+@cache
+def names_of_tests(file: str) -> frozenset[str]:
+    """Return the names of the tests in a file, without `test_`."""
     text = (TESTS / file).read_text(encoding="utf-8")
+    return frozenset(re.findall(r"^def test_(\w+)\(", text, re.MULTILINE))
 
-    assert re.search(rf"^def test_{name}\(", text, re.MULTILINE)
+
+def test_every_sentence_of_the_page_is_shown_by_a_test_that_exists() -> None:
+    assert_no_offenders(
+        (
+            f"{sentence}: tests/{file} has no test_{name}"
+            for sentence, (_, file, name) in SENTENCES.items()
+            if name not in names_of_tests(file)
+        ),
+        "name an existing test in SENTENCES",
+    )
 
 
 def test_every_sentence_is_counted() -> None:

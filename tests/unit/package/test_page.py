@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints, is_typeddict
 
 import pytest
+from tests.offenders import assert_no_offenders
 
 from penstock import package as room
 from penstock.errors import (
@@ -198,18 +199,25 @@ def storage(tmp_path: Path) -> PackageStorage:
     return made
 
 
-def found(name: str) -> Any:
-    thing: Any = room
+def signature(name: str) -> Signature:
+    """Return the name, kind and default of each argument of a function of ours."""
+    value: Any = room
     for part in name.split("."):
-        thing = inspect.getattr_static(thing, part) if inspect.isclass(thing) else getattr(thing, part)
-    return thing.__func__ if isinstance(thing, staticmethod) else thing
+        value = inspect.getattr_static(value, part) if inspect.isclass(value) else getattr(value, part)
+    function = value.__func__ if isinstance(value, staticmethod) else value
+    parameters = inspect.signature(function).parameters.values()
+    return tuple((parameter.name, parameter.kind, parameter.default) for parameter in parameters)
 
 
-@pytest.mark.parametrize("name", SIGNATURES)
-def test_a_signature_is_that_of_the_page(name: str) -> None:
-    parameters = inspect.signature(found(name)).parameters.values()
-
-    assert tuple((one.name, one.kind, one.default) for one in parameters) == SIGNATURES[name]
+def test_every_signature_is_that_of_the_page() -> None:
+    assert_no_offenders(
+        (
+            f"{name}: {signature(name)}, not {expected}"
+            for name, expected in SIGNATURES.items()
+            if signature(name) != expected
+        ),
+        "declare the arguments of the page",
+    )
 
 
 def test_the_classes_of_the_page_are_of_its_kinds() -> None:

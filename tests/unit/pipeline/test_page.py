@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
+from tests.offenders import assert_no_offenders
 from tests.unit.pipeline.sentences import SENTENCES
 from tests.unit.pipeline.signatures import ATTRIBUTES, FUNCTIONS, METHODS, PROPERTIES, parameters_of
 
@@ -32,77 +33,122 @@ GAPS: dict[tuple[str, str], str] = {
 """Function and argument: why ours differs from the page."""
 
 
-def found(name: str) -> Any:
-    """A method or function of ours; None where there is none."""
+def public(name: str) -> Any:
+    """Return a method or function of ours; None where it does not exist."""
     owner, _, method = name.rpartition(".")
     return inspect.getattr_static(penstock.Pipeline, method, None) if owner else getattr(penstock, name)
 
 
-def ours(function: Any) -> list[inspect.Parameter]:
-    return [one for one in inspect.signature(function).parameters.values() if one.name != "self"]
+def parameters(name: str) -> dict[str, inspect.Parameter] | None:
+    """Return the parameters of a function of ours; None where it does not exist."""
+    function = public(name)
+    if function is None:
+        return None
+    signature = inspect.signature(function)
+    return {name: parameter for name, parameter in signature.parameters.items() if name != "self"}
+
+
+def gaps(name: str) -> set[str]:
+    """Return the arguments by which a function may differ from the page."""
+    return {argument for function, argument in GAPS if function == name}
 
 
 def differences(name: str) -> Iterator[str]:
-    """The arguments of the page that ours has not, or otherwise; `*` for a function that is not there."""
-    function = found(name)
-    if function is None:
+    """Yield the arguments of the page that ours lacks or declares otherwise; `*` for a missing function."""
+    ours = parameters(name)
+    if ours is None:
         yield "*"
         return
-    known = {one.name: one for one in ours(function)}
-    for said in parameters_of(NAMES[name]):
-        has = known.get(said.name)
-        if has is None or (has.kind, has.default) != (said.kind, said.default):
-            yield said.name
+    for expected in parameters_of(NAMES[name]):
+        actual = ours.get(expected.name)
+        if actual is None or (actual.kind, actual.default) != (expected.kind, expected.default):
+            yield expected.name
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_arguments_have_the_names_kinds_and_defaults_of_the_page(name: str) -> None:
-    assert set(differences(name)) == {argument for function, argument in GAPS if function == name}
+def test_arguments_have_the_names_kinds_and_defaults_of_the_page() -> None:
+    assert_no_offenders(
+        (f"{name}: {argument}" for name in NAMES for argument in sorted(set(differences(name)) ^ gaps(name))),
+        "declare the argument as the page does, or correct GAPS",
+    )
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_arguments_that_are_given_by_place_are_in_the_order_of_the_page(name: str) -> None:
-    by_place = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    gaps = {argument for function, argument in GAPS if function == name}
+def test_positional_arguments_are_in_the_order_of_the_page() -> None:
+    positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    offenders: list[str] = []
+    for name, text in NAMES.items():
+        ours = parameters(name)
+        orders = [
+            [each.name for each in listed if each.kind is positional and each.name not in gaps(name)]
+            for listed in (parameters_of(text), (ours or {}).values())
+        ]
+        if ours is not None and orders[0] != orders[1]:
+            offenders.append(f"{name}: {orders[1]}, not {orders[0]}")
 
-    said = [one.name for one in parameters_of(NAMES[name]) if one.kind is by_place and one.name not in gaps]
-    has = [one.name for one in ours(found(name)) if one.kind is by_place] if found(name) else said
-
-    assert [one for one in has if one not in gaps] == said
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_arguments_of_our_own_can_be_left_out(name: str) -> None:
-    page = {one.name for one in parameters_of(NAMES[name])}
-    more = [one for one in ours(found(name)) if one.name not in page] if found(name) else []
-
-    assert [one.name for one in more if one.kind is not inspect.Parameter.KEYWORD_ONLY] == []
-    assert [one.name for one in more if one.default is inspect.Parameter.empty] == []
+    assert_no_offenders(offenders, "take positional arguments in the order of the page")
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if not name.endswith("__init__")])
-def test_everything_on_the_page_is_explained(name: str) -> None:
-    assert found(name) is None or (inspect.getdoc(found(name)) or "").strip()
+def test_arguments_that_the_page_lacks_are_optional_keywords() -> None:
+    offenders: list[str] = []
+    for name, text in NAMES.items():
+        page = {parameter.name for parameter in parameters_of(text)}
+        offenders += [
+            f"{name}: {parameter}"
+            for parameter in (parameters(name) or {}).values()
+            if parameter.name not in page
+            and (
+                parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+                or parameter.default is inspect.Parameter.empty
+            )
+        ]
+
+    assert_no_offenders(offenders, "make the argument keyword-only, with a default")
 
 
-@pytest.mark.parametrize("name", PROPERTIES)
-def test_a_property_of_the_page_is_one(name: str) -> None:
-    assert isinstance(found(f"Pipeline.{name}"), property)
+def test_every_function_of_the_page_has_a_docstring() -> None:
+    assert_no_offenders(
+        (
+            name
+            for name in NAMES
+            if not name.endswith("__init__")
+            and public(name) is not None
+            and not (inspect.getdoc(public(name)) or "").strip()
+        ),
+        "write a docstring",
+    )
 
 
-@pytest.mark.parametrize("name", ATTRIBUTES)
-def test_an_attribute_of_the_page_is_there(name: str, tmp_path: Path) -> None:
+def test_every_property_of_the_page_is_a_property() -> None:
+    assert_no_offenders(
+        (name for name in PROPERTIES if not isinstance(public(f"Pipeline.{name}"), property)),
+        "make it a property of Pipeline",
+    )
+
+
+def test_every_attribute_of_the_page_exists(tmp_path: Path) -> None:
     pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
 
-    assert hasattr(pipeline, name) is (("attributes", name) not in GAPS)
+    assert_no_offenders(
+        (name for name in ATTRIBUTES if hasattr(pipeline, name) is (("attributes", name) in GAPS)),
+        "add the attribute to Pipeline, or correct GAPS",
+    )
 
 
-@pytest.mark.parametrize("sentence", SENTENCES)
-def test_a_sentence_of_the_page_is_shown_by_a_test_that_exists(sentence: str) -> None:
-    _, file, name = SENTENCES[sentence]
+@cache
+def names_of_tests(file: str) -> frozenset[str]:
+    """Return the names of the tests in a file, without `test_`."""
     text = (TESTS / file).read_text(encoding="utf-8")
+    return frozenset(re.findall(r"^def test_(\w+)\(", text, re.MULTILINE))
 
-    assert re.search(rf"^def test_{name}\(", text, re.MULTILINE)
+
+def test_every_sentence_of_the_page_is_shown_by_a_test_that_exists() -> None:
+    assert_no_offenders(
+        (
+            f"{sentence}: tests/{file} has no test_{name}"
+            for sentence, (_, file, name) in SENTENCES.items()
+            if name not in names_of_tests(file)
+        ),
+        "name an existing test in tests/unit/pipeline/sentences.py",
+    )
 
 
 def test_every_sentence_is_counted() -> None:
@@ -131,11 +177,16 @@ WHERE = {
 }
 
 
-@pytest.mark.parametrize("module", WHERE)
-def test_names_in_the_signatures_of_the_page_exist(module: str) -> None:
-    there = importlib.import_module(module)
-
-    assert [name for name in WHERE[module] if not hasattr(there, name)] == []
+def test_names_in_the_signatures_of_the_page_exist() -> None:
+    assert_no_offenders(
+        (
+            f"{module}.{name}"
+            for module, names in WHERE.items()
+            for name in names
+            if not hasattr(importlib.import_module(module), name)
+        ),
+        "export the name",
+    )
 
 
 def test_a_pipeline_is_what_the_page_says_it_supports(tmp_path: Path) -> None:
