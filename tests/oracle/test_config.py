@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.offenders import assert_no_offenders
 from tests.oracle import configours as ours
 from tests.oracle.asking import ask, needs_dlt, vector
 from tests.oracle.configcases import CALLS, GIVEN, GUESSED, NOWHERE, ORDERS, TEXTS, TOML, URLS
@@ -17,7 +19,7 @@ from penstock.config.signature import function_spec
 from penstock.errors import ConfigFieldMissing, ConfigValueCannotBeCoerced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 BRIDGE = Path(__file__).parent / "configbridge.py"
 BY_NAME = {order.name: order for order in ORDERS}
@@ -58,13 +60,18 @@ def test_dlt_still_answers_as_it_was_recorded(name: str) -> None:
     assert asked(name) == vector("config.json")[name]
 
 
-@pytest.mark.parametrize("at", range(len(ORDERS)), ids=[order.name for order in ORDERS])
-def test_the_places_are_looked_at_in_the_order_of_dlt(at: int) -> None:
-    theirs = [found.rpartition("/")[2] for found in vector("config.json")["lookups"][at]]
-    our = [ours.winner(ORDERS[at], ORDERS[at].values(start)) for start in range(len(ORDERS[at].places))]
+def test_the_places_are_looked_up_in_the_order_of_dlt() -> None:
+    offenders: list[str] = []
+    for order, winners in zip(ORDERS, vector("config.json")["lookups"], strict=True):
+        written = [f"p{start}" for start in range(len(order.places))]
+        theirs = [value.rpartition("/")[2] for value in winners]
+        our = [
+            str(ours.winner(order, order.values(start))).rpartition("/")[2] for start in range(len(written))
+        ]
+        if not our == theirs == written:
+            offenders.append(f"{order.name}: {our}, dlt {theirs}, written {written}")
 
-    assert [found.rpartition("/")[2] for found in our] == theirs
-    assert theirs == [f"p{start}" for start in range(len(ORDERS[at].places))], "the order as it is written"
+    assert_no_offenders(offenders, "look the places up in the order of dlt, as `configcases.ORDERS` has it")
 
 
 def test_no_place_counts_here_that_does_not_count_for_dlt() -> None:
@@ -79,33 +86,53 @@ def test_there_are_as_many_rows_as_promised() -> None:
     assert {order.kind for order in ORDERS} == {"source", "resource", "destination", "section", "nested"}
 
 
-@pytest.mark.parametrize(("hint", "text"), [(hint, text) for hint, texts in TEXTS.items() for text in texts])
-def test_texts_of_the_environment_become_what_they_become_in_dlt(hint: str, text: str) -> None:
-    theirs = vector("config.json")["coercions"][f"{hint} {text!r}"]
-
-    assert outcome(lambda: ours.coerced_text(hint, text)) == theirs
-
-
-@pytest.mark.parametrize(("hint", "text"), [(hint, text) for hint, texts in TOML.items() for text in texts])
-def test_values_of_files_become_what_they_become_in_dlt(hint: str, text: str) -> None:
-    theirs = vector("config.json")["coercions"][f"{hint} toml {text}"]
-
-    assert outcome(lambda: ours.coerced_toml(hint, text)) == theirs
+def assert_equal_to_dlt(pairs: Iterable[tuple[str, Any, Any]]) -> None:
+    """Fail with every question whose answer here differs from that of dlt."""
+    assert_no_offenders(
+        (f"{question}: {our!r}, dlt {theirs!r}" for question, our, theirs in pairs if our != theirs),
+        "return what dlt returns",
+    )
 
 
-@pytest.mark.parametrize("at", range(len(GUESSED)), ids=[repr(text) for text in GUESSED])
-def test_a_text_read_without_a_type_is_taken_for_what_dlt_takes_it_for(at: int) -> None:
-    assert ours.said(guessed(GUESSED[at])) == vector("config.json")["guesses"][at]
+def test_texts_of_the_environment_become_what_they_become_in_dlt() -> None:
+    theirs = vector("config.json")["coercions"]
+
+    assert_equal_to_dlt(
+        (f"{hint} {text!r}", outcome(partial(ours.coerced_text, hint, text)), theirs[f"{hint} {text!r}"])
+        for hint, texts in TEXTS.items()
+        for text in texts
+    )
 
 
-@pytest.mark.parametrize("at", range(len(URLS)), ids=URLS)
-def test_a_connection_string_has_the_parts_that_it_has_in_dlt(at: int) -> None:
-    def parts() -> list[Any]:
+def test_values_of_files_become_what_they_become_in_dlt() -> None:
+    theirs = vector("config.json")["coercions"]
+
+    assert_equal_to_dlt(
+        (f"{hint} {text}", outcome(partial(ours.coerced_toml, hint, text)), theirs[f"{hint} toml {text}"])
+        for hint, texts in TOML.items()
+        for text in texts
+    )
+
+
+def test_a_text_read_without_a_type_has_the_type_that_dlt_guesses() -> None:
+    theirs = vector("config.json")["guesses"]
+
+    assert_equal_to_dlt(
+        (repr(text), ours.said(guessed(text)), guess) for text, guess in zip(GUESSED, theirs, strict=True)
+    )
+
+
+def test_a_connection_string_has_the_parts_that_it_has_in_dlt() -> None:
+    def parts(url: str) -> list[Any]:
         credentials = ConnectionStringCredentials()
-        credentials.parse_native_representation(URLS[at])
+        credentials.parse_native_representation(url)
         return [ours.said(credentials), str(credentials)]
 
-    assert outcome(parts) == vector("config.json")["urls"][at]
+    theirs = vector("config.json")["urls"]
+
+    assert_equal_to_dlt(
+        (url, outcome(partial(parts, url)), answer) for url, answer in zip(URLS, theirs, strict=True)
+    )
 
 
 @pytest.mark.parametrize("at", range(len(CALLS)), ids=[call[0] for call in CALLS])

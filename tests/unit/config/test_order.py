@@ -5,37 +5,51 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.oracle.configcases import NOWHERE, ORDERS, Order
+from tests.offenders import assert_no_offenders
+from tests.oracle.configcases import NOWHERE, ORDERS
 from tests.oracle.configours import winner
 
 from penstock.config import BaseConfiguration, Settings, resolve_configuration
 from penstock.config.lookup import Lookup, Sections
 from penstock.config.providers import ConfigProvider, Document, Environment
 
-ROWS = [(order, at) for order in ORDERS for at in range(len(order.places))]
 names = st.text(alphabet="abcxyz", min_size=1, max_size=3)
 some_sections = st.lists(names, max_size=4).map(tuple)
 
 
-@pytest.mark.parametrize(
-    ("order", "at"), ROWS, ids=[f"{order.name}: {' '.join(order.places[at])} wins" for order, at in ROWS]
-)
-def test_the_first_place_that_has_a_value_wins(order: Order, at: int) -> None:
-    found = winner(order, order.values(at))
-
-    assert found.rpartition("/")[2] == f"p{at}"
-
-
-@pytest.mark.parametrize(
-    ("order", "key"), [(order, key) for order in ORDERS for key in NOWHERE.get(order.name, ())]
-)
-def test_other_places_do_not_count(order: Order, key: str) -> None:
-    assert winner(order, [["environment", key, "wrong"]]) != "wrong"
+def test_the_first_place_that_has_a_value_wins() -> None:
+    assert_no_offenders(
+        (
+            f"{order.name}: {' '.join(place)} should win, not {value!r}"
+            for order in ORDERS
+            for at, place in enumerate(order.places)
+            if str(value := winner(order, order.values(at))).rpartition("/")[2] != f"p{at}"
+        ),
+        "look the places up in the order of `configcases.ORDERS`",
+    )
 
 
-@pytest.mark.parametrize("order", ORDERS, ids=[order.name for order in ORDERS])
-def test_without_any_place_nothing_is_found(order: Order) -> None:
-    assert winner(order, []) in (None, "-")
+def test_other_places_do_not_count() -> None:
+    assert_no_offenders(
+        (
+            f"{order.name}: {key} is read"
+            for order in ORDERS
+            for key in NOWHERE.get(order.name, ())
+            if winner(order, [["environment", key, "wrong"]]) == "wrong"
+        ),
+        "do not look at these places",
+    )
+
+
+def test_a_setting_without_any_place_has_no_value() -> None:
+    assert_no_offenders(
+        (
+            f"{order.name}: {value!r}"
+            for order in ORDERS
+            if (value := winner(order, [])) is not None and value != "-"
+        ),
+        "return no value where no place has one",
+    )
 
 
 @given(sections=some_sections, kept=st.integers(0, 4), pipeline=st.none() | names)

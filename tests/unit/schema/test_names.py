@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.offenders import assert_no_offenders
 
 from penstock.errors import InvalidIdentifier, UsageError
 from penstock.schema.names import NamingConvention, SnakeCase, naming
@@ -24,16 +25,19 @@ class Shouting(SnakeCase):
         return SnakeCase.clean(self, identifier).upper()
 
 
-def _case_id(case: dict[str, Any]) -> str:
-    return f"{case['convention']}-{case['max_length']}-{case['raw']!a}"
+def test_identifiers_and_paths_are_those_of_dlt() -> None:
+    offenders: list[str] = []
+    for case in CASES:
+        convention, raw = naming(case["convention"], case["max_length"]), case["raw"]
+        label = f"{case['convention']}, at most {case['max_length']}"
+        names = {"identifier": convention.normalize_identifier(raw), "path": convention.normalize_path(raw)}
+        offenders += [
+            f"{label}: {key} of {raw!a} is {name!a}, not {case[key]!a}"
+            for key, name in names.items()
+            if name != case[key]
+        ]
 
-
-@pytest.mark.parametrize("case", CASES, ids=_case_id)
-def test_names_are_those_that_dlt_gives(case: dict[str, Any]) -> None:
-    convention = naming(case["convention"], case["max_length"])
-
-    assert convention.normalize_identifier(case["raw"]) == case["identifier"]
-    assert convention.normalize_path(case["raw"]) == case["path"]
+    assert_no_offenders(offenders, "make the naming convention equal to the recorded names of dlt")
 
 
 def test_the_vectors_cover_every_convention() -> None:
