@@ -15,4 +15,4 @@ def assert_no_offenders(offenders: Iterable[str], remedy: str) -> None:
     lines = list(offenders)
     if lines:
         listing = "\n".join(f"  {line}" for line in lines)
-        pytest.fail(f"{len(lines)} offenders; {remedy}:\n{listing}", pytrace=False)
+        pytest.fail(f"offenders: {len(lines)}; {remedy}:\n{listing}", pytrace=False)

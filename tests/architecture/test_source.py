@@ -174,7 +174,7 @@ def test_spark_jobs_start_only_in_acting_modules() -> None:
             if Path(name).name not in ACTING and name not in ALSO_ACTING and imports_spark(file.nodes)
             for line, action in actions(file.nodes)
         ),
-        f"move the Spark action to a {' or '.join(sorted(ACTING))}, or list the file in ALSO_ACTING",
+        f"move the Spark action to {' or '.join(sorted(ACTING))}, or list the file in ALSO_ACTING",
     )
 
 
