@@ -558,14 +558,14 @@ MUTANTS = (
         "destinations/delta/run.py",
         '        options = {"mergeSchema": "true", **_signed(mark), **self._sizing()}\n',
         '        options = {"mergeSchema": "true", "userMetadata": metadata(mark), **self._sizing()}\n',
-        "tests/flow/test_delta_tables.py",
+        "tests/flow/test_delta_once.py",
     ),
     spark(
         "order of rows with one key",
         "destinations/lake/rows.py",
         "    order = [column(AT).desc()]\n",
         "    order = [column(AT).asc()]\n",
-        "tests/flow/test_merges.py",
+        "tests/flow/test_chains.py",
     ),
 )
 
