@@ -36,6 +36,9 @@ _NAME: Final = re.compile(rf"([0-9]{{{_DIGITS}}})\.(json|beat|released|fence)")
 # Of a clock that cannot jump, one that goes on while the machine sleeps, where there is one.
 _CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
+_ended_here: Final[set[str]] = set()
+"""Tokens of leases of this process that ended while their storage, say a full disk, refused the release."""
+
 
 def _now() -> float:
     return time.clock_gettime(_CLOCK)
@@ -103,6 +106,7 @@ class Lease:
         try:
             _release(self._storage, self.epoch, self.holder)
         except OSError as error:
+            _ended_here.add(self.holder.token)
             _log.warning("the next run may have to wait, as the lease was not given back: %s", error)
 
     def _run(self) -> None:
@@ -218,7 +222,7 @@ def _wait_for_death(storage: FileStorage, epoch: int, pipeline: str) -> bytes | 
     if holder is None:  # tidied away, so others have held it since
         raise _locked(storage, pipeline)
     seen = storage.read(_path(epoch, "beat"))
-    if holder.is_gone():
+    if holder.is_gone() or holder.token in _ended_here:
         return seen
     if abs(time.time() - _beaten_at(storage, epoch, holder)) < holder.alive:
         raise _locked(storage, pipeline)

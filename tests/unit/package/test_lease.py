@@ -148,6 +148,28 @@ def test_the_lease_of_a_killed_process_is_free_at_once_or_when_it_was_watched_in
     assert watched >= 4.0, "the last beat was not watched"
 
 
+def test_a_lease_that_a_full_disk_did_not_take_back_is_free_at_once_for_its_own_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage, times = FileStorage(str(tmp_path)), LeaseTimes(beat=10.0, alive=60.0)
+    put = LocalFiles.put
+
+    def refuse(files: LocalFiles, path: str, *arguments: Any) -> None:
+        if path.endswith(".released"):
+            raise OSError(28, "No space left on device")
+        put(files, path, *arguments)
+
+    first = take(storage, times)
+    with monkeypatch.context() as full:
+        full.setattr(LocalFiles, "put", refuse)
+        first.release()
+
+    second = take(storage, times)
+
+    assert second.epoch == first.epoch + 1
+    second.release()
+
+
 def test_a_holder_that_stood_still_finds_its_leases_lost_taken_or_not_and_cannot_seal(tmp_path: Path) -> None:
     taken, free = (Packages.at(str(tmp_path / name)) for name in ("taken", "free"))
     for packages in (taken, free):
