@@ -2,16 +2,21 @@ from __future__ import annotations
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.unit.destinations.chains import nested_table, root_table
 
-from penstock.destinations.lake.sets import Turns
+from penstock.destinations.lake.run import ChainLoad
+from penstock.destinations.lake.sets import Agreed, Turns
 from penstock.destinations.lake.staged import StagedPackage
 from penstock.errors import InternalError
 from penstock.package import (
     DataFolder,
+    FileStorage,
     JobFile,
     Manifest,
     Package,
@@ -118,3 +123,27 @@ def test_one_table_of_a_chain_at_a_time_and_other_chains_meanwhile() -> None:
 
     assert most == {"a": 1, "b": 1}
     assert not together.broken
+
+
+def test_two_chains_find_out_what_their_tables_agree_on_at_the_same_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together, turns = threading.Barrier(2, timeout=60), Turns()
+
+    def find_out(_: ChainLoad) -> Agreed:
+        together.wait()
+        return Agreed(sets={}, ranges=())
+
+    monkeypatch.setattr(ChainLoad, "_find_out", find_out)
+    schema = {table.name: table for table in (root_table(), nested_table("items__tags"))}
+
+    def agreed(number: int) -> Agreed:
+        store = FileStorage(str(tmp_path / str(number)))
+        staged: Any = SimpleNamespace(tables=frozenset(schema), store=store)
+        into: Any = SimpleNamespace(merges_from_itself=True)
+        spark: Any = None
+        chain = ChainLoad(root="items", schema=schema, staged=staged, into=into, turns=turns, spark=spark)
+        return chain._agreed
+
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(agreed, range(2))) == [Agreed(sets={}, ranges=())] * 2

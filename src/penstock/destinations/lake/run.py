@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -66,6 +66,7 @@ class ChainLoad:
     turns: Turns
     spark: SparkSession
     default_strategy: MergeStrategy = STRATEGIES[0]
+    _agreement: list[Agreed] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @cached_property
     def plan(self) -> ChainPlan:
@@ -217,9 +218,18 @@ class ChainLoad:
             spark_path(self.staged.store.path(written.path))
         )
 
-    @cached_property
+    @property
     def _agreed(self) -> Agreed:
-        """What the tables agree on; a table that is alone needs nothing but the range of its keys."""
+        """What the tables agree on; it is found out once.
+
+        Not by `cached_property`: before Python 3.12 that holds one lock for all chains, while Spark works.
+        """
+        if not self._agreement:
+            self._agreement.append(self._agree())
+        return self._agreement[0]
+
+    def _agree(self) -> Agreed:
+        """Find out what the tables agree on; a table that is alone needs only the range of its keys."""
         if self._is_alone:
             return Agreed(sets={}, ranges=self._ranges())
         store = self.staged.store
