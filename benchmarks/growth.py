@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import penstock
 from penstock.dataset.view import View
@@ -167,11 +168,8 @@ def measure(act: Any, root: Path) -> tuple[float, Counter[str]]:
         act(root)
         seconds.append(time.process_time() - began)
     CALLS.clear()
-    plain, storage.LocalFiles = storage.LocalFiles, CountingFiles  # type: ignore[attr-defined]
-    try:
+    with patch.object(storage, "LocalFiles", CountingFiles):
         act(root)
-    finally:
-        storage.LocalFiles = plain  # type: ignore[attr-defined]
     return min(seconds), Counter(CALLS)
 
 
@@ -218,9 +216,8 @@ def measure_log(root: Path) -> Iterator[tuple[int, Counter[str], int]]:
     for number in range(1, max(COMMITS) + 1):
         if number in COMMITS:
             CALLS.clear()
-            plain, storage.LocalFiles = storage.LocalFiles, CountingFiles  # type: ignore[attr-defined]
-            commit(root, number)
-            storage.LocalFiles = plain  # type: ignore[attr-defined]
+            with patch.object(storage, "LocalFiles", CountingFiles):
+                commit(root, number)
             yield number, Counter(CALLS), sum(path.stat().st_size for path in folder.rglob("*.json"))
         else:
             commit(root, number)
@@ -230,7 +227,7 @@ def measure_log(root: Path) -> Iterator[tuple[int, Counter[str], int]]:
 
 def main(sizes: tuple[int, ...]) -> None:
     """Print both tables."""
-    site.Site.pool = NoSessions()  # type: ignore[assignment]
+    site.Site.pool = NoSessions()  # type: ignore[assignment]  # a load without rows opens none
     # A power cut loses nothing of a benchmark.
     os.fsync = lambda fd: None
     print(

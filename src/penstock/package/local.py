@@ -141,7 +141,7 @@ class _SyncedFile(io.BufferedWriter):
             if not self.closed:
                 self.flush()
                 os.fsync(self.fileno())
-                _sync(Path(str(self.raw.name)).parent)  # type: ignore[attr-defined]
+                _sync(Path(str(self.raw.name)).parent)  # type: ignore[attr-defined]  # a FileIO
         finally:
             super().close()
 

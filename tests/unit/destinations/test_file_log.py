@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -27,7 +28,7 @@ from penstock.interfaces import LoadMark
 from penstock.package.storage import FileStorage, as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
 PARQUET, CSV = Form("parquet"), Form("csv", ("a", "b"))
 
@@ -197,7 +198,11 @@ def test_whoever_agrees_first_says_which_files_count(
     lists.store.delete("")
 
 
-def grow(log: TableLog, pipelines: list[str], *, undo: set[int] = frozenset()) -> list[Entry]:  # type: ignore[assignment]
+def _always(entry: Entry, _: object) -> Entry:
+    return entry
+
+
+def grow(log: TableLog, pipelines: list[str], *, undo: Collection[int] = ()) -> list[Entry]:
     """A commit of each pipeline in turn; the loads in `undo` are taken back by the next commit."""
     entries = []
     for number, pipeline in enumerate(pipelines, start=1):
@@ -205,7 +210,8 @@ def grow(log: TableLog, pipelines: list[str], *, undo: set[int] = frozenset()) -
         entries.append(add(log, one, f"items/{number}"))
         if number in undo:
             left = {key: form for key, form in log.alive(log.last()).items() if key != f"items/{number}"}
-            log.commit(lambda _, left=left, one=one: Entry(kind="undo", undoes=one.load_id, whole=left))  # type: ignore[misc]
+            undoing = Entry(kind="undo", undoes=one.load_id, whole=left)
+            log.commit(partial(_always, undoing))
     return entries
 
 
@@ -254,7 +260,7 @@ def test_a_log_without_its_old_entries_says_the_same(
         deleted += 1
         delete(name)
 
-    disk.delete = stop  # type: ignore[method-assign]
+    disk.delete = stop  # type: ignore[method-assign]  # of this instance alone
     with suppress(InterruptedError):
         TableLog(disk, "items").prune(Everything(open_load))
     del disk.delete

@@ -8,12 +8,9 @@ something behaves, the test that holds us to it.
 from __future__ import annotations
 
 import inspect
-import re
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
-from tests.offenders import assert_no_offenders
+from tests.offenders import assert_no_offenders, assert_sentences_have_tests
 
 import penstock
 from penstock import interfaces, schema
@@ -24,7 +21,6 @@ from penstock.interfaces.traits import WithStateSync
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TESTS = Path(__file__).parents[2]
 
 PAGE: dict[str, dict[str, tuple[str, ...]]] = {
     "DestinationClientConfiguration": {"fingerprint": (), "__str__": ()},
@@ -348,22 +344,8 @@ def test_capabilities_tell_formats_lengths_naming_and_escaping() -> None:
     }
 
 
-@cache
-def names_of_tests(file: str) -> frozenset[str]:
-    """Return the names of the tests in a file, without `test_`."""
-    text = (TESTS / file).read_text(encoding="utf-8")
-    return frozenset(re.findall(r"^def test_(\w+)\(", text, re.MULTILINE))
-
-
 def test_every_sentence_of_the_page_is_shown_by_a_test_that_exists() -> None:
-    assert_no_offenders(
-        (
-            f"{sentence}: tests/{file} has no test_{name}"
-            for sentence, (_, file, name) in SENTENCES.items()
-            if name not in names_of_tests(file)
-        ),
-        "name an existing test in SENTENCES",
-    )
+    assert_sentences_have_tests(SENTENCES, "name an existing test in SENTENCES")
 
 
 def test_every_sentence_is_counted() -> None:

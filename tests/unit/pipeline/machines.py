@@ -178,7 +178,7 @@ class StallingSystem(MemoryFileSystem):  # type: ignore[misc]  # fsspec has no t
     """Object storage in memory: each request that changes something is a point to stall at."""
 
     store: dict[str, Any] = {}  # noqa: RUF012 - shared by all instances, as in the class above
-    pseudo_dirs = [""]  # noqa: RUF012
+    pseudo_dirs = [""]  # noqa: RUF012 - as above
 
     def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **options: Any) -> None:
         make = super().pipe_file

@@ -36,5 +36,5 @@ def suspend(package: Package, document: Mapping[str, Any], *, epoch: int | None 
 
 
 if __name__ == "__main__":
-    Package.mark_extracted = suspend  # type: ignore[assignment,method-assign]
+    Package.mark_extracted = suspend  # type: ignore[assignment,method-assign]  # in this process alone
     extract(Path(sys.argv[1]))

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import re
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.offenders import assert_no_offenders
+from tests.offenders import assert_no_offenders, assert_sentences_have_tests
 from tests.unit.pipeline.sentences import SENTENCES
 from tests.unit.pipeline.signatures import ATTRIBUTES, FUNCTIONS, METHODS, PROPERTIES, parameters_of
 
@@ -18,8 +15,8 @@ from penstock.pipeline.names import SupportsPipeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-TESTS = Path(__file__).parents[2]
 NAMES = {
     **{f"Pipeline.{name}": text for name, text in METHODS.items()},
     **FUNCTIONS,
@@ -133,22 +130,8 @@ def test_every_attribute_of_the_page_exists(tmp_path: Path) -> None:
     )
 
 
-@cache
-def names_of_tests(file: str) -> frozenset[str]:
-    """Return the names of the tests in a file, without `test_`."""
-    text = (TESTS / file).read_text(encoding="utf-8")
-    return frozenset(re.findall(r"^def test_(\w+)\(", text, re.MULTILINE))
-
-
 def test_every_sentence_of_the_page_is_shown_by_a_test_that_exists() -> None:
-    assert_no_offenders(
-        (
-            f"{sentence}: tests/{file} has no test_{name}"
-            for sentence, (_, file, name) in SENTENCES.items()
-            if name not in names_of_tests(file)
-        ),
-        "name an existing test in tests/unit/pipeline/sentences.py",
-    )
+    assert_sentences_have_tests(SENTENCES, "name an existing test in tests/unit/pipeline/sentences.py")
 
 
 def test_every_sentence_is_counted() -> None:
