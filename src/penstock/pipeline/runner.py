@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -249,10 +250,11 @@ class Runner:
 @contextmanager
 def _explained(lease: Lease) -> Iterator[None]:
     """Raise the root cause of an error instead, where the error does not name it itself."""
+    handled = sys.exception()
     try:
         yield
     except Exception as error:
-        cause = interrupt_behind(error) or _cause(error, lease)
+        cause = interrupt_behind(error, handled=handled) or _cause(error, lease)
         if cause is None:
             raise
         raise cause from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -55,13 +56,16 @@ def ended_by_signals() -> Iterator[None]:
             raise SystemExit(_exit_code(asked[0]))
 
 
-def interrupt_behind(error: BaseException | None) -> KeyboardInterrupt | None:
+def interrupt_behind(
+    error: BaseException | None, *, handled: BaseException | None
+) -> KeyboardInterrupt | None:
     """Return a copy of the interrupt that an error was raised on the way out of, or None.
 
     pyspark calls Spark while an interrupt leaves `collect()`; where that fails, its error takes the place of
-    the interrupt.
+    the interrupt. What was `handled` when the run began, such as the interrupt of an earlier run, is not
+    looked behind.
     """
-    seen: set[int] = set()
+    seen = {id(handled)}
     while error is not None and id(error) not in seen:
         if isinstance(error, KeyboardInterrupt):
             return type(error)(*error.args)
@@ -73,10 +77,11 @@ def interrupt_behind(error: BaseException | None) -> KeyboardInterrupt | None:
 @contextmanager
 def _interrupts_come_out() -> Iterator[None]:
     """Raise an interrupt again that another error has taken the place of."""
+    handled = sys.exception()
     try:
         yield
     except Exception as error:
-        interrupt = interrupt_behind(error)
+        interrupt = interrupt_behind(error, handled=handled)
         if interrupt is None:
             raise
         raise interrupt from error

@@ -9,8 +9,10 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.failing import failing
 
 import penstock
+from penstock.errors import ResourceFailed
 from penstock.package import Packages
 from penstock.pipeline.stopping import ended_by_signals, interrupt_behind
 
@@ -251,8 +253,8 @@ def test_an_interrupt_is_known_behind_an_error_of_the_way_out() -> None:
     with pytest.raises(OSError, match="connection") as raised:
         replace_interrupt(OSError("connection lost"))
 
-    assert isinstance(interrupt_behind(raised.value), KeyboardInterrupt)
-    assert interrupt_behind(ValueError("nothing else")) is None
+    assert isinstance(interrupt_behind(raised.value, handled=None), KeyboardInterrupt)
+    assert interrupt_behind(ValueError("nothing else"), handled=None) is None
 
 
 def test_a_run_whose_interrupt_was_replaced_ends_by_the_interrupt(tmp_path: Path) -> None:
@@ -264,3 +266,17 @@ def test_a_run_whose_interrupt_was_replaced_ends_by_the_interrupt(tmp_path: Path
 
     with pytest.raises(KeyboardInterrupt):
         pipeline.extract(interrupted, table_name="items")
+
+
+def test_a_run_that_fails_after_an_interrupt_of_an_earlier_one_ends_by_its_own_error(tmp_path: Path) -> None:
+    def broken() -> Iterator[Any]:
+        yield {"n": 1}
+        raise OSError("connection lost")
+
+    pipeline = penstock.pipeline("stopped", pipelines_dir=tmp_path)
+
+    try:
+        signal.default_int_handler(signal.SIGINT, None)
+    except KeyboardInterrupt:
+        with failing(ResourceFailed, match="connection lost"):
+            pipeline.extract(broken, table_name="items")
