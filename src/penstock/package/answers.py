@@ -51,6 +51,11 @@ def refused(error: Exception, path: str) -> str | None:
     return f"{code or kind}: {error}" if code in _REFUSALS or kind in _NO_KEYS or is_denied else None
 
 
+def is_torn(error: BaseException) -> bool:
+    """Whether a reply does not match the checksum that the store sent with it: the next one may."""
+    return type(error.__cause__).__name__ == "FlexibleChecksumError"
+
+
 def not_now(error: Exception) -> str | None:
     """What a store said that may do later what it did not do now: busy, broken or cut off; else None."""
     if isinstance(error, NotImplementedError | TypeError | ValueError):

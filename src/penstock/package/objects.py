@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from penstock.config import redact
 from penstock.errors import StorageFull, StorageNotReachable, StorageRefused, full_storage_named
-from penstock.package.answers import is_taken, not_now, refused
+from penstock.package.answers import is_taken, is_torn, not_now, refused
 from penstock.package.entry import Entry
 
 if TYPE_CHECKING:
@@ -51,7 +51,17 @@ class ObjectFiles:
         self._files = files
 
     def read(self, path: str) -> bytes:
-        """The whole content."""
+        """Read the whole content; request it again where a reply does not match its checksum."""
+        for pause in _PAUSES:
+            try:
+                return self._fetch(path)
+            except StorageNotReachable as error:
+                if not is_torn(error):
+                    raise
+                time.sleep(pause * random.random())  # noqa: S311 - a pause
+        return self._fetch(path)
+
+    def _fetch(self, path: str) -> bytes:
         with answering(path):
             content: bytes = self._files.cat_file(path)
         return content

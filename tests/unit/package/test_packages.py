@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.unit.package.world import manifest_of
 
-from penstock.errors import LoadIsDecided, LoadPackageAborted, PackageDamaged
+from penstock.errors import LoadIsDecided, LoadPackageAborted, PackageDamaged, StorageNotReachable
 from penstock.package import FileStorage, Packages, Retention
 from penstock.package.objects import ObjectFiles
 
@@ -200,6 +200,45 @@ def test_a_conflict_in_flight_decides_nothing_and_is_tried_again(tmp_path: Path)
 
     assert storage.put_if_absent("slot", b"mine") is True
     assert system.tries == 3
+
+
+class FlexibleChecksumError(Exception):
+    """The error of botocore for a reply that does not match its checksum, which `s3fs` passes on at once."""
+
+
+@pytest.mark.parametrize(("torn_replies", "requests"), [(0, 1), (2, 3)])
+def test_a_reply_that_does_not_match_its_checksum_is_requested_again(
+    tmp_path: Path, torn_replies: int, requests: int
+) -> None:
+    class Torn(Lossy):
+        def cat_file(self, path: str) -> bytes:
+            self.tries += 1
+            if self.tries <= torn_replies:
+                raise FlexibleChecksumError
+            content: bytes = self._system.cat_file(path)
+            return content
+
+    root = f"memory://{tmp_path.name}"
+    FileStorage(root).put("lease", b"beat")
+    system = Torn(FileStorage(root).system)
+
+    assert FileStorage(root, files=ObjectFiles(system)).read("lease") == b"beat"
+    assert system.tries == requests
+
+
+def test_a_store_whose_replies_never_match_their_checksums_cannot_be_reached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Torn(Lossy):
+        def cat_file(self, path: str) -> bytes:
+            raise FlexibleChecksumError(path)
+
+    monkeypatch.setattr("penstock.package.objects.time.sleep", lambda _: None)
+    root = f"memory://{tmp_path.name}"
+    storage = FileStorage(root, files=ObjectFiles(Torn(FileStorage(root).system)))
+
+    with pytest.raises(StorageNotReachable, match="FlexibleChecksumError"):
+        storage.read("lease")
 
 
 def test_a_store_that_refuses_is_an_error_and_no_answer(tmp_path: Path) -> None:
