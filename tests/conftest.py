@@ -39,15 +39,17 @@ settings.load_profile("at length" if AT_LENGTH else "ci" if os.environ.get("CI")
 # For processes that tests start: they are short, and the compiler that optimizes takes more than it saves.
 # Hadoop starts a process for each file that it makes, to set its mode: VFORK is the shortest way to do that.
 _QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djdk.lang.Process.launchMechanism=VFORK"
-_SHORT = f"{_QUICK} -XX:ReservedCodeCacheSize=256m"
-if "PENSTOCK_TEST_CLASSES" in os.environ:
-    # One for another class path is passed over; the JVM would say so on standard output.
-    _SHORT += f" -XX:SharedArchiveFile={os.environ['PENSTOCK_TEST_CLASSES']} -Xlog:disable"
-os.environ.setdefault("SPARK_SUBMIT_OPTS", _SHORT)
+os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{_QUICK} -XX:ReservedCodeCacheSize=256m")
 
 MODE = os.environ.get("PENSTOCK_TEST_MODE", "local")
 SEED = int(os.environ.setdefault("PENSTOCK_TEST_SEED", str(random.SystemRandom().randrange(1, 1_000_000))))
 """What tests choose by where they try a few of many: new in each run unless it is given, and printed."""
+JAR_GROUPS = [
+    group
+    for group in ("delta", "iceberg", "s3", "postgres", "mariadb", "mysql")
+    if f"PENSTOCK_TEST_JARS_{group.upper()}" in os.environ
+]
+"""The jars that are at hand: a JVM takes them as it starts."""
 EXTENSIONS = {
     "delta": "io.delta.sql.DeltaSparkSessionExtension",
     "iceberg": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
@@ -142,7 +144,7 @@ def session_of_mode() -> Iterator[SparkSession]:
     """The user's session: local, on the standalone cluster, or a client of the Connect server."""
     match MODE:
         case "local" | "standalone":
-            session = classic_session("delta", "iceberg")
+            session = classic_session(*JAR_GROUPS)
         case "connect":
             os.umask(0)
             session = SparkSession.builder.remote(os.environ["PENSTOCK_TEST_CONNECT"]).getOrCreate()

@@ -1,4 +1,4 @@
-"""The commands: tools, jars, classes, dlt, up, status, down."""
+"""The commands: tools, jars, dlt, up, status, down."""
 
 import argparse
 import os
@@ -6,7 +6,6 @@ import sys
 from collections.abc import Collection, Sequence
 
 from dev.parts import jars, lifecycle, postgres
-from dev.parts.classes import class_archive
 from dev.parts.environments import dlt_python
 from dev.parts.places import PartError, Places, find_places
 from dev.parts.tools import APT_PACKAGES, find_tool
@@ -20,7 +19,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     jars_command = commands.add_parser("jars", help="resolve jars, check them, and print their class paths")
     jars_command.add_argument("names", nargs="*", metavar="GROUP", help=" ".join(jars.GROUPS))
     jars_command.add_argument("--lock", action="store_true", help="resolve anew and write jars.lock")
-    commands.add_parser("classes", help="make the archive of Spark's classes, and print where it is")
     commands.add_parser("dlt", help="make the environment of the judge, and print its Python")
     up_command = commands.add_parser("up", help="start parts")
     up_command.add_argument("names", nargs="*", metavar="PART", help=" ".join(lifecycle.CHOICES))
@@ -47,8 +45,6 @@ def _run(chosen: argparse.Namespace, places: Places) -> int:
             if chosen.lock:
                 jars.lock_jars(places, groups)
             print(lifecycle.shell_exports(jars.ensure_jars(places, groups)), end="")
-        case "classes":
-            print(lifecycle.shell_exports({"PENSTOCK_TEST_CLASSES": str(class_archive(places))}), end="")
         case "dlt":
             print(lifecycle.shell_exports({"PENSTOCK_TEST_DLT_PYTHON": str(dlt_python(places))}), end="")
         case "up":

@@ -267,6 +267,7 @@ def test_a_failed_job_before_publishing_leaves_the_tables_as_they_were(
     assert example.values("items__tags", "value") == ["x", "y"]
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize(
     ("told", "seen"),
     [
@@ -274,7 +275,6 @@ def test_a_failed_job_before_publishing_leaves_the_tables_as_they_were(
             {"hide": "items"},
             "SELECT 1 FROM _jobs WHERE state = 'completed' AND job_id LIKE 'items.%'",
             id="the job was done and nobody knew",
-            marks=pytest.mark.at_length,
         ),
         pytest.param(
             {"hang": "items.reference"},

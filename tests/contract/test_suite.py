@@ -31,11 +31,7 @@ BY_NAME = (
     "another-machine-goes-on",
     "what-begins-anew-is-there-alone",
 )
-BY_NAME_IN_CI = (
-    "append-adds-columns",
-    "replace-of-partitions",
-    "merge-clears-lists-that-shrink-to-nothing",
-)
+BY_NAME_IN_CI = ("append-adds-columns", "merge-clears-lists-that-shrink-to-nothing")
 IN_FOLDERS = ("append-adds-nested-rows", "replace-exchanges-all-rows", "merge-without-a-strategy")
 
 EVERY_MODE = (
@@ -74,10 +70,8 @@ IN_CI = {
     "files": (
         "append-adds-nested-rows",
         "append-adds-columns",
-        "replace-exchanges-all-rows",
         "replace-by-nothing-empties",
         "merge-without-a-strategy",
-        "a-replace-lands-once-whatever-dies",
         "another-machine-goes-on",
     ),
     "stranger": (
@@ -106,6 +100,14 @@ def by_name() -> list[Any]:
     return [
         pytest.param(case, id=case.name, marks=[] if case.name in BY_NAME_IN_CI else long)
         for case in destination_suite(only=BY_NAME)
+    ]
+
+
+def in_folders() -> list[Any]:
+    """The cases for Delta tables of the destination `filesystem`; CI has the merge."""
+    return [
+        pytest.param(case, id=case.name, marks=[] if "merge" in case.needs else [pytest.mark.at_length])
+        for case in destination_suite(only=IN_FOLDERS)
     ]
 
 
@@ -144,7 +146,7 @@ def test_iceberg(case: Case, spark: SparkSession, location: str, tmp_path: Path)
     case.run(Bench(destination=lake, folder=tmp_path, spark=spark))
 
 
-@pytest.mark.parametrize("case", destination_suite(only=IN_FOLDERS), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", in_folders())
 def test_filesystem(case: Case, spark: SparkSession, location: str, tmp_path: Path) -> None:
     lake = penstock.destinations.filesystem(bucket_url=location)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.flow.making import CATALOG, QUICK, few_rows, session_with
+from tests.flow.making import CATALOG, few_rows, session_with
 
 from penstock.spark.own import SessionPool
 from penstock.spark.session import UserSession
@@ -20,12 +20,6 @@ if TYPE_CHECKING:
 def spark(session_of_mode: SparkSession) -> SparkSession:
     """The session of the mode, for few rows."""
     return few_rows(session_of_mode)
-
-
-@pytest.fixture(scope="session")
-def quick(spark: SparkSession) -> SparkSession:
-    """A session for many small statements."""
-    return session_with(spark, QUICK)
 
 
 @pytest.fixture

@@ -17,13 +17,10 @@ if TYPE_CHECKING:
 
     from penstock.interfaces import Destination
 
-# Where rows are few and statements many, to compile them takes longer than to run them.
-UNCOMPILED: Final = {
+# Where rows are few and statements many, to compile them and to collect statistics takes longer than to run them.
+QUICK: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-QUICK: Final = {
-    **UNCOMPILED,
     "spark.databricks.delta.stats.collect": "false",
     "spark.databricks.delta.snapshotPartitions": "1",
 }
@@ -43,7 +40,7 @@ def few_rows(spark: SparkSession) -> SparkSession:
 
     Spark cannot list tables in it, nor read values of the type VARIANT: what needs that takes `compiled`.
     """
-    return session_with(spark, UNCOMPILED) if MODE != "connect" else spark
+    return session_with(spark, QUICK) if MODE != "connect" else spark
 
 
 def make(

@@ -64,6 +64,7 @@ def test_a_load_that_dies_between_two_commits_ends_as_one_that_does_not(
     assert content(lake) == content(undisturbed)
 
 
+@pytest.mark.at_length
 def test_a_load_that_was_applied_is_skipped(own: SparkSession, tmp_path: Path) -> None:
     lake = Lake(tmp_path, own)
     lake.load("items", FIRST, **merging("delete-insert"))
@@ -112,6 +113,7 @@ def test_a_chain_that_was_appended_to_is_merged_without_orphans(own: SparkSessio
     assert lake.content("items")["items__parts__sizes"] == []
 
 
+@pytest.mark.at_length
 def test_a_replace_is_one_commit_for_each_table_and_empties_those_without_rows(
     own: SparkSession, tmp_path: Path
 ) -> None:

@@ -25,7 +25,13 @@ PAGE = Path(__file__).parents[2] / "docs" / "failures.md"
 ROWS = [{"id": 1, "tags": ["x", "y"]}]
 
 
-@pytest.mark.parametrize("has_loaded", [True, False], ids=["a later load", "the first load"])
+@pytest.mark.parametrize(
+    "has_loaded",
+    [
+        pytest.param(True, id="a later load", marks=pytest.mark.at_length),
+        pytest.param(False, id="the first load"),
+    ],
+)
 def test_a_stuck_package_is_seen_and_cleared(
     spark: SparkSession, other: SparkSession, location: str, tmp_path: Path, has_loaded: bool
 ) -> None:

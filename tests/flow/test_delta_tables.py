@@ -119,6 +119,7 @@ def test_the_load_that_makes_a_table_has_no_version_before_it(lake: Lake) -> Non
     assert found.tables["items"] == {"before": None, "after": 1, "rows": 1}
 
 
+@pytest.mark.at_length
 def test_rows_stand_together_by_columns_that_may_change(lake: Lake) -> None:
     lake.run([{"id": 1, "day": "m"}], columns={"day": {"data_type": "text", "cluster": True}})
     first = lake.detail()["clusteringColumns"]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from tests.conftest import starting
 from tests.flow.making import make, packages_of
 
@@ -74,6 +75,7 @@ def test_what_was_extracted_without_a_destination_is_loaded_by_the_first_run_tha
     assert ids(pipeline) == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
+@pytest.mark.at_length
 def test_slices_that_were_loaded_stay_when_the_extraction_dies_and_the_next_run_goes_on(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:

@@ -76,6 +76,7 @@ def test_a_chain_that_is_left_out_takes_its_rows_back(
     assert pipeline.dataset()["_dlt_loads"].count() == 2
 
 
+@pytest.mark.at_length
 def test_a_table_is_read_at_a_version_and_taken_back_only_while_nobody_has_changed_it(
     spark: SparkSession, other: SparkSession, location: str, tmp_path: Path
 ) -> None:

@@ -384,6 +384,7 @@ def killed_and_taken_up(
     assert counts["orders"]["files_known"] + counts["lines"]["files_known"] == count
 
 
+@pytest.mark.at_length
 def test_a_run_over_files_that_was_killed_is_taken_up_and_each_file_counts_once(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:

@@ -99,12 +99,14 @@ def check_turns(ours: penstock.Pipeline, location: str, tmp_path: Path, files: s
     assert versions[0]["version_hash"] == stored
 
 
+@pytest.mark.at_length
 def test_dlt_goes_on_with_a_dataset_of_ours_and_we_go_on_after_it(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     check_turns(make(location, tmp_path, spark), location, tmp_path)
 
 
+@pytest.mark.at_length
 def test_we_go_on_with_a_dataset_of_dlts_and_dlt_goes_on_after_us(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:

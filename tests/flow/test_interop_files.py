@@ -40,6 +40,7 @@ def test_dlt_goes_on_with_files_of_ours_and_we_go_on_after_it(
     check_turns(make(location, tmp_path, spark), location, tmp_path, "parquet")
 
 
+@pytest.mark.at_length
 def test_we_go_on_with_files_of_dlts_and_each_replaces_those_of_the_other(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:

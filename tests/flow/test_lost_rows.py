@@ -27,13 +27,13 @@ WITH_LISTS = [{**row, "parts": [1, 2]} for row in ROWS]
     ids=["rows", "a table whose files stay", "a table with lists"],
 )
 def test_rows_that_are_lost_between_extract_and_normalize_are_noticed(
-    data: Any, quick: SparkSession, tmp_path: Path
+    data: Any, spark: SparkSession, tmp_path: Path
 ) -> None:
     pipeline = penstock.pipeline(
         "shop",
         pipelines_dir=tmp_path / "disk",
         destination=penstock.destinations.delta(str(tmp_path / "lake")),
-        spark=quick,
+        spark=spark,
     )
     pipeline.extract(data, table_name="orders")
     (file,) = (tmp_path / "lake").rglob("data/extracted/**/*.parquet")

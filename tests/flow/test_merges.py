@@ -70,11 +70,11 @@ def content(pipeline: penstock.Pipeline, roots: list[str]) -> dict[str, dict[str
     "seeds", [FEW, pytest.param(RECORDED, marks=pytest.mark.at_length)], ids=["few", "all"]
 )
 def test_histories_end_as_they_do_with_dlt(
-    seeds: tuple[int, ...], quick: SparkSession, location: str, tmp_path: Path
+    seeds: tuple[int, ...], spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     histories = [history(seed) for seed in seeds]
 
-    found = loaded(make(location, tmp_path, quick), histories)
+    found = loaded(make(location, tmp_path, spark), histories)
 
     named = compare(histories, found, vector("merges.json"))
 
@@ -82,10 +82,10 @@ def test_histories_end_as_they_do_with_dlt(
 
 
 @pytest.mark.at_length
-def test_some_end_so_on_iceberg_too(quick: SparkSession, location: str, tmp_path: Path) -> None:
+def test_some_end_so_on_iceberg_too(spark: SparkSession, location: str, tmp_path: Path) -> None:
     histories = [history(seed) for seed in RECORDED[:3]]
 
-    found = loaded(make(location, tmp_path, quick, destination=penstock.destinations.iceberg), histories)
+    found = loaded(make(location, tmp_path, spark, destination=penstock.destinations.iceberg), histories)
 
     compare(histories, found, vector("merges.json"))
 
@@ -94,12 +94,12 @@ def test_some_end_so_on_iceberg_too(quick: SparkSession, location: str, tmp_path
 @pytest.mark.parametrize("lake", ["delta", "iceberg"])
 @pytest.mark.skipif(not MORE, reason="PENSTOCK_TEST_HISTORIES says how many histories to compare")
 def test_many_histories_end_as_they_do_with_dlt(
-    lake: str, quick: SparkSession, location: str, tmp_path: Path
+    lake: str, spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     seeds = short_ones(FIRST, MORE)
     histories = [history(seed) for seed in seeds]
 
-    pipeline = make(location, tmp_path, quick, destination=getattr(penstock.destinations, lake))
+    pipeline = make(location, tmp_path, spark, destination=getattr(penstock.destinations, lake))
     named = compare(histories, loaded(pipeline, histories), asked(seeds))
 
     counted = Counter(trait for one in histories for trait in (one["kind"], *one["traits"]))

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from penstock.dataset.dataset import Dataset
 
+LOADS = 3
+
 
 def source(number: int) -> list[Any]:
     """Two resources: one whose tables are replaced, one that is added to; every row names its load."""
@@ -136,15 +138,15 @@ def test_a_reader_never_sees_a_mixed_state_while_loads_go_on(
     reader = threading.Thread(target=read)
     reader.start()
     assert begun.wait(120), errors
-    for number in range(1, 4):
+    for number in range(1, LOADS):
         make(location, tmp_path, spark).run(source(number))
     done.set()
     reader.join()
 
     assert errors == []
-    whole = [after(*range(number + 1)) for number in range(4)]
+    whole = [after(*range(number + 1)) for number in range(LOADS)]
     assert [pair for pair in seen if pair[0] != pair[1] or pair[0] not in whole] == []
-    assert {0, 3} <= {whole.index(pair[0]) for pair in seen}, "it saw loads come"
+    assert {0, LOADS - 1} <= {whole.index(pair[0]) for pair in seen}, "it saw loads come"
 
 
 @pytest.mark.every_mode

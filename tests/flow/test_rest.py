@@ -80,7 +80,8 @@ def test_children_and_pages_on_executors_are_those_of_the_driver(
     assert sorted(api.paths) == sorted([*asked, "/offset?offset=0&limit=7"])
 
 
-@pytest.mark.parametrize("where", ["executors", pytest.param("driver", marks=pytest.mark.at_length)])
+@pytest.mark.at_length
+@pytest.mark.parametrize("where", ["executors", "driver"])
 def test_a_limit_counts_every_request_wherever_it_is_made(
     api: Api,
     spark: SparkSession,

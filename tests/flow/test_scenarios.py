@@ -92,9 +92,9 @@ def outcome(name: str, lake: SparkLake) -> dict[str, Any]:
     "name", [pytest.param(name, marks=[pytest.mark.at_length] * bool(at % 3)) for at, name in enumerate(FEW)]
 )
 def test_a_few_scenarios_come_to_what_they_do_with_dlt(
-    name: str, quick: SparkSession, other: SparkSession, tmp_path: Path
+    name: str, spark: SparkSession, other: SparkSession, tmp_path: Path
 ) -> None:
-    lake = SparkLake("delta", tmp_path, quick, other)
+    lake = SparkLake("delta", tmp_path, spark, other)
 
     assert outcome(name, lake) == expected(name, vector("scenarios.json"))
 
@@ -102,9 +102,9 @@ def test_a_few_scenarios_come_to_what_they_do_with_dlt(
 @pytest.mark.at_length
 @pytest.mark.parametrize(("lake", "name"), [*OTHERS, *ICEBERG])
 def test_all_scenarios_come_to_what_they_do_with_dlt(
-    lake: str, name: str, quick: SparkSession, other: SparkSession, tmp_path: Path
+    lake: str, name: str, spark: SparkSession, other: SparkSession, tmp_path: Path
 ) -> None:
-    place = SparkLake(lake, tmp_path, quick, other)
+    place = SparkLake(lake, tmp_path, spark, other)
 
     assert outcome(name, place) == expected(name, vector("scenarios.json"))
 
@@ -112,9 +112,9 @@ def test_all_scenarios_come_to_what_they_do_with_dlt(
 @pytest.mark.at_length
 @pytest.mark.parametrize("name", AS_BEFORE)
 def test_new_data_is_left_out_as_with_dlt_where_the_settings_say_so(
-    name: str, quick: SparkSession, other: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, spark: SparkSession, other: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RUN__PENDING", "exit")
-    lake = SparkLake("delta", tmp_path, quick, other)
+    lake = SparkLake("delta", tmp_path, spark, other)
 
     assert outcome(name, lake) == theirs(name, vector("scenarios.json"))

@@ -7,10 +7,8 @@ import uuid
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.conftest import classic_session
 from tests.flow.making import few_rows
 from tests.service.bucket import keys
-from tests.service.mariadb import DRIVERS
 
 import penstock
 from penstock.package import FileStorage
@@ -31,11 +29,9 @@ def location() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """A session of a user who has all jars, since a JVM takes them as it starts, and no keys."""
-    session = classic_session("delta", "iceberg", "s3", "postgres", *DRIVERS)
-    yield few_rows(session)
-    session.stop()
+def spark(session_of_mode: SparkSession) -> SparkSession:
+    """The session of the mode, for few rows; it has no keys of the bucket."""
+    return few_rows(session_of_mode)
 
 
 @pytest.fixture

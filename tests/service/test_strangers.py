@@ -9,7 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.conftest import MODE
 
+pytestmark = [
+    pytest.mark.every_mode,
+    pytest.mark.handful,
+    pytest.mark.skipif(MODE != "connect", reason="asks the Connect server"),
+]
 LOOK = """
 import os, sys
 os.umask(0)

@@ -15,12 +15,6 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def spark(quick: SparkSession) -> SparkSession:
-    """Each test is many loads of a few rows."""
-    return quick
-
-
-@pytest.fixture(scope="session")
 def recorded(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Recorded]:

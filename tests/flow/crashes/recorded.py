@@ -20,6 +20,7 @@ from tests.conftest import SEED
 from tests.flow.crashes.lakes import LAKES
 from tests.flow.crashes.reader import Reader
 from tests.flow.crashes.shop import (
+    ASKED,
     NAME,
     TABLES,
     Content,
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
 
     from penstock.interfaces import Destination
 
-ASKED = os.environ.get("PENSTOCK_TEST_CRASHES", "")
-"""Nothing for a few, `all`, `kinds` for the first step of each kind, or a part: `2/5`, `kinds:2/5`."""
 EACH_LAKE = tuple(os.environ.get("PENSTOCK_TEST_LAKES", ",".join(LAKES)).split(","))
 """The table formats to try."""
 CHOSEN_LAKE = random.Random(f"{SEED} lake").choice(EACH_LAKE)

@@ -121,13 +121,8 @@ def restore(half: Half, table: str, version: int | None) -> int:
     return int(found[0][0])
 
 
-@pytest.mark.parametrize(
-    ("kind", "is_noted"),
-    [
-        ("delta", True),
-        *(pytest.param(*one, marks=at_length) for one in (("delta", False), ("iceberg", True))),
-    ],
-)
+@at_length
+@pytest.mark.parametrize(("kind", "is_noted"), [("delta", True), ("delta", False), ("iceberg", True)])
 def test_a_table_that_was_restored_keeps_its_load_from_being_completed(
     kind: str, is_noted: bool, tmp_path: Path, spark: SparkSession
 ) -> None:

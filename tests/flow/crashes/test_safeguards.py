@@ -1,11 +1,10 @@
 """Each safeguard is switched off in turn: the tests of crashes notice.
 
-Without this nobody could say that they would. The gate tries one of them, which the seed chooses.
+Without this nobody could say that they would. `make crashes` tries all of them.
 """
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
-from tests.conftest import SEED
 from tests.flow.crashes.late import stand_still
-from tests.flow.crashes.recorded import ASKED, Recorded, at_length, of_each_lake, of_one_lake, problems
+from tests.flow.crashes.recorded import Recorded, at_length, of_each_lake, of_one_lake, problems
 from tests.flow.crashes.shop import NAME, bury, lake_of, pipeline_at, shop
 from tests.flow.crashes.steps import Step, Steps, WatchedTables, watched
 
@@ -30,16 +28,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 WRITES = ("append", "overwrite", "merge")
-SAFEGUARDS = ("marks", "marks while writing", "one decision", "one content")
-IN_GATE = ("one decision",)
-"""Those that are quick enough; `make crashes` tries all of them."""
-CHOSEN = random.Random(f"{SEED} safeguard").choice(IN_GATE)
-
-
-def of_safeguard(name: str) -> pytest.MarkDecorator:
-    """Mark a test that takes a while: it runs where all of them do, or where the seed has chosen it."""
-    assert name in SAFEGUARDS
-    return pytest.mark.skipif(not ASKED and name != CHOSEN, reason=f"the seed chose {CHOSEN!r}")
 
 
 class WithoutMarks:
@@ -91,7 +79,7 @@ def put(files: LocalFiles, path: str, content: bytes) -> bool:
     return True
 
 
-@of_safeguard("marks")
+@at_length
 @of_each_lake
 @pytest.mark.parametrize("table", ["events", pytest.param("orders__lines", marks=at_length)])
 def test_without_marks_a_table_gets_its_rows_twice(
@@ -107,7 +95,7 @@ def test_without_marks_a_table_gets_its_rows_twice(
     assert any(said.startswith(f"{table} has ") for said in found), found
 
 
-@of_safeguard("marks while writing")
+@at_length
 @of_each_lake
 def test_marks_that_are_looked_at_before_only_let_a_late_run_write_again(
     recorded: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
@@ -140,7 +128,7 @@ def test_marks_that_are_looked_at_before_only_let_a_late_run_write_again(
     assert any(one.startswith(("events has ", "chains of events")) for one in found)
 
 
-@of_safeguard("one decision")
+@at_length
 @of_one_lake
 @pytest.mark.parametrize("safe", [pytest.param(True, marks=at_length), False])
 def test_without_put_if_absent_a_load_is_committed_that_was_given_up(
@@ -162,7 +150,7 @@ def test_without_put_if_absent_a_load_is_committed_that_was_given_up(
     assert (found == []) is safe, found
 
 
-@of_safeguard("one content")
+@at_length
 @of_one_lake
 def test_without_put_if_absent_one_number_has_two_contents(
     recorded: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch

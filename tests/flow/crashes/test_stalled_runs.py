@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.conftest import SEED
-from tests.flow.crashes.recorded import ASKED
+from tests.flow.crashes.shop import ASKED
 from tests.flow.crashes.shops import KINDS, Shop
 from tests.flow.crashes.stalled import problems, recorded_steps, recorded_writes, stall_each, taken_over
 
