@@ -10,6 +10,7 @@ import threading
 import types
 import zlib
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -104,14 +105,24 @@ def _register(module: ModuleType) -> bool:
 
 def _own_modules() -> list[ModuleType]:
     """The user's own modules: files that stand neither among installed packages nor in Python itself."""
-    python = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")}
-    return [module for module in list(sys.modules.values()) if _is_own(module, python)]
+    return [module for module in list(sys.modules.values()) if _is_own(module)]
 
 
-def _is_own(module: ModuleType, python: set[Path]) -> bool:
+def _is_own(module: ModuleType) -> bool:
     file = getattr(module, "__file__", None)
     name = getattr(module, "__name__", "")
     if not isinstance(file, str) or name == "__main__" or name.partition(".")[0] in _NEVER:
         return False
+    return not _comes_with_python(file)
+
+
+@cache
+def _comes_with_python(file: str) -> bool:
+    """Whether a file is of Python or of an installed package: links are followed once for each file."""
     path = Path(file).resolve()
-    return not (_INSTALLED & set(path.parts)) and not any(path.is_relative_to(home) for home in python)
+    return bool(_INSTALLED & set(path.parts)) or any(path.is_relative_to(home) for home in _python_homes())
+
+
+@cache
+def _python_homes() -> frozenset[Path]:
+    return frozenset(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
