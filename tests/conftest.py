@@ -5,6 +5,7 @@ The folder is the marker, how hard hypothesis looks, and the one Spark session.
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import shutil
@@ -84,6 +85,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         items[:] = [item for item in items if item.get_closest_marker("every_mode")]
     if not AT_LENGTH:
         items[:] = [item for item in items if not item.get_closest_marker("at_length")]
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from walking through all tests and modules again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def class_path(*jar_groups: str) -> str:
