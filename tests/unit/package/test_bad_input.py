@@ -295,7 +295,9 @@ def test_an_address_that_is_no_job_files_is_told(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "result", [{"at": object()}, {"x": b"1"}, {"x": {1, 2}}, {"x": "\ud800"}, {("a",): 1}], ids=repr
+    "result",
+    [{"at": object()}, {"x": b"1"}, {"x": {1, 2}}, {"x": "\ud800"}, {("a",): 1}],
+    ids=["object", "bytes", "set", "half a character", "tuple as key"],
 )
 def test_what_has_no_json_form_is_refused_before_anything_moves(
     storage: PackageStorage, result: dict[Any, Any]

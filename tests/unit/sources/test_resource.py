@@ -28,7 +28,11 @@ async def later() -> AsyncIterator[int]:
     yield 1
 
 
-@pytest.mark.parametrize("data", [numbers, numbers(), later, later()], ids=str)
+@pytest.mark.parametrize(
+    "data",
+    [numbers, numbers(), later, later()],
+    ids=["function", "generator", "asynchronous function", "asynchronous generator"],
+)
 def test_a_generator_names_its_resource(data: Any) -> None:
     assert penstock.resource(data).name == data.__name__
 
