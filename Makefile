@@ -1,5 +1,6 @@
 .DEFAULT_GOAL := help
 RUN := uv run --no-sync
+JOBS ?= 2
 ON_S3 := PENSTOCK_DEV_JARS="delta iceberg postgres s3 mysql mariadb" $(RUN) dev/with-parts dev/with-jars
 
 .PHONY: help ci setup check lint types walls unit test test-spark oracle packages crashes mutants test-all up down status docs map
@@ -27,7 +28,7 @@ walls:
 	$(RUN) lint-imports
 
 unit:
-	$(RUN) pytest -q tests/unit tests/oracle tests/architecture --doctest-modules src
+	$(RUN) pytest -q -n $(JOBS) --dist worksteal tests/unit tests/oracle tests/architecture --doctest-modules src
 
 test: check test-spark ## check, then the tests on a local Spark
 
