@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from random import Random
 
 CONVENTIONS = ("snake_case", "sql_ci_v1", "sql_cs_v1", "direct", "duck_case")
@@ -13,6 +14,7 @@ _JOINTS = ("_", "__", "___", "-", " ", ".", "", "/", "+", "|", "@", "*", "\t", "
 _SIGNS = "aZ0_ -+*@|.'\"\\/€é日本ß\u0130\u202e\u0301😀▶\n\r\t#!"
 
 
+@cache
 def identifiers(seed: int = 131) -> list[str]:
     """Words with joints between them, and texts of odd signs; none of them blank."""
     random = Random(seed)
