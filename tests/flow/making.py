@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from penstock.interfaces import Destination
 
-# Where rows are few and statements many, to compile them and to collect statistics takes longer than to run them.
+# Where rows are few and statements many, compiling and statistics take longer than the work.
 QUICK: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",

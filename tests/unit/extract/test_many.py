@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[3]
-MANY = int(os.environ.get("PENSTOCK_TEST_RESOURCES", "1000"))
+MANY = int(os.environ.get("PENSTOCK_TEST_RESOURCES", "200"))
 PROGRAM = """
     import json, resource, sys, time
     import penstock

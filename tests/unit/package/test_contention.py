@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[3]
-ROUNDS = int(os.environ.get("PENSTOCK_TEST_ROUNDS", "25"))
+ROUNDS = int(os.environ.get("PENSTOCK_TEST_ROUNDS", "10"))
 PROCESSES = [2, 4] if "PENSTOCK_TEST_ROUNDS" in os.environ else [4]
 
 

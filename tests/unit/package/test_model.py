@@ -16,7 +16,7 @@ from tests.unit.package.machine import PackageMachine
 if TYPE_CHECKING:
     import pytest
 
-SEQUENCES = int(os.environ.get("PENSTOCK_TEST_SEQUENCES", "15"))
+SEQUENCES = int(os.environ.get("PENSTOCK_TEST_SEQUENCES", "8"))
 MEMORY = Path("/dev/shm")
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.unit.pipeline.machines import Operation, When, World
 
 MEMORY = Path("/dev/shm")
-SCHEDULES = int(os.environ.get("PENSTOCK_TEST_SEQUENCES", "30")) // 5
+SCHEDULES = int(os.environ.get("PENSTOCK_TEST_SEQUENCES", "15")) // 5
 STEPS = 7
 KINDS = (
     "lease/",
