@@ -31,11 +31,10 @@ _PATIENT: dict[str, Any] = {
     "suppress_health_check": [HealthCheck.too_slow],
     "derandomize": False,
 }
-settings.register_profile("dev", max_examples=25, **_PATIENT)
-settings.register_profile("ci", max_examples=40, **_PATIENT)
+settings.register_profile("quick", max_examples=25, **_PATIENT)
 settings.register_profile("at length", max_examples=200, **_PATIENT)
 AT_LENGTH = bool(os.environ.get("PENSTOCK_TEST_AT_LENGTH"))
-settings.load_profile("at length" if AT_LENGTH else "ci" if os.environ.get("CI") else "dev")
+settings.load_profile("at length" if AT_LENGTH else "quick")
 
 # For processes that tests start: they are short, and the compiler that optimizes takes more than it saves.
 # Hadoop starts a process for each file that it makes, to set its mode: VFORK is the shortest way to do that.
@@ -91,6 +90,7 @@ def pytest_collection_finish() -> None:
     """Keep the garbage collector from walking through all tests and modules again and again."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 def class_path(*jar_groups: str) -> str:
