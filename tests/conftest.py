@@ -115,9 +115,9 @@ def session_builder(*jar_groups: str) -> SparkSession.Builder:
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         # One session sees hundreds of tables in a run, and Delta keeps the state of each.
-        .config("spark.driver.memory", "4g")
+        .config("spark.driver.memory", "6g")
         # It lives as long as all tests: worth being optimized, and much memory for what is new.
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=4 -Xms4g -Xmn2g")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=4 -Xms6g -Xmn3g")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")
