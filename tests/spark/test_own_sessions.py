@@ -10,11 +10,12 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import functions as F
 
+from penstock.config import read_settings
 from penstock.config.secret import SecretText
 from penstock.errors import SessionChangesText
 from penstock.spark.own import SessionPool
 from penstock.spark.presets import SQL_TEXT_CONF
-from penstock.spark.session import UserSession, untold
+from penstock.spark.session import UserSession, find_session, untold
 from penstock.spark.sqltext import check_texts
 
 if TYPE_CHECKING:
@@ -33,6 +34,19 @@ def pool(user: UserSession) -> Iterator[SessionPool]:
     pool = SessionPool(user, ("delta",))
     yield pool
     pool.close()
+
+
+def test_a_thread_without_an_active_session_works_for_that_of_the_process_and_leaves_it_as_it_was(
+    spark: SparkSession,
+) -> None:
+    """Each thread has an active session or none; a builder changes the settings of the one that is there."""
+    before = spark.conf.getAll
+
+    with ThreadPoolExecutor(1) as threads:
+        user = threads.submit(find_session, None, read_settings(), ("delta",)).result()
+
+    assert (user.spark is spark, user.origin) == (True, "active")
+    assert spark.conf.getAll == before
 
 
 def test_times_are_utc_and_keys_differ_by_case(pool: SessionPool) -> None:

@@ -45,12 +45,12 @@ class UserSession:
 
 
 def find_session(given: SparkSession | None, settings: Settings, needs: Iterable[str]) -> UserSession:
-    """The session to work for; it is built only when none is given and none is active."""
+    """The session to work for; it is built only when none is given and the process has none."""
     if given is not None:
         return _described(given, "given")
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        return _described(active, "active")
+    present = session_at_hand(None)
+    if present is not None:
+        return _described(present, "active")
     return _described(_build(settings, tuple(needs)), "built")
 
 
@@ -70,8 +70,21 @@ def check_session(session: UserSession, needs: Iterable[str]) -> None:
 
 
 def session_at_hand(given: SparkSession | None) -> SparkSession | None:
-    """The session that is there already, if one is; none is built."""
-    return given or SparkSession.getActiveSession()
+    """The session that is there already, if one is; none is built.
+
+    Spark has an active session for each thread. A thread without one works for the session of the process:
+    a builder would give that one too, with its settings changed.
+    """
+    if given is not None:
+        return given
+    if (active := SparkSession.getActiveSession()) is not None:
+        return active
+    try:
+        default = SparkSession.active()
+    except PySparkException:
+        return None
+    is_stopped = not is_connect(default) and default.sparkContext._jsc is None  # noqa: SLF001 - as its builder asks
+    return None if is_stopped else default
 
 
 def check_format(spark: SparkSession, table_format: str) -> None:
