@@ -40,6 +40,8 @@ MAY_SAY = {
     "spark/shipping.py": {"cloudpickle"},
     # The jobs and stages of a classic session are asked for in one place, and may be missing.
     "spark/watch.py": {"sparkContext"},
+    # Nothing else says whether a classic session was stopped.
+    "spark/session.py": {"sparkContext"},
 }
 FORBIDDEN_CALLS = frozenset(("eval", "exec"))
 

@@ -83,8 +83,15 @@ def session_at_hand(given: SparkSession | None) -> SparkSession | None:
         default = SparkSession.active()
     except PySparkException:
         return None
-    is_stopped = not is_connect(default) and default.sparkContext._jsc is None  # noqa: SLF001 - as its builder asks
-    return None if is_stopped else default
+    return default if is_connect(default) or _runs(default) else None
+
+
+def _runs(classic: SparkSession) -> bool:
+    """Whether the Spark of a session was not stopped: a stopped context has no start time any more."""
+    try:
+        return bool(classic.sparkContext.startTime)
+    except AttributeError:
+        return False
 
 
 def check_format(spark: SparkSession, table_format: str) -> None:
