@@ -51,9 +51,14 @@ def refused(error: Exception, path: str) -> str | None:
     return f"{code or kind}: {error}" if code in _REFUSALS or kind in _NO_KEYS or is_denied else None
 
 
-def is_torn(error: BaseException) -> bool:
-    """Whether a reply does not match the checksum that the store sent with it: the next one may."""
-    return type(error.__cause__).__name__ == "FlexibleChecksumError"
+def is_undecided(error: Exception) -> bool:
+    """Whether two conditional puts met in flight, so that neither has won."""
+    return "ConditionalRequestConflict" in str(error)
+
+
+def is_torn(error: Exception) -> bool:
+    """Whether a reply does not match its checksum, which another reply may; s3fs does not retry these."""
+    return type(error).__name__ == "FlexibleChecksumError"
 
 
 def not_now(error: Exception) -> str | None:

@@ -6,16 +6,17 @@ import random
 import time
 from contextlib import contextmanager
 from datetime import datetime
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 from penstock.config import redact
 from penstock.errors import StorageFull, StorageNotReachable, StorageRefused, full_storage_named
-from penstock.package.answers import is_taken, is_torn, not_now, refused
+from penstock.package.answers import is_taken, is_torn, is_undecided, not_now, refused
 from penstock.package.entry import Entry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+_Reply = TypeVar("_Reply")
 _PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6)
 _TRIES = 3
 # aiohttp waits without end for a server that does not say whether it wants the body of a put.
@@ -44,6 +45,18 @@ def answering(path: str) -> Iterator[None]:
         raise
 
 
+def _retry(request: Callable[[], _Reply], may_pass: Callable[[Exception], bool]) -> _Reply:
+    """Repeat a request while its error may pass, after pauses of random length."""
+    for pause in _PAUSES:
+        try:
+            return request()
+        except Exception as error:
+            if not may_pass(error):
+                raise
+            time.sleep(pause * random.random())  # noqa: S311 - the length of a pause
+    return request()
+
+
 class ObjectFiles:
     """Any file system of fsspec that is not the local disk."""
 
@@ -52,18 +65,8 @@ class ObjectFiles:
 
     def read(self, path: str) -> bytes:
         """Read the whole content; request it again where a reply does not match its checksum."""
-        for pause in _PAUSES:
-            try:
-                return self._fetch(path)
-            except StorageNotReachable as error:
-                if not is_torn(error):
-                    raise
-                time.sleep(pause * random.random())  # noqa: S311 - a pause
-        return self._fetch(path)
-
-    def _fetch(self, path: str) -> bytes:
         with answering(path):
-            content: bytes = self._files.cat_file(path)
+            content: bytes = _retry(lambda: self._files.cat_file(path), is_torn)
         return content
 
     def exists(self, path: str) -> bool:
@@ -109,16 +112,7 @@ class ObjectFiles:
 
     def _create(self, path: str, content: bytes) -> None:
         """S3 answers 409 when two conditional puts meet in flight: neither is decided, so ask again."""
-        for pause in _PAUSES:
-            try:
-                self._pipe(path, content, mode="create")
-            except OSError as error:
-                if "ConditionalRequestConflict" not in str(error):
-                    raise
-                time.sleep(pause * random.random())  # noqa: S311 - a pause
-            else:
-                return
-        self._pipe(path, content, mode="create")
+        _retry(lambda: self._pipe(path, content, mode="create"), is_undecided)
 
     def _pipe(self, path: str, content: bytes, **how: str) -> None:
         if getattr(self._files, "async_impl", False):
