@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.flow.crashes.recorded import chosen
-from tests.flow.crashes.shops import KINDS, Shop
+from tests.flow.crashes.shops import KINDS, Shop, tried_kinds
 from tests.flow.crashes.stalled import problems, recorded_steps, recorded_writes, stall_each, writes_of
 from tests.flow.crashes.steps import Step, Steps
 from tests.service.bucket import jdbc_catalog, keys
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
-
-each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def settings_at(kind: str, location: str) -> dict[str, Any]:
@@ -37,8 +35,8 @@ def begin(kind: str, location: str, spark: SparkSession, disk: Path) -> Shop:
     return base
 
 
-@each_kind
 @pytest.mark.at_length
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_load_in_a_bucket_that_dies_ends_as_one_that_does_not(
     kind: str,
     spark: SparkSession,
@@ -77,8 +75,7 @@ def die_at(shop: Shop, step: Step) -> None:
     shop.bury()
 
 
-@each_kind
-@pytest.mark.at_length
+@pytest.mark.parametrize("kind", tried_kinds("S3"))
 def test_a_run_in_a_bucket_that_stalls_at_a_write_changes_nothing_after_another_run_took_over(
     kind: str,
     spark: SparkSession,

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.conftest import SEED
-from tests.flow.crashes.shop import ASKED
-from tests.flow.crashes.shops import KINDS, Shop
+from tests.flow.crashes.shops import Shop, tried_kinds
 from tests.flow.crashes.stalled import problems, recorded_steps, recorded_writes, stall_each, taken_over
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
-
-
-def kinds() -> tuple[str, ...]:
-    """Every kind of tables at length, one that the seed chooses otherwise."""
-    return KINDS if ASKED else (random.Random(SEED).choice(KINDS),)
 
 
 def begin(kind: str, spark: SparkSession, tmp_path: Path) -> Shop:
@@ -29,7 +21,7 @@ def begin(kind: str, spark: SparkSession, tmp_path: Path) -> Shop:
     return base
 
 
-@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("kind", tried_kinds("disk"))
 def test_a_run_that_stalls_at_a_write_changes_nothing_after_another_run_took_over(
     kind: str,
     spark: SparkSession,
