@@ -44,12 +44,12 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{_QUICK} -XX:ReservedCodeCacheSize=
 MODE = os.environ.get("PENSTOCK_TEST_MODE", "local")
 SEED = int(os.environ.setdefault("PENSTOCK_TEST_SEED", str(random.SystemRandom().randrange(1, 1_000_000))))
 """What tests choose by where they try a few of many: new in each run unless it is given, and printed."""
-JAR_GROUPS = [
+OPTIONAL_JARS = [
     group
-    for group in ("delta", "iceberg", "s3", "postgres", "mariadb", "mysql")
+    for group in ("s3", "postgres", "mariadb", "mysql")
     if f"PENSTOCK_TEST_JARS_{group.upper()}" in os.environ
 ]
-"""The jars that are at hand: a JVM takes them as it starts."""
+"""Jars beside those of the table formats, where they are at hand: a JVM takes them as it starts."""
 EXTENSIONS = {
     "delta": "io.delta.sql.DeltaSparkSessionExtension",
     "iceberg": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
@@ -151,7 +151,7 @@ def session_of_mode() -> Iterator[SparkSession]:
     """The user's session: local, on the standalone cluster, or a client of the Connect server."""
     match MODE:
         case "local" | "standalone":
-            session = classic_session(*JAR_GROUPS)
+            session = classic_session("delta", "iceberg", *OPTIONAL_JARS)
         case "connect":
             os.umask(0)
             session = SparkSession.builder.remote(os.environ["PENSTOCK_TEST_CONNECT"]).getOrCreate()

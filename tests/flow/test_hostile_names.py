@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.sql import functions as F
+from tests.conftest import SEED
 from tests.corpus.hostile import CANARY, TABLES, Hostile
 from tests.flow.making import make
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-SEED = int(os.environ.get("PENSTOCK_TEST_SEED") or random.SystemRandom().randrange(10**6))
 OWN = ("_dlt_id", "_dlt_load_id", "_dlt_parent_id", "_dlt_list_idx", "_dlt_root_id")
 DISPOSITIONS: dict[str, Any] = {
     "appended": "append",
@@ -36,7 +35,6 @@ DISPOSITIONS: dict[str, Any] = {
 @pytest.fixture
 def hostile(request: pytest.FixtureRequest) -> Hostile:
     seed = SEED + len(request.node.name)
-    print(f"PENSTOCK_TEST_SEED={SEED}")  # noqa: T201 - with it a failing run can be repeated
     return Hostile(seed)
 
 

@@ -9,11 +9,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from tests.conftest import OPTIONAL_JARS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 URL = os.environ.get("PENSTOCK_TEST_MARIADB", "")
-DRIVERS = [group for group in ("mariadb", "mysql") if f"PENSTOCK_TEST_JARS_{group.upper()}" in os.environ]
+DRIVERS = [group for group in OPTIONAL_JARS if group in ("mariadb", "mysql")]
 """The drivers whose jars are at hand: that of MySQL speaks to MariaDB too."""
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import random
 from typing import TYPE_CHECKING
 
+from tests.conftest import SEED
 from tests.corpus.hostile import Hostile
 
 from penstock.package.sql import inside_variant
@@ -14,11 +13,8 @@ from penstock.schema.spark_sql import literal, quoted
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SEED = int(os.environ.get("PENSTOCK_TEST_SEED") or random.SystemRandom().randrange(10**6))
-
 
 def test_spark_reads_each_literal_as_its_text(spark: SparkSession) -> None:
-    print(f"PENSTOCK_TEST_SEED={SEED}")  # noqa: T201 - with it a failing run can be repeated
     texts = Hostile(SEED).texts(3_000)
     assert spark.conf.get("spark.sql.variable.substitute") == "true"
 

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.conftest import AT_LENGTH
 from tests.unit.cli.shops import SECRET, STUCK, asked, extracted, lake, stuck, told
 from typer.testing import CliRunner
 
@@ -22,6 +23,8 @@ from penstock.schema import Schema
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+MANY = 200 if AT_LENGTH else 60
 
 
 def test_packages_are_shown_as_those_of_a_folder_are(tmp_path: Path, disk: Path) -> None:
@@ -182,10 +185,10 @@ def test_big_states_and_long_lists_are_printed_whole(disk: Path) -> None:
 
 def test_many_packages_are_listed_whole(tmp_path: Path, disk: Path) -> None:
     packages = stuck(tmp_path, disk)
-    for number in range(60):
+    for number in range(MANY):
         packages.extracted.create_package(f"17947{number:05}.5")
         packages.package(f"17947{number:05}.5").mark_extracted(Extracted(schema_name="shop").to_dict())
 
-    assert len(told("shop", "packages", *lake(tmp_path))) == 61
+    assert len(told("shop", "packages", *lake(tmp_path))) == MANY + 1
     shown = asked("shop", "packages", *lake(tmp_path)).stdout
-    assert sum("│ 17947" in line for line in shown.splitlines()) == 61
+    assert sum("│ 17947" in line for line in shown.splitlines()) == MANY + 1

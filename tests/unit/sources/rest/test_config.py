@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -340,9 +339,9 @@ class Looking(pickle._Unpickler):
         return super().find_class(module, name)
 
 names_of_each = []
-for code in pickle.load(sys.stdin.buffer):
+for code in json.load(sys.stdin):
     names = []
-    Looking(io.BytesIO(code)).load()
+    Looking(io.BytesIO(bytes.fromhex(code))).load()
     names_of_each.append(names)
 print(json.dumps(names_of_each))
 """
@@ -382,8 +381,9 @@ def test_what_travels_needs_no_penstock_and_its_secrets_are_known(auth: dict[str
     ]
     looking = subprocess.run(
         [sys.executable, "-c", LOOKING],
-        input=pickle.dumps([cargo.code for cargo in cargoes]),
+        input=json.dumps([cargo.code.hex() for cargo in cargoes]),
         capture_output=True,
+        text=True,
         check=True,
     )
     names_of_each = json.loads(looking.stdout)
