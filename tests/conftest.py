@@ -39,7 +39,7 @@ settings.load_profile("at length" if AT_LENGTH else "quick")
 # For processes that tests start: they are short, and the compiler that optimizes takes more than it saves.
 # Hadoop starts a process for each file that it makes, to set its mode: VFORK is the shortest way to do that.
 _QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djdk.lang.Process.launchMechanism=VFORK"
-os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{_QUICK} -XX:ReservedCodeCacheSize=256m")
+os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{_QUICK} -XX:ReservedCodeCacheSize=512m")
 
 MODE = os.environ.get("PENSTOCK_TEST_MODE", "local")
 SEED = int(os.environ.setdefault("PENSTOCK_TEST_SEED", str(random.SystemRandom().randrange(1, 1_000_000))))

@@ -31,7 +31,7 @@ BY_NAME = (
     "another-machine-goes-on",
     "what-begins-anew-is-there-alone",
 )
-BY_NAME_IN_CI = ("append-adds-columns", "merge-clears-lists-that-shrink-to-nothing")
+BY_NAME_IN_CI = ("append-adds-columns",)
 IN_FOLDERS = ("append-adds-nested-rows", "replace-exchanges-all-rows", "merge-without-a-strategy")
 
 EVERY_MODE = (
@@ -46,17 +46,14 @@ HANDFUL = {
 }
 IN_CI = {
     "delta": (
-        "append-adds-nested-rows",
         "append-adds-columns",
         "replace-by-nothing-empties",
         "replace-of-partitions",
         "values-come-back",
         "merge-clears-lists-that-shrink-to-nothing",
         "merge-by-merge-key-replaces-a-slice",
-        "merge-takes-the-newest-of-a-load",
         "merge-deletes-what-is-flagged",
         "upsert-updates-and-adds",
-        "insert-only-changes-nothing",
         "history-sees-nested-rows",
         "nothing-is-loaded-twice",
     ),
@@ -68,7 +65,6 @@ IN_CI = {
         "history-sees-nested-rows",
     ),
     "files": (
-        "append-adds-nested-rows",
         "append-adds-columns",
         "replace-by-nothing-empties",
         "merge-without-a-strategy",
@@ -81,7 +77,6 @@ IN_CI = {
         "merge-without-a-strategy",
         "nothing-is-loaded-twice",
         "another-machine-goes-on",
-        "an-append-lands-once-whatever-dies",
     ),
 }
 """What CI has time for; `make test-all` runs every case for every lake."""

@@ -97,6 +97,7 @@ def test_of_rows_with_one_key_the_last_wins_with_its_children_alone(
     assert content(lake) == {"rows": [{"id": 1, "name": "late", "tags": [{"value": "d"}]}], "orphans": {}}
 
 
+@pytest.mark.at_length
 def test_a_chain_that_was_appended_to_is_merged_without_orphans(own: SparkSession, tmp_path: Path) -> None:
     lake = Lake(tmp_path, own)
     lake.load("items", FIRST, **MERGE)

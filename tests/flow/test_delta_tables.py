@@ -107,6 +107,7 @@ def test_what_hints_say_of_a_table_holds_from_the_first_row_and_after_a_replace(
     assert [(one.rows, one.version) for one in info.packages[0].tables if one.table == "items"] == [(1, 2)]
 
 
+@pytest.mark.at_length
 def test_the_load_that_makes_a_table_has_no_version_before_it(lake: Lake) -> None:
     lake.run([{"id": 1}], {"table_properties": {"team": "shop"}})
 
@@ -159,6 +160,7 @@ def test_a_column_gets_a_larger_type_where_tables_allow_it(lake: Lake) -> None:
     assert "id__v_double" not in lake.pipeline().dataset()["items"].arrow().column_names
 
 
+@pytest.mark.at_length
 def test_files_are_joined_and_old_ones_deleted_after_a_load(lake: Lake) -> None:
     settings = {"optimize": True, "vacuum_hours": 0, "allow_short_vacuum": True}
     for number in range(3):
@@ -194,12 +196,14 @@ def test_tables_are_read_in_a_session_without_their_catalog(
     assert spark.conf.getAll == before
 
 
+@pytest.mark.at_length
 def test_files_have_the_size_that_is_wanted(lake: Lake) -> None:
     lake.run([{"id": number} for number in range(10)], {"target_file_size": 64 * 1024 * 1024})
 
     assert lake.detail()["numFiles"] == 1
 
 
+@pytest.mark.at_length
 def test_a_table_can_be_emptied_and_dropped(lake: Lake) -> None:
     lake.run([{"id": 1, "tags": ["x"]}])
     client = lake.client()

@@ -29,6 +29,7 @@ def stand_in_the_way(location: str, other: SparkSession, column: str) -> None:
     overwrite.save(f"{location}/demo/items")
 
 
+@pytest.mark.at_length
 def test_a_refused_table_keeps_the_load_back_until_it_is_mended(
     spark: SparkSession, other: SparkSession, location: str, tmp_path: Path
 ) -> None:

@@ -151,6 +151,7 @@ def test_lines_of_json_are_read_by_the_rules_of_rows(
     assert whole["orders"] + whole["_dlt_quarantine"] == 11
 
 
+@pytest.mark.at_length
 def test_only_what_is_bad_of_a_long_line_or_of_bytes_is_put_aside(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
@@ -185,6 +186,7 @@ def test_only_what_is_bad_of_a_long_line_or_of_bytes_is_put_aside(
     assert "U+FFFD" in aside[2][2]
 
 
+@pytest.mark.at_length
 def test_parquet_files_of_other_types_all_land(spark: SparkSession, location: str, tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     raw.mkdir()
@@ -219,6 +221,7 @@ def test_parquet_files_of_other_types_all_land(spark: SparkSession, location: st
     assert failed.value.path.endswith("bad.parquet")
 
 
+@pytest.mark.at_length
 def test_files_listed_as_rows_are_read_by_transformers_and_by_a_cursor(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
@@ -245,6 +248,7 @@ def test_files_listed_as_rows_are_read_by_transformers_and_by_a_cursor(
     assert pipeline.dataset().row_counts() | {"read_jsonl": 1, "lines": 1} == pipeline.dataset().row_counts()
 
 
+@pytest.mark.at_length
 def test_values_are_texts_unless_they_are_to_be_looked_at(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:

@@ -55,6 +55,7 @@ def expected_ids(package: Package) -> Iterator[str]:
                     yield base64.b64encode(digest).decode()[:14]
 
 
+@pytest.mark.at_length
 @pytest.mark.every_mode
 def test_flat_rows_of_frames_are_loaded_out_of_the_files_that_they_were_landed_in(
     spark: SparkSession, location: str, tmp_path: Path
@@ -231,6 +232,7 @@ def test_a_job_makes_no_moments_in_a_session_of_another_zone(
         read_job(job.file_path).frame(spark)
 
 
+@pytest.mark.at_length
 def test_types_of_arrow_keep_what_they_are(spark: SparkSession, location: str, tmp_path: Path) -> None:
     table = pa.table(
         {
@@ -322,6 +324,7 @@ def test_rows_and_frames_of_one_table_are_one_commit(
     )
 
 
+@pytest.mark.at_length
 def test_a_column_of_another_type_gets_a_variant_and_digits_that_fit_do_not(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
@@ -344,6 +347,7 @@ def test_a_column_of_another_type_gets_a_variant_and_digits_that_fit_do_not(
     assert rows == [(1, None, Decimal("1.500000000"), 1.5), (None, "text", Decimal("2.250000000"), 7.0)]
 
 
+@pytest.mark.at_length
 def test_frames_without_columns_or_with_nothing_in_them_are_still_rows(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
@@ -356,6 +360,7 @@ def test_frames_without_columns_or_with_nothing_in_them_are_still_rows(
     assert pipeline.dataset().row_counts() == {"t": 6}
 
 
+@pytest.mark.at_length
 def test_what_a_dataset_gives_can_be_loaded_again(spark: SparkSession, location: str, tmp_path: Path) -> None:
     pipeline = make(location, tmp_path, spark)
     pipeline.run([{"id": 1}, {"id": 2}], table_name="items")
@@ -366,6 +371,7 @@ def test_what_a_dataset_gives_can_be_loaded_again(spark: SparkSession, location:
     assert sorted(row["id"] for row in copies.collect()) == [1, 2]
 
 
+@pytest.mark.at_length
 def test_maps_variants_and_intervals_of_a_dataframe_have_their_rules(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
@@ -421,6 +427,7 @@ def test_a_machine_that_cannot_write_files_sends_rows_through_the_session(
     assert "_SUCCESS" in names, "Spark wrote them"
 
 
+@pytest.mark.at_length
 def test_nested_values_of_frames_are_kept_as_they_are_where_that_is_said(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:

@@ -89,6 +89,7 @@ def test_sessions_that_are_let_go_close_nothing_that_others_use(
     assert ExecutePlanResponseReattachableIterator._release_thread_pool_instance is before
 
 
+@pytest.mark.at_length
 def test_a_session_with_icebergs_session_catalog_works(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:

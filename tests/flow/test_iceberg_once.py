@@ -125,6 +125,7 @@ def test_a_commit_of_somebody_else_is_kept(lake: Icebergs) -> None:
     assert [one.load_id for one in lake.look().commits()] == ["shop-2", "other-7", "shop-1"]
 
 
+@pytest.mark.at_length
 def test_marks_and_the_version_before_outlive_the_expiry_of_others(lake: Icebergs) -> None:
     lake.append(9, load=mark(1))
     done = lake.append(1, load=mark(2))
@@ -146,6 +147,7 @@ def test_branches_go_with_the_next_load_if_nobody_took_them_away(lake: Icebergs)
     assert set(lake.look().refs) == {"main", branch_name(mark(2))}
 
 
+@pytest.mark.at_length
 def test_a_load_is_taken_back_once_and_not_brought_again(lake: Icebergs) -> None:
     lake.append(9, load=mark(1))
     done = lake.append(1, load=mark(2))
@@ -288,6 +290,7 @@ def test_a_table_that_has_moved_on_is_left_as_it_is(lake: Icebergs) -> None:
     assert lake.ids() == [1, 5]
 
 
+@pytest.mark.at_length
 def test_without_branches_a_commit_is_made_once_too(location: str, spark: SparkSession) -> None:
     with icebergs(location, spark, commits="direct") as lake:
         first, second = lake.append(1, load=mark(1)), lake.append(1, load=mark(1))

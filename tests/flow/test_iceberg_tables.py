@@ -159,6 +159,7 @@ def test_readers_are_held_where_the_last_complete_load_left_the_table(
     assert sorted(row["id"] for row in everything) == [1, 7]
 
 
+@pytest.mark.at_length
 def test_a_version_that_is_gone_is_said_to_be(lake: Lake, location: str, spark: SparkSession) -> None:
     # Without a branch of the load, which would keep it.
     lake.run([{"id": 1}], {"commits": "direct"})
@@ -188,6 +189,7 @@ def lakehouse(location: str, spark: SparkSession) -> Iterator[str]:
         spark.conf.unset(key)
 
 
+@pytest.mark.at_length
 def test_a_catalog_of_the_session_is_used_by_its_name(
     lake: Lake, lakehouse: str, spark: SparkSession
 ) -> None:

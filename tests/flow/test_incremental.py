@@ -38,7 +38,7 @@ def events(spark: SparkSession, until: int) -> DataFrame:
 
 
 @pytest.mark.every_mode
-@pytest.mark.parametrize("key", ["id", None])
+@pytest.mark.parametrize("key", ["id", pytest.param(None, marks=pytest.mark.at_length)])
 def test_a_dataframe_is_loaded_from_where_its_cursor_stopped(
     spark: SparkSession, location: str, tmp_path: Path, key: str | None
 ) -> None:
@@ -57,7 +57,10 @@ def test_a_dataframe_is_loaded_from_where_its_cursor_stopped(
     assert sorted(row["id"] for row in rows.select("id").collect()) == list(range(10))
 
 
-@pytest.mark.parametrize("missing", ["raise", "include", "exclude"])
+@pytest.mark.parametrize(
+    "missing",
+    ["raise", *(pytest.param(name, marks=pytest.mark.at_length) for name in ("include", "exclude"))],
+)
 def test_rows_of_a_dataframe_without_a_value(
     spark: SparkSession, location: str, tmp_path: Path, missing: Any
 ) -> None:

@@ -36,6 +36,7 @@ def test_a_run_that_went_well_and_one_with_nothing_to_do(
     print(f"{well}\n\n{nothing}")  # noqa: T201 - to be looked at, with -s
 
 
+@pytest.mark.at_length
 def test_a_run_that_leaves_a_table_out(
     spark: SparkSession, other: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,6 +53,7 @@ def test_a_run_that_leaves_a_table_out(
     print(info)  # noqa: T201
 
 
+@pytest.mark.at_length
 @pytest.mark.every_mode
 def test_a_run_that_goes_on_elsewhere_with_what_another_had_left(
     spark: SparkSession, location: str, tmp_path: Path

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from tests.corpus.results import ALL, NAN, NO_JSON, PUT_ASIDE
 from tests.flow.making import make
 
@@ -104,6 +105,7 @@ def test_every_value_of_rows_that_break_tools_arrives(
     assert f"of odd {len(PUT_ASIDE)} could not be written" in str(info)
 
 
+@pytest.mark.at_length
 def test_rows_of_other_shapes_arrive(spark: SparkSession, location: str, tmp_path: Path) -> None:
     @penstock.resource
     def shapes() -> Iterator[Any]:

@@ -92,6 +92,7 @@ def test_files_have_the_names_of_the_layout_and_any_reader_reads_them(files: Fil
     assert not list((files.path("_dlt_files/items") / "lists").glob("*")), "nothing is left under way"
 
 
+@pytest.mark.at_length
 def test_a_layout_may_have_dates_and_placeholders_of_the_users(files: Files) -> None:
     layout = "{table_name}/{schema_name}/year={YYYY}/{team}-{upper}.{load_id}.{file_id}"
     settings: dict[str, Any] = {
@@ -142,6 +143,7 @@ def test_lines_of_json_and_csv_are_as_others_expect_them(files: Files) -> None:
     assert (told["text"], told["price"], told["raw"]) == (VALUES[0]["text"], "12.340000000", "AP8=")
 
 
+@pytest.mark.at_length
 def test_a_table_may_change_its_format(files: Files) -> None:
     for number, said in enumerate(["parquet", "csv", "jsonl"]):
         files.pipeline(loader_file_format=said).run([{"id": number}], table_name="items")
@@ -151,6 +153,7 @@ def test_a_table_may_change_its_format(files: Files) -> None:
     assert gzip.decompress(files.path(packed).read_bytes()).startswith(b"id,")
 
 
+@pytest.mark.at_length
 def test_many_files_are_read_by_their_folder(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "FEW", 1)
     monkeypatch.setattr(log, "_WHOLE", 2)
@@ -226,6 +229,7 @@ def test_what_plain_files_cannot_do_is_refused_before_a_row_is_written(files: Fi
         sql.execute_sql("DELETE FROM items")
 
 
+@pytest.mark.at_length
 def test_a_file_that_somebody_has_deleted_is_missed(files: Files) -> None:
     pipeline = files.run([{"id": 1}])
     files.run([{"id": 2}])
@@ -235,6 +239,7 @@ def test_a_file_that_somebody_has_deleted_is_missed(files: Files) -> None:
         ids(pipeline)
 
 
+@pytest.mark.at_length
 def test_tables_can_be_emptied_and_dropped(files: Files) -> None:
     pipeline = files.run([{"id": 1, "tags": ["x"]}])
     client: Any = pipeline._target().client()

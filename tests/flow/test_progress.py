@@ -37,6 +37,7 @@ class Watching(Listener):
         self.seen += found
 
 
+@pytest.mark.at_length
 @pytest.mark.every_mode
 def test_every_step_tells_its_rows_and_how_its_tables_stand(
     spark: SparkSession, location: str, tmp_path: Path
@@ -66,6 +67,7 @@ def test_every_step_tells_its_rows_and_how_its_tables_stand(
     print(f"Spark jobs: {jobs}")  # noqa: T201 - the figure, shown with -s
 
 
+@pytest.mark.at_length
 @pytest.mark.every_mode
 def test_a_long_job_of_a_frame_is_seen_by_its_stages_and_counted(
     spark: SparkSession, location: str, tmp_path: Path

@@ -96,6 +96,7 @@ def test_a_load_that_is_stopped_between_two_tables_is_not_seen(
     assert state(old) == after(0)
 
 
+@pytest.mark.at_length
 @pytest.mark.every_mode
 def test_a_first_load_that_is_stopped_shows_no_table(
     spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -180,6 +181,7 @@ def test_a_table_is_read_in_every_form(compiled: SparkSession, location: str, tm
     assert compiled.catalog.listTables() == views
 
 
+@pytest.mark.at_length
 @pytest.mark.every_mode
 def test_queries_name_tables_without_more(compiled: SparkSession, location: str, tmp_path: Path) -> None:
     pipeline = make(location, tmp_path, compiled)
@@ -201,6 +203,7 @@ def test_queries_name_tables_without_more(compiled: SparkSession, location: str,
     assert compiled.catalog.listTables() == views
 
 
+@pytest.mark.at_length
 @pytest.mark.every_mode
 def test_a_client_queries_and_changes_tables(spark: SparkSession, location: str, tmp_path: Path) -> None:
     pipeline = make(location, tmp_path, spark)

@@ -122,6 +122,7 @@ def test_what_begins_anew_is_there_alone(shop: Shop, mode: TRefreshMode) -> None
     assert shop.shown()["orders"] == sorted([*expected["orders"], *expected["orders"]])
 
 
+@pytest.mark.at_length
 def test_a_frame_without_rows_leaves_the_table_empty(shop: Shop) -> None:
     shop.begin()
     nothing = shop.spark.createDataFrame([], "id bigint, price bigint")
@@ -195,6 +196,7 @@ def test_merged_tables_begin_anew_as_if_nothing_had_been(
         assert shop.shown()["orders__tags"] == ([3, 4] if strategy == "scd2" else [4]), mode
 
 
+@pytest.mark.at_length
 def test_an_empty_source_lets_its_tables_go_and_a_merge_comes_back_afterwards(shop: Shop) -> None:
     shop.begin()
 

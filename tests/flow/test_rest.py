@@ -122,6 +122,7 @@ def test_a_second_run_after_a_failure_asks_only_for_what_is_not_done(
     assert pipeline.dataset().row_counts()["posts"] == 240
 
 
+@pytest.mark.at_length
 def test_a_run_that_goes_on_with_other_work_items_doubles_no_row(
     api: Api, spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

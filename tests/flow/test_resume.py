@@ -127,6 +127,7 @@ def test_files_that_are_gone_are_told_before_a_table_is_touched_and_such_a_load_
     assert pipeline.dataset().row_counts() == {"items": 1}
 
 
+@pytest.mark.at_length
 def test_a_process_killed_while_it_extracts_leaves_nothing_behind_that_is_loaded(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:

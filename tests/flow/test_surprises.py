@@ -85,6 +85,7 @@ def test_late_surprises_are_all_found_and_placed(spark: SparkSession, location: 
     assert [row["value"] for row in dataset["items__tags__list"].spark().collect()] == ["inner"]
 
 
+@pytest.mark.at_length
 def test_texts_that_look_like_punctuation_are_no_surprise(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
@@ -188,6 +189,7 @@ def test_refused_nested_rows_are_kept_aside_with_their_own_json(
     assert (table["raw"], table["rule"]) == ('[{"x":1},{"x":2}]', "tables: discard_row")
 
 
+@pytest.mark.at_length
 def test_refused_rows_of_frames_are_kept_aside_too(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
@@ -227,6 +229,7 @@ def test_the_contract_of_a_run_counts_before_that_of_a_resource(
     assert dataset.row_counts() == {"things": 2, "things__items": 1}, "and nothing is kept aside"
 
 
+@pytest.mark.at_length
 def test_what_is_refused_late_in_a_large_table_is_counted_and_kept(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
@@ -251,6 +254,7 @@ def test_what_is_refused_late_in_a_large_table_is_counted_and_kept(
     assert [(one.column, one.count) for one in told.rejects] == [("new", len(late))]
 
 
+@pytest.mark.at_length
 def test_all_rows_of_a_table_that_is_refused_are_kept_aside(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
@@ -268,6 +272,7 @@ def test_all_rows_of_a_table_that_is_refused_are_kept_aside(
     assert "2 rows of typed left out: there is no such table" in str(pipeline.last_trace)
 
 
+@pytest.mark.at_length
 def test_values_that_a_declared_width_does_not_hold_are_put_aside(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:

@@ -57,6 +57,7 @@ def test_nested_rows_become_tables_that_can_be_read_back(
     assert [tuple(row) for row in values] == expected
 
 
+@pytest.mark.at_length
 def test_children_point_to_their_parents_and_keep_their_order(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
@@ -122,6 +123,7 @@ def test_the_given_session_is_left_as_it_was(compiled: SparkSession, location: s
     assert after == before
 
 
+@pytest.mark.at_length
 def test_every_form_of_reading_gives_the_same_rows(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
@@ -201,6 +203,7 @@ def test_values_of_several_types_are_all_kept(compiled: SparkSession, location: 
     )
 
 
+@pytest.mark.at_length
 def test_lists_of_lists_nulls_and_odd_keys_arrive(spark: SparkSession, location: str, tmp_path: Path) -> None:
     rows = [
         {"id": 1, "grid": [[1, 2], [3]], "tags": ["x", None], "nothing": None, "empty": {}, "none": []},
@@ -221,6 +224,7 @@ def test_lists_of_lists_nulls_and_odd_keys_arrive(spark: SparkSession, location:
     assert second["_dlt_id"] == "mine", "an id that comes with the data is the row's id, as in dlt"
 
 
+@pytest.mark.at_length
 def test_rows_without_a_single_value_are_still_rows(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:

@@ -84,6 +84,7 @@ def test_an_error_comes_back_with_its_item_and_traceback_and_what_was_done_befor
     assert [row["id"] for row in rows if row["part"] == -1] == [8]
 
 
+@pytest.mark.at_length
 def test_a_package_with_waves_is_dropped_when_the_resource_is_not_run_again(
     spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,6 +129,7 @@ def test_where_executors_have_no_network_threads_of_the_driver_do_it(
     assert all(name.startswith("penstock-extract") for name in threads)
 
 
+@pytest.mark.at_length
 def test_items_of_a_frame_tables_by_row_and_odd_rows(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
@@ -146,6 +148,7 @@ def test_items_of_a_frame_tables_by_row_and_odd_rows(
     assert any("6 could not be written" in note for note in info.notes)
 
 
+@pytest.mark.at_length
 def test_a_transformer_of_work_items_runs_on_the_driver(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
@@ -189,6 +192,7 @@ def test_calls_of_all_executors_together_keep_to_the_rate(
     assert max(sum(first <= at < first + 1 for at in moments) for first in moments) <= 21
 
 
+@pytest.mark.at_length
 def test_a_resource_that_fails_there_may_be_left_out(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:

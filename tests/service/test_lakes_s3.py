@@ -5,22 +5,18 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 import uuid
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.conftest import class_path
 from tests.contract.gaps import PLAIN_FILES
 from tests.service.bucket import jdbc_catalog, keys
 
 import penstock
 from penstock.errors import StorageNotReachable, StorageRefused
 from penstock.interfaces import Destination
-from penstock.package import FileStorage, Packages
+from penstock.package import Packages
 from penstock.testing import Bench, Case, destination_suite
 from penstock.testing.promises import Crash, Mortal
 
@@ -78,6 +74,7 @@ def test_every_disposition_works_with_tables_and_packages_in_one_bucket(
     assert told == [], "the session is the user's, and has not heard of any key"
 
 
+@pytest.mark.at_length
 def test_a_frame_of_the_users_session_lands_there_and_is_read_back(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
@@ -116,6 +113,7 @@ def cases() -> list[Any]:
     ]
 
 
+@pytest.mark.at_length
 @pytest.mark.every_mode
 @pytest.mark.parametrize(("kind", "case"), cases())
 def test_the_contract_holds_in_a_bucket(
@@ -149,78 +147,9 @@ def test_a_bucket_that_is_not_there_is_told(spark: SparkSession, tmp_path: Path)
         make(nowhere, tmp_path, spark).run([{"id": 1}], table_name="items")
 
 
+@pytest.mark.at_length
 def test_a_store_that_is_away_may_be_asked_again(spark: SparkSession, location: str, tmp_path: Path) -> None:
     away = penstock.destinations.delta(location, credentials=keys(endpoint_url="http://127.0.0.1:9"))
 
     with pytest.raises(StorageNotReachable):
         make(away, tmp_path, spark).run([{"id": 1}], table_name="items")
-
-
-# Everything that a user can be shown: logs in full, errors, plans, what an event log and the packages hold.
-TOLD = """
-import logging, sys
-from pyspark.sql import SparkSession
-import penstock
-
-logging.basicConfig(level=logging.INFO, stream=sys.stdout)
-logging.getLogger("penstock").setLevel(logging.DEBUG)
-lake = penstock.destinations.delta(sys.argv[1])
-pipeline = penstock.pipeline("shop", pipelines_dir=sys.argv[2], destination=lake, dataset_name="demo")
-rows = [{"id": 1, "tags": ["a"]}, {"id": 2, "tags": []}]
-print(pipeline.run(penstock.resource(rows, name="items", write_disposition="merge", primary_key="id")))
-table = pipeline.dataset()["items"].spark()
-table.explain(True)
-print(table.collect())
-spark = SparkSession.getActiveSession()
-print(pipeline.run(penstock.resource(spark.range(3).toDF("id"), name="numbers")))
-print(lake, pipeline, penstock.config.explain("destination.delta.credentials.aws_secret_access_key"))
-print("all runs are over")
-spark.stop()
-"""
-
-
-def test_keys_from_the_settings_reach_spark_and_are_found_in_nothing_that_is_written(
-    location: str, tmp_path: Path
-) -> None:
-    secret = os.environ["PENSTOCK_TEST_S3_SECRET"]
-    settings, events = tmp_path / "work" / ".penstock", tmp_path / "events"
-    settings.mkdir(parents=True)
-    events.mkdir()
-    (settings / "secrets.toml").write_text(
-        "[destination.delta.credentials]\n"
-        f'aws_access_key_id = "{os.environ["PENSTOCK_TEST_S3_KEY"]}"\n'
-        f'aws_secret_access_key = "{secret}"\n'
-        f'endpoint_url = "{os.environ["PENSTOCK_TEST_S3_ENDPOINT"]}"\n'
-        "conditional_writes = true\n"
-    )
-    (settings / "secrets.toml").chmod(0o600)
-    conf = {
-        "spark.eventLog.enabled": "true",
-        "spark.eventLog.dir": events.as_uri(),
-        "spark.eventLog.compress": "false",
-    }
-    environment = {
-        **os.environ,
-        "SPARK__JARS": class_path("delta", "s3"),
-        "PENSTOCK_HOME": str(tmp_path / "home"),
-    }
-    lines = "\n".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in conf.items())
-    (settings / "config.toml").write_text(f"[spark.conf]\n{lines}\n")
-    command = [sys.executable, "-c", TOLD, location, str(tmp_path / "pipelines")]
-
-    done = subprocess.run(
-        command, check=False, capture_output=True, env=environment, cwd=tmp_path / "work", timeout=600
-    )
-
-    shown = done.stdout + done.stderr
-    assert b"all runs are over" in done.stdout, shown.decode()
-    held = FileStorage(location, credentials=keys())
-    places = {"shown": shown} | {
-        str(path.relative_to(tmp_path)): path.read_bytes()
-        for folder in ("pipelines", "events", "home")
-        for path in (tmp_path / folder).rglob("*")
-        if path.is_file() and path.suffix != ".jar"
-    }
-    places |= {name: held.system.cat_file(name) for name in held.system.find(location)}
-    assert any(b".secret.key" in text for name, text in places.items() if name.startswith("events/"))
-    assert [name for name, text in places.items() if secret.encode() in text] == []

@@ -172,11 +172,17 @@ def ranges(schema: str, table: str, spark: SparkSession, **said: Any) -> list[in
 @pytest.mark.parametrize(
     ("kind", "keys"),
     [
-        pytest.param("bigint", "SELECT (random() ^ 6 * 1e12)::bigint - 1000 FROM generate_series(1, 200000)"),
-        pytest.param("uuid", "SELECT gen_random_uuid() FROM generate_series(1, 200000)"),
-        pytest.param("text", "SELECT md5(g::text) || 'Ä' FROM generate_series(1, 200000) g"),
+        ("bigint", "SELECT (random() ^ 6 * 1e12)::bigint - 1000 FROM generate_series(1, 200000)"),
+        ("text", "SELECT md5(g::text) || 'Ä' FROM generate_series(1, 200000) g"),
         pytest.param(
-            "timestamptz", "SELECT now() - g * interval '1 second' FROM generate_series(1, 200000) g"
+            "uuid",
+            "SELECT gen_random_uuid() FROM generate_series(1, 200000)",
+            marks=pytest.mark.at_length,
+        ),
+        pytest.param(
+            "timestamptz",
+            "SELECT now() - g * interval '1 second' FROM generate_series(1, 200000) g",
+            marks=pytest.mark.at_length,
         ),
     ],
 )
@@ -203,7 +209,7 @@ def test_rows_without_a_key_are_a_range_of_their_own(schema: str, spark: SparkSe
     assert 50 in found
 
 
-@pytest.mark.parametrize("collation", ["C", "en-x-icu"])
+@pytest.mark.parametrize("collation", [pytest.param("C", marks=pytest.mark.at_length), "en-x-icu"])
 def test_an_incremental_on_texts_loses_none_whatever_their_collation(
     schema: str, pipeline: penstock.Pipeline, collation: str
 ) -> None:
@@ -235,6 +241,7 @@ def test_the_newest_row_may_change_and_tables_get_columns_between_runs(
     assert found == [(1, "new", None), (2, "new", None), (3, "paid", "ada")]
 
 
+@pytest.mark.at_length
 def test_a_key_that_a_step_has_renamed_does_not_tell_rows_apart(
     schema: str, pipeline: penstock.Pipeline
 ) -> None:
@@ -292,7 +299,7 @@ def loaded_while_written(
     return {**found, "written": sorted(ask(f"SELECT id FROM {schema}.events"))}
 
 
-@pytest.mark.parametrize("runs", [3, pytest.param(20, marks=pytest.mark.at_length)])
+@pytest.mark.parametrize("runs", [2, pytest.param(20, marks=pytest.mark.at_length)])
 def test_rows_that_are_committed_late_are_not_lost(
     schema: str, pipeline: penstock.Pipeline, runs: int
 ) -> None:
@@ -373,6 +380,7 @@ def test_a_database_that_fails_while_its_rows_are_read_is_told_in_its_own_words(
     assert not penstock.retry.retry_load(["extract"])(failed.failed[0])
 
 
+@pytest.mark.at_length
 def test_many_tables_share_the_connections(schema: str, pipeline: penstock.Pipeline) -> None:
     names = [f"t{number}" for number in range(8)]
     for name in names:
