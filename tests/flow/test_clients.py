@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SCRIPT = Path(__file__).parent / "client_side" / "run_loads.py"
-CLIENTS, LOADS = (int(part) for part in os.environ.get("PENSTOCK_TEST_CLIENTS", "2x2").split("x"))
+CLIENTS, LOADS = (int(part) for part in os.environ.get("PENSTOCK_TEST_CLIENTS", "2x1").split("x"))
 
 
 def clients(location: str, folder: Path) -> Counter[str]:

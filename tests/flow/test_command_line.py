@@ -25,10 +25,11 @@ PAGE = Path(__file__).parents[2] / "docs" / "failures.md"
 ROWS = [{"id": 1, "tags": ["x", "y"]}]
 
 
+@pytest.mark.at_length
 @pytest.mark.parametrize(
     "has_loaded",
     [
-        pytest.param(True, id="a later load", marks=pytest.mark.at_length),
+        pytest.param(True, id="a later load"),
         pytest.param(False, id="the first load"),
     ],
 )

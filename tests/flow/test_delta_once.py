@@ -71,6 +71,7 @@ def test_a_load_that_was_given_up_is_refused_by_the_table_itself(lake: Deltas) -
     assert lake.ids() == [1, 3, 7]
 
 
+@pytest.mark.at_length
 def test_a_commit_that_came_before_the_fence_is_undone_and_stays_undone(lake: Deltas) -> None:
     lake.append(1, load=mark(1))
     lake.append(2, load=mark(2))
@@ -85,7 +86,8 @@ def test_a_commit_that_came_before_the_fence_is_undone_and_stays_undone(lake: De
     assert lake.ids() == [1]
 
 
-@pytest.mark.parametrize("is_there", [True, pytest.param(False, marks=pytest.mark.at_length)])
+@pytest.mark.at_length
+@pytest.mark.parametrize("is_there", [True, False])
 def test_after_the_retention_of_the_log_rows_say_whether_a_load_was_written(
     lake: Deltas, is_there: bool
 ) -> None:

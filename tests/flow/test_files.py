@@ -268,6 +268,7 @@ def test_values_are_texts_unless_they_are_to_be_looked_at(
         files(str(tmp_path / "raw"), file_glob="*.csv", skiprows=3)
 
 
+@pytest.mark.at_length
 def test_lines_of_csv_are_told_apart_whatever_their_names_encoding_and_types(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:

@@ -185,6 +185,7 @@ def test_python_types_keep_their_type(spark: SparkSession, location: str, tmp_pa
     assert found["nan"] != found["nan"]
 
 
+@pytest.mark.at_length
 def test_values_of_several_types_are_all_kept(compiled: SparkSession, location: str, tmp_path: Path) -> None:
     pipeline = make(location, tmp_path, compiled)
 

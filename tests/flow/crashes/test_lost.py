@@ -88,7 +88,9 @@ class Half:
         return next(table for table in ("first", "second") if self.counts(table) == (10, 10))
 
 
-@pytest.mark.parametrize("kind", ["filesystem", "delta", pytest.param("iceberg", marks=at_length)])
+@pytest.mark.parametrize(
+    "kind", ["filesystem", *(pytest.param(kind, marks=at_length) for kind in ("delta", "iceberg"))]
+)
 def test_a_load_whose_package_was_lost_is_not_written_a_second_time(
     kind: str, tmp_path: Path, spark: SparkSession
 ) -> None:
