@@ -63,8 +63,8 @@ MUTANTS = (
     unit(
         "put-if-absent in object storage",
         "package/objects.py",
-        '                self._pipe(path, content, mode="create")\n            except',
-        "                self._pipe(path, content)\n            except",
+        'lambda: self._pipe(path, content, mode="create")',
+        "lambda: self._pipe(path, content)",
         f"{PACKAGE}/test_storage.py",
         f"{PACKAGE}/test_model.py",
     ),
