@@ -34,8 +34,8 @@ import penstock
 from benchmarks.eventlog import CONF, EventLog, Stretch, stretch
 from benchmarks.events import events
 from benchmarks.normalize import SCHEMA
-from penstock.spark.own import SessionPool
 from penstock.spark.session import UserSession
+from penstock.spark.session_pool import SessionPool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -94,10 +94,10 @@ def measure(folder: Path, rows: int, size: int) -> dict[str, float]:
     import penstock  # noqa: PLC0415 - the parent process needs none of it
     from penstock.extract.run import extract  # noqa: PLC0415
     from penstock.package import Packages, create_load_id  # noqa: PLC0415
-    from penstock.package.typed import from_typed  # noqa: PLC0415
+    from penstock.package.typed_json import from_typed  # noqa: PLC0415
     from penstock.pipeline.state import encode_state  # noqa: PLC0415
-    from penstock.schema import naming  # noqa: PLC0415
-    from penstock.schema.frozen import thaw  # noqa: PLC0415
+    from penstock.schema import naming_convention  # noqa: PLC0415
+    from penstock.schema.frozen_map import thaw  # noqa: PLC0415
     from penstock.sources import flows_of  # noqa: PLC0415
 
     @penstock.resource(primary_key="id")
@@ -113,7 +113,7 @@ def measure(folder: Path, rows: int, size: int) -> dict[str, float]:
         flow,
         packages.package(create_load_id()),
         schema_name="shop",
-        naming=naming("snake_case", 255),
+        naming=naming_convention("snake_case", 255),
         state={"sources": from_typed(sources)},
         boundaries=packages.store,
     )
@@ -122,7 +122,7 @@ def measure(folder: Path, rows: int, size: int) -> dict[str, float]:
     kept.write_text(json.dumps(state["sources"]))
     files = sum(entry.size for entry in packages.store.entries("cursors"))
     return {
-        "rows": done.info.rows,
+        "rows": done.report.rows,
         "seconds": seconds,
         "state": len(json.dumps(state)),
         "packed": len(encode_state(state)),

@@ -81,7 +81,7 @@ def measure(rows: int) -> dict[str, float]:
     """Extract so many rows; the peak is that of this process."""
     from penstock.extract.run import extract  # noqa: PLC0415 - the parent process needs none of it
     from penstock.package import Packages  # noqa: PLC0415
-    from penstock.schema import naming  # noqa: PLC0415
+    from penstock.schema import naming_convention  # noqa: PLC0415
     from penstock.sources import flows_of  # noqa: PLC0415
     from penstock.testing import nested_rows  # noqa: PLC0415
 
@@ -89,11 +89,13 @@ def measure(rows: int) -> dict[str, float]:
         package = Packages.at(folder).package("1.0")
         (flow,) = flows_of(nested_rows(rows), table_name="items")
         started = time.monotonic()
-        done = extract(flow, package, schema_name="shop", naming=naming("snake_case", 255), state={})
+        done = extract(
+            flow, package, schema_name="shop", naming=naming_convention("snake_case", 255), state={}
+        )
         seconds = time.monotonic() - started
-    if done.info.rows != rows:
-        raise SystemExit(f"{rows} rows went in and {done.info.rows} came out")
-    return {"rows": rows, "peak": peak_mebibytes(), "seconds": seconds, "files": done.info.tables[0].files}
+    if done.report.rows != rows:
+        raise SystemExit(f"{rows} rows went in and {done.report.rows} came out")
+    return {"rows": rows, "peak": peak_mebibytes(), "seconds": seconds, "files": done.report.tables[0].files}
 
 
 if __name__ == "__main__":

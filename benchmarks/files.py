@@ -17,30 +17,30 @@ from typing import TYPE_CHECKING, Final
 
 from penstock.config import AwsCredentials
 from penstock.extract.cursor.cursors import Cursors
+from penstock.sources.filesystem.day_window import DayWindow
 from penstock.sources.filesystem.globs import Glob
-from penstock.sources.filesystem.items import digest_of_file
+from penstock.sources.filesystem.items import file_digest
 from penstock.sources.filesystem.listing import list_files
-from penstock.sources.filesystem.place import Place
-from penstock.sources.filesystem.windows import Window
+from penstock.sources.filesystem.location import FolderLocation
 
 if TYPE_CHECKING:
-    from penstock.interfaces.seen import Seen
+    from penstock.interfaces.seen_set import SeenSet
 
 DAYS: Final = 1_000
 NEWEST: Final = date(2026, 11, 17)
 MANY: Final = 10_000_000
 
 
-def write(place: Place, names: list[str]) -> None:
+def write(place: FolderLocation, names: list[str]) -> None:
     """One byte each."""
     if place.is_local:
         for name in names:
-            at = Path(place.address(name))
+            at = Path(place.fs_path(name))
             at.parent.mkdir(parents=True, exist_ok=True)
             at.write_bytes(b"1")
         return
     with ThreadPoolExecutor(64) as threads:
-        list(threads.map(lambda name: place.system.pipe_file(place.address(name), b"1"), names))
+        list(threads.map(lambda name: place.file_system.pipe_file(place.fs_path(name), b"1"), names))
 
 
 def daily(count: int) -> list[str]:
@@ -49,23 +49,23 @@ def daily(count: int) -> list[str]:
     return [f"{days[number % DAYS]}/{number}.csv" for number in range(count)]
 
 
-def all_read(place: Place) -> Seen:
+def all_read(place: FolderLocation) -> SeenSet:
     """What is known after a run that has read them all."""
     state: dict[str, object] = {}
     cursors = Cursors(state, source="bench")
     for found in list_files(place, Glob("**/*.csv")):
-        cursors.seen("files", "_files").remember(digest_of_file(place.url(found.path), found))
-    cursors.settle()
-    return Cursors(state, source="bench").seen("files", "_files")
+        cursors.seen_items("files", "_files").add(file_digest(place.url(found.path), found))
+    cursors.write_state()
+    return Cursors(state, source="bench").seen_items("files", "_files")
 
 
-def measure(what: str, place: Place, seen: Seen, window: Window | None = None) -> None:
+def measure(what: str, place: FolderLocation, seen: SeenSet, window: DayWindow | None = None) -> None:
     """List, look up, print."""
     started = time.monotonic()
     known = listed = 0
     for found in list_files(place, Glob("**/*.csv"), window):
         listed += 1
-        known += seen.knows(digest_of_file(place.url(found.path), found))
+        known += seen.contains(file_digest(place.url(found.path), found))
     seconds = time.monotonic() - started
     print(f"{what}: {listed:,} files listed, {known:,} known, {seconds:.2f} s", end="")
     print(f", {seconds / listed * MANY / 60:.1f} minutes for {MANY:,}" if window is None else "")
@@ -84,14 +84,14 @@ def main(root: str, count: int = 100_000) -> None:
         else None
     )
     for layout, names in (("flat", [f"{one}.csv" for one in range(count)]), ("daily", daily(count))):
-        place = Place.of(f"{root}/{layout}", keys)
+        place = FolderLocation.of(f"{root}/{layout}", keys)
         started = time.monotonic()
         write(place, names)
         print(f"{layout}: {count:,} files written in {time.monotonic() - started:.0f} s")
         seen = all_read(place)
         measure(f"{layout}, all", place, seen)
         if layout == "daily":
-            measure("daily, window of 3 days", place, seen, Window(days=3, newest=NEWEST))
+            measure("daily, window of 3 days", place, seen, DayWindow(days=3, newest=NEWEST))
 
 
 if __name__ == "__main__":

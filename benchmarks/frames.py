@@ -26,7 +26,7 @@ from pyspark.sql import SparkSession
 import penstock  # noqa: F401 - names who lands frames
 from penstock.extract.run import extract
 from penstock.package import Packages, create_load_id
-from penstock.schema import naming
+from penstock.schema import naming_convention
 from penstock.sources import flows_of
 from penstock.testing import nested_rows
 
@@ -152,9 +152,9 @@ def landed(data: Any, folder: Path, rows: int) -> None:
     """Extract into a fresh package; every row must have arrived."""
     package = Packages.at(str(folder)).package(create_load_id())
     (flow,) = flows_of(data, table_name="items")
-    done = extract(flow, package, schema_name="shop", naming=naming("snake_case", 255), state={})
-    if done.info.rows != rows:
-        raise SystemExit(f"{rows} rows went in and {done.info.rows} came out")
+    done = extract(flow, package, schema_name="shop", naming=naming_convention("snake_case", 255), state={})
+    if done.report.rows != rows:
+        raise SystemExit(f"{rows} rows went in and {done.report.rows} came out")
 
 
 if __name__ == "__main__":

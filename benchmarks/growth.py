@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import penstock
-from penstock.dataset.view import View
-from penstock.destinations.filesystem.form import Form
-from penstock.destinations.filesystem.log import Entry as LogEntry
+from penstock.dataset.view import DatasetView
+from penstock.destinations.filesystem.file_format import FileCodec
+from penstock.destinations.filesystem.table_log import LogEntry
 from penstock.interfaces import LoadMark
 from penstock.interfaces.ledger import CommitRecord
 from penstock.package import storage
-from penstock.package.local import LocalFiles
-from penstock.pipeline import site
+from penstock.package.local_files import LocalFiles
+from penstock.pipeline import workspace
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ _KINDS = {
 class CountingFiles(LocalFiles):
     """A disk that is asked as S3 is: a listing may start anywhere, and has 1,000 names to a request."""
 
-    can_seek = True
+    supports_start_after = True
 
 
 def _counted(name: str, kind: str) -> Any:
@@ -123,7 +123,7 @@ def open_dataset(root: Path) -> None:
     place: Any = SimpleNamespace(
         tables=client, ledger=client.ledger(), pool=NoSessions(), user=SimpleNamespace(spark=None)
     )
-    view = View(place, name="demo", consistent=True)
+    view = DatasetView(place, name="demo", consistent=True)
     view.data_tables()
 
 
@@ -188,11 +188,11 @@ def commit(root: Path, number: int) -> None:
     mark = LoadMark(
         pipeline_name="shop", sequence=number, load_id=f"{1794709965 + number}.5", manifest_hash="h"
     )
-    log = client.standing("items").log
+    log = client.table_files("items").log
     log.find_mark(mark)
     key = f"items/{mark.load_id}.aa.parquet"
     client.store.put(key, b"rows")
-    done = log.commit(lambda _: LogEntry.of_load(mark, kind="append", files={key: Form("parquet")}))
+    done = log.commit(lambda _: LogEntry.of_load(mark, kind="append", files={key: FileCodec("parquet")}))
     client.ledger().commit(
         CommitRecord(
             load_id=mark.load_id,
@@ -227,7 +227,7 @@ def measure_log(root: Path) -> Iterator[tuple[int, Counter[str], int]]:
 
 def main(sizes: tuple[int, ...]) -> None:
     """Print both tables."""
-    site.Site.pool = NoSessions()  # type: ignore[assignment]  # a load without rows opens none
+    workspace.Workspace.pool = NoSessions()  # type: ignore[assignment]  # a load without rows opens none
     # A power cut loses nothing of a benchmark.
     os.fsync = lambda fd: None
     print(

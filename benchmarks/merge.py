@@ -29,15 +29,15 @@ from tests.conftest import session_builder
 from tests.unit.destinations.chains import nested_table, root_table, schema_of
 
 from benchmarks.eventlog import CONF, EventLog, Stretch, stretch
-from penstock.destinations.delta.place import Folders
+from penstock.destinations.delta.addressing import PathTables
 from penstock.destinations.delta.run import DeltaTables
-from penstock.destinations.lake.rows import AT
+from penstock.destinations.lake.merge_sets import ChainLocks
+from penstock.destinations.lake.rows import POSITION
 from penstock.destinations.lake.run import ChainLoad
-from penstock.destinations.lake.sets import Turns
 from penstock.interfaces import LoadMark
 from penstock.package.storage import FileStorage
-from penstock.spark.own import SessionPool
 from penstock.spark.session import UserSession
+from penstock.spark.session_pool import SessionPool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +84,7 @@ def roots(rows: DataFrame, load: str) -> DataFrame:
         F.lit(None).cast("boolean").alias("deleted"),
         F.lit(load).alias("_dlt_load_id"),
         F.sha1(F.concat(F.lit(load), F.col("id").cast("string"))).alias("_dlt_id"),
-        F.struct(F.lit(0).alias("part"), F.lit("f").alias("file"), F.col("id").alias("row")).alias(AT),
+        F.struct(F.lit(0).alias("part"), F.lit("f").alias("file"), F.col("id").alias("row")).alias(POSITION),
     )
 
 
@@ -94,7 +94,7 @@ def tags(items: DataFrame) -> DataFrame:
         F.col("_dlt_id").alias("_dlt_parent_id"),
         F.col("_dlt_id").alias("_dlt_root_id"),
         F.expr("posexplode(array('x', 'y')) AS (_dlt_list_idx, value)"),
-        F.col(AT),
+        F.col(POSITION),
     ).withColumns(
         {
             "_dlt_list_idx": F.col("_dlt_list_idx").cast("bigint"),
@@ -106,8 +106,8 @@ def tags(items: DataFrame) -> DataFrame:
 def make(spark: SparkSession, folder: Path, rows: int) -> None:
     """The tables, and a batch of 1 %: the latest keys, one tenth of them new."""
     whole = roots(spark.range(0, rows, 1, FILES), "old")
-    whole.drop(AT).write.format("delta").save(str(folder / "base" / "items"))
-    tags(whole).drop(AT).write.format("delta").save(str(folder / "base" / "items__tags"))
+    whole.drop(POSITION).write.format("delta").save(str(folder / "base" / "items"))
+    tags(whole).drop(POSITION).write.format("delta").save(str(folder / "base" / "items__tags"))
     many = rows // 100
     batch = roots(spark.range(rows - many + many // 10, rows + many // 10, 1, 2), "new")
     batch.write.parquet(str(folder / "staged" / "items"))
@@ -123,8 +123,8 @@ def ours(spark: SparkSession, lake: Path, staging: Staging) -> None:
             root="items",
             schema=SCHEMA.tables,
             staged=cast("Any", staging),
-            into=DeltaTables(place=Folders(FileStorage(str(lake)))),
-            turns=Turns(),
+            target=DeltaTables(addressing=PathTables(FileStorage(str(lake)))),
+            chain_locks=ChainLocks(),
             spark=spark,
         )
         list(chain.apply(table))
@@ -133,7 +133,7 @@ def ours(spark: SparkSession, lake: Path, staging: Staging) -> None:
 def by_hand(spark: SparkSession, lake: Path, staging: Staging, *, bounded: bool = True) -> None:
     """What one would write: bounds, ids of the old rows kept in a file, one MERGE for each table."""
     items, nested = f"delta.`{lake / 'items'}`", f"delta.`{lake / 'items__tags'}`"
-    batch = staging.frame("items", spark).drop(AT)
+    batch = staging.frame("items", spark).drop(POSITION)
     low, high = batch.agg(F.min("id"), F.max("id")).collect()[0]
     bounds = f"t.id >= {low} AND t.id <= {high}" if bounded else "true"
     batch.createOrReplaceTempView("batch")
@@ -141,7 +141,7 @@ def by_hand(spark: SparkSession, lake: Path, staging: Staging, *, bounded: bool 
     found = spark.sql(f"SELECT t._dlt_id FROM {items} t LEFT SEMI JOIN batch b ON t.id = b.id WHERE {bounds}")
     found.write.parquet(ids)
     old = spark.read.parquet(ids).select(F.col("_dlt_id").alias("root"))
-    rows = staging.frame("items__tags", spark).drop(AT)
+    rows = staging.frame("items__tags", spark).drop(POSITION)
     rows.unionByName(old, allowMissingColumns=True).createOrReplaceTempView("nested_rows")
     names = ("_dlt_parent_id", "_dlt_root_id", "_dlt_list_idx", "value", "_dlt_id")
     spark.sql(

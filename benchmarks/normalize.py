@@ -42,15 +42,15 @@ from penstock.extract.parts import PartWriter
 from penstock.extract.plan import Rotation
 from penstock.normalize.run import normalize
 from penstock.package import Package, Packages, create_load_id
-from penstock.package.extracted import Extracted, ExtractedTable
-from penstock.schema import Schema, naming
+from penstock.package.extract_manifest import ExtractedTable, ExtractManifest
+from penstock.schema import Schema, naming_convention
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from pyspark.sql import DataFrame
 
-    from penstock.normalize.left import Normalized
+    from penstock.normalize.normalized import NormalizedPackage
 
 KNOWN, LEARNING, FASTER = 1.3, 1.6, 5
 MOST_BY_PYTHON = 1_000_000
@@ -207,7 +207,7 @@ def filled(
         bytes=writer.bytes,
         files=writer.files,
     )
-    package.mark_extracted(Extracted(schema_name="bench", tables=(table,)).to_dict())
+    package.mark_extracted(ExtractManifest(schema_name="bench", tables=(table,)).to_dict())
     return package
 
 
@@ -215,7 +215,7 @@ def multiplied(folder: Path, package: Package, rows: int, spark: SparkSession) -
     """A package with the events of another one as often as it takes, each with an id of its own."""
     made = Packages.at(str(folder / "packages")).package(create_load_id())
     made.create()
-    (table,) = Extracted.from_dict(package.extracted()).tables
+    (table,) = ExtractManifest.from_dict(package.read_extracted()).tables
     texts = spark.read.schema("row STRING").parquet(f"{package.path}/{table.folder}")
     often = texts.selectExpr("row", f"explode(sequence(0, {rows // table.rows - 1})) AS k")
     number = f"CAST(regexp_extract(row, '^.\"id\":([0-9]+)', 1) AS BIGINT) + k * {table.rows}"
@@ -229,7 +229,7 @@ def multiplied(folder: Path, package: Package, rows: int, spark: SparkSession) -
             entry.unlink()
     parts = [entry.stat().st_size for entry in Path(there).iterdir()]
     grown = replace(table, rows=table.rows * (rows // table.rows), bytes=sum(parts), files=len(parts))
-    made.mark_extracted(Extracted(schema_name="bench", tables=(grown,)).to_dict())
+    made.mark_extracted(ExtractManifest(schema_name="bench", tables=(grown,)).to_dict())
     return made
 
 
@@ -271,7 +271,7 @@ def by_hand(package: Package, spark: SparkSession, out: Path) -> str:
     return f"shape {shaped:.1f} s"
 
 
-def steps_of(normalized: Normalized) -> str:
+def steps_of(normalized: NormalizedPackage) -> str:
     """The seconds of what comes before the tables."""
     assert normalized.report is not None
     return ", ".join(f"{step.name} {step.seconds:.1f} s" for step in normalized.report.steps)
@@ -279,9 +279,9 @@ def steps_of(normalized: Normalized) -> str:
 
 def tables_of(
     package: Package, schema: Schema, spark: SparkSession, out: Path
-) -> tuple[Normalized, list[str]]:
+) -> tuple[NormalizedPackage, list[str]]:
     """Normalize a package and write its tables; gives what came of it, and the tables that were written."""
-    normalized = normalize(package, schema, spark=spark, naming=naming(), table_extras={})
+    normalized = normalize(package, schema, spark=spark, naming=naming_convention(), table_extras={})
     jobs = {entry.table: package.job(entry.job).frame(spark) for entry in normalized.tables}
     write_all(jobs, out)
     for number in package.store.names("data/normalized"):

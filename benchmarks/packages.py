@@ -27,7 +27,7 @@ from penstock.package import (
     Retention,
     TableEntry,
 )
-from penstock.package.projection import Level
+from penstock.package.projection.model import Level
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def write_data(path: str, tables: int, files: int) -> None:
 def write(packages: Packages, jobs: list[JobFile]) -> Manifest:
     """Register every job, mark the package and seal it."""
     package = packages.package(LOAD_ID)
-    packages.extracted.create_package(LOAD_ID, schema=Schema("big"))
+    packages.extracted_packages.create_package(LOAD_ID, schema=Schema("big"))
     for one in jobs:
         package.add_job(one)
     package.mark_normalized(
@@ -122,17 +122,17 @@ def run(root: str, tables: int, files: int, *, real: bool) -> None:
     with phase(f"write {tables:,} jobs, mark, seal"):
         manifest = write(packages, jobs)
     with phase("get_load_package_info"):
-        info = packages.normalized.get_load_package_info(LOAD_ID)
+        info = packages.normalized_packages.get_load_package_info(LOAD_ID)
     assert sum(one.file_size for one in info.jobs["new_jobs"]) == tables * files * 1024
     with phase(f"start and complete {tables:,} jobs"):
-        load(packages.normalized, jobs)
+        load(packages.normalized_packages, jobs)
     with phase("commit and complete_loading_package"):
         packages.commit(manifest)
-        packages.normalized.complete_loading_package(LOAD_ID, "loaded")
+        packages.normalized_packages.complete_loading_package(LOAD_ID, "loaded")
     with phase("get_load_package_info of the finished one"):
-        packages.loaded.get_load_package_info(LOAD_ID)
+        packages.loaded_packages.get_load_package_info(LOAD_ID)
     with phase("let the data go"):
-        packages.tidy(Retention())
+        packages.apply_retention(Retention())
     size = len(packages.store.read("slots/0000000001.json") or b"")
     print(f"the manifest has {size:,} bytes")
 

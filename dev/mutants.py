@@ -50,19 +50,20 @@ def spark(name: str, path: str, old: str, new: str, *tests: str) -> Mutant:
     return Mutant(name, path, old, new, tests, spark=True)
 
 
+# ruff: noqa: E501 (texts as they stand in the code)
 MUTANTS = (
     # --- files on a disk and in object storage
     unit(
         "put-if-absent on a disk",
-        "package/local.py",
-        "        os.link(beside, path)\n    except FileExistsError:",
-        "        shutil.copyfile(beside, path)\n    except FileExistsError:",
+        "package/local_files.py",
+        "        os.link(temp_file, path)\n    except FileExistsError:",
+        "        shutil.copyfile(temp_file, path)\n    except FileExistsError:",
         f"{PACKAGE}/test_storage.py",
         f"{PACKAGE}/test_packages.py",
     ),
     unit(
         "put-if-absent in object storage",
-        "package/objects.py",
+        "package/object_files.py",
         'lambda: self._pipe(path, content, mode="create")',
         "lambda: self._pipe(path, content)",
         f"{PACKAGE}/test_storage.py",
@@ -70,29 +71,29 @@ MUTANTS = (
     ),
     unit(
         "sync of a file's content",
-        "package/local.py",
+        "package/local_files.py",
         "            stream.flush()\n            os.fsync(stream.fileno())\n",
         "            stream.flush()\n",
         f"{PACKAGE}/test_storage.py",
     ),
     unit(
         "sync of a data file",
-        "package/local.py",
+        "package/local_files.py",
         "                os.fsync(self.fileno())\n",
         "",
         f"{PACKAGE}/test_storage.py",
     ),
     unit(
         "sync of folders",
-        "package/local.py",
+        "package/local_files.py",
         "    try:\n        os.fsync(handle)\n    finally:",
         "    try:\n        pass\n    finally:",
         f"{PACKAGE}/test_storage.py",
     ),
     unit(
         "sync of new folders",
-        "package/local.py",
-        "    folder.mkdir(exist_ok=True)\n    _sync(folder.parent)\n",
+        "package/local_files.py",
+        "    folder.mkdir(exist_ok=True)\n    _fsync_folder(folder.parent)\n",
         "    folder.mkdir(exist_ok=True)\n",
         f"{PACKAGE}/test_storage.py",
     ),
@@ -116,7 +117,7 @@ MUTANTS = (
     unit(
         "size limit of control files",
         "package/storage.py",
-        "        if len(content) > MOST_BYTES:",
+        "        if len(content) > MAX_CONTROL_FILE_BYTES:",
         "        if len(content) > 1 << 60:",
         f"{PACKAGE}/test_bad_input.py",
     ),
@@ -130,8 +131,8 @@ MUTANTS = (
     unit(
         "table of trusted storages",
         "package/trust.py",
-        "    reason = TRUSTED.get(protocol)\n",
-        '    reason = TRUSTED.get(protocol, "any storage")\n',
+        "    reason = TRUSTED_PROTOCOLS.get(protocol)\n",
+        '    reason = TRUSTED_PROTOCOLS.get(protocol, "any storage")\n',
         f"{PACKAGE}/test_trust.py",
     ),
     unit(
@@ -154,16 +155,16 @@ MUTANTS = (
     unit(
         "put-if-absent of a decision",
         "package/slots.py",
-        "self._storage.put_if_absent(_outcome(outcome.sequence), versioned(asdict(outcome)))",
-        "self._storage.put(_outcome(outcome.sequence), versioned(asdict(outcome)))",
+        "self._storage.put_if_absent(_decision_path(decision.sequence), encode_control(asdict(decision)))",
+        "self._storage.put(_decision_path(decision.sequence), encode_control(asdict(decision)))",
         f"{PACKAGE}/test_packages.py",
         f"{PACKAGE}/test_contention.py",
     ),
     unit(
         "no slot while a load is open",
         "package/packages.py",
-        '        if before is not None and self._state(before) != "ended":\n',
-        '        if before is not None and self._state(before) == "never":\n',
+        '        if before is not None and self._sealed_load_state(before) != "ended":\n',
+        '        if before is not None and self._sealed_load_state(before) == "never":\n',
         f"{PACKAGE}/test_packages.py",
         f"{PACKAGE}/test_model.py",
     ),
@@ -178,7 +179,7 @@ MUTANTS = (
     unit(
         "markers are deleted before a package's data",
         "package/package.py",
-        "        self.store.delete(EXTRACTED)\n        self.store.delete(NORMALIZED)\n",
+        "        self.store.delete(EXTRACTED_FILE)\n        self.store.delete(NORMALIZED_FILE)\n",
         "",
         f"{PACKAGE}/test_package.py",
         f"{PACKAGE}/test_packages.py",
@@ -186,8 +187,8 @@ MUTANTS = (
     ),
     unit(
         "what a completed job came to stays",
-        "package/jobs.py",
-        "        if result is not None and self._stands(STARTED_JOBS, name):\n",
+        "package/job_folders.py",
+        "        if result is not None and self._exists_in(STARTED_JOBS, name):\n",
         "        if result is not None:\n",
         f"{PACKAGE}/test_jobs.py",
         f"{PACKAGE}/test_page.py",
@@ -202,7 +203,7 @@ MUTANTS = (
     ),
     unit(
         "size of a carried file",
-        "package/carry.py",
+        "package/transfer.py",
         "    if sizes[0] != sizes[1]:\n",
         "    if sizes[0] < 0:\n",
         f"{PACKAGE}/test_carry.py",
@@ -210,15 +211,15 @@ MUTANTS = (
     # --- the ledger
     unit(
         "state only through a commit",
-        "package/ledger.py",
+        "package/file_ledger.py",
         "            if record is not None and record.status == 0:\n"
-        "                return self._state(name)\n        if known",
-        "            return self._state(name)\n        if known",
+        "                return self._read_state(name)\n        if known",
+        "            return self._read_state(name)\n        if known",
         f"{PACKAGE}/test_ledger.py",
     ),
     unit(
         "put-if-absent of a commit in the ledger",
-        "package/ledger.py",
+        "package/file_ledger.py",
         "        return self._store.put_if_absent(name, as_json(asdict(record)))\n",
         "        self._store.put(name, as_json(asdict(record)))\n        return True\n",
         f"{PACKAGE}/test_ledger.py",
@@ -227,21 +228,21 @@ MUTANTS = (
     unit(
         "lateness in a lease's check",
         "package/lease.py",
-        "        if self._is_late():\n            self._lose()\n        if self._lost.is_set():\n",
+        "        if self._is_expired():\n            self._mark_lost()\n        if self._lost.is_set():\n",
         "        if self._lost.is_set():\n",
         f"{PACKAGE}/test_lease.py",
     ),
     unit(
         "a heartbeat never renews a lease that has run out",
         "package/lease.py",
-        "        if self._is_late():\n            self._lose()\n            return\n        self._count",
-        "        self._count",
+        "        if self._is_expired():\n            self._mark_lost()\n            return\n        self._heartbeat_count",
+        "        self._heartbeat_count",
         f"{PACKAGE}/test_lease.py",
     ),
     unit(
         "a heartbeat finds a later epoch",
         "package/lease.py",
-        "        if highest(self._storage) > self.epoch:\n            self._lose()\n            return\n",
+        "        if current_epoch(self._storage) > self.epoch:\n            self._mark_lost()\n            return\n",
         "",
         f"{PACKAGE}/test_lease.py",
     ),
@@ -255,8 +256,8 @@ MUTANTS = (
     unit(
         "put-if-absent of an epoch",
         "package/lease.py",
-        '    if not storage.put_if_absent(_path(mine, "json"), versioned(asdict(holder))):\n',
-        '    if storage.put(_path(mine, "json"), versioned(asdict(holder))):\n',
+        '    if not storage.put_if_absent(_path(mine, "json"), encode_control(asdict(holder))):\n',
+        '    if storage.put(_path(mine, "json"), encode_control(asdict(holder))):\n',
         f"{PACKAGE}/test_contention.py",
         f"{PACKAGE}/test_lease.py",
     ),
@@ -264,32 +265,32 @@ MUTANTS = (
     unit(
         "lease check before the commit",
         "load/run.py",
-        "        applied = outcomes(work.results())\n        into.check()\n",
-        "        applied = outcomes(work.results())\n",
+        "        applied = results_by_table(work.results())\n        target.assert_leased()\n",
+        "        applied = results_by_table(work.results())\n",
         f"{LOAD}/test_run.py",
     ),
     unit(
         "decision before the ledger's row",
         "load/run.py",
-        "        into.packages.commit(manifest)\n"
-        "        if not _write_down(manifest, into, state, applied):\n",
-        "        is_new = _write_down(manifest, into, state, applied)\n"
-        "        into.packages.commit(manifest)\n        if not is_new:\n",
+        "        target.packages.commit(manifest)\n"
+        "        if not _commit_to_ledger(manifest, target, state, applied):\n",
+        "        is_new = _commit_to_ledger(manifest, target, state, applied)\n"
+        "        target.packages.commit(manifest)\n        if not is_new:\n",
         f"{LOAD}/test_run.py",
         f"{LOAD}/test_takeback.py",
     ),
     unit(
         "the ledger's row comes last",
         "load/run.py",
-        "    with _at_hand(package, state):\n        with opener.client() as client:\n            staged",
-        "    _write_down(manifest, into, state, {})\n"
-        "    with _at_hand(package, state):\n        with opener.client() as client:\n            staged",
+        "    with _load_package_context(package, state):\n        with opener.client() as client:\n            staged",
+        "    _commit_to_ledger(manifest, target, state, {})\n"
+        "    with _load_package_context(package, state):\n        with opener.client() as client:\n            staged",
         f"{LOAD}/test_run.py",
     ),
     unit(
         "files are checked before a table is touched",
         "load/run.py",
-        "    check_intact(package, work.unread(manifest))\n",
+        "    verify_data_files(package, work.unread_folders(manifest))\n",
         "",
         f"{LOAD}/test_run.py",
     ),
@@ -304,19 +305,19 @@ MUTANTS = (
     unit(
         "lease check before each job",
         "load/engine.py",
-        "            self._check()\n            task =",
+        "            self._assert_leased()\n            task =",
         "            task =",
         f"{LOAD}/test_run.py",
         f"{TWO_MACHINES}::test_a_run_whose_lease_has_run_out_makes_no_further_decision",
     ),
     unit(
         "a load is aborted before its tables are undone",
-        "load/takeback.py",
-        "    outcome = into.packages.abort(manifest, facts)\n",
-        "    with into.opener.client() as client:\n"
+        "load/abort.py",
+        "    outcome = target.packages.abort(manifest, facts)\n",
+        "    with target.client_factory.client() as client:\n"
         "        for applied in changed if isinstance(client, WithUndo) else ():\n"
-        "            _undo(client, applied, manifest.load_id)\n"
-        "    outcome = into.packages.abort(manifest, facts)\n",
+        "            _fence_and_undo(client, applied, manifest.load_id)\n"
+        "    outcome = target.packages.abort(manifest, facts)\n",
         f"{LOAD}/test_takeback.py",
     ),
     unit(
@@ -330,23 +331,23 @@ MUTANTS = (
     # --- the pipeline
     unit(
         "lease check before the seal",
-        "pipeline/forward.py",
-        "        self._lease.confirm()\n        if not self._site.packages.seal(manifest):\n",
-        "        if not self._site.packages.seal(manifest):\n",
+        "pipeline/package_runner.py",
+        "        self._lease.confirm()\n        if not self._workspace.packages.seal(manifest):\n",
+        "        if not self._workspace.packages.seal(manifest):\n",
         f"{TWO_MACHINES}::test_a_run_whose_lease_has_run_out_makes_no_further_decision",
     ),
     unit(
         "lease check before a package is marked as extracted",
-        "pipeline/extracting.py",
-        "        self.lease.check()\n        for package, done in made:\n",
-        "        for package, done in made:\n",
+        "pipeline/extract_step.py",
+        "        self.lease.check()\n        for package, done in extractions:\n",
+        "        for package, done in extractions:\n",
         f"{TWO_MACHINES}::test_a_run_whose_lease_has_run_out_makes_no_further_decision",
     ),
     unit(
         "a lease is confirmed after a package is marked as extracted",
-        "pipeline/extracting.py",
-        "            self.lease.confirm()\n        return [package for package, _ in made]\n",
-        "            pass\n        return [package for package, _ in made]\n",
+        "pipeline/extract_step.py",
+        "            self.lease.confirm()\n        return [package for package, _ in extractions]\n",
+        "            pass\n        return [package for package, _ in extractions]\n",
         f"{TWO_MACHINES}::test_a_package_that_is_marked_as_extracted_after_a_takeover_is_not_loaded",
     ),
     unit(
@@ -358,30 +359,30 @@ MUTANTS = (
     ),
     unit(
         "a lease is confirmed before the original of a carried package is deleted",
-        "package/carry.py",
+        "package/transfer.py",
         "        lease.confirm()\n",
         "",
         f"{TWO_MACHINES}::test_a_carry_that_continues_after_a_takeover_loses_no_rows",
     ),
     unit(
         "a package that is loaded is not carried",
-        "pipeline/waiting.py",
+        "pipeline/unbound_packages.py",
         "                if ledger.find_commit(schema_name=schema_name, load_id=load_id) is not None:\n",
         "                if not load_id:\n",
         f"{TWO_MACHINES}::test_a_package_that_was_loaded_elsewhere_is_not_carried_again",
     ),
     unit(
         "a package that is loaded is not sealed",
-        "pipeline/forward.py",
-        "            if self._is_loaded(package, extracted):\n",
+        "pipeline/package_runner.py",
+        "            if self._finish_if_loaded(package, extracted):\n",
         "            if not package:\n",
         f"{TWO_MACHINES}::test_a_copy_of_a_package_that_is_loaded_is_not_loaded_again",
     ),
     unit(
         "a marker alone makes no package",
         "package/package.py",
-        '        if EXTRACTED not in names:\n            return "new"\n',
-        '        if not names & {EXTRACTED, NORMALIZED}:\n            return "new"\n',
+        '        if EXTRACTED_FILE not in names:\n            return "new"\n',
+        '        if not names & {EXTRACTED_FILE, NORMALIZED_FILE}:\n            return "new"\n',
         f"{PACKAGE}/test_package.py",
         f"{PACKAGE}/test_packages.py",
     ),
@@ -395,14 +396,14 @@ MUTANTS = (
     unit(
         "size limit of an unpacked state",
         "pipeline/state.py",
-        "unpacker.decompress(base64.b64decode(text), _MOST_BYTES)",
+        "unpacker.decompress(base64.b64decode(text), _MAX_BYTES)",
         "unpacker.decompress(base64.b64decode(text))",
         f"{PIPELINE}/test_state.py",
     ),
     unit(
         "a load that is complete is not applied again",
-        "pipeline/forward.py",
-        "            is_committed = self._site.is_committed(sealed)\n",
+        "pipeline/package_runner.py",
+        "            is_committed = self._workspace.is_committed(sealed)\n",
         "            is_committed = False\n",
         f"{TWO_MACHINES}::test_a_load_that_is_complete_is_finished_and_not_applied_again",
     ),
@@ -417,7 +418,7 @@ MUTANTS = (
     unit(
         "secrets that were met",
         "redaction.py",
-        "    _known.add(str(secret))\n",
+        "    _registry.add(str(secret))\n",
         "    str(secret)\n",
         "tests/unit/config/test_redact.py",
         "tests/unit/config/test_secret.py",
@@ -442,8 +443,8 @@ MUTANTS = (
     unit(
         "rows into normalize and rows out of it",
         "normalize/run.py",
-        "    if shaped.rows != reading.rows:\n",
-        "    if shaped.rows < 0:\n",
+        "    if dataset.rows != table_input.rows:\n",
+        "    if dataset.rows < 0:\n",
         "tests/unit/normalize/test_counts.py",
     ),
     unit(
@@ -456,7 +457,7 @@ MUTANTS = (
     unit(
         "contract of the run before that of the table",
         "schema/contract.py",
-        "    if run is not None:\n        return Contract.from_settings(run)\n",
+        "    if run_contract is not None:\n        return Contract.from_settings(run_contract)\n",
         "",
         "tests/unit/schema/test_contract.py",
     ),
@@ -471,14 +472,14 @@ MUTANTS = (
     unit(
         "rows at the boundary of a cursor are read once",
         "extract/cursor/boundary.py",
-        "        return digest in self._before or (self._file is not None and digest in self._in_file())\n",
-        "        return self._file is not None and digest in self._in_file()\n",
+        "        return digest in self._state_digests or (\n            self._file is not None and digest in self._read_file_digests()\n        )\n",
+        "        return self._file is not None and digest in self._read_file_digests()\n",
         "tests/unit/extract/cursor/test_boundary.py",
         "tests/unit/extract/cursor/test_rows.py",
     ),
     unit(
         "file of a cursor has the content that the state means",
-        "extract/cursor/files.py",
+        "extract/cursor/boundary_files.py",
         "        if digest != file.digest:\n",
         "        if not digest:\n",
         "tests/unit/extract/cursor/test_boundary.py",
@@ -508,24 +509,24 @@ MUTANTS = (
     ),
     unit(
         "put-if-absent of a commit to plain files",
-        "destinations/filesystem/log.py",
-        "            if not self._store.put_if_absent(self._name(entry.version), entry.to_json()):\n",
-        "            if self._store.put(self._name(entry.version), entry.to_json()):\n",
+        "destinations/filesystem/table_log.py",
+        "            if not self._store.put_if_absent(self._entry_name(entry.version), entry.to_json()):\n",
+        "            if self._store.put(self._entry_name(entry.version), entry.to_json()):\n",
         f"{DESTINATIONS}/test_file_log.py",
         f"{DESTINATIONS}/test_plain_client.py",
     ),
     unit(
         "plain files of a load are agreed on once",
-        "destinations/filesystem/publish.py",
-        "        self.store.put_if_absent(self._name(load_id), versioned(found.to_dict()))\n",
-        "        self.store.put(self._name(load_id), versioned(found.to_dict()))\n",
+        "destinations/filesystem/file_lists.py",
+        "        self.store.put_if_absent(self._name(load_id), encode_control(file_list.to_dict()))\n",
+        "        self.store.put(self._name(load_id), encode_control(file_list.to_dict()))\n",
         f"{DESTINATIONS}/test_plain_present.py",
         f"{DESTINATIONS}/test_plain_client.py",
         f"{DESTINATIONS}/test_file_log.py",
     ),
     unit(
         "size of a plain file that was brought",
-        "destinations/filesystem/publish.py",
+        "destinations/filesystem/file_lists.py",
         "        if found != file.bytes:\n",
         "        if found is None:\n",
         f"{DESTINATIONS}/test_plain_present.py",
@@ -535,36 +536,36 @@ MUTANTS = (
     spark(
         "count of rows after they are shaped",
         "normalize/run.py",
-        "            _check_count(reading, shaped[0])\n",
+        "            _check_count(table_input, shaped[0])\n",
         "            pass\n",
         "tests/flow/test_lost_rows.py",
     ),
     spark(
         "count of rows whose files stay",
         "normalize/run.py",
-        "        _check_count(reading, stays)\n",
+        "        _check_count(table_input, stays)\n",
         "",
         "tests/flow/test_lost_rows.py",
     ),
     spark(
         "count of typed rows after they are shaped",
         "normalize/run.py",
-        "    _check_count(reading, shaped)\n",
+        "    _check_count(table_input, shaped)\n",
         "",
         "tests/flow/test_lost_rows.py",
     ),
     spark(
         "mark of a table's commit",
         "destinations/delta/run.py",
-        '        options = {"mergeSchema": "true", **_signed(mark), **self._sizing()}\n',
-        '        options = {"mergeSchema": "true", "userMetadata": metadata(mark), **self._sizing()}\n',
+        '        options = {"mergeSchema": "true", **_transaction_options(mark), **self._file_size_options()}\n',
+        '        options = {"mergeSchema": "true", "userMetadata": load_metadata(mark), **self._file_size_options()}\n',
         "tests/flow/test_delta_once.py",
     ),
     spark(
         "order of rows with one key",
         "destinations/lake/rows.py",
-        "    order = [column(AT).desc()]\n",
-        "    order = [column(AT).asc()]\n",
+        "    order = [column(POSITION).desc()]\n",
+        "    order = [column(POSITION).asc()]\n",
         "tests/flow/test_chains.py",
     ),
 )

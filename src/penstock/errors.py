@@ -128,7 +128,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-_NO_SPACE: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
+_DISK_FULL_ERRNOS: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
 
 
 class PenstockError(Exception):
@@ -186,12 +186,12 @@ def in_stage(stage: str, *, load_id: str) -> Iterator[None]:
 
 
 @contextmanager
-def full_storage_named(path: str) -> Iterator[None]:
+def translate_disk_full(path: str) -> Iterator[None]:
     """Raise `StorageFull` with the path where the system reports that a disk is full or a quota used up."""
     try:
         yield
     except OSError as error:
-        if error.errno not in _NO_SPACE:
+        if error.errno not in _DISK_FULL_ERRNOS:
             raise
         raise StorageFull(path=path, reason=error.strerror or str(error)) from error
 
@@ -255,7 +255,7 @@ class ConfigFieldMissing(UsageError, KeyError):
 
     def __init__(self, *, spec: str, fields: dict[str, tuple[str, ...]]) -> None:
         places = "".join(
-            f"\n  {name} was looked for in:" + "".join(f"\n    {line}" for line in _by_provider(tried))
+            f"\n  {name} was looked for in:" + "".join(f"\n    {line}" for line in _group_by_provider(tried))
             for name, tried in fields.items()
         )
         super().__init__(
@@ -265,10 +265,10 @@ class ConfigFieldMissing(UsageError, KeyError):
         self.spec, self.fields = spec, fields
 
 
-def _by_provider(places: tuple[str, ...]) -> list[str]:
+def _group_by_provider(lookups: tuple[str, ...]) -> list[str]:
     """`provider: key` many times becomes `provider: key, key`, in the same order."""
     lines: list[str] = []
-    for place in places:
+    for place in lookups:
         provider, _, key = place.partition(": ")
         if lines and lines[-1].startswith(f"{provider}: "):
             lines[-1] += f", {key}"
@@ -329,8 +329,8 @@ class DataItemRequiredForDynamicTableHints(UsageError):
         )
 
 
-_TLS = re.compile(r"\bSSL\b|\bTLS\b|SSLHandshake|certificate|certification path|PKIX", re.IGNORECASE)
-_TLS_ADVICE = (
+_TLS_PATTERN = re.compile(r"\bSSL\b|\bTLS\b|SSLHandshake|certificate|certification path|PKIX", re.IGNORECASE)
+_TLS_HINT = (
     "connections to other machines verify the server: name the certificate of its authority (sslrootcert= "
     "for Postgres, serverSslCert= for MariaDB, a trust store of Java for MySQL); or, on a network that you "
     "trust, do without by ?sslmode=disable in the URL (Postgres), ?sslMode=DISABLED (MySQL) or "
@@ -348,9 +348,9 @@ class DatabaseNotRead(UsageError):
 
     def __init__(self, *, database: str, reason: str, resource: str | None = None) -> None:
         super().__init__(
-            f"a database of {database} cannot be read{_for(resource)}: {reason}",
-            hint=_TLS_ADVICE
-            if _TLS.search(reason)
+            f"a database of {database} cannot be read{_for_resource(resource)}: {reason}",
+            hint=_TLS_HINT
+            if _TLS_PATTERN.search(reason)
             else "look at host, database, user and password of the credentials, "
             "and at the query if there is one",
             database=database,
@@ -1335,36 +1335,36 @@ class ResourceFailed(DataError):
         )
 
     @staticmethod
-    def of(
-        error: Exception, *, resource: str, item: int | str, answer: tuple[str, int] | None = None
+    def from_exception(
+        error: Exception, *, resource: str, item: int | str, response: tuple[str, int] | None = None
     ) -> ResourceFailed:
         """Name an error; its traceback is kept as text too, for those who get the error from elsewhere.
 
         `answer` is the host and the status of a server, where the error is its answer.
         """
-        return ResourceFailed.classified(
+        return ResourceFailed.for_response(
             resource=resource,
             item=item,
-            cause=_repr(error),
+            cause=_safe_repr(error),
             traceback="".join(format_exception(error)),
-            answer=answer,
+            response=response,
         )
 
     @staticmethod
-    def classified(
-        *, resource: str, item: int | str, cause: str, traceback: str, answer: tuple[str, int] | None
+    def for_response(
+        *, resource: str, item: int | str, cause: str, traceback: str, response: tuple[str, int] | None
     ) -> ResourceFailed:
         """Return the error of the class that fits the answer of a server, where there is one."""
-        if answer is None:
+        if response is None:
             return ResourceFailed(resource=resource, item=item, cause=cause, traceback=traceback)
-        host, status = answer
-        kind = ServerFailed if status >= _SERVER_FAULT or status in {408, 429} else RequestRefused
+        host, status = response
+        kind = ServerFailed if status >= _FIRST_SERVER_ERROR or status in {408, 429} else RequestRefused
         return kind(resource=resource, item=item, host=host, status=status, cause=cause, traceback=traceback)
 
 
-_STATUSES = frozenset(HTTPStatus)
-_SERVER_FAULT = 500
-_ADVICE = {
+_KNOWN_STATUSES = frozenset(HTTPStatus)
+_FIRST_SERVER_ERROR = 500
+_STATUS_HINTS = {
     401: "check the credentials: auth= of the client, or its token or key in the settings",
     403: "give the user of these credentials the right to read this, or use other credentials",
     404: "check base_url and path, or ignore this status with response_actions",
@@ -1384,8 +1384,8 @@ class RequestRefused(ResourceFailed):
     ) -> None:
         PenstockError.__init__(
             self,
-            _answered(host, status, resource),
-            hint=_ADVICE.get(status, "check the request: path, params, headers and body"),
+            _status_message(host, status, resource),
+            hint=_STATUS_HINTS.get(status, "check the request: path, params, headers and body"),
             resource=resource,
             item=item,
             host=host,
@@ -1395,22 +1395,22 @@ class RequestRefused(ResourceFailed):
         )
 
 
-def _answered(host: str, status: int, resource: str) -> str:
-    phrase = f" {HTTPStatus(status).phrase}" if status in _STATUSES else ""
+def _status_message(host: str, status: int, resource: str) -> str:
+    phrase = f" {HTTPStatus(status).phrase}" if status in _KNOWN_STATUSES else ""
     return f"{host} answered {status}{phrase} to a request of {resource}"
 
 
-def _for(resource: str | None) -> str:
+def _for_resource(resource: str | None) -> str:
     return f" for {resource}" if resource else ""
 
 
 # An error of Java's in the text of one of Python's, after many lines about where it was.
-_JAVA = re.compile(r"^(?:Caused by)?: ([\w.$]+(?:Exception|Error)\b[^\n]*)", re.MULTILINE)
+_JAVA_CAUSE = re.compile(r"^(?:Caused by)?: ([\w.$]+(?:Exception|Error)\b[^\n]*)", re.MULTILINE)
 
 
-def _repr(error: Exception) -> str:
+def _safe_repr(error: Exception) -> str:
     try:
-        causes = _JAVA.findall(str(error))
+        causes = _JAVA_CAUSE.findall(str(error))
         return f"{type(error).__name__}({causes[-1]!r})" if causes else repr(error)
     except Exception as other:  # any class may break in its own way while it is shown
         return f"{type(error).__name__}(<{type(other).__name__} while it was shown>)"
@@ -1477,7 +1477,7 @@ class DatabaseNotReachable(RetryableError):
 
     def __init__(self, *, database: str, reason: str, resource: str | None = None) -> None:
         super().__init__(
-            f"a database of {database} cannot be reached{_for(resource)}: {reason}",
+            f"a database of {database} cannot be reached{_for_resource(resource)}: {reason}",
             hint="look at host and port of the credentials, whether the driver of Spark reaches the "
             "database, and how many connections it takes; then run again: nothing is lost",
             database=database,
@@ -1646,8 +1646,8 @@ class ServerFailed(RetryableError, ResourceFailed):
     ) -> None:
         PenstockError.__init__(
             self,
-            _answered(host, status, resource),
-            hint=_ADVICE.get(status, "run again later: nothing of this package was loaded"),
+            _status_message(host, status, resource),
+            hint=_STATUS_HINTS.get(status, "run again later: nothing of this package was loaded"),
             resource=resource,
             item=item,
             host=host,

@@ -10,45 +10,47 @@ from typing import Any, Final
 from urllib.parse import quote, quote_plus
 
 MASK: Final = "***"
-SHORTEST: Final = 4
+MIN_SECRET_LENGTH: Final = 4
 """Secrets below this length are not searched for in texts: every text would be full of them."""
 
-NAMES: Final = (
-    r"password|passwd|passphrase|pwd|pgpass|secret|token|api[._-]?key|access[._-]?key|account[._-]?key"
+SECRET_NAMES: Final = (
+    r"password|passwd|passphrase|pwd|pgpass|secret|token|api[._-]?key|access[._-]?key|account[._-]?key"  # noqa: S105 (a pattern)
     r"|private[._-]?key|shared[._-]?access[._-]?signature|credential|authorization"
     r"|conn\w{0,16}str(?:ing)?(?![a-z])"
 )
 
 # `scheme://user:password@`. In a password people forget to quote a slash; a port is no password.
-URL: Final = re.compile(
+URL_PATTERN: Final = re.compile(
     r"(?<![a-z0-9+.-])(?P<scheme>[a-z][a-z0-9+.-]{0,40})://[^\s/?#@:'\"]*"
     r"(?P<password>:(?!\d+(?:[/?#'\"\s]|$))(?:(?!://)[^\s@'\"])*(?:@[^\s/@?#'\"]*)*)?@",
     re.IGNORECASE,
 )
 # `password=...`, `&X-Amz-Signature=...`, `PWD={...}`, `token='...'`.
-ASSIGNED: Final = re.compile(
-    rf"(?P<name>(?:{NAMES})[\w.-]{{0,64}}|(?<![\w.-])(?:sig|x-amz-signature|x-goog-signature))"
+ASSIGNMENT_PATTERN: Final = re.compile(
+    rf"(?P<name>(?:{SECRET_NAMES})[\w.-]{{0,64}}|(?<![\w.-])(?:sig|x-amz-signature|x-goog-signature))"
     r"(?P<is>['\"]?\s{0,8}=\s{0,8})(?:\"[^\"]*\"|'[^']*'|\{[^}\n]{0,256}\}|[^\s&;,)\]}>'\"]+)",
     re.IGNORECASE,
 )
 # `"password": "..."` of JSON and of printed dicts.
-NAMED: Final = re.compile(
-    rf"(?P<name>['\"][\w.-]{{0,64}}(?:{NAMES})[\w.-]{{0,64}}['\"]\s{{0,8}}:\s{{0,8}})"
+QUOTED_PAIR_PATTERN: Final = re.compile(
+    rf"(?P<name>['\"][\w.-]{{0,64}}(?:{SECRET_NAMES})[\w.-]{{0,64}}['\"]\s{{0,8}}:\s{{0,8}})"
     r"(?P<quote>['\"])(?:(?!(?P=quote))[^\\]|\\.)*(?P=quote)",
     re.IGNORECASE | re.DOTALL,
 )
-HEADER: Final = re.compile(r"\b(?P<kind>bearer|basic)\s{1,8}(?!realm)[\w.~+/=-]{8,}", re.IGNORECASE)
+AUTH_HEADER_PATTERN: Final = re.compile(
+    r"\b(?P<kind>bearer|basic)\s{1,8}(?!realm)[\w.~+/=-]{8,}", re.IGNORECASE
+)
 # Keys of well-known services, tokens of JSON web signatures, private keys.
-SHAPES: Final = re.compile(
+TOKEN_PATTERN: Final = re.compile(
     r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_\w{20,}|\bxox[abprs]-[\w-]{10,}"
     r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
     r"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)",
     re.DOTALL,
 )
-PIECE: Final = re.compile(rf"[^\s:/@,;=&?]{{{SHORTEST},}}")
+PIECE_PATTERN: Final = re.compile(rf"[^\s:/@,;=&?]{{{MIN_SECRET_LENGTH},}}")
 
 # Passwords that everybody knows hide nothing, and masking these words would garble every message.
-KNOWN_BY_ALL: Final = frozenset(
+COMMON_PASSWORDS: Final = frozenset(
     (
         *("postgres", "postgresql", "mysql", "oracle", "minio", "minioadmin", "loader", "changeme"),
         *("admin", "root", "user", "guest", "test", "password", "secret", "token"),
@@ -56,24 +58,24 @@ KNOWN_BY_ALL: Final = frozenset(
     )
 )
 # Before the `@` of these schemes stands a container, or a login that everybody knows.
-OPEN_USERS: Final = frozenset(("abfs", "abfss", "wasb", "wasbs", "ssh", "sftp"))
+PUBLIC_USER_SCHEMES: Final = frozenset(("abfs", "abfss", "wasb", "wasbs", "ssh", "sftp"))
 
-LONG_WORD: Final = 16
+MIN_LONG_WORD: Final = 16
 """A secret of letters only, below this length, is only one where it stands alone, not inside a word."""
-LONG_LINE: Final = 16
+MIN_LONG_LINE: Final = 16
 """Lines of a secret from this length on are secrets themselves."""
 
 
-class _Known:
+class _SecretRegistry:
     """The secrets that this process has met, in all their forms."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._forms: frozenset[str] = frozenset()
 
-    def __reduce__(self) -> tuple[type[_Known], tuple[()]]:
+    def __reduce__(self) -> tuple[type[_SecretRegistry], tuple[()]]:
         """Leave the secrets and the lock behind: another process starts without any."""
-        return (_Known, ())
+        return (_SecretRegistry, ())
 
     def add(self, secret: str) -> None:
         new = _forms(secret) - self._forms
@@ -81,11 +83,11 @@ class _Known:
             with self._lock:
                 self._forms |= new
 
-    def found_in(self, content: bytes) -> list[str]:
+    def find_in(self, content: bytes) -> list[str]:
         there = {form for form in self._forms if form.encode("utf-8", "replace") in content}
         return sorted({form for one in there for form in _forms(one)}, key=len, reverse=True)
 
-    def without(self, text: str) -> str:
+    def mask(self, text: str) -> str:
         # Looking for a text is much faster than a pattern, and most texts hold no secret.
         while there := sorted((form for form in self._forms if form in text), key=len, reverse=True):
             clean = re.sub("|".join(map(_as_pattern, there)), MASK, text)
@@ -95,7 +97,7 @@ class _Known:
         return text
 
 
-_known = _Known()
+_registry = _SecretRegistry()
 
 
 def remember_secret(secret: str) -> None:
@@ -105,7 +107,7 @@ def remember_secret(secret: str) -> None:
     >>> redact("cannot log in with 'open sesame'")
     "cannot log in with '***'"
     """
-    _known.add(str(secret))
+    _registry.add(str(secret))
 
 
 def redact(text: str) -> str:
@@ -114,12 +116,12 @@ def redact(text: str) -> str:
     >>> redact("postgresql://ada:lovelace@db:5432/x?sslmode=require&password=hush")
     'postgresql://***@db:5432/x?sslmode=require&password=***'
     """
-    clean = _known.without(str(text))
-    clean = SHAPES.sub(MASK, clean)
-    clean = URL.sub(without_user, clean)
-    clean = ASSIGNED.sub(rf"\g<name>\g<is>{MASK}", clean)
-    clean = NAMED.sub(rf"\g<name>\g<quote>{MASK}\g<quote>", clean)
-    return _known.without(HEADER.sub(rf"\g<kind> {MASK}", clean))
+    clean = _registry.mask(str(text))
+    clean = TOKEN_PATTERN.sub(MASK, clean)
+    clean = URL_PATTERN.sub(mask_user, clean)
+    clean = ASSIGNMENT_PATTERN.sub(rf"\g<name>\g<is>{MASK}", clean)
+    clean = QUOTED_PAIR_PATTERN.sub(rf"\g<name>\g<quote>{MASK}\g<quote>", clean)
+    return _registry.mask(AUTH_HEADER_PATTERN.sub(rf"\g<kind> {MASK}", clean))
 
 
 def redact_all(value: Any) -> Any:
@@ -146,7 +148,7 @@ def secrets_in(content: bytes) -> list[str]:
     >>> secrets_in(b"say magpie-in-a-tree twice")
     ['magpie-in-a-tree']
     """
-    return _known.found_in(content)
+    return _registry.find_in(content)
 
 
 def redact_pieces(text: str, secret: str) -> str:
@@ -155,7 +157,7 @@ def redact_pieces(text: str, secret: str) -> str:
     >>> redact_pieces("'lovelace' is no port", "db://ada:lovelace")
     "'***' is no port"
     """
-    pieces = sorted(set(PIECE.findall(secret)), key=len, reverse=True)
+    pieces = sorted(set(PIECE_PATTERN.findall(secret)), key=len, reverse=True)
     pattern = "|".join(re.escape(piece) for piece in pieces)
     return redact(re.sub(pattern, MASK, text) if pieces else text)
 
@@ -166,7 +168,7 @@ def is_secret_name(name: str) -> bool:
     >>> is_secret_name("api_key"), is_secret_name("primary_key")
     (True, False)
     """
-    return re.search(NAMES, name, re.IGNORECASE) is not None
+    return re.search(SECRET_NAMES, name, re.IGNORECASE) is not None
 
 
 class RedactingFilter(logging.Filter):
@@ -204,25 +206,25 @@ def logger(name: str) -> logging.Logger:
 
 def _forms(secret: str) -> set[str]:
     """The secret as texts may show it: itself, quoted for URLs, escaped as by `repr` and JSON, its lines."""
-    lines = [line for line in secret.splitlines() if len(line) >= LONG_LINE]
+    lines = [line for line in secret.splitlines() if len(line) >= MIN_LONG_LINE]
     plain = [secret, secret.strip(), *lines]
     forms = {form for one in plain for form in (one, quote(one, safe=""), quote(one), quote_plus(one))}
-    forms |= {repr(one)[1:-1] for one in plain} | {_json(one) for one in plain}
-    return {form for form in forms if len(form) >= SHORTEST and form.strip("* ")} - KNOWN_BY_ALL
+    forms |= {repr(one)[1:-1] for one in plain} | {_json_escaped(one) for one in plain}
+    return {form for form in forms if len(form) >= MIN_SECRET_LENGTH and form.strip("* ")} - COMMON_PASSWORDS
 
 
-def _json(text: str) -> str:
+def _json_escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
 
 
 def _as_pattern(form: str) -> str:
     whole = re.escape(form)
-    alone = len(form) < 2 * SHORTEST or (form.isalpha() and len(form) < LONG_WORD)
+    alone = len(form) < 2 * MIN_SECRET_LENGTH or (form.isalpha() and len(form) < MIN_LONG_WORD)
     return rf"(?<!\w){whole}(?!\w)" if alone else whole
 
 
-def without_user(url: re.Match[str]) -> str:
+def mask_user(match: re.Match[str]) -> str:
     """The beginning of a URL that `URL` has matched, with what stands before the `@` masked."""
-    if not url["password"] and url["scheme"].lower() in OPEN_USERS:
-        return url[0]
-    return f"{url['scheme']}://{MASK}@"
+    if not match["password"] and match["scheme"].lower() in PUBLIC_USER_SCHEMES:
+        return match[0]
+    return f"{match['scheme']}://{MASK}@"

@@ -52,9 +52,12 @@ def test_the_rules_see_the_pages() -> None:
 
 
 def test_a_path_in_a_page_is_recognized() -> None:
-    text = "```\n`src/x`\n```\nsee `pipeline/stages.py`, `data/` and `a/b`\n`docs/errors.md`\n"
+    text = "```\n`src/x`\n```\nsee `pipeline/late_imports.py`, `data/` and `a/b`\n`docs/errors.md`\n"
 
-    assert list(named_paths(text)) == [(4, PACKAGE / "pipeline/stages.py"), (5, ROOT / "docs/errors.md")]
+    assert list(named_paths(text)) == [
+        (4, PACKAGE / "pipeline/late_imports.py"),
+        (5, ROOT / "docs/errors.md"),
+    ]
 
 
 def test_a_link_to_a_file_is_recognized() -> None:

@@ -132,8 +132,8 @@ def test_nested_rows_arrive_and_the_load_is_complete_in_the_destination_and_in_t
     assert example.values("_dlt_loads", "load_id") == info.loads_ids
     package = example.packages.package(info.loads_ids[0])
     assert package.status == "loaded"
-    assert {job.state for job in package.jobs.board().jobs.values()} == {"completed_jobs"}
-    ledger = example.packages.store.below("ledger")
+    assert {job.state for job in package.jobs.list_jobs().jobs.values()} == {"completed_jobs"}
+    ledger = example.packages.store.subfolder("ledger")
     assert ledger.names("_dlt_loads") == [f"quick__{info.loads_ids[0]}.jsonl"]
     assert str(info).splitlines()[1] == f"into example dataset 'Demo' at {example.folder}"
 
@@ -168,7 +168,7 @@ def test_a_job_that_is_refused_for_now_is_tried_again_and_lands_once(example: Ex
     assert example.values("items", "id") == [1, 2]
     tries = dict(example.query("SELECT substr(job_id, 1, instr(job_id, '.') - 1), tries FROM _jobs"))
     assert tries == {"items": 3, "items__tags": 2}
-    jobs = example.packages.package(info.loads_ids[0]).jobs.board().jobs.values()
+    jobs = example.packages.package(info.loads_ids[0]).jobs.list_jobs().jobs.values()
     assert {job.name.table_name: job.name.retry_count for job in jobs} == {"items": 2, "items__tags": 1}
 
 
@@ -225,7 +225,7 @@ def test_a_failed_chain_can_be_left_out_whole_while_the_rest_is_loaded(
     assert failed["items__tags"] == "items__tags is closed"
     assert failed["items"].endswith("and was not run")
     package = example.packages.package(info.loads_ids[0])
-    assert {job.name.table_name for job in package.jobs.board().having("failed_jobs")} == set(failed)
+    assert {job.name.table_name for job in package.jobs.list_jobs().in_state("failed_jobs")} == set(failed)
     assert package.store.exists("data"), "the rows of failed jobs are kept"
 
 
@@ -239,7 +239,7 @@ def test_replace_goes_through_staging_and_is_published_by_a_job_that_follows_the
     assert counts(info) == {"items": 1}
     assert example.query("SELECT id, name FROM items") == [(9, "z")]
     assert example.values("items__tags", "value") == [], "children of rows that are gone are gone"
-    jobs = example.packages.package(info.loads_ids[0]).jobs.board().jobs.values()
+    jobs = example.packages.package(info.loads_ids[0]).jobs.list_jobs().jobs.values()
     assert sorted(job.name.file_format for job in jobs) == ["reference", "sql"]
     assert example.query("SELECT id FROM items", "demo_staging") == [(9,)]
 
@@ -288,7 +288,7 @@ def test_a_process_killed_while_a_job_runs_is_followed_by_one_that_doubles_nothi
 ) -> None:
     example.tell(**told)
     example.killed_while(ROWS, "append", seen=seen)
-    started = [package.jobs.board().having("started_jobs") for package in _pending(example)]
+    started = [package.jobs.list_jobs().in_state("started_jobs") for package in _pending(example)]
     assert [[job.name.table_name for job in jobs] for jobs in started] == [["items"]]
     example.tell()
 

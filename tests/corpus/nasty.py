@@ -57,13 +57,13 @@ def kept(name: str, row: Any, value: Any = None) -> Kept:
 
 
 NUMBERS = [
-    kept("NaN", {"v": float("nan")}, {"v": tags.NUMBER + "nan"}),
-    kept("Infinity", {"v": float("inf")}, {"v": tags.NUMBER + "inf"}),
-    kept("-Infinity", {"v": float("-inf")}, {"v": tags.NUMBER + "-inf"}),
+    kept("NaN", {"v": float("nan")}, {"v": tags.NON_FINITE + "nan"}),
+    kept("Infinity", {"v": float("inf")}, {"v": tags.NON_FINITE + "inf"}),
+    kept("-Infinity", {"v": float("-inf")}, {"v": tags.NON_FINITE + "-inf"}),
     kept(
         "NaN inside a list inside an object",
         {"v": [{"w": float("nan")}]},
-        {"v": [{"w": tags.NUMBER + "nan"}]},
+        {"v": [{"w": tags.NON_FINITE + "nan"}]},
     ),
     kept("minus zero", {"v": -0.0}),
     kept("the largest of 64 bits", {"v": 2**63 - 1}),
@@ -77,7 +77,7 @@ NUMBERS = [
         {"v": Decimal("0." + "1" * 50)},
         {"v": tags.DECIMAL + "0." + "1" * 50},
     ),
-    kept("a decimal that is no number", {"v": Decimal("NaN")}, {"v": tags.NUMBER + "nan"}),
+    kept("a decimal that is no number", {"v": Decimal("NaN")}, {"v": tags.NON_FINITE + "nan"}),
     kept("a decimal with an exponent", {"v": Decimal("1E+3")}, {"v": tags.DECIMAL + "1000"}),
     kept("true, 1 and 0.5", {"v": [True, 1, 0.5]}),
 ]
@@ -114,8 +114,8 @@ TEXTS = [
     kept("a lone high surrogate", {"v": "a\ud800b"}, {"v": "a\ufffdb"}),
     kept("a lone low surrogate", {"v": "a\udc00"}, {"v": "a\ufffd"}),
     kept("a lone surrogate in a key", {"a\ud800": 1}, {"a\ufffd": 1}),
-    kept("a text that begins like a tag", {"v": tags.DATE + "x"}, {"v": tags.TEXT + tags.DATE + "x"}),
-    kept("the text of a tag alone", {"v": tags.TEXT}, {"v": tags.TEXT + tags.TEXT}),
+    kept("a text that begins like a tag", {"v": tags.DATE + "x"}, {"v": tags.ESCAPED_TEXT + tags.DATE + "x"}),
+    kept("the text of a tag alone", {"v": tags.ESCAPED_TEXT}, {"v": tags.ESCAPED_TEXT + tags.ESCAPED_TEXT}),
     kept("a formula", {"v": "=cmd|'/c calc'!A1"}),
     kept("25 MB", {"v": "x" * 25_000_000}),
     kept("control characters", {"v": "\x01\x1f\x7f\u2028"}),

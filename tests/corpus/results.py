@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from tests.corpus.nasty import Colour, Point, deep
 
-from penstock.normalize.known import MOST_NESTING
+from penstock.normalize.prior_schema import MAX_NESTING
 
 NAN: Final = "no number"
 
@@ -166,7 +166,7 @@ SHAPES: Final = [
         __list=[{"value": 1}, {}],
         __list__list=[{"value": 2}],
     ),
-    one("900 levels", deep(900), {"__a*": deep(900 - MOST_NESTING)}),
+    one("900 levels", deep(900), {"__a*": deep(900 - MAX_NESTING)}),
 ]
 
 VALUES: Final = [

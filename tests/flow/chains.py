@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from penstock.destinations.delta.place import Folders
+from penstock.destinations.delta.addressing import PathTables
 from penstock.destinations.delta.run import DeltaTables
-from penstock.destinations.lake.rows import AT
+from penstock.destinations.lake.merge_sets import ChainLocks
+from penstock.destinations.lake.rows import POSITION
 from penstock.destinations.lake.run import ChainLoad
-from penstock.destinations.lake.sets import Turns
 from penstock.interfaces import LoadMark
 from penstock.package.storage import FileStorage
 from penstock.schema import Schema, Table
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 TEXT: dict[str, Any] = {"data_type": "text"}
 SEEN = {"x-normalizer": {"seen-data": True}}
-POSITION = pa.struct([("part", pa.int32()), ("file", pa.string()), ("row", pa.int64())])
+POSITION_TYPE = pa.struct([("part", pa.int32()), ("file", pa.string()), ("row", pa.int64())])
 ARROW = {
     "text": pa.string(),
     "bigint": pa.int64(),
@@ -73,12 +73,12 @@ class Lake:
     loads: int = 0
 
     @property
-    def place(self) -> Folders:
-        return Folders(FileStorage(str(self.folder / "lake")))
+    def place(self) -> PathTables:
+        return PathTables(FileStorage(str(self.folder / "lake")))
 
     @property
     def tables(self) -> DeltaTables:
-        return DeltaTables(place=self.place)
+        return DeltaTables(addressing=self.place)
 
     def stage(self, root: str, rows: Sequence[dict[str, Any]], **said: Any) -> Staging:
         """Put the rows of a load into a package; `said` is what the resource declares."""
@@ -108,8 +108,8 @@ class Lake:
             root=root,
             schema=staging.schema.tables,
             staged=staging,
-            into=self.tables,
-            turns=Turns(),
+            target=self.tables,
+            chain_locks=ChainLocks(),
             spark=self.spark,
         )
 
@@ -126,7 +126,7 @@ class Lake:
         return self.apply(root, self.stage(root, rows, **said))
 
     def content(self, root: str) -> dict[str, list[dict[str, Any]]]:
-        names = [name for name in self.place.names() if name == root or name.startswith(f"{root}__")]
+        names = [name for name in self.place.table_names() if name == root or name.startswith(f"{root}__")]
         return {
             name: [_plain(row.asDict()) for row in self.tables.read(name, spark=self.spark).collect()]
             for name in names
@@ -192,9 +192,9 @@ def flattened(
         at = {"part": 0, "file": "f", "row": number}
         row_id = key(row, number)
         own = {name: value for name, value in row.items() if not isinstance(value, list)}
-        found.setdefault(root, []).append({**own, "_dlt_id": row_id, "_dlt_load_id": "l", AT: at})
+        found.setdefault(root, []).append({**own, "_dlt_id": row_id, "_dlt_load_id": "l", POSITION: at})
         for table, below in _below(row, root, row_id):
-            found.setdefault(table, []).append({**below, "_dlt_root_id": row_id, AT: at})
+            found.setdefault(table, []).append({**below, "_dlt_root_id": row_id, POSITION: at})
     return found
 
 
@@ -232,7 +232,7 @@ def _id_of(
 
 
 def _arrow(rows: list[dict[str, Any]], table: Table) -> pa.Table:
-    fields = [pa.field(AT, POSITION)]
+    fields = [pa.field(POSITION, POSITION_TYPE)]
     has = {name for row in rows for name in row}
     fields += [
         pa.field(column.name, ARROW[str(column.data_type)])

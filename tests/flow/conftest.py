@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.flow.making import CATALOG, few_rows, session_with
 
-from penstock.spark.own import SessionPool
 from penstock.spark.session import UserSession
+from penstock.spark.session_pool import SessionPool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

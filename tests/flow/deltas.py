@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.destinations.delta.place import Folders
+from penstock.destinations.delta.addressing import PathTables
 from penstock.destinations.delta.reference import DELTA
 from penstock.destinations.delta.settings import DeltaConfiguration
 from penstock.interfaces import LoadMark
@@ -96,7 +96,7 @@ class Deltas:
 
     def with_place(self, change: Callable[[str], None]) -> DeltaTables:
         """The tables, with a call after each write."""
-        return replace(self.tables, place=Changing(self.tables.place.store, change))  # type: ignore[attr-defined]  # a place of folders
+        return replace(self.tables, addressing=Changing(self.tables.addressing.store, change))  # type: ignore[attr-defined]  # a place of folders
 
     def overwrite_last_commit(self, _: str) -> None:
         """Put the commit of another writer in the place of the newest one, as some stores allow."""
@@ -109,12 +109,12 @@ class Deltas:
 
 
 @dataclass(frozen=True, slots=True)
-class Changing(Folders):
+class Changing(PathTables):
     """Folders of tables, with a call after each write."""
 
     after_write: Callable[[str], None]
 
     def write(self, table: str, *arguments: Any) -> None:
         """Write rows, then call."""
-        Folders.write(self, table, *arguments)
+        PathTables.write(self, table, *arguments)
         self.after_write(table)

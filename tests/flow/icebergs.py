@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from penstock.destinations.iceberg.place import IcebergCatalog
+from penstock.destinations.iceberg.catalog import IcebergCatalog
 from penstock.destinations.iceberg.reference import ICEBERG
 from penstock.destinations.iceberg.settings import IcebergConfiguration
 from penstock.interfaces import LoadMark
 from penstock.schema import Schema, Table
-from penstock.spark.own import SessionPool
 from penstock.spark.session import UserSession
+from penstock.spark.session_pool import SessionPool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,11 +52,11 @@ class Icebergs:
         return sorted(row["id"] for row in self.tables.read("items", spark=self.spark).collect())
 
     def look(self) -> Lineage:
-        return self.tables.look("items", spark=self.spark)
+        return self.tables.read_lineage("items", spark=self.spark)
 
     def expire_all(self) -> None:
         moment = {"older_than": "TIMESTAMP '2100-01-01 00:00:00'", "retain_last": "1"}
-        self.spark.sql(self.tables.place.call("expire_snapshots", "items", **moment))
+        self.spark.sql(self.tables.addressing.call_statement("expire_snapshots", "items", **moment))
 
 
 @contextmanager
@@ -77,28 +77,28 @@ class Watched(IcebergCatalog):
 
     on_step: Callable[[str, str], None]
 
-    def create_branch(self, table: str, branch: str, version: int | None) -> str:
+    def create_branch_statement(self, table: str, branch: str, version: int | None) -> str:
         self.on_step("branch", table)
-        return IcebergCatalog.create_branch(self, table, branch, version)
+        return IcebergCatalog.create_branch_statement(self, table, branch, version)
 
-    def branch(self, table: str, branch: str) -> str:
+    def branch_sql_name(self, table: str, branch: str) -> str:
         self.on_step("write", table)
-        return IcebergCatalog.branch(self, table, branch)
+        return IcebergCatalog.branch_sql_name(self, table, branch)
 
-    def drop_branch(self, table: str, branch: str) -> str:
+    def drop_branch_statement(self, table: str, branch: str) -> str:
         self.on_step("drop", table)
-        return IcebergCatalog.drop_branch(self, table, branch)
+        return IcebergCatalog.drop_branch_statement(self, table, branch)
 
-    def settle_branch(self, table: str, branch: str, version: int) -> str:
+    def expire_branch_statement(self, table: str, branch: str, version: int) -> str:
         self.on_step("settling", table)
-        return IcebergCatalog.settle_branch(self, table, branch, version)
+        return IcebergCatalog.expire_branch_statement(self, table, branch, version)
 
-    def call(self, procedure: str, table: str, **arguments: str) -> str:
+    def call_statement(self, procedure: str, table: str, **arguments: str) -> str:
         self.on_step(procedure, table)
-        return IcebergCatalog.call(self, procedure, table, **arguments)
+        return IcebergCatalog.call_statement(self, procedure, table, **arguments)
 
 
 def watched(tables: IcebergTables, on_step: Callable[[str, str], None]) -> IcebergTables:
     """The tables, with a call before each step of a commit: what it is, and of which table."""
-    said = {name: getattr(tables.place, name) for name in ("catalog", "dataset", "conf", "is_ours")}
-    return replace(tables, place=Watched(**said, on_step=on_step))
+    said = {name: getattr(tables.addressing, name) for name in ("catalog", "dataset", "conf", "is_managed")}
+    return replace(tables, addressing=Watched(**said, on_step=on_step))

@@ -12,9 +12,9 @@ import pytest
 from tests.failing import failing
 
 import penstock
+from penstock.destinations.delta.maintenance import DeltaMaintenance
 from penstock.destinations.delta.reference import DELTA
 from penstock.destinations.delta.settings import DeltaConfiguration
-from penstock.destinations.delta.upkeep import Upkeep
 from penstock.errors import DestinationTerminalException
 from penstock.schema import Schema
 
@@ -173,10 +173,10 @@ def test_files_are_joined_and_old_ones_deleted_after_a_load(lake: Lake) -> None:
 
 
 def test_upkeep_that_fails_is_told_and_stops_nothing(lake: Lake, caplog: pytest.LogCaptureFixture) -> None:
-    upkeep = Upkeep(tables=lake.client().tables, optimize=True, vacuum_hours=200)
+    upkeep = DeltaMaintenance(tables=lake.client().tables, optimize=True, vacuum_hours=200)
 
     with caplog.at_level(logging.WARNING, logger="penstock"):
-        upkeep.tidy(["none"], "1.0", spark=lake.own)
+        upkeep.run(["none"], "1.0", spark=lake.own)
 
     told = [record.getMessage().split(":")[0] for record in caplog.records]
     assert told == ["OPTIMIZE of none was left", "VACUUM of none was left"]

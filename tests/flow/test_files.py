@@ -316,7 +316,7 @@ def test_lines_of_csv_are_told_apart_whatever_their_names_encoding_and_types(
 KILLED = """
 import os, re, signal, sys
 import penstock
-from penstock.package.local import LocalFiles
+from penstock.package.local_files import LocalFiles
 from penstock.sources.filesystem import files
 
 def run(location, raw, folder, deadly, spark=None, files_per_job=5_000):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.flow.icebergs import Icebergs, icebergs, mark, watched
 
-from penstock.destinations.iceberg.marks import branch_name, is_of
+from penstock.destinations.iceberg.commit_metadata import branch_name, is_commit_of
 from penstock.errors import CommitRolledBack, DestinationAhead, DestinationTerminalException
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def lake(location: str, spark: SparkSession) -> Iterator[Icebergs]:
 
 
 def commits_of(lake: Icebergs, sequence: int) -> int:
-    return sum(is_of(one.summary, mark(sequence)) for one in lake.look().main)
+    return sum(is_commit_of(one.summary, mark(sequence)) for one in lake.look().main_snapshots)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_an_attempt_whose_branch_was_taken_away_meanwhile_does_not_come_after(la
     def others() -> None:
         lake.append(1, load=mark(2))
         for branch in [name for name in lake.look().refs if name != "main"]:
-            lake.spark.sql(lake.tables.place.drop_branch("items", branch))
+            lake.spark.sql(lake.tables.addressing.drop_branch_statement("items", branch))
 
     late = lake.append(1, load=mark(2), tables=at_step(lake.tables, "fast_forward", others))
 
@@ -189,7 +189,9 @@ def test_a_table_that_was_rolled_back_does_not_count_as_loaded(lake: Icebergs) -
     lake.append(9, load=mark(1))
     done = lake.append(1, load=mark(2))
     lake.tables.verify(done, mark(2), spark=lake.spark)
-    back = lake.tables.place.call("rollback_to_snapshot", "items", snapshot_id=str(done.version_before))
+    back = lake.tables.addressing.call_statement(
+        "rollback_to_snapshot", "items", snapshot_id=str(done.version_before)
+    )
     lake.spark.sql(back)
 
     with pytest.raises(CommitRolledBack):
@@ -205,7 +207,9 @@ def test_what_was_not_taken_back_to_the_end_is_never_published(lake: Icebergs, s
             lake.append(1, load=mark(2), tables=dying(lake.tables, step))
     else:
         done = lake.append(1, load=mark(2))
-        back = lake.tables.place.call("rollback_to_snapshot", "items", snapshot_id=str(done.version_before))
+        back = lake.tables.addressing.call_statement(
+            "rollback_to_snapshot", "items", snapshot_id=str(done.version_before)
+        )
         lake.spark.sql(back)
 
     found = lake.tables.to_undo("items", mark(2), spark=lake.spark)
@@ -253,7 +257,9 @@ def test_an_attempt_that_comes_after_everything_was_expired_does_nothing(lake: I
     lake.append(9, load=mark(1))
     done = lake.append(1, load=mark(2))
     assert done.version_after is not None
-    lake.spark.sql(lake.tables.place.settle_branch("items", branch_name(mark(2)), done.version_after))
+    lake.spark.sql(
+        lake.tables.addressing.expire_branch_statement("items", branch_name(mark(2)), done.version_after)
+    )
     for one in (5, 6, 7):
         lake.append(one, load=mark(one, "other"))
     lake.expire_all()

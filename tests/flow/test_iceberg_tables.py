@@ -98,7 +98,7 @@ def test_columns_get_larger_types_and_structs_more_fields(location: str, spark: 
         small = own.sql("SELECT CAST(1 AS INT) AS n, named_struct('x', 1L) AS at")
         tables.append(items(32), small, mark(1), spark=own)
 
-        below.client.bring_up_to_date(items(64), items(32))
+        below.client.alter_table(items(64), items(32))
         large = own.sql("SELECT 1099511627776L AS n, named_struct('x', 2L, 'y', 'b') AS at")
         tables.append(items(64), large, mark(2), spark=own)
 

@@ -12,7 +12,7 @@ from tests.flow.making import make, packages_of
 
 import penstock
 from penstock.errors import IncrementalCursorPathHasValueNone
-from penstock.extract.cursor.plan import MOST_IN_STATE
+from penstock.extract.cursor.plan import MAX_HASHES_PER_CURSOR
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,7 +83,7 @@ def test_rows_of_a_dataframe_without_a_value(
 def test_a_large_boundary_is_found_by_a_fresh_machine_and_goes_when_it_is_past(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    many = MOST_IN_STATE + 5
+    many = MAX_HASHES_PER_CURSOR + 5
 
     def run(machine: str, day: str, count: int) -> int:
         rows = [{"id": number, "day": day} for number in range(count)]

@@ -8,7 +8,7 @@ import pytest
 
 import penstock
 from penstock.interfaces import Destination
-from penstock.testing.promises import Crash, Mortal
+from penstock.testing.cases import Crash, CrashingDestination
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,7 +67,7 @@ def test_tables_of_all_kinds_are_seen_together_or_not_at_all(
 
     reference = pipeline.destination.reference  # type: ignore[union-attr]
     dying = Destination(
-        "filesystem", Mortal(reference, at=4, after=True), {"bucket_url": location, **SETTINGS}
+        "filesystem", CrashingDestination(reference, at=4, after=True), {"bucket_url": location, **SETTINGS}
     )
     with pytest.raises(Crash):
         pipeline_of(location, tmp_path, spark).run(source(2), destination=dying)

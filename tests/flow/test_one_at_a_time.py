@@ -15,7 +15,7 @@ from tests.failing import failing
 from tests.flow.making import make, packages_of
 
 from penstock.errors import LeaseLost, PipelineLocked
-from penstock.package.control import versioned
+from penstock.package.control_file import encode_control
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,6 +100,6 @@ def test_a_run_that_was_taken_for_dead_stops_and_marks_and_seals_nothing(
     assert packages_of(location).slots.last() == 0
     # The other machine may have deleted what it found half done: nothing of it may count.
     assert packages_of(location).with_status("extracted") == []
-    store.put("lease/0000000002.released", versioned({"token": "of another machine"}))
+    store.put("lease/0000000002.released", encode_control({"token": "of another machine"}))
     info = make(location, tmp_path, spark).run([{"id": 2}], table_name="items")
     assert [package.sequence for package in info.packages] == [1]

@@ -16,11 +16,11 @@ import pytest
 from tests.failing import failing
 
 import penstock
-from penstock.destinations.filesystem import log
 from penstock.destinations.filesystem import run as reading
+from penstock.destinations.filesystem import table_log
 from penstock.errors import DestinationTerminalException, UsageError
 from penstock.interfaces import Destination
-from penstock.testing.promises import Crash, Mortal
+from penstock.testing.cases import Crash, CrashingDestination
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -155,8 +155,8 @@ def test_a_table_may_change_its_format(files: Files) -> None:
 
 @pytest.mark.at_length
 def test_many_files_are_read_by_their_folder(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "FEW", 1)
-    monkeypatch.setattr(log, "_WHOLE", 2)
+    monkeypatch.setattr(reading, "MAX_FILES_BY_PATH", 1)
+    monkeypatch.setattr(table_log, "_CHECKPOINT_INTERVAL", 2)
     for number in range(3):
         pipeline = files.run([{"id": number}])
     held = pipeline.dataset()
@@ -176,7 +176,7 @@ def test_a_replace_shows_new_files_at_once_and_deletes_the_old_ones(
     monkeypatch.setenv("LOAD__WORKERS", "1")
     pipeline = files.run([{"id": 1, "tags": ["x"]}], write_disposition="replace")
     old = files.names()
-    mortal = Mortal(pipeline.destination.reference, at=2, after=False)  # type: ignore[union-attr]
+    mortal = CrashingDestination(pipeline.destination.reference, at=2, after=False)  # type: ignore[union-attr]
     dying = Destination("filesystem", mortal, {"bucket_url": files.location})
     rows = penstock.resource([{"id": 2}], name="items", write_disposition="replace")
     with pytest.raises(Crash):
@@ -200,7 +200,7 @@ def test_a_load_that_is_given_up_leaves_no_file(files: Files, monkeypatch: pytes
     ]
     files.pipeline().run(both)
     before = [*files.names(), *files.names("events")]
-    mortal = Mortal(files.pipeline().destination.reference, at=2, after=True)  # type: ignore[union-attr]
+    mortal = CrashingDestination(files.pipeline().destination.reference, at=2, after=True)  # type: ignore[union-attr]
     with pytest.raises(Crash):
         files.pipeline().run(
             both, destination=Destination("filesystem", mortal, {"bucket_url": files.location})

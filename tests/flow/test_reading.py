@@ -12,7 +12,7 @@ from tests.flow.making import make
 import penstock
 from penstock.errors import TableNotFound, TableVersionGone, UsageError
 from penstock.interfaces import Destination
-from penstock.testing.promises import Crash, Mortal
+from penstock.testing.cases import Crash, CrashingDestination
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +60,7 @@ def after(*numbers: int) -> dict[str, list[int]]:
 
 def dying(location: str, at: int) -> Destination:
     lake = penstock.destinations.delta(bucket_url=location)
-    return Destination("delta", Mortal(lake.reference, at=at, after=True), lake.arguments)
+    return Destination("delta", CrashingDestination(lake.reference, at=at, after=True), lake.arguments)
 
 
 def stopped(location: str, tmp_path: Path, spark: SparkSession, number: int, *, at: int) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import penstock
 from penstock.interfaces import Destination
-from penstock.testing.promises import Crash, Mortal
+from penstock.testing.cases import Crash, CrashingDestination
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,7 +51,7 @@ class Shop:
         self.pipeline().run([orders(OLD), buyers()])
 
     def dying(self, at: int, *, after: bool) -> penstock.Pipeline:
-        mortal = Mortal(self.lake.reference, at=at, after=after)
+        mortal = CrashingDestination(self.lake.reference, at=at, after=after)
         return self.pipeline(Destination(self.lake.destination_name, mortal, self.lake.arguments))
 
     def shown(self) -> Shown:

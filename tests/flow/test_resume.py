@@ -18,8 +18,8 @@ from penstock.errors import PackageDamaged, PipelineStepFailed
 from penstock.extract.run import extract
 from penstock.interfaces import CommitRecord, Destination
 from penstock.package import FileStorage, create_load_id
-from penstock.package.ledger import FileLedger
-from penstock.schema import naming
+from penstock.package.file_ledger import FileLedger
+from penstock.schema import naming_convention
 from penstock.sources import flows_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def test_an_extracted_package_is_loaded_by_the_next_run_before_its_own_data(
 ) -> None:
     left = packages_of(location).package(create_load_id())
     (old,) = flows_of([{"id": 1}, {"id": 2}], table_name="items")
-    done = extract(old, left, schema_name="quick", naming=naming(), state={})
+    done = extract(old, left, schema_name="quick", naming=naming_convention(), state={})
     left.mark_extracted(done.extracted.to_dict())
 
     info = make(location, tmp_path, spark).run([{"id": 3}], table_name="items")

@@ -14,7 +14,7 @@ import pytest
 import penstock
 from penstock.normalize.run import normalize
 from penstock.package import Packages, read_job
-from penstock.schema import Schema, naming
+from penstock.schema import Schema, naming_convention
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,7 +35,7 @@ def tables_of(resource: Any, spark: SparkSession, folder: Path) -> dict[str, Dat
     """Extract and normalize; no destination is needed for that."""
     info = penstock.pipeline("ids", pipelines_dir=folder / "pipelines").extract(resource)
     package = Packages.at(info.location).package(info.loads_ids[0])
-    normalized = normalize(package, Schema("ids"), spark=spark, naming=naming(), table_extras={})
+    normalized = normalize(package, Schema("ids"), spark=spark, naming=naming_convention(), table_extras={})
     return {
         entry.table: read_job(f"{package.path}/new_jobs/{entry.job}").frame(spark)
         for entry in normalized.tables

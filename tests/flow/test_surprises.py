@@ -13,7 +13,7 @@ from tests.flow.making import make
 
 import penstock
 from penstock.errors import DataValidationError
-from penstock.normalize.heads import MOST_ROWS
+from penstock.normalize.sample import MAX_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-MANY = MOST_ROWS + 1_000
-LATE = MOST_ROWS + 500
+MANY = MAX_ROWS + 1_000
+LATE = MAX_ROWS + 500
 
 
 def items() -> Iterator[dict[str, Any]]:

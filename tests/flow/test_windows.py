@@ -14,7 +14,7 @@ from tests.flow.windows import ROWS, WINDOWS
 from tests.unit.extract.reading import rows_in
 
 from penstock.package import Packages
-from penstock.package.extracted import Extracted
+from penstock.package.extract_manifest import ExtractManifest
 
 PROGRAM = Path(__file__).parent / "windows.py"
 KILLS = 3
@@ -47,7 +47,7 @@ def test_every_row_of_a_backfill_that_is_killed_three_times_is_there_once(tmp_pa
     rows = [
         row
         for package in packages
-        for table in Extracted.from_dict(package.extracted()).tables
+        for table in ExtractManifest.from_dict(package.read_extracted()).tables
         for row in rows_in(package, table)
     ]
     assert sorted(row["id"] for row in rows) == [row["id"] for row in ROWS]

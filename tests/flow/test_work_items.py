@@ -17,7 +17,7 @@ from tests.flow.making import make, packages_of
 
 import penstock
 from penstock.errors import MissingOnExecutors, ResourceFailed
-from penstock.extract.waves.ledger import WaveLedger, has_waves
+from penstock.extract.waves.checkpoints import WaveCheckpoints, has_waves
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -250,7 +250,7 @@ def test_a_run_that_was_killed_is_taken_up_and_only_the_wave_under_way_is_called
     (left,) = packages_of(location).with_status("new")
     done = {int(item) for item in called(folder)}
     (identity,) = left.store.names("waves")
-    finished = WaveLedger(left.store, identity).done().total()
+    finished = WaveCheckpoints(left.store, identity).done_counts().total()
     (folder / "driver").unlink()
 
     space: dict[str, Any] = {"__name__": "elsewhere"}

@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from penstock.schema import EACH, Decision, Rule, StoredSchema, Terms, decide, gather
-from penstock.schema.convert import converted
-from penstock.schema.look import look, typed
+from penstock.schema import EACH, Decision, InferenceOptions, Rule, StoredSchema, decide, gather
+from penstock.schema.convert import convert_value
+from penstock.schema.observation import observe_value, typed_value
 
 if TYPE_CHECKING:
-    from penstock.schema import Path
+    from penstock.schema import ValuePath
 
 
 def settled(
-    stored: StoredSchema, table: str, rows: list[Any], terms: Terms
+    stored: StoredSchema, table: str, rows: list[Any], terms: InferenceOptions
 ) -> tuple[Decision, list[Any], Decision]:
     """Decide, leave out the rows that are refused, and decide by those that stay.
 
@@ -35,7 +35,7 @@ def row_counts(rows: list[Any], decision: Decision) -> dict[str, int]:
     return dict(counts)
 
 
-def _count(row: Any, path: Path, decision: Decision, counts: Counter[str]) -> None:
+def _count(row: Any, path: ValuePath, decision: Decision, counts: Counter[str]) -> None:
     if path not in decision.tables:
         return
     counts[decision.tables[path]] += 1
@@ -45,11 +45,11 @@ def _count(row: Any, path: Path, decision: Decision, counts: Counter[str]) -> No
                 _count(element, (*at, EACH), decision, counts)
 
 
-def _stays(row: Any, path: Path, decision: Decision) -> bool:
+def _stays(row: Any, path: ValuePath, decision: Decision) -> bool:
     return not any(_action(at, value, decision) == "discard_row" for at, value in _values(row, path))
 
 
-def _pruned(row: Any, path: Path, decision: Decision) -> Any:
+def _pruned(row: Any, path: ValuePath, decision: Decision) -> Any:
     """The row without elements of its lists that are left out."""
     if not isinstance(row, Mapping):
         return row
@@ -67,7 +67,7 @@ def _pruned(row: Any, path: Path, decision: Decision) -> Any:
     return pruned
 
 
-def _values(row: Any, path: Path) -> list[tuple[Path, Any]]:
+def _values(row: Any, path: ValuePath) -> list[tuple[ValuePath, Any]]:
     if not isinstance(row, Mapping):
         return [(path, row)]
     return [
@@ -78,22 +78,22 @@ def _values(row: Any, path: Path) -> list[tuple[Path, Any]]:
     ]
 
 
-def _lists(row: Any, path: Path) -> list[tuple[Path, list[Any]]]:
+def _lists(row: Any, path: ValuePath) -> list[tuple[ValuePath, list[Any]]]:
     if not isinstance(row, Mapping):
         return []
-    found: list[tuple[Path, list[Any]]] = []
+    found: list[tuple[ValuePath, list[Any]]] = []
     for key, value in row.items():
         at = (*path, key)
         found.extend([(at, value)] if isinstance(value, list) else _lists(value, at))
     return found
 
 
-def _action(path: Path, value: Any, decision: Decision) -> str:
-    rule: Rule | None = decision.rules.get((path, look(value).type))
+def _action(path: ValuePath, value: Any, decision: Decision) -> str:
+    rule: Rule | None = decision.rules.get((path, observe_value(value).type))
     while rule is not None and rule.action == "convert" and rule.data_type is not None:
-        kind, plain = typed(value)
+        kind, plain = typed_value(value)
         try:
-            converted(plain, kind, rule.data_type)
+            convert_value(plain, kind, rule.data_type)
         except ValueError:
             rule = rule.otherwise
         else:

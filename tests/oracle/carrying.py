@@ -11,18 +11,18 @@ from datetime import UTC, datetime
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
-from penstock.schema.convert import converted
-from penstock.schema.evidence import walk
-from penstock.schema.layout import canonical
-from penstock.schema.look import look, typed
-from penstock.schema.path import split_row
-from penstock.schema.rootkeys import propagated
+from penstock.schema.convert import convert_value
+from penstock.schema.evidence import walk_values
+from penstock.schema.layout import canonical_row_and_keys
+from penstock.schema.observation import observe_value, typed_value
+from penstock.schema.root_keys import propagated_columns
+from penstock.schema.value_path import split_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from penstock.schema import Decision
-    from penstock.schema.path import Path
+    from penstock.schema.value_path import ValuePath
 
 Key = tuple[Any, ...]
 """Which row: the path of its list, and its position."""
@@ -47,19 +47,19 @@ def carried_out(decision: Decision, rows: Iterable[Any]) -> dict[str, list[dict[
     found: dict[Key, Row] = {}
     for number, row in enumerate(rows):
         top = row if isinstance(row, dict) else {"value": row}
-        for path, position, value in walk(top, number):
+        for path, position, value in walk_values(top, number):
             _take(decision, found, path, position, value)
     return _tables(decision, found)
 
 
 def _take(
-    decision: Decision, found: dict[Key, Row], path: Path, position: tuple[int, ...], value: Any
+    decision: Decision, found: dict[Key, Row], path: ValuePath, position: tuple[int, ...], value: Any
 ) -> None:
-    kind = look(value).type
+    kind = observe_value(value).type
     raw_row, _ = split_row(path)
     key = (raw_row, position[:-1])
     if path == raw_row:
-        row_path, _ = canonical(path, is_list=kind == "list")
+        row_path, _ = canonical_row_and_keys(path, is_list=kind == "list")
         table = decision.tables.get(row_path)
         above = (split_row(path[:-1])[0], position[:-2]) if path else None
         if table is None or (above is not None and above not in found):
@@ -84,9 +84,9 @@ def _take(
 def _converted(value: Any, kind: str, to: Any) -> Any:
     if kind in ("object", "list"):
         plain_json = json.loads(json.dumps(value, default=_plain))
-        return shown(converted(plain_json, "json", to), to)
-    plain = typed(value)
-    return shown(converted(plain[1], plain[0], to), to)
+        return shown(convert_value(plain_json, "json", to), to)
+    plain = typed_value(value)
+    return shown(convert_value(plain[1], plain[0], to), to)
 
 
 def _tables(decision: Decision, found: dict[Key, Row]) -> dict[str, list[dict[str, Any]]]:
@@ -104,7 +104,7 @@ def _tables(decision: Decision, found: dict[Key, Row]) -> dict[str, list[dict[st
         values |= {name: value for name, value in inherited.items() if name in table.columns}
         if table.is_nested and row.above is not None:
             values |= {"_dlt_parent_id": ids[row.above], "_dlt_list_idx": row.index}
-        down = propagated(decision.schema, row.table, is_root=not table.is_nested)
+        down = propagated_columns(decision.schema, row.table, is_root=not table.is_nested)
         own_passed = {name: values[source] for source, name in down.items() if values.get(source) is not None}
         passed[key] = {**inherited, **own_passed}
         tables.setdefault(row.table, []).append(values)

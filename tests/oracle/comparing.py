@@ -122,7 +122,7 @@ class Comparison:
 
     def compare(self, ours: Tables, answer: Mapping[str, Any], decision: Decision) -> Compared:
         """Compare all tables, row by row, and cell by cell."""
-        self.met |= {one.given_name: one.plain_name for one in decision.collisions}
+        self.met |= {one.assigned_name: one.plain_name for one in decision.collisions}
         met = {*self.met, *self.met.values()}
         compared = Compared()
         own, expected, types = linked(ours), linked(theirs(answer)), types_of(answer)

@@ -7,8 +7,8 @@ from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
-from penstock.schema.convert import converted
-from penstock.schema.look import Look, look, typed
+from penstock.schema.convert import convert_value
+from penstock.schema.observation import ValueObservation, observe_value, typed_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ def moment_into_date(kind: DataType, value: Any) -> set[DataType]:
     if kind == "timestamp":
         return {"date"}
     with suppress(ValueError):
-        converted(value, kind, "timestamp")
+        convert_value(value, kind, "timestamp")
         return {"date"} if kind in ("text", "bigint", "double") else set()
     return set()
 
@@ -75,14 +75,14 @@ DIFFERENCES: dict[str, Callable[[Any, Any], set[DataType]]] = {
 }
 
 
-def look_without(*switched_off: str) -> Callable[[Any], Look]:
+def look_without(*switched_off: str) -> Callable[[Any], ValueObservation]:
     """Look at values as dlt would, as far as the differences are switched off."""
 
-    def looking(value: Any) -> Look:
-        seen = look(value)
+    def looking(value: Any) -> ValueObservation:
+        seen = observe_value(value)
         if seen.type in ("null", "object", "list"):
             return seen
-        kind, plain = typed(value)
+        kind, plain = typed_value(value)
         extra = {to for name in switched_off for to in DIFFERENCES[name](kind, plain)} - {kind}
         return seen._replace(fits=seen.fits | extra)
 

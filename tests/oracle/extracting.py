@@ -15,18 +15,18 @@ from tests.unit.extract.reading import rows_of
 import penstock
 from penstock.config import in_scope
 from penstock.extract.run import extract
-from penstock.interfaces.current import during
+from penstock.interfaces.run_context import override_context
 from penstock.package import Packages, create_load_id
-from penstock.package.typed import from_typed
-from penstock.schema import naming
-from penstock.schema.frozen import thaw
+from penstock.package.typed_json import from_typed
+from penstock.schema import naming_convention
+from penstock.schema.frozen_map import thaw
 from penstock.sources import flows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    from penstock.extract.run import Extraction
+    from penstock.extract.run import ExtractResult
     from penstock.interfaces import Flow
     from penstock.package import Package
 
@@ -75,7 +75,7 @@ class Extracting:
         state = {"sources": from_typed(self._state)}
         note: dict[str, Any] = {"rows": {}, "tables": {}, "settings": {}}
         try:
-            with during(pipeline=self._pipeline), in_scope(pipeline_name=NAME):
+            with override_context(pipeline=self._pipeline), in_scope(pipeline_name=NAME):
                 for flow in flows_of(data, **hints):
                     self._note(note, flow, state)
         except penstock.PenstockError as error:
@@ -99,16 +99,16 @@ class Extracting:
             flow,
             package,
             schema_name=name,
-            naming=naming(),
+            naming=naming_convention(),
             state=state,
-            boundaries=self._packages.store,
+            boundary_store=self._packages.store,
         )
         self._state = thaw(done.extracted.state)
         for table, rows in _rows(package, done).items():
             note["rows"].setdefault(table, []).extend(rows)
-        if done.extracted.declared:
+        if done.extracted.declared_tables:
             note["settings"][name] = _settings(thaw(done.extracted.schema))
-        for table, said in done.extracted.declared.items():
+        for table, said in done.extracted.declared_tables.items():
             note["tables"][f"{done.extracted.schema_name}.{table}"] = thaw(said)
 
 
@@ -120,7 +120,7 @@ def _settings(schema: dict[str, Any] | None) -> dict[str, Any]:
     return {key: value for key, value in said.items() if value is not None}
 
 
-def _rows(package: Package, done: Extraction) -> dict[str, list[Any]]:
+def _rows(package: Package, done: ExtractResult) -> dict[str, list[Any]]:
     return {name: [coded(from_typed(row)) for row in rows] for name, rows in rows_of(package, done).items()}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from penstock.schema import Schema, exported
+from penstock.schema import Schema, export_schema
 
 
 def document() -> dict[str, Any]:
@@ -56,9 +56,9 @@ def import_steps() -> list[tuple[str, Any]]:
     second.update_table({"name": "orders", "columns": {"note": {"name": "note", "data_type": "text"}}})
     table = {"name": "orders", "columns": {"more": {"name": "more", "data_type": "date", "nullable": True}}}
     return [
-        ("file", exported(first.stored, remove_processing_hints=True)),
+        ("file", export_schema(first.stored, remove_processing_hints=True)),
         ("table", table),
-        ("file", exported(first.stored, remove_processing_hints=True)),
-        ("file", exported(second.stored)),
-        ("file", exported(second.stored)),
+        ("file", export_schema(first.stored, remove_processing_hints=True)),
+        ("file", export_schema(second.stored)),
+        ("file", export_schema(second.stored)),
     ]

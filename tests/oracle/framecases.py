@@ -11,13 +11,13 @@ from typing import Any, Final
 import pyarrow as pa
 from tests.oracle.asking import BRIDGE, ask
 
-from penstock.extract.frames import landable
-from penstock.interfaces.columns import key_of
-from penstock.normalize.typed import typed_files, with_digits
-from penstock.schema import Schema, decide, naming
+from penstock.extract.frames import to_batch
+from penstock.interfaces.file_schema import column_key
+from penstock.normalize.typed_files import typed_files, with_decimal_precision
+from penstock.schema import Schema, decide, naming_convention
 
 MOMENT: Final = datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
-NAMING: Final = naming()
+NAMING: Final = naming_convention()
 FACETS: Final = ("data_type", "precision", "scale")
 
 _VALUES: Final[list[tuple[str, list[Any], pa.DataType]]] = [
@@ -67,16 +67,18 @@ CASES: Final[dict[str, pa.Table]] = {
 
 def ours(table: pa.Table) -> dict[str, Any]:
     """The columns and values of the root table, as `framebridge` tells those of dlt."""
-    landed = landable(table.to_batches()[0])
+    landed = to_batch(table.to_batches()[0])
 
     files = typed_files(landed.columns, rows=landed.rows.num_rows)
-    decision = with_digits(decide(Schema("oracle").stored, "t", files.evidence), files.digits, NAMING)
+    decision = with_decimal_precision(
+        decide(Schema("oracle").stored, "t", files.evidence), files.precisions, NAMING
+    )
     columns = {
         name: {key: getattr(column, key) for key in FACETS if getattr(column, key) is not None}
         for name, column in decision.schema.tables["t"].columns.items()
         if not name.startswith("_dlt_")
     }
-    names = {column["name"]: NAMING.normalize_path(key_of(column)) for column in landed.columns["fields"]}
+    names = {column["name"]: NAMING.normalize_path(column_key(column)) for column in landed.columns["fields"]}
     rows = landed.rows.rename_columns([names.get(name, name) for name in landed.rows.schema.names])
     return {"columns": columns, "rows": [coded(row) for row in rows.to_pylist()] if names else []}
 

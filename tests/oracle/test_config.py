@@ -13,7 +13,7 @@ from tests.oracle.asking import ask, needs_dlt, vector
 from tests.oracle.configcases import CALLS, GIVEN, GUESSED, NOWHERE, ORDERS, TEXTS, TOML, URLS
 
 from penstock.config import ConnectionStringCredentials, Settings
-from penstock.config.coerce import guessed
+from penstock.config.coerce import infer_value
 from penstock.config.inject import resolve_arguments
 from penstock.config.signature import function_spec
 from penstock.errors import ConfigFieldMissing, ConfigValueCannotBeCoerced
@@ -118,7 +118,7 @@ def test_a_text_read_without_a_type_has_the_type_that_dlt_guesses() -> None:
     theirs = vector("config.json")["guesses"]
 
     assert_equal_to_dlt(
-        (repr(text), ours.said(guessed(text)), guess) for text, guess in zip(GUESSED, theirs, strict=True)
+        (repr(text), ours.said(infer_value(text)), guess) for text, guess in zip(GUESSED, theirs, strict=True)
     )
 
 

@@ -11,7 +11,7 @@ from tests.oracle.contractcases import COUNT, ContractCase, contract_case
 from tests.oracle.test_rows import digest, shape
 
 from penstock.errors import DataValidationError
-from penstock.schema import Schema, Table, Terms
+from penstock.schema import InferenceOptions, Schema, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,9 @@ def outcomes(case: ContractCase) -> list[dict[str, Any]]:
     stored = prepared(case)
     found: list[dict[str, Any]] = []
     for batch in case.batches:
-        decision, kept, first = settled(declared(stored, case), "t", list(batch), Terms(contract=case.run))
+        decision, kept, first = settled(
+            declared(stored, case), "t", list(batch), InferenceOptions(contract=case.run)
+        )
         try:
             first.check()
         except DataValidationError as error:

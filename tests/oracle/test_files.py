@@ -7,7 +7,7 @@ from tests.oracle.asking import ask, needs_dlt, vector
 from tests.oracle.files import document, import_steps
 from tests.oracle.rowsets import Case, rowset
 
-from penstock.schema import Schema, StoredSchema, decide, gather, imported
+from penstock.schema import Schema, StoredSchema, decide, gather, import_schema
 
 
 @needs_dlt
@@ -50,7 +50,7 @@ def test_a_file_replaces_the_stored_schema_when_and_only_when_it_changed() -> No
     stored: StoredSchema | None = None
     for (what, given), theirs in zip(import_steps(), vector("imports.json"), strict=True):
         if what == "file":
-            stored = imported(given, stored)
+            stored = import_schema(given, stored)
         else:
             assert stored is not None
             schema = Schema.from_stored(stored)

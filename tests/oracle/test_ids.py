@@ -12,7 +12,7 @@ from tests.oracle.asking import ask, needs_dlt
 from tests.oracle.rowsets import code, rowset
 
 from penstock.extract.encode import encode
-from penstock.package.shake import BREAK, nested_hashes, row_hashes
+from penstock.package.dlt_ids import ID_SEPARATOR, nested_hashes, row_hashes
 
 ROWS: list[dict[str, Any]] = [
     {"id": 1, "Part No": "a", "deep": {"Key": 2.5}, "list": [{"x": 1, "inner": [1, 2]}, {"x": 2}]},
@@ -35,7 +35,7 @@ KEYS = {"id": [["id"]], "part_no": [["Part No"]], "deep__key": [["deep", "Key"]]
 def roots(rows: list[Any], keys: Any = None) -> list[str]:
     texts = [encode(row).decode() for row in rows]
     batch = pa.RecordBatch.from_pydict({"text": texts, "id": ["?"] * len(texts)})
-    (done,) = row_hashes(text="text", to="id", keys=keys)([batch])
+    (done,) = row_hashes(text_column="text", id_column="id", key_paths=keys)([batch])
     return [str(one) for one in done.column("id").to_pylist()]
 
 
@@ -68,11 +68,11 @@ def test_ids_of_nested_rows_are_those_of_dlt() -> None:
     (found,) = theirs(ROWS, disposition=UPSERT, keys=["id"])
     expected = [(row["_dlt_parent_id"], row["_dlt_id"]) for row in found["t__list__inner"]]
     chains = [
-        f"{root}{BREAK}1{BREAK}0{BREAK}2{BREAK}{index}"
+        f"{root}{ID_SEPARATOR}1{ID_SEPARATOR}0{ID_SEPARATOR}2{ID_SEPARATOR}{index}"
         for root in [roots(ROWS[:1], {"id": [["id"]]})[0]]
         for index in range(2)
     ]
-    parents = [chain.rsplit(BREAK, 2)[0] for chain in chains]
+    parents = [chain.rsplit(ID_SEPARATOR, 2)[0] for chain in chains]
     batch = pa.RecordBatch.from_pydict({"_dlt_parent_id": parents, "n": [1, 2], "_dlt_id": chains})
 
     (done,) = nested_hashes(["t", "t__list", "t__list__inner"], ["_dlt_parent_id", "_dlt_id"])([batch])
@@ -84,6 +84,6 @@ def test_ids_of_nested_rows_are_those_of_dlt() -> None:
 def test_what_cannot_be_read_keeps_the_id_of_its_place(text: str) -> None:
     batch = pa.RecordBatch.from_pydict({"text": [text], "id": ["by place"]})
 
-    (done,) = row_hashes(text="text", to="id")([batch])
+    (done,) = row_hashes(text_column="text", id_column="id")([batch])
 
     assert done.column("id").to_pylist() == ["by place"]

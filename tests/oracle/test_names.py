@@ -7,13 +7,13 @@ import pytest
 from tests.oracle.asking import ask, needs_dlt, vector
 from tests.oracle.identifiers import CONVENTIONS, COUNT, LENGTHS, identifiers
 
-from penstock.schema import naming
+from penstock.schema import naming_convention
 
 ALL = [(convention, length) for convention in CONVENTIONS for length in LENGTHS]
 
 
 def ours(convention: str, length: int) -> list[list[str]]:
-    rules = naming(convention, length)
+    rules = naming_convention(convention, length)
     return [[rules.normalize_identifier(raw), rules.normalize_path(raw)] for raw in identifiers()]
 
 

@@ -49,7 +49,7 @@ def outcome(case: Case, *switched_off: str) -> list[Decision]:
     stored = Schema.from_dict(case.document).stored
     decisions = []
     for batch in case.batches:
-        decision = decide(stored, "t", gather(batch, look_at=look_without(*switched_off)))
+        decision = decide(stored, "t", gather(batch, observe=look_without(*switched_off)))
         stored = decision.schema
         decisions.append(decision)
     return decisions

@@ -11,7 +11,7 @@ import pytest
 from tests.oracle.asking import ask, needs_dlt, vector
 from tests.oracle.extracting import coded
 
-from penstock.package.typed import from_typed, to_typed
+from penstock.package.typed_json import from_typed, to_typed
 from penstock.pipeline.state import state_hash
 
 STATES: Final[list[dict[str, Any]]] = [

@@ -13,9 +13,9 @@ from tests.unit.package.world import manifest_of, observed
 from penstock.errors import PipelineLocked, RetryableError, SlotTaken
 from penstock.interfaces.ledger import CommitRecord, StateInfo, StorageSchemaInfo
 from penstock.package import FileStorage, Packages
+from penstock.package.file_ledger import FileLedger
 from penstock.package.holder import LeaseTimes
-from penstock.package.lease import held
-from penstock.package.ledger import FileLedger
+from penstock.package.lease import hold_lease
 
 if TYPE_CHECKING:
     from penstock.package import Manifest
@@ -38,14 +38,17 @@ class Dataset:
 
     def __post_init__(self) -> None:
         storage = FileStorage(self.root, **self.options)
-        self.packages, self.ledger = Packages(storage.below("packages")), FileLedger(storage.below("lake"))
+        self.packages, self.ledger = (
+            Packages(storage.subfolder("packages")),
+            FileLedger(storage.subfolder("lake")),
+        )
 
     def load(self, load_id: str) -> None:
         """Run until the load counts, as somebody would who calls `run` again."""
         until = time.monotonic() + PATIENCE
         while True:
             try:
-                with held(self.packages.store, pipeline="shop", times=TIMES) as lease:
+                with hold_lease(self.packages.store, pipeline="shop", times=TIMES) as lease:
                     self._run(load_id, lease)
             except RetryableError as error:
                 self.errors[type(error).__name__] += 1
@@ -57,17 +60,17 @@ class Dataset:
 
     def _run(self, load_id: str, lease: Lease) -> None:
         self.ledger.initialize()
-        while (waiting := self.packages.to_roll_forward()) is not None:
+        while (waiting := self.packages.pending_load()) is not None:
             self._roll_forward(waiting, lease)
         if self.ledger.find_commit(schema_name="shop", load_id=load_id) is None:
             self._roll_forward(self._sealed(load_id, lease), lease)
-        self.packages.tidy()
+        self.packages.apply_retention()
 
     def _sealed(self, load_id: str, lease: Lease) -> Manifest:
         package = self.packages.package(load_id)
         package.store.put("data/raw/part", load_id.encode() * 1000)
         package.jobs.add(JOB, b"{}")
-        self.packages.normalized.create_package(load_id)
+        self.packages.normalized_packages.create_package(load_id)
         manifest = manifest_of(load_id, self.packages.slots.last() + 1)
         lease.check()
         if not self.packages.seal(manifest):
@@ -75,7 +78,7 @@ class Dataset:
         return manifest
 
     def _roll_forward(self, manifest: Manifest, lease: Lease) -> None:
-        storage, load_id = self.packages.normalized, manifest.load_id
+        storage, load_id = self.packages.normalized_packages, manifest.load_id
         for path in storage.list_new_jobs(load_id):
             storage.start_job(load_id, path.rsplit("/", 1)[-1])
         for path in storage.list_started_jobs(load_id):
@@ -113,9 +116,11 @@ def check(dataset: Dataset, load_ids: list[str]) -> None:
         one = world.packages[load_id]
         assert (one.status, one.has_data) == ("loaded", False)
         assert one.jobs == {"items.5c1c2f0d11.reference": ("completed_jobs", 0)}
-        assert packages.normalized.completed_results(load_id) == {"items.5c1c2f0d11.reference": {"rows": 1}}
-    assert packages.to_roll_forward() is None
-    assert packages.unsealed() == []
+        assert packages.normalized_packages.completed_results(load_id) == {
+            "items.5c1c2f0d11.reference": {"rows": 1}
+        }
+    assert packages.pending_load() is None
+    assert packages.unsealed_packages() == []
     last = ledger.last_state("shop")
     assert last is not None
     assert last.dlt_load_id == world.slots[-1]

@@ -14,7 +14,7 @@ from tests.flow.crashes.stalled import problems, recorded_steps, recorded_writes
 from tests.flow.crashes.steps import Step, Steps
 from tests.service.bucket import jdbc_catalog, keys
 
-from penstock.testing.promises import Crash
+from penstock.testing.cases import Crash
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -132,7 +132,7 @@ def test_passwords_and_keys_are_found_nowhere(mode: str, location: str, tmp_path
         for path in (tmp_path / place).rglob("*")
         if path.is_file() and path.suffix != ".jar"
     }
-    stored = FileStorage(location, credentials=keys()).system
+    stored = FileStorage(location, credentials=keys()).file_system
     places |= {name: stored.cat_file(name) for name in stored.find(location)}
     logged = [text for name, text in places.items() if name.startswith("events/")]
     assert any(b"orders" in text for text in logged)

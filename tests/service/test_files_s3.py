@@ -12,7 +12,7 @@ from penstock.package import FileStorage
 from penstock.sources.filesystem import files, filesystem
 from penstock.sources.filesystem.globs import Glob
 from penstock.sources.filesystem.listing import list_files
-from penstock.sources.filesystem.place import Place
+from penstock.sources.filesystem.location import FolderLocation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,7 +62,7 @@ def test_a_listing_of_several_pages_is_complete(location: str) -> None:
     store = FileStorage(location, credentials=keys())
     for number in range(1_100):
         store.put(f"many/{number % 3}/{number}.csv", b"id\n1\n")
-    place = Place.of(f"{location}/many", keys())
+    place = FolderLocation.of(f"{location}/many", keys())
 
     deep = {found.path for found in list_files(place, Glob("**/*.csv"))}
     flat = {found.path for found in list_files(place, Glob("*/*.csv"))}

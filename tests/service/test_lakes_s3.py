@@ -18,7 +18,7 @@ from penstock.errors import StorageNotReachable, StorageRefused
 from penstock.interfaces import Destination
 from penstock.package import Packages
 from penstock.testing import Bench, Case, destination_suite
-from penstock.testing.promises import Crash, Mortal
+from penstock.testing.cases import Crash, CrashingDestination
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,7 +92,7 @@ def test_a_load_that_died_is_finished_by_another_machine(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     lake = penstock.destinations.delta(location, credentials=keys())
-    mortal = Destination("delta", Mortal(lake.reference, at=1, after=True), lake.arguments)
+    mortal = Destination("delta", CrashingDestination(lake.reference, at=1, after=True), lake.arguments)
     rows = penstock.resource([{"id": 1, "tags": ["x"]}], name="items", write_disposition="append")
     with pytest.raises(Crash):
         make(mortal, tmp_path, spark).run(rows)

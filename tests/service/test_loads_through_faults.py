@@ -61,7 +61,7 @@ def proxy() -> Iterator[Proxy]:
 def bucket() -> Iterator[str]:
     """A bucket that this process has not asked for under another endpoint."""
     name = f"faults-{uuid.uuid4().hex[:12]}"
-    system = FileStorage(f"s3://{name}", **options()).system
+    system = FileStorage(f"s3://{name}", **options()).file_system
     system.mkdir(name)
     yield name
     system.rm(name, recursive=True)

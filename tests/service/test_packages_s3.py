@@ -27,7 +27,7 @@ from tests.unit.package.world import manifest_of, observed
 from penstock.errors import PipelineLocked
 from penstock.package import FileStorage, Packages
 from penstock.package.holder import LeaseTimes
-from penstock.package.lease import acquire
+from penstock.package.lease import acquire_lease
 from penstock.package.trust import known_trust, require_trust
 
 if TYPE_CHECKING:
@@ -81,14 +81,14 @@ def test_of_many_who_race_for_an_object_exactly_one_gets_it(root: str) -> None:
 
 def test_a_whole_package_is_loaded_and_its_data_goes(root: str) -> None:
     packages = Packages.at(root, **options())
-    packages.normalized.create_package("17.5")
+    packages.normalized_packages.create_package("17.5")
     packages.package("17.5").store.put("data/raw/part", b"rows")
     job = "items.5c1c2f0d11.0.reference"
     packages.package("17.5").jobs.add(job, b"{}")
 
     assert packages.seal(manifest_of("17.5", 1))
-    path = packages.normalized.start_job("17.5", job)
-    packages.normalized.complete_job("17.5", job, {"rows": 3})
+    path = packages.normalized_packages.start_job("17.5", job)
+    packages.normalized_packages.complete_job("17.5", job, {"rows": 3})
     packages.commit(manifest_of("17.5", 1))
     packages.finish("17.5")
 
@@ -131,17 +131,17 @@ def test_of_processes_in_s3_one_holds_the_lease_one_seals_a_number_and_one_decid
 def test_a_lease_in_s3_passes_on_when_its_holder_is_killed_or_stands_still(root: str) -> None:
     packages = Packages.at(root, **options())
     for load_id in ("1.0", "2.0"):
-        packages.normalized.create_package(load_id)
+        packages.normalized_packages.create_package(load_id)
     with other_process(root, **options()) as killed:
         with pytest.raises(PipelineLocked):
-            acquire(packages.store, pipeline="shop")
+            acquire_lease(packages.store, pipeline="shop")
         killed.kill()
-        acquire(packages.store, pipeline="shop").release()
+        acquire_lease(packages.store, pipeline="shop").release()
     with other_process(root, alive=2.0, **options()) as paused:
         hide_machine(packages.store, 3)
         paused.send(signal.SIGSTOP)
         time.sleep(2.2)
-        lease = acquire(packages.store, pipeline="shop", times=LeaseTimes(beat=5.0, alive=60.0))
+        lease = acquire_lease(packages.store, pipeline="shop", times=LeaseTimes(beat=5.0, alive=60.0))
         assert packages.seal(manifest_of("2.0", 1))
         paused.send(signal.SIGCONT)
 
@@ -158,7 +158,7 @@ def test_a_listing_starts_anywhere_and_skips_ranges(root: str) -> None:
 
     assert storage.names("loads") == sorted([*names, "folder"])
     assert storage.names("loads", prefix="s__", after="s__01007") == names[1007:1010]
-    assert storage.names("loads", prefix="s__", after="s__00001.jsonl", most=3) == names[2:5]
+    assert storage.names("loads", prefix="s__", after="s__00001.jsonl", limit=3) == names[2:5]
     assert storage.names("none") == []
     outside = storage.names_outside("loads", [("s__00000", "s__01008.jsonl"), ("t__", "t__1.jsonl")])
     assert outside == ["folder", "init", "s__01009.jsonl"]

@@ -28,7 +28,7 @@ from penstock.errors import LeaseLost, RetryableError, StorageNotReachable
 from penstock.load.failures import is_terminal
 from penstock.package import FileStorage
 from penstock.package.holder import LeaseTimes
-from penstock.package.lease import acquire
+from penstock.package.lease import acquire_lease
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -84,14 +84,14 @@ def root() -> Iterator[str]:
 def prepared(address: str) -> FileStorage:
     """A storage without faults, with files in it."""
     clean = FileStorage(address, **options())
-    clean.system.pipe({clean.path(name): content for name, content in BEFORE.items()})
+    clean.file_system.pipe({clean.path(name): content for name, content in BEFORE.items()})
     return clean
 
 
 def contents(clean: FileStorage) -> dict[str, bytes]:
     """Everything below a root."""
     base = clean.root.removeprefix("s3://")
-    found: dict[str, bytes] = clean.system.cat(clean.system.find(base))
+    found: dict[str, bytes] = clean.file_system.cat(clean.file_system.find(base))
     return {path.removeprefix(f"{base}/"): content for path, content in found.items()}
 
 
@@ -260,7 +260,7 @@ TOXICS = {
 def test_whole_lives_through_a_bad_network_lose_nothing_and_double_nothing(
     kind: str, root: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("penstock.package.objects.LONGEST_PUT", 2.0)
+    monkeypatch.setattr("penstock.package.object_files.PUT_TIMEOUT", 2.0)
     # A connection for each request, so that a share of the connections is a share of the requests.
     settings = {**IMPATIENT["config_kwargs"], "connector_args": {"keepalive_timeout": 0}}
     lives = max(1, LIVES // 3)
@@ -381,7 +381,7 @@ def test_a_lease_is_kept_through_lost_replies_and_lost_when_the_store_is_gone_fo
     storage, lost = FileStorage(root, **options(proxy.url, **IMPATIENT)), threading.Event()
     # Several replies in a row are lost, which takes two seconds where the machine is slow.
     times = LeaseTimes(beat=0.1, alive=5.0)
-    lease = acquire(storage, pipeline="shop", times=times, on_lost=lost.set)
+    lease = acquire_lease(storage, pipeline="shop", times=times, on_lost=lost.set)
     proxy.plan = seeded(SEED, {"lost": 0.3, "500": 0.1, "500 done": 0.1})
     began = time.monotonic()
     while proxy.faults < 20 or beats(root) < 5 or time.monotonic() - began < times.alive + 1:
@@ -403,7 +403,9 @@ def test_a_lease_is_lost_in_time_when_the_store_is_silent(root: str) -> None:
     lost = threading.Event()
     with toxic() as endpoint:
         storage = FileStorage(root, **options(endpoint))
-        lease = acquire(storage, pipeline="shop", times=LeaseTimes(beat=0.2, alive=1.5), on_lost=lost.set)
+        lease = acquire_lease(
+            storage, pipeline="shop", times=LeaseTimes(beat=0.2, alive=1.5), on_lost=lost.set
+        )
     with toxic(Toxic("timeout", {"timeout": 0})):
         assert lost.wait(30)
 

@@ -11,10 +11,15 @@ import pytest
 from psycopg.rows import dict_row
 from tests.service.postgres import URL, new_schema, tell
 
-from penstock.sources.sql_database.catalog import keys_text
-from penstock.sources.sql_database.dialects import DIALECTS, READER
-from penstock.sources.sql_database.settle import Running, reached_of, reached_text, still_text
-from penstock.sources.sql_database.texts import Rows, Window
+from penstock.sources.sql_database.catalog_queries import keys_query
+from penstock.sources.sql_database.dialects import APPLICATION_NAME, DIALECTS
+from penstock.sources.sql_database.queries import CursorWindow, RowQuery
+from penstock.sources.sql_database.snapshot_wait import (
+    RunningTransaction,
+    parse_snapshot,
+    running_query,
+    snapshot_query,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,8 +40,8 @@ def asked(query: str, *, zone: str = "America/Los_Angeles") -> list[dict[str, An
         return connection.execute(query.encode()).fetchall()
 
 
-def running(rows: Rows) -> tuple[str, ...]:
-    return reached_of(asked(reached_text(rows, "id"))[0]).running
+def running(rows: RowQuery) -> tuple[str, ...]:
+    return parse_snapshot(asked(snapshot_query(rows, "id"))[0]).running
 
 
 def own_name(connection: psycopg.Connection[Any]) -> str:
@@ -46,36 +51,42 @@ def own_name(connection: psycopg.Connection[Any]) -> str:
 
 
 @pytest.fixture
-def rows(schema: str) -> Rows:
+def rows(schema: str) -> RowQuery:
     tell(f"CREATE TABLE {schema}.events (id bigserial PRIMARY KEY)")
-    return Rows(dialect=POSTGRES, schema=schema, table="events", kinds=(("id", "bigint"),))
+    return RowQuery(dialect=POSTGRES, schema=schema, table="events", postgres_types=(("id", "bigint"),))
 
 
-def test_one_statement_that_may_write_is_still_running(schema: str, rows: Rows) -> None:
+def test_one_statement_that_may_write_is_still_running(schema: str, rows: RowQuery) -> None:
     """A procedure is one statement, and writes when it likes."""
     with psycopg.connect(URL) as connection:
         connection.execute("SELECT 1")
         name = own_name(connection)
 
         assert name in running(rows)
-        assert [Running(**row) for row in asked(still_text([name]))] == [Running(name=name, writes=False)]
+        assert [RunningTransaction(**row) for row in asked(running_query([name]))] == [
+            RunningTransaction(name=name, writes=False)
+        ]
         connection.execute(f"INSERT INTO {schema}.events DEFAULT VALUES")
-        assert [Running(**row) for row in asked(still_text([name]))] == [Running(name=name, writes=True)]
+        assert [RunningTransaction(**row) for row in asked(running_query([name]))] == [
+            RunningTransaction(name=name, writes=True)
+        ]
 
 
-def test_those_who_read_for_penstock_are_not_waited_for(rows: Rows) -> None:
-    with psycopg.connect(URL, application_name=READER) as connection:
+def test_those_who_read_for_penstock_are_not_waited_for(rows: RowQuery) -> None:
+    with psycopg.connect(URL, application_name=APPLICATION_NAME) as connection:
         connection.execute("SELECT 1")
 
         assert own_name(connection) not in running(rows)
 
 
-def test_maintenance_does_not_write_rows(schema: str, rows: Rows) -> None:
+def test_maintenance_does_not_write_rows(schema: str, rows: RowQuery) -> None:
     with psycopg.connect(URL) as connection:
         connection.execute(f"LOCK TABLE {schema}.events IN SHARE UPDATE EXCLUSIVE MODE")
         name = own_name(connection)
 
-        assert [Running(**row) for row in asked(still_text([name]))] == [Running(name=name, writes=False)]
+        assert [RunningTransaction(**row) for row in asked(running_query([name]))] == [
+            RunningTransaction(name=name, writes=False)
+        ]
 
 
 @pytest.mark.parametrize(
@@ -94,11 +105,15 @@ def test_the_furthest_value_is_that_of_spark(
     tell(f"CREATE TABLE {schema}.things (c {kind})")
     for value in (*(f"'{one}'" for one in values), "NULL"):
         tell(f"INSERT INTO {schema}.things VALUES ({value})")
-    rows = Rows(dialect=POSTGRES, schema=schema, table="things")
-    rows = replace(rows, kinds=(("c", known),)) if known else replace(rows, texts=frozenset(("c",)))
+    rows = RowQuery(dialect=POSTGRES, schema=schema, table="things")
+    rows = (
+        replace(rows, postgres_types=(("c", known),))
+        if known
+        else replace(rows, text_columns=frozenset(("c",)))
+    )
 
-    (answer,) = asked(reached_text(rows, "c"), zone="UTC")
-    window = Window(column="c", settled=answer["reached"], keeps_missing=False)
+    (answer,) = asked(snapshot_query(rows, "c"), zone="UTC")
+    window = CursorWindow(column="c", visible_until=answer["reached"], includes_nulls=False)
     within = asked(replace(rows, window=window).select())
 
     assert str(answer["reached"]).startswith(values[reached])
@@ -108,10 +123,10 @@ def test_the_furthest_value_is_that_of_spark(
 def test_a_query_goes_on_from_a_moment_in_utc(schema: str) -> None:
     tell(f"CREATE TABLE {schema}.events (at timestamptz, local timestamp)")
     tell(f"INSERT INTO {schema}.events VALUES ('2024-01-01 05:00+00', '2024-01-01 05:00')")
-    rows = Rows(dialect=POSTGRES, query=f"SELECT * FROM {schema}.events; -- all of them")
+    rows = RowQuery(dialect=POSTGRES, query=f"SELECT * FROM {schema}.events; -- all of them")
 
     for column in ("at", "local"):
-        window = Window(column=column, start=datetime(2024, 1, 1, 4, tzinfo=UTC))
+        window = CursorWindow(column=column, start=datetime(2024, 1, 1, 4, tzinfo=UTC))
         assert len(asked(replace(rows, window=window).select())) == 1
         window = replace(window, start=datetime(2024, 1, 1, 6, tzinfo=UTC))
         assert asked(replace(rows, window=window).select()) == []
@@ -121,6 +136,6 @@ def test_a_column_counts_as_a_key_if_it_is_unique_by_itself(schema: str) -> None
     tell(f"CREATE TABLE {schema}.events (at timestamptz, code text UNIQUE, a int, b int, UNIQUE (a, b))")
     tell(f"CREATE INDEX ON {schema}.events (at)")
 
-    found = asked(keys_text(POSTGRES, schema, None))
+    found = asked(keys_query(POSTGRES, schema, None))
 
     assert [(row["column_name"], row["kind"]) for row in found] == [("code", "unique")]

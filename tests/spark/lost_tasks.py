@@ -20,8 +20,8 @@ from penstock.extract.parts import PartWriter
 from penstock.extract.plan import Rotation
 from penstock.normalize.run import normalize
 from penstock.package import Package, Packages, create_load_id
-from penstock.package.extracted import Extracted, ExtractedTable
-from penstock.schema import Schema, naming
+from penstock.package.extract_manifest import ExtractedTable, ExtractManifest
+from penstock.schema import Schema, naming_convention
 from penstock.testing import nested_rows
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def filled(folder: str) -> Package:
         bytes=writer.bytes,
         files=writer.files,
     )
-    package.mark_extracted(Extracted(schema_name="shop", tables=(table,)).to_dict())
+    package.mark_extracted(ExtractManifest(schema_name="shop", tables=(table,)).to_dict())
     return package
 
 
@@ -97,7 +97,7 @@ def run(package: Package, spark: SparkSession, disturb: Callable[[], None] | Non
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
-    normalized = normalize(package, Schema("shop"), spark=spark, naming=naming(), table_extras={})
+    normalized = normalize(package, Schema("shop"), spark=spark, naming=naming_convention(), table_extras={})
     is_over.set()
     watcher.join()
     rows = [

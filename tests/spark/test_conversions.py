@@ -11,17 +11,17 @@ import orjson
 import pytest
 
 from penstock.extract.encode import encode
-from penstock.normalize.learn import read
-from penstock.package.conversions import converted as converted_sql
-from penstock.package.picking import picked
+from penstock.normalize.profile import decode_value
+from penstock.package.projection.convert import converted_value as converted_sql
+from penstock.package.projection.typed_values import typed_value as typed_sql
 from penstock.schema import convert
-from penstock.schema.look import look, typed
+from penstock.schema.observation import observe_value, typed_value
 from penstock.schema.types import DATA_TYPES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from penstock.package.picking import Stored
+    from penstock.package.projection.typed_values import StorageForm
 
 WIDE = Context(prec=50)
 TEXTS = (
@@ -75,10 +75,10 @@ OTHERS: tuple[Any, ...] = (
 
 def expected(value: Any, to: Any) -> Any:
     """What the reference makes of a value, as it is shown."""
-    seen = look(value).type
-    kind, plain = typed(value) if seen not in ("object", "list") else ("json", value)
+    seen = observe_value(value).type
+    kind, plain = typed_value(value) if seen not in ("object", "list") else ("json", value)
     try:
-        found = convert.converted(plain, kind, to)
+        found = convert.convert_value(plain, kind, to)
     except ValueError:
         return None
     return shown(found, to)
@@ -116,17 +116,19 @@ def shown_sql(expression: str, to: str) -> str:
             return expression
 
 
-def stored_in(value: Any) -> list[Stored]:
-    form, _ = read(value)
-    alone: dict[str, Stored] = {"bool": "bool", "whole": "bigint", "fraction": "double", "text": "text"}
-    found: list[Stored] = [alone[form]] if form in alone else []
+def stored_in(value: Any) -> list[StorageForm]:
+    form, _ = decode_value(value)
+    alone: dict[str, StorageForm] = {"bool": "bool", "whole": "bigint", "fraction": "double", "text": "text"}
+    found: list[StorageForm] = [alone[form]] if form in alone else []
     found += ["tagged"] if form in ("text", "tagged") else []
     found += ["json"] if form in ("object", "list") else []
     return [*found, "mixed"]
 
 
 @pytest.mark.parametrize("stored", ["bool", "bigint", "double", "text", "tagged", "json", "mixed"])
-def test_every_value_becomes_in_sql_what_it_becomes_in_python(spark: SparkSession, stored: Stored) -> None:
+def test_every_value_becomes_in_sql_what_it_becomes_in_python(
+    spark: SparkSession, stored: StorageForm
+) -> None:
     values = [
         one
         for one in (*TEXTS, *WHOLE, *FRACTIONS, *OTHERS)
@@ -139,15 +141,15 @@ def test_every_value_becomes_in_sql_what_it_becomes_in_python(spark: SparkSessio
     frame = spark.createDataFrame(rows, "n INT, t STRING").selectExpr(
         "n", f"from_json(t, 'v {sql_type}').v AS v"
     )
-    kinds: list[Any] = sorted({look(one).type for one in values})
-    frame = frame.selectExpr("n", *(f"{picked('v', stored, kind)} AS p_{kind}" for kind in kinds))
+    kinds: list[Any] = sorted({observe_value(one).type for one in values})
+    frame = frame.selectExpr("n", *(f"{typed_sql('v', stored, kind)} AS p_{kind}" for kind in kinds))
     wanted = [(kind, to) for kind in kinds for to in DATA_TYPES]
     select = [f"{shown_sql(converted_sql(f'p_{kind}', kind, to), to)} AS {kind}_{to}" for kind, to in wanted]
     found = {row["n"]: row for row in frame.selectExpr("n", *select).collect()}
 
     wrong = []
     for number, value in enumerate(values):
-        seen = look(value).type
+        seen = observe_value(value).type
         for kind, to in wanted:
             was = found[number][f"{kind}_{to}"]
             if was is not None and to in ("decimal", "wei"):

@@ -10,9 +10,16 @@ import pytest
 from pyspark.sql import functions as F
 
 from penstock.interfaces.framecursor import FrameBounds
-from penstock.spark.cursor import MISSING, aggregates, hashes_in, new_rows, read_back, seen_of
-from penstock.spark.landing import land_frame
-from penstock.spark.observe import observed
+from penstock.spark.cursor import (
+    MISSING,
+    aggregates,
+    aggregates_from_files,
+    boundary_hashes,
+    new_rows,
+    observation,
+)
+from penstock.spark.frame_writer import write_frame
+from penstock.spark.observation import observe_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -74,10 +81,10 @@ def test_values_come_back_as_they_are_whatever_the_time_zone(
 ) -> None:
     frame = typed(spark, kind, low, high)
     bounds = FrameBounds(column="n")
-    watched, seen = observed(frame, aggregates(frame, bounds))
+    watched, seen = observe_frame(frame, aggregates(frame, bounds))
     watched.write.parquet(f"file://{location}/out")
 
-    last = seen_of(seen.values() or {}, frame, bounds).furthest
+    last = observation(seen.values() or {}, frame, bounds).last_value
 
     assert (last, type(last)) == (high, type(high))
     assert ids(new_rows(frame, FrameBounds(column="n", start=last))) == [2, 3]
@@ -104,15 +111,15 @@ def test_rows_at_the_boundary_are_known_again(
 ) -> None:
     bounds = FrameBounds(column="odd `n`.x", key=key)
     frame = numbers(spark)
-    first = land_frame(frame.filter("id < 8"), f"{location}/first")
-    seen = seen_of(read_back(frame, first, bounds), frame, bounds)
+    first = write_frame(frame.filter("id < 8"), f"{location}/first")
+    seen = observation(aggregates_from_files(frame, first, bounds), frame, bounds)
 
-    known = list(hashes_in(frame, first, bounds, seen.furthest))
+    known = list(boundary_hashes(frame, first, bounds, seen.last_value))
     later = FrameBounds(column="odd `n`.x", key=key, start=4)
 
-    assert (seen.furthest, len(known), len(known[0])) == (4, 1, 9)
-    assert ids(new_rows(frame, later, known=known)) == [9]
-    assert new_rows(frame, later, known=known).columns == frame.columns
+    assert (seen.last_value, len(known), len(known[0])) == (4, 1, 9)
+    assert ids(new_rows(frame, later, known_hashes=known)) == [9]
+    assert new_rows(frame, later, known_hashes=known).columns == frame.columns
 
 
 @pytest.mark.every_mode
@@ -123,9 +130,9 @@ def test_rows_without_a_value_are_counted_or_left_out(
     spark: SparkSession, location: str, missing: Any, found: list[int]
 ) -> None:
     frame = spark.range(1, 4).select("id", F.when(F.col("id") > 1, F.col("id")).alias("n"))
-    bounds = FrameBounds(column="n", start=2, missing=missing)
+    bounds = FrameBounds(column="n", start=2, on_missing=missing)
     rows = new_rows(frame, bounds)
-    watched, seen = observed(rows, aggregates(rows, bounds))
+    watched, seen = observe_frame(rows, aggregates(rows, bounds))
 
     watched.write.parquet(f"file://{location}/out")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tests.unit.package.test_folder import DIGEST, FILES
 
-from penstock.spark.folders import folder_facts, folder_of
+from penstock.spark.folders import folder_aggregates, folder_column
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -16,6 +16,6 @@ def test_spark_and_a_listing_give_the_same_digest(spark: SparkSession) -> None:
     there = [(f"file:/lake/packages/17.5/data/a/{file.name}", file.size) for file in FILES]
     files = spark.createDataFrame(there, "path STRING, length BIGINT")
 
-    found = files.groupBy(folder_of("path", "/packages/17.5/")).agg(*folder_facts()).collect()
+    found = files.groupBy(folder_column("path", "/packages/17.5/")).agg(*folder_aggregates()).collect()
 
     assert [tuple(row) for row in found] == [("data/a", 2, 17, DIGEST)]

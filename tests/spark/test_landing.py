@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from penstock.errors import ColumnNotLandable, StorageNotShared, UnsupportedData, UsageError
-from penstock.spark.landing import land_frame, send_rows
+from penstock.spark.frame_writer import send_rows, write_frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from penstock.interfaces.landing import LandedFrame
+    from penstock.interfaces.frame_writer import FrameWriteResult
 
 
-def read_back(spark: SparkSession, landed: LandedFrame) -> DataFrame:
+def read_back(spark: SparkSession, landed: FrameWriteResult) -> DataFrame:
     columns = StructType.fromJson(dict(landed.columns))
     return spark.read.schema(columns).parquet(f"file://{landed.address}")
 
 
-def keys(landed: LandedFrame) -> dict[str, Any]:
+def keys(landed: FrameWriteResult) -> dict[str, Any]:
     return {one["metadata"].get("key", one["name"]): one["type"] for one in landed.columns["fields"]}
 
 
@@ -44,7 +44,7 @@ def test_columns_land_with_their_types_under_names_that_no_engine_stumbles_over(
            array(named_struct('y', 'z')) AS l, '' AS ``"""
     )
 
-    landed = land_frame(frame, str(tmp_path / "out"))
+    landed = write_frame(frame, str(tmp_path / "out"))
 
     assert landed.rows == 1
     found = keys(landed)
@@ -83,11 +83,11 @@ def test_names_that_differ_in_case_only_are_both_kept(spark: SparkSession, tmp_p
         F.col("s").cast("struct<x:int>").alias("s")
     )
 
-    landed = land_frame(frame, str(tmp_path / "out"))
+    landed = write_frame(frame, str(tmp_path / "out"))
 
     assert list(keys(landed)) == ["key", "KEY"]
     assert tuple(read_back(spark, landed).collect()[0]) == (1, 2)
-    assert land_frame(nested, str(tmp_path / "nested")).rows == 1
+    assert write_frame(nested, str(tmp_path / "nested")).rows == 1
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_names_that_differ_in_case_only_are_both_kept(spark: SparkSession, tmp_p
     ],
 )
 def test_intervals_become_numbers(spark: SparkSession, tmp_path: Path, interval: str, number: int) -> None:
-    landed = land_frame(spark.sql(f"SELECT {interval} AS i"), str(tmp_path / "out"))
+    landed = write_frame(spark.sql(f"SELECT {interval} AS i"), str(tmp_path / "out"))
 
     assert keys(landed) == {"i": "long"}
     assert read_back(spark, landed).collect()[0][0] == number
@@ -117,7 +117,7 @@ def test_what_cannot_be_landed_is_refused_by_the_name_of_its_column(
     spark: SparkSession, tmp_path: Path, query: str, message: str
 ) -> None:
     with pytest.raises(ColumnNotLandable, match=message):
-        land_frame(spark.sql(query), str(tmp_path / "out"))
+        write_frame(spark.sql(query), str(tmp_path / "out"))
 
     assert not (tmp_path / "out").exists()
 
@@ -126,11 +126,11 @@ def test_a_stream_is_refused_with_a_hint(spark: SparkSession, tmp_path: Path) ->
     stream = spark.readStream.format("rate").load()
 
     with pytest.raises(UnsupportedData, match="foreachBatch"):
-        land_frame(stream, str(tmp_path / "out"))
+        write_frame(stream, str(tmp_path / "out"))
 
 
 def test_a_frame_without_columns_keeps_its_rows(spark: SparkSession, tmp_path: Path) -> None:
-    landed = land_frame(spark.range(3).select(), str(tmp_path / "out"))
+    landed = write_frame(spark.range(3).select(), str(tmp_path / "out"))
 
     assert (landed.rows, landed.columns["fields"]) == (3, [])
     assert spark.read.schema("c BOOLEAN").parquet(f"file://{landed.address}").count() == 3
@@ -138,36 +138,36 @@ def test_a_frame_without_columns_keeps_its_rows(spark: SparkSession, tmp_path: P
 
 def test_a_hook_changes_the_frame_and_observes_it(spark: SparkSession, tmp_path: Path) -> None:
     class Largest:
-        landed: LandedFrame | None = None
+        landed: FrameWriteResult | None = None
 
         def before(self, frame: DataFrame) -> tuple[DataFrame, Mapping[str, Column]]:
             return frame.where("id >= 5"), {"largest": F.max("id"), "smallest": F.min("id")}
 
-        def after(self, landed: LandedFrame) -> None:
+        def after(self, landed: FrameWriteResult) -> None:
             self.landed = landed
 
     hook = Largest()
 
-    landed = land_frame(spark.range(10), str(tmp_path / "out"), hook=hook)
+    landed = write_frame(spark.range(10), str(tmp_path / "out"), hook=hook)
 
     assert hook.landed == landed
-    assert (landed.rows, landed.seen) == (5, {"largest": 9, "smallest": 5})
+    assert (landed.rows, landed.observed) == (5, {"largest": 9, "smallest": 5})
 
 
 def test_a_place_that_the_session_cannot_write_to_is_named(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
 
     with pytest.raises(StorageNotShared, match="not by the session of the DataFrame"):
-        land_frame(spark.range(3), str(tmp_path / "file" / "out"))
+        write_frame(spark.range(3), str(tmp_path / "file" / "out"))
 
 
 def test_an_error_in_the_users_own_plan_stays_theirs(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
-        land_frame(spark.range(3).selectExpr("1 DIV (id - id)"), str(tmp_path / "out"))
+        write_frame(spark.range(3).selectExpr("1 DIV (id - id)"), str(tmp_path / "out"))
 
 
 def test_a_duration_of_python_is_a_number_too(spark: SparkSession, tmp_path: Path) -> None:
-    landed = land_frame(spark.createDataFrame([(timedelta(seconds=2),)], ["d"]), str(tmp_path / "out"))
+    landed = write_frame(spark.createDataFrame([(timedelta(seconds=2),)], ["d"]), str(tmp_path / "out"))
 
     assert read_back(spark, landed).collect()[0][0] == 2_000_000
 
@@ -177,9 +177,9 @@ def test_a_session_that_cuts_moments_is_not_let_write_them(spark: SparkSession, 
     session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MILLIS")
 
     with pytest.raises(UsageError, match="without their microseconds"):
-        land_frame(session.sql("SELECT array(current_timestamp()) AS at"), str(tmp_path / "out"))
+        write_frame(session.sql("SELECT array(current_timestamp()) AS at"), str(tmp_path / "out"))
 
-    assert land_frame(session.range(1), str(tmp_path / "out")).rows == 1
+    assert write_frame(session.range(1), str(tmp_path / "out")).rows == 1
 
 
 def test_values_of_a_user_defined_type_are_what_they_are_stored_as(
@@ -187,7 +187,7 @@ def test_values_of_a_user_defined_type_are_what_they_are_stored_as(
 ) -> None:
     frame = spark.createDataFrame([(DenseVector([1.0, 2.0]),)], ["v"])
 
-    landed = land_frame(frame, str(tmp_path / "out"))
+    landed = write_frame(frame, str(tmp_path / "out"))
 
     assert read_back(spark, landed).select("v.values").collect()[0][0] == [1.0, 2.0]
 

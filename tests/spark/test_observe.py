@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from penstock.spark.observe import observed
+from penstock.spark.observation import observe_frame
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def test_rows_are_counted_while_they_are_written(spark: SparkSession, tmp_path: Path) -> None:
-    frame, count = observed(spark.range(1234))
+    frame, count = observe_frame(spark.range(1234))
 
     frame.write.parquet(f"file://{tmp_path}/out")
 
@@ -22,8 +22,8 @@ def test_rows_are_counted_while_they_are_written(spark: SparkSession, tmp_path: 
 
 
 def test_a_write_that_never_happened_is_unknown_and_nobody_waits_for_it(spark: SparkSession) -> None:
-    _, count = observed(spark.range(3))
+    _, count = observe_frame(spark.range(3))
     started = time.monotonic()
 
-    assert count.rows(seconds=0.5) is None
+    assert count.rows(timeout=0.5) is None
     assert time.monotonic() - started < 30

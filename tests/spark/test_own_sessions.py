@@ -13,9 +13,9 @@ from pyspark.sql import functions as F
 from penstock.config import read_settings
 from penstock.config.secret import SecretText
 from penstock.errors import SessionChangesText
-from penstock.spark.own import SessionPool
 from penstock.spark.presets import SQL_TEXT_CONF
-from penstock.spark.session import UserSession, find_session, untold
+from penstock.spark.session import UserSession, find_session, missing_conf
+from penstock.spark.session_pool import SessionPool
 from penstock.spark.sqltext import check_texts
 
 if TYPE_CHECKING:
@@ -124,10 +124,10 @@ def test_keys_are_told_to_our_sessions_and_not_to_the_users(user: UserSession) -
 
     with pool.session() as own:
         assert own.conf.get(key) == "hush-hush-hush"
-        assert untold({key: "hush-hush-hush"}, own) == {}
+        assert missing_conf({key: "hush-hush-hush"}, own) == {}
         assert own.conf.get("mapreduce.fileoutputcommitter.algorithm.version") == "1"
     assert user.spark.conf.get(key, None) is None
-    assert untold({key: "hush-hush-hush"}, user.spark) == {key: "hush-hush-hush"}
+    assert missing_conf({key: "hush-hush-hush"}, user.spark) == {key: "hush-hush-hush"}
     pool.close()
 
 

@@ -18,27 +18,27 @@ from tests.oracle.carrying import carried_out, from_sql, shown_sql
 from tests.oracle.rowsets import rowset
 
 from penstock.extract.encode import encode
-from penstock.normalize.known import MOST_NESTING
-from penstock.normalize.learn import learn, read
-from penstock.normalize.plan import doubts, keeps_whole, plan_tables, strict_fractions
+from penstock.normalize.nested_layout import build_layout
+from penstock.normalize.plan import is_kept_as_json, plan_tables, strict_fractions, uncertain_values
+from penstock.normalize.prior_schema import MAX_NESTING
+from penstock.normalize.profile import decode_value, profile_rows
 from penstock.normalize.refusals import refused_rows
 from penstock.normalize.steps import parse_rows
-from penstock.normalize.stored import dataset_of
-from penstock.normalize.verify import Check, is_odd
-from penstock.package.sql import literal, quoted
-from penstock.package.unfold import selects
-from penstock.schema import Schema, StoredSchema, Terms, decide, gather
-from penstock.schema.convert import converted
-from penstock.schema.evidence import walk
-from penstock.schema.look import look, typed
+from penstock.normalize.unexpected.row_check import RowCheck, unexpected_row_check
+from penstock.package.projection.explode import projection_steps
+from penstock.package.sql import literal, quote_name
+from penstock.schema import InferenceOptions, Schema, StoredSchema, decide, gather
+from penstock.schema.convert import convert_value
+from penstock.schema.evidence import walk_values
+from penstock.schema.observation import observe_value, typed_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from penstock.normalize.learn import Form, Learned
-    from penstock.normalize.stored import Dataset
+    from penstock.normalize.nested_layout import NestedLayout
+    from penstock.normalize.profile import JsonForm, RowProfile
     from penstock.schema import Decision, Rule
 
 SETS, CHUNK, TOGETHER = int(os.environ.get("PENSTOCK_TEST_SETS", "60")), 4, 100
@@ -49,7 +49,7 @@ CONF = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 LARGE = ("25 MB", "10,000 keys", "900 levels")
-CONTAINERS: tuple[Form, ...] = ("object", "list")
+CONTAINERS: tuple[JsonForm, ...] = ("object", "list")
 
 
 @pytest.fixture(scope="module")
@@ -61,21 +61,21 @@ def quick(spark: SparkSession) -> SparkSession:
     return session
 
 
-def stored_by(decision: Decision, learned: Learned) -> Dataset:
-    return dataset_of(
-        learned.forms, lambda path, form: keeps_whole(decision, path, form), strict_fractions(decision)
+def stored_by(decision: Decision, learned: RowProfile) -> NestedLayout:
+    return build_layout(
+        learned.forms, lambda path, form: is_kept_as_json(decision, path, form), strict_fractions(decision)
     )
 
 
-def finder(decision: Decision, dataset: Dataset, learned: Learned) -> Callable[[str], Check]:
-    in_doubt = doubts(decision, dataset)
+def finder(decision: Decision, dataset: NestedLayout, learned: RowProfile) -> Callable[[str], RowCheck]:
+    in_doubt = uncertain_values(decision, dataset)
 
-    def odd(corrupt: str) -> Check:
-        return is_odd(
+    def odd(corrupt: str) -> RowCheck:
+        return unexpected_row_check(
             dataset,
             learned.forms,
             in_doubt,
-            is_whole=lambda path, form: keeps_whole(decision, path, form),
+            kept_as_json=lambda path, form: is_kept_as_json(decision, path, form),
             text="text",
             row="row",
             corrupt=corrupt,
@@ -91,7 +91,7 @@ def raw_rows(spark: SparkSession, texts: list[str]) -> DataFrame:
 
 
 def frames(
-    spark: SparkSession, label: str, decision: Decision, texts: list[str], learned: Learned
+    spark: SparkSession, label: str, decision: Decision, texts: list[str], learned: RowProfile
 ) -> list[DataFrame]:
     """One frame for each table, all with the same columns; and the rows that were found odd."""
     dataset = stored_by(decision, learned)
@@ -104,11 +104,11 @@ def frames(
     ]
     for plan in plan_tables(decision, dataset, is_partial=True):
         frame = nested
-        for step in selects(plan.projection, load_id="1"):
+        for step in projection_steps(plan.projection, load_id="1"):
             kept = frame.where(step.where) if step.where else frame
             frame = kept.selectExpr(*step.columns)
         columns = [
-            f"{shown_sql(quoted(name), plan.table.columns[name].data_type)} AS {quoted(name)}"
+            f"{shown_sql(quote_name(name), plan.table.columns[name].data_type)} AS {quote_name(name)}"
             for name in frame.columns
             if name != "_dlt_load_id"
         ]
@@ -125,7 +125,7 @@ def plain(value: Any) -> Any:
         return {key: plain(one) for key, one in value.items()}
     if isinstance(value, list):
         return [plain(one) for one in value]
-    return read(value)[1]
+    return decode_value(value)[1]
 
 
 def read_back(text: str, table: Any) -> dict[str, Any]:
@@ -148,8 +148,8 @@ def compare(quick: SparkSession, batches: Iterable[Batch]) -> None:
     all_frames: list[DataFrame] = []
     for label, stored, batch in batches:
         texts = [encode(row).decode() for row in batch]
-        learned = learn(texts)
-        decision = decide(stored, "t", learned.evidence, Terms(max_nesting=MOST_NESTING))
+        learned = profile_rows(texts)
+        decision = decide(stored, "t", learned.evidence, InferenceOptions(max_nesting=MAX_NESTING))
         for name, rows in carried_out(decision, [plain(orjson.loads(text)) for text in texts]).items():
             expected[label, name] = ordered(rows)
             tables[label, name] = decision.schema.tables[name]
@@ -207,12 +207,14 @@ def test_hard_rows_become_what_the_reference_makes_of_them(quick: SparkSession) 
     compare(quick, [(name, stored, rows) for name, rows in HARD.items()])
 
 
-def surprises(decision: Decision, learned: Learned, row: Any, number: int) -> bool:
+def surprises(decision: Decision, learned: RowProfile, row: Any, number: int) -> bool:
     """Whether a row holds what the rows before did not, or what none of the decided columns takes."""
-    for path, _, value in walk(row, number):
-        if any(keeps_whole(decision, path[:end], form) for end in range(len(path)) for form in CONTAINERS):
+    for path, _, value in walk_values(row, number):
+        if any(
+            is_kept_as_json(decision, path[:end], form) for end in range(len(path)) for form in CONTAINERS
+        ):
             continue
-        form, found = read(value)
+        form, found = decode_value(value)
         known = learned.forms.get(path, frozenset())
         is_strict = path in strict_fractions(decision)
         if form == "null" or (
@@ -223,7 +225,7 @@ def surprises(decision: Decision, learned: Learned, row: Any, number: int) -> bo
             continue
         if form not in known:
             return True
-        rule = decision.rules.get((path, look(found).type))
+        rule = decision.rules.get((path, observe_value(found).type))
         chain = [] if rule is None else list(all_of(rule))
         if chain and all(one.action in ("keep", "convert") for one in chain) and not takes(chain, found):
             return True
@@ -237,10 +239,10 @@ def all_of(rule: Rule | None) -> Iterator[Rule]:
 
 
 def takes(chain: list[Rule], value: Any) -> bool:
-    kind, held = typed(value)
+    kind, held = typed_value(value)
     for rule in chain:
         try:
-            converted(held, kind, rule.data_type or "text")
+            convert_value(held, kind, rule.data_type or "text")
         except ValueError:
             continue
         return True
@@ -254,7 +256,7 @@ def test_rows_unlike_those_before_are_found(quick: SparkSession, start: int) -> 
     rows_seen = 0
     for number in range(start, start + 20):
         case = rowset(number)
-        learned = learn(encode(row) for row in case.batches[0])
+        learned = profile_rows(encode(row) for row in case.batches[0])
         decision = decide(Schema.from_dict(case.document).stored, "t", learned.evidence)
         dataset = stored_by(decision, learned)
         later = [row for batch in case.batches for row in batch]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from tests.conftest import SEED
 from tests.corpus.hostile import Hostile
 
-from penstock.package.sql import inside_variant
-from penstock.schema.spark_sql import literal, quoted
+from penstock.package.sql import variant_value
+from penstock.schema.spark_sql import literal, quote_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,11 +27,11 @@ def test_spark_reads_each_identifier_and_each_key_of_a_variant(spark: SparkSessi
     session = spark.newSession()
     session.conf.set("spark.sql.variable.substitute", "false")
     names = Hostile(SEED).texts(400)
-    columns = ", ".join(f"{number} AS {quoted(name)}" for number, name in enumerate(names))
+    columns = ", ".join(f"{number} AS {quote_name(name)}" for number, name in enumerate(names))
     row = session.sql(
         f"SELECT named_struct({', '.join(f'{literal(n)}, {i}' for i, n in enumerate(names))}) AS v"
     )
-    keys = (inside_variant("v", (name,), "int") for name in names)
+    keys = (variant_value("v", (name,), "int") for name in names)
 
     assert session.sql(f"SELECT {columns}").columns == names
     found = (

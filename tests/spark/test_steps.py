@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
-from penstock.normalize.learn import learn
-from penstock.normalize.steps import parse_rows, stamp_rows
-from penstock.normalize.stored import dataset_of
+from penstock.normalize.nested_layout import build_layout
+from penstock.normalize.profile import profile_rows
+from penstock.normalize.steps import add_row_ids, parse_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,11 +35,11 @@ def raw(spark: SparkSession, tmp_path: Path) -> DataFrame:
 
 
 def ids(frame: DataFrame) -> dict[Any, str]:
-    return {row["text"]: row["id"] for row in stamp_rows(frame, load_id="1.0").collect()}
+    return {row["text"]: row["id"] for row in add_row_ids(frame, load_id="1.0").collect()}
 
 
 def test_rows_are_read_under_their_keys_and_named_by_position(raw: DataFrame) -> None:
-    dataset = dataset_of(learn([b'{"a": 1, "l": [{"odd key": "x"}]}']).forms, lambda *_: False)
+    dataset = build_layout(profile_rows([b'{"a": 1, "l": [{"odd key": "x"}]}']).forms, lambda *_: False)
 
     parsed = parse_rows(raw, dataset)
 
@@ -49,7 +49,7 @@ def test_rows_are_read_under_their_keys_and_named_by_position(raw: DataFrame) ->
 
 
 def test_a_row_that_does_not_parse_keeps_its_text_and_its_place(raw: DataFrame) -> None:
-    dataset = dataset_of(learn([b'{"a": true}']).forms, lambda *_: False)
+    dataset = build_layout(profile_rows([b'{"a": true}']).forms, lambda *_: False)
 
     found = parse_rows(raw, dataset).where("raw IS NOT NULL").select("raw.*").collect()
 
@@ -69,6 +69,6 @@ def test_ids_are_unique_and_the_same_however_the_rows_are_read(raw: DataFrame, s
 
 
 def test_another_load_gives_other_ids(raw: DataFrame) -> None:
-    other = {row["text"]: row["id"] for row in stamp_rows(raw, load_id="2.0").collect()}
+    other = {row["text"]: row["id"] for row in add_row_ids(raw, load_id="2.0").collect()}
 
     assert not set(other.values()) & set(ids(raw).values())

@@ -10,8 +10,8 @@ import pytest
 
 from penstock import errors
 from penstock.config import remember_secret
-from penstock.sources.rest_api.spread import TRAVELLING
-from penstock.spark.shipping import packed
+from penstock.sources.rest_api.executor_resources import EXECUTOR_MODULES
+from penstock.spark.serialization import serialize_by_value
 
 SECRET = "magpie-4711-in-the-tree"
 TEXTS = {
@@ -70,7 +70,7 @@ print(error)
 def test_errors_travel_to_executors_without_the_secrets_of_this_process() -> None:
     remember_secret(SECRET)
 
-    code = packed(errors.UsageError, *TRAVELLING)
+    code = serialize_by_value(errors.UsageError, *EXECUTOR_MODULES)
     done = subprocess.run([sys.executable, "-c", ELSEWHERE], input=code, capture_output=True, check=True)
 
     assert SECRET.encode() not in code

@@ -14,7 +14,7 @@ from penstock.cli.packages import print_package, print_packages
 from penstock.cli.pipelines import pipelines
 from penstock.config import read_settings
 from penstock.package import Packages
-from penstock.package.storage import absolute
+from penstock.package.storage import absolute_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +54,7 @@ def doctor(
         if as_json:
             typer.echo(json.dumps(asdict(finding)))
         else:
-            _show(console, finding)
+            _print_finding(console, finding)
     if not as_json:
         console.print("\nNot ready: mend the failures above." if failed else "\nReady.")
     raise typer.Exit(code=1 if failed else 0)
@@ -68,21 +68,21 @@ def packages(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each package.")] = False,
 ) -> None:
     """Show the load packages of a pipeline: how far they have come, and what became of their jobs."""
-    found = Packages.at(absolute(location))
+    found = Packages.at(absolute_path(location))
     if load_id is not None:
-        print_package(found.normalized.get_load_package_info(load_id), as_json=as_json)
+        print_package(found.normalized_packages.get_load_package_info(load_id), as_json=as_json)
     else:
-        print_packages(_infos(found), as_json=as_json)
+        print_packages(_package_infos(found), as_json=as_json)
 
 
-def _infos(packages: Packages) -> Iterator[LoadPackageInfo]:
+def _package_infos(packages: Packages) -> Iterator[LoadPackageInfo]:
     statuses: tuple[TLoadPackageStatus, ...] = ("new", "extracted", "normalized", "loaded")
     found = [package.load_id for status in statuses for package in packages.with_status(status)]
     for load_id in sorted(found):
-        yield packages.normalized.get_load_package_info(load_id)
+        yield packages.normalized_packages.get_load_package_info(load_id)
 
 
-def _show(console: Console, finding: Finding) -> None:
+def _print_finding(console: Console, finding: Finding) -> None:
     console.print(f"{_MARKS[finding.verdict]} {finding.check:<12}", end=" ")
     console.print(finding.fact, markup=False, soft_wrap=True)
     for line in finding.fix.splitlines():

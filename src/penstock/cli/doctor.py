@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Verdict = Literal["ok", "warning", "failure"]
 _JAVA_VERSIONS = (17, 21)
 _OLDEST_PYTHON = (3, 11)
-_SECONDS = 300
+_TIMEOUT_SECONDS = 300
 _INSTALL_JAVA = """install a JDK 17, such as: apt-get install openjdk-17-jre-headless
 or set JAVA_HOME to one you have"""
 
@@ -41,22 +41,22 @@ class Finding:
 
 def examine(settings: Settings, *, location: str | None) -> Iterator[Finding]:
     """Look at everything, cheap things first; what depends on a failed thing is not tried."""
-    yield _python()
+    yield _check_python()
     remote = settings.spark("remote")
-    java = _java()
+    java = _check_java()
     if not remote:
         yield java
     installed = installed_version()
-    spark = _spark(installed)
+    spark = _check_pyspark(installed)
     yield spark
     if installed is None or "failure" in (spark.verdict, "" if remote else java.verdict):
         return
     if not remote:
-        yield _jars(installed, settings)
+        yield _check_jars(installed, settings)
     yield from _examine_spark(location)
 
 
-def _python() -> Finding:
+def _check_python() -> Finding:
     found = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info >= _OLDEST_PYTHON:
         return Finding(check="Python", verdict="ok", fact=found)
@@ -64,7 +64,7 @@ def _python() -> Finding:
     return Finding(check="Python", verdict="failure", fact=f"{found} is too old", fix=fix)
 
 
-def _java() -> Finding:
+def _check_java() -> Finding:
     home = os.environ.get("JAVA_HOME")
     command = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if command is None or not Path(command).exists():
@@ -83,7 +83,7 @@ def _java() -> Finding:
     return Finding(check="Java", verdict="ok", fact=f"{found[1]}{found[2]} at {command}")
 
 
-def _spark(installed: str | None) -> Finding:
+def _check_pyspark(installed: str | None) -> Finding:
     if installed is None:
         fix = "pip install 'penstock[spark]'"
         return Finding(check="Spark", verdict="failure", fact="pyspark is not installed", fix=fix)
@@ -96,7 +96,7 @@ def _spark(installed: str | None) -> Finding:
     )
 
 
-def _jars(installed: str, settings: Settings) -> Finding:
+def _check_jars(installed: str, settings: Settings) -> Finding:
     given = settings.spark("jars")
     if given:
         missing = [jar for jar in given.split(":") if not Path(jar).is_file()]
@@ -119,20 +119,20 @@ def _examine_spark(location: str | None) -> Iterator[Finding]:
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
-        output, errors = child.communicate(timeout=_SECONDS)
+        output, errors = child.communicate(timeout=_TIMEOUT_SECONDS)
     except subprocess.TimeoutExpired:
         child.kill()
         output, errors = child.communicate()
-        errors += f"\nno answer within {_SECONDS} s"
+        errors += f"\nno answer within {_TIMEOUT_SECONDS} s"
     for line in output.splitlines():
         if line.startswith("{"):
             yield Finding(**json.loads(line))
     if child.returncode:
         fix = f"run it by hand to see all it says: {' '.join(command)}"
-        yield Finding(check="Spark runs", verdict="failure", fact=_reason(errors), fix=fix)
+        yield Finding(check="Spark runs", verdict="failure", fact=_error_line(errors), fix=fix)
 
 
-def _reason(errors: str) -> str:
+def _error_line(errors: str) -> str:
     """The line that says most in what a process printed at its end."""
     lines = [line.strip() for line in errors.splitlines() if line.strip()]
     telling = [line for line in lines if "Exception" in line or "Error" in line or "no answer" in line]

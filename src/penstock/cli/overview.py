@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.opening import location_of
-from penstock.cli.printing import plain
-from penstock.interfaces.amounts import human_seconds
-from penstock.pipeline.local import LocalPipeline
-from penstock.pipeline.origin import Origin
+from penstock.cli.output import printable
+from penstock.cli.pipeline_options import location_of
+from penstock.interfaces.humanize import human_seconds
+from penstock.pipeline.last_target import LastTarget
+from penstock.pipeline.local_pipeline import LocalPipeline
 from penstock.pipeline.trace import RunStart
 from penstock.pipeline.workdir import WorkDir
 
@@ -22,34 +22,34 @@ if TYPE_CHECKING:
     from penstock.pipeline.trace import PipelineTrace
 
 _NONE = "-"
-_UNFINISHED = {
+_UNFINISHED_RESULTS = {
     "running": Text("running", style="yellow"),
     "ended": Text("did not finish", style="red"),
     "unknown": Text("not finished", style="yellow"),
 }
 
 
-def line_of(local: LocalPipeline) -> dict[str, Any]:
+def pipeline_summary(local: LocalPipeline) -> dict[str, Any]:
     """What this machine knows of a pipeline; no destination is asked."""
-    origin, problem = Origin.read(WorkDir(local.path))
+    origin, problem = LastTarget.try_load(WorkDir(local.path))
     return {
         "pipeline_name": local.name,
         "working_dir": str(local.path),
         "destination": origin.destination_name,
         "dataset_name": origin.dataset_name,
-        "last_run": run_of(local.last_run),
+        "last_run": run_summary(local.last_run),
         "problem": None if problem is None else problem.message,
     }
 
 
-def run_of(run: PipelineTrace | RunStart | None) -> dict[str, Any] | None:
+def run_summary(run: PipelineTrace | RunStart | None) -> dict[str, Any] | None:
     """Return how a run ended; `state` says whether it did."""
     if run is None:
         return None
     if isinstance(run, RunStart):
         ended = {"seconds": None, "failed_step": None, "error_code": None}
         state = run.state
-        error = None if state == "running" else f"{run.outcome}; {run.next_move}"
+        error = None if state == "running" else f"{run.outcome}; {run.hint}"
         return {"started_at": run.started_at.isoformat(), "state": state, "error": error, **ended}
     failed = run.failed_step
     return {
@@ -62,7 +62,7 @@ def run_of(run: PipelineTrace | RunStart | None) -> dict[str, Any] | None:
     }
 
 
-def overview_of(pipeline: Pipeline) -> dict[str, Any]:
+def pipeline_overview(pipeline: Pipeline) -> dict[str, Any]:
     """Everything that is asked first when something is wrong."""
     extracted = list(pipeline.list_extracted_load_packages())
     normalized = list(pipeline.list_normalized_load_packages())
@@ -79,11 +79,11 @@ def overview_of(pipeline: Pipeline) -> dict[str, Any]:
         "completed_packages": len(pipeline.list_completed_load_packages()),
         "state_version": pipeline.state.get("_state_version"),
         "schemas": {name: len(schema.data_tables()) for name, schema in schemas.items()},
-        "last_run": run_of(LocalPipeline(pipeline.working_dir).last_run),
+        "last_run": run_summary(LocalPipeline(pipeline.working_dir).last_run),
     }
 
 
-def pipelines_table(lines: Iterable[Mapping[str, Any]]) -> Table:
+def pipelines_table(summaries: Iterable[Mapping[str, Any]]) -> Table:
     """One line for each pipeline."""
     table = Table()
     table.add_column("pipeline", no_wrap=True)
@@ -91,54 +91,57 @@ def pipelines_table(lines: Iterable[Mapping[str, Any]]) -> Table:
         table.add_column(name, overflow="fold")
     table.add_column("last run (UTC)", no_wrap=True)
     table.add_column("result", overflow="fold")
-    for line in lines:
+    for line in summaries:
         run = line["last_run"]
         table.add_row(
-            *(Text(plain(line[key] or _NONE)) for key in ("pipeline_name", "destination", "dataset_name")),
-            Text(_moment(run["started_at"]) if run else _NONE),
-            _result(run) if line["problem"] is None else Text(plain(line["problem"]), style="red"),
+            *(
+                Text(printable(line[key] or _NONE))
+                for key in ("pipeline_name", "destination", "dataset_name")
+            ),
+            Text(_short_timestamp(run["started_at"]) if run else _NONE),
+            _result_text(run) if line["problem"] is None else Text(printable(line["problem"]), style="red"),
         )
     return table
 
 
-def overview_lines(found: Mapping[str, Any]) -> list[str]:
+def overview_lines(overview: Mapping[str, Any]) -> list[str]:
     """An overview for people."""
-    where = f"{found['destination'] or 'no destination'}, dataset {found['dataset_name']!r}"
-    waiting = {"extracted": found["extracted_packages"], "normalized": found["normalized_packages"]}
+    where = f"{overview['destination'] or 'no destination'}, dataset {overview['dataset_name']!r}"
+    waiting = {"extracted": overview["extracted_packages"], "normalized": overview["normalized_packages"]}
     lines = [
-        f"Pipeline {found['pipeline_name']!r} to {where}",
-        *([f"  location:  {found['location']}"] if found["location"] else []),
-        f"  working:   {found['working_dir']}",
-        f"  last run:  {_told(found['last_run'])}",
-        f"  state:     version {found['state_version']}",
-        *(f"  schema:    {name}, {count} tables" for name, count in found["schemas"].items()),
-        f"  packages:  {found['completed_packages']} complete"
+        f"Pipeline {overview['pipeline_name']!r} to {where}",
+        *([f"  location:  {overview['location']}"] if overview["location"] else []),
+        f"  working:   {overview['working_dir']}",
+        f"  last run:  {_run_text(overview['last_run'])}",
+        f"  state:     version {overview['state_version']}",
+        *(f"  schema:    {name}, {count} tables" for name, count in overview["schemas"].items()),
+        f"  packages:  {overview['completed_packages']} complete"
         + "".join(f", {len(ids)} {status}" for status, ids in waiting.items()),
     ]
     lines += [f"    waits:   {load_id} ({status})" for status, ids in waiting.items() for load_id in ids]
     return lines
 
 
-def _result(run: Mapping[str, Any] | None) -> Text:
+def _result_text(run: Mapping[str, Any] | None) -> Text:
     if run is None:
         return Text(_NONE)
     if run["state"] != "finished":
-        return _UNFINISHED[run["state"]]
+        return _UNFINISHED_RESULTS[run["state"]]
     if run["failed_step"] is None:
         return Text("ok", style="green")
     return Text(f"failed in {run['failed_step']}", style="red")
 
 
-def _told(run: Mapping[str, Any] | None) -> str:
+def _run_text(run: Mapping[str, Any] | None) -> str:
     if run is None:
         return "none on this machine"
     if run["state"] != "finished":
-        return f"started at {_moment(run['started_at'])} UTC, {run['error'] or 'is still running'}"
-    begun = f"{_moment(run['started_at'])} UTC, {human_seconds(run['seconds'])}"
+        return f"started at {_short_timestamp(run['started_at'])} UTC, {run['error'] or 'is still running'}"
+    begun = f"{_short_timestamp(run['started_at'])} UTC, {human_seconds(run['seconds'])}"
     if run["failed_step"] is None:
         return f"{begun}, ok"
     return f"{begun}, failed in {run['failed_step']} ({run['error_code'] or 'no code'}): {run['error']}"
 
 
-def _moment(told: str) -> str:
-    return told[:19].replace("T", " ")
+def _short_timestamp(timestamp: str) -> str:
+    return timestamp[:19].replace("T", " ")

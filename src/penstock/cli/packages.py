@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.printing import plain, print_json, say
-from penstock.interfaces.amounts import human_size
+from penstock.cli.output import print_json, print_text, printable
+from penstock.interfaces.humanize import human_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +35,7 @@ def print_packages(infos: Iterable[LoadPackageInfo], *, as_json: bool) -> None:
     if found:
         Console(highlight=False).print(packages_table(found))
     else:
-        say("There are no packages.")
+        print_text("There are no packages.")
 
 
 def print_package(info: LoadPackageInfo, *, as_json: bool) -> None:
@@ -48,14 +48,14 @@ def print_package(info: LoadPackageInfo, *, as_json: bool) -> None:
 
 def print_failed_jobs(infos: Iterable[LoadPackageInfo], *, as_json: bool) -> None:
     """The jobs that failed, those that wait to be tried again too, with what they failed with."""
-    failed = [(info.load_id, job) for info in infos for job in _in_order(info) if job.failed_message]
+    failed = [(info.load_id, job) for info in infos for job in _sorted_jobs(info) if job.failed_message]
     for load_id, job in failed:
         if as_json:
             print_json({"load_id": load_id, **job.asdict()})
         else:
-            say(f"Package {load_id}: {job.asstr(verbosity=1)}")
+            print_text(f"Package {load_id}: {job.asstr(verbosity=1)}")
     if not failed and not as_json:
-        say("There are no failed jobs.")
+        print_text("There are no failed jobs.")
 
 
 def package_table(info: LoadPackageInfo) -> Table:
@@ -67,8 +67,8 @@ def package_table(info: LoadPackageInfo) -> Table:
     table.add_column("tries", justify="right")
     table.add_column("rows", justify="right")
     table.add_column("size", justify="right")
-    for job in _in_order(info):
-        table.add_row(*_cells(job))
+    for job in _sorted_jobs(info):
+        table.add_row(*_job_cells(job))
     return table
 
 
@@ -87,7 +87,7 @@ def packages_table(infos: Iterable[LoadPackageInfo]) -> Table:
             _coloured(info.state),
             info.schema_name or "",
             "" if info.sequence is None else str(info.sequence),
-            _jobs(info),
+            _job_counts(info),
             size_of(info),
         )
     return table
@@ -99,7 +99,7 @@ def size_of(info: LoadPackageInfo) -> str:
     return human_size(sum(sizes)) if sizes else ""
 
 
-def _jobs(info: LoadPackageInfo) -> str:
+def _job_counts(info: LoadPackageInfo) -> str:
     """How many jobs stand in which way, those that are in the way first."""
     counts = {
         "failed": len(info.jobs["failed_jobs"]),
@@ -110,16 +110,16 @@ def _jobs(info: LoadPackageInfo) -> str:
     return ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
 
 
-def _in_order(info: LoadPackageInfo) -> list[LoadJobInfo]:
+def _sorted_jobs(info: LoadPackageInfo) -> list[LoadJobInfo]:
     jobs = [job for found in info.jobs.values() for job in found]
     return sorted(jobs, key=lambda job: (job.state != "failed_jobs", job.job_file_info))
 
 
-def _cells(job: LoadJobInfo) -> tuple[Text, ...]:
+def _job_cells(job: LoadJobInfo) -> tuple[Text, ...]:
     name = job.job_file_info
     state = _coloured(job.state.removesuffix("_jobs"), job.state)
     if job.failed_message:
-        state = Text.assemble(state, f"\n{plain(job.failed_message)}")
+        state = Text.assemble(state, f"\n{printable(job.failed_message)}")
     return (
         state,
         Text(name.table_name),

@@ -11,14 +11,22 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from penstock.cli.changing import drop_pending, sync
-from penstock.cli.opening import AsJson, DatasetName, DestinationName, Location, PipelinesDir, Staging, Where
-from penstock.cli.overview import line_of, overview_lines, overview_of, pipelines_table
+from penstock.cli.mutations import drop_pending, sync
+from penstock.cli.output import mask_secrets, print_json, print_text
+from penstock.cli.overview import overview_lines, pipeline_overview, pipeline_summary, pipelines_table
 from penstock.cli.packages import print_failed_jobs, print_package, print_packages
-from penstock.cli.printing import print_json, say, shown
+from penstock.cli.pipeline_options import (
+    AsJson,
+    DatasetName,
+    DestinationName,
+    Location,
+    PipelineRef,
+    PipelinesDir,
+    Staging,
+)
 from penstock.config import pipelines_folder
 from penstock.errors import PipelineNeverRan
-from penstock.pipeline.local import local_pipelines
+from penstock.pipeline.local_pipeline import local_pipelines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +38,7 @@ if TYPE_CHECKING:
 _NAME = "NAME"
 
 
-class ByName(TyperGroup):
+class PipelineNameGroup(TyperGroup):
     """A group of which every word that is no command of its own is the name of a pipeline."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -46,13 +54,13 @@ class ByName(TyperGroup):
 
 
 pipelines = typer.Typer(
-    cls=ByName, help="Look at pipelines, and help those that are stuck.", no_args_is_help=True
+    cls=PipelineNameGroup, help="Look at pipelines, and help those that are stuck.", no_args_is_help=True
 )
-one = typer.Typer(help="The commands for one pipeline, by its name.", no_args_is_help=True)
-pipelines.add_typer(one, name=_NAME)
+pipeline_commands = typer.Typer(help="The commands for one pipeline, by its name.", no_args_is_help=True)
+pipelines.add_typer(pipeline_commands, name=_NAME)
 
 
-class Form(StrEnum):
+class SchemaFormat(StrEnum):
     """In what a schema is printed."""
 
     yaml = "yaml"
@@ -66,19 +74,19 @@ class Form(StrEnum):
 def list_pipelines(pipelines_dir: PipelinesDir = None, *, as_json: AsJson = False) -> None:
     """List the pipelines of this machine, with how their last runs ended."""
     folder = (pipelines_dir or pipelines_folder()).absolute()
-    lines = (line_of(one) for one in local_pipelines(folder))
+    lines = (pipeline_summary(one) for one in local_pipelines(folder))
     if as_json:
         for line in lines:
             print_json(line)
         return
     found = list(lines)
     if found:
-        Console(highlight=False).print(pipelines_table(shown(found)))
+        Console(highlight=False).print(pipelines_table(mask_secrets(found)))
     else:
-        say(f"There are no pipelines in {folder}.")
+        print_text(f"There are no pipelines in {folder}.")
 
 
-@one.command()
+@pipeline_commands.command()
 def info(
     ctx: typer.Context,
     pipelines_dir: PipelinesDir = None,
@@ -90,14 +98,16 @@ def info(
     as_json: AsJson = False,
 ) -> None:
     """Show where the pipeline goes, how its last run ended, and what waits."""
-    found = overview_of(Where.of(ctx, pipelines_dir, destination, dataset_name, location, staging).open())
+    found = pipeline_overview(
+        PipelineRef.from_options(ctx, pipelines_dir, destination, dataset_name, location, staging).open()
+    )
     if as_json:
-        print_json(found, counts="schemas")
+        print_json(found, unmasked_key="schemas")
     else:
-        say("\n".join(overview_lines(found)))
+        print_text("\n".join(overview_lines(found)))
 
 
-@one.command()
+@pipeline_commands.command()
 def trace(
     ctx: typer.Context,
     pipelines_dir: PipelinesDir = None,
@@ -106,18 +116,18 @@ def trace(
     as_json: AsJson = False,
 ) -> None:
     """Show what the last run on this machine came to, step by step, or that it did not finish."""
-    where = Where.of(ctx, pipelines_dir)
-    runs = list(islice(where.local().runs(), last))
+    where = PipelineRef.from_options(ctx, pipelines_dir)
+    runs = list(islice(where.local_pipeline().runs(), last))
     if not runs:
         raise PipelineNeverRan(pipeline_name=where.name, pipelines_dir=str(where.folder))
     for number, run in enumerate(runs):
         if as_json:
             print_json(run.asdict())
         else:
-            say(("\n" if number else "") + str(run))
+            print_text(("\n" if number else "") + str(run))
 
 
-@one.command()
+@pipeline_commands.command()
 def packages(
     ctx: typer.Context,
     pipelines_dir: PipelinesDir = None,
@@ -129,11 +139,11 @@ def packages(
     as_json: AsJson = False,
 ) -> None:
     """List the packages: those that wait, and those of the last loads."""
-    found = Where.of(ctx, pipelines_dir, destination, dataset_name, location, staging).open()
-    print_packages(_infos(found), as_json=as_json)
+    found = PipelineRef.from_options(ctx, pipelines_dir, destination, dataset_name, location, staging).open()
+    print_packages(_package_infos(found), as_json=as_json)
 
 
-@one.command()
+@pipeline_commands.command()
 def package(
     ctx: typer.Context,
     load_id: Annotated[str, typer.Argument(help="The id of the package.")],
@@ -146,11 +156,11 @@ def package(
     as_json: AsJson = False,
 ) -> None:
     """Show one package with its jobs."""
-    found = Where.of(ctx, pipelines_dir, destination, dataset_name, location, staging).open()
+    found = PipelineRef.from_options(ctx, pipelines_dir, destination, dataset_name, location, staging).open()
     print_package(found.get_load_package_info(load_id), as_json=as_json)
 
 
-@one.command("failed-jobs")
+@pipeline_commands.command("failed-jobs")
 def failed_jobs(
     ctx: typer.Context,
     load_id: Annotated[str | None, typer.Argument(help="One package; all by default.")] = None,
@@ -163,12 +173,12 @@ def failed_jobs(
     as_json: AsJson = False,
 ) -> None:
     """Show the jobs that failed or wait to be tried again, with their messages."""
-    found = Where.of(ctx, pipelines_dir, destination, dataset_name, location, staging).open()
-    infos = _infos(found) if load_id is None else iter([found.get_load_package_info(load_id)])
+    found = PipelineRef.from_options(ctx, pipelines_dir, destination, dataset_name, location, staging).open()
+    infos = _package_infos(found) if load_id is None else iter([found.get_load_package_info(load_id)])
     print_failed_jobs(infos, as_json=as_json)
 
 
-@one.command()
+@pipeline_commands.command()
 def schema(  # noqa: PLR0913 - the options
     ctx: typer.Context,
     schema_name: Annotated[str | None, typer.Argument(help="The default schema by default.")] = None,
@@ -178,16 +188,18 @@ def schema(  # noqa: PLR0913 - the options
     location: Location = None,
     staging: Staging = None,
     *,
-    form: Annotated[Form, typer.Option("--format", help="In what it is printed.")] = Form.yaml,
+    schema_format: Annotated[
+        SchemaFormat, typer.Option("--format", help="In what it is printed.")
+    ] = SchemaFormat.yaml,
     as_json: AsJson = False,
 ) -> None:
     """Print a schema."""
-    found = Where.of(ctx, pipelines_dir, destination, dataset_name, location, staging).open()
+    found = PipelineRef.from_options(ctx, pipelines_dir, destination, dataset_name, location, staging).open()
     asked = found.default_schema if schema_name is None else found.schemas[schema_name]
-    typer.echo(json.dumps(asked.to_dict()) if as_json else _drawn(asked, form).rstrip("\n"))
+    typer.echo(json.dumps(asked.to_dict()) if as_json else _render_schema(asked, schema_format).rstrip("\n"))
 
 
-@one.command()
+@pipeline_commands.command()
 def state(
     ctx: typer.Context,
     pipelines_dir: PipelinesDir = None,
@@ -199,37 +211,41 @@ def state(
     as_json: AsJson = False,
 ) -> None:
     """Print the state; values that may be secrets are masked."""
-    found = Where.of(ctx, pipelines_dir, destination, dataset_name, location, staging).open().state
+    found = (
+        PipelineRef.from_options(ctx, pipelines_dir, destination, dataset_name, location, staging)
+        .open()
+        .state
+    )
     if as_json:
         print_json(found)
     else:
-        typer.echo(json.dumps(shown(found), indent=2, default=str))
+        typer.echo(json.dumps(mask_secrets(found), indent=2, default=str))
 
 
-one.command("sync")(sync)
-one.command("drop-pending")(drop_pending)
+pipeline_commands.command("sync")(sync)
+pipeline_commands.command("drop-pending")(drop_pending)
 
 
-def _infos(found: Pipeline) -> Iterator[LoadPackageInfo]:
+def _package_infos(pipeline: Pipeline) -> Iterator[LoadPackageInfo]:
     ids = {
-        *found.list_extracted_load_packages(),
-        *found.list_normalized_load_packages(),
-        *found.list_completed_load_packages(),
+        *pipeline.list_extracted_load_packages(),
+        *pipeline.list_normalized_load_packages(),
+        *pipeline.list_completed_load_packages(),
     }
-    return map(found.get_load_package_info, sorted(ids))
+    return map(pipeline.get_load_package_info, sorted(ids))
 
 
-def _drawn(schema: Schema, form: Form) -> str:
-    match form:
-        case Form.yaml:
+def _render_schema(schema: Schema, schema_format: SchemaFormat) -> str:
+    match schema_format:
+        case SchemaFormat.yaml:
             return schema.to_pretty_yaml()
-        case Form.json:
+        case SchemaFormat.json:
             return schema.to_pretty_json()
-        case Form.mermaid:
+        case SchemaFormat.mermaid:
             return schema.to_mermaid()
-        case Form.dot:
+        case SchemaFormat.dot:
             return schema.to_dot()
-        case Form.dbml:
+        case SchemaFormat.dbml:
             return schema.to_dbml()
         case _:
-            assert_never(form)
+            assert_never(schema_format)

@@ -16,10 +16,10 @@ from penstock.destinations.delta.settings import DeltaConfiguration
 from penstock.errors import PenstockError, SparkNotAvailable
 from penstock.interfaces import LoadMark
 from penstock.schema import Schema, Table
-from penstock.spark.own import SessionPool
 from penstock.spark.probe import probe_executors, probe_sessions, probe_storage
 from penstock.spark.s3 import s3_needs, s3a_conf
 from penstock.spark.session import check_session, find_session
+from penstock.spark.session_pool import SessionPool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ _ROWS = 3
 def main(arguments: list[str]) -> int:
     """Print one finding a line; an error of ours is a finding too."""
     try:
-        for finding in findings(read_settings(), location=arguments[0] if arguments else None):
+        for finding in check_spark(read_settings(), location=arguments[0] if arguments else None):
             print(json.dumps(asdict(finding)), flush=True)
     except SparkNotAvailable as error:
         # What Spark printed before it gave up says more than our error.
@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def findings(settings: Settings, *, location: str | None) -> Iterator[Finding]:
+def check_spark(settings: Settings, *, location: str | None) -> Iterator[Finding]:
     """Start a session as a pipeline would, then try everything a pipeline does."""
     config = resolve_configuration(
         DeltaConfiguration,
@@ -66,7 +66,7 @@ def findings(settings: Settings, *, location: str | None) -> Iterator[Finding]:
                 yield Finding(
                     check=check, verdict="warning" if fact.startswith("!") else "ok", fact=fact.lstrip("!")
                 )
-            yield _executors(spark)
+            yield _check_executors(spark)
             if given is None and not user.is_local:
                 fix = "set DESTINATION__DELTA__BUCKET_URL, or pass --location"
                 fact = "no location is set, so no table was tried"
@@ -75,13 +75,13 @@ def findings(settings: Settings, *, location: str | None) -> Iterator[Finding]:
             with tempfile.TemporaryDirectory(prefix="penstock-doctor-") as folder:
                 root = f"{given or folder}/_penstock_doctor_{uuid.uuid4().hex[:8]}"
                 there = config.model_copy(update={"bucket_url": root, "dataset_name": "doctor"})
-                yield _storage(there, spark)
-                yield _delta_table(there, spark)
+                yield _check_storage(there, spark)
+                yield _check_delta_table(there, spark)
     finally:
         pool.close()
 
 
-def _executors(spark: SparkSession) -> Finding:
+def _check_executors(spark: SparkSession) -> Finding:
     fact = probe_executors(spark)
     if fact.startswith("!"):
         fix = "install pyarrow in the executors' Python; Python rows and native tables work without it"
@@ -89,7 +89,7 @@ def _executors(spark: SparkSession) -> Finding:
     return Finding(check="Executors", verdict="ok", fact=fact)
 
 
-def _storage(config: DeltaConfiguration, spark: SparkSession) -> Finding:
+def _check_storage(config: DeltaConfiguration, spark: SparkSession) -> Finding:
     try:
         fact = probe_storage(config.bucket_url or "", spark, credentials=config.credentials)
         return Finding(check="Storage", verdict="ok", fact=fact)
@@ -97,7 +97,7 @@ def _storage(config: DeltaConfiguration, spark: SparkSession) -> Finding:
         return Finding(check="Storage", verdict="failure", fact=error.message, fix=error.hint)
 
 
-def _delta_table(config: DeltaConfiguration, spark: SparkSession) -> Finding:
+def _check_delta_table(config: DeltaConfiguration, spark: SparkSession) -> Finding:
     client = DELTA.client(Schema("doctor"), config, spark=spark)
     mark = LoadMark(pipeline_name="doctor", sequence=1, load_id="1", manifest_hash="doctor")
     three = spark.range(_ROWS).toDF("id")

@@ -5,35 +5,35 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from penstock.config.coerce import guessed
+from penstock.config.coerce import infer_value
 from penstock.config.explain import explain
 from penstock.config.fields import SpecField
-from penstock.config.fill import Filled, Question, fill_fields
 from penstock.config.lookup import Sections
 from penstock.config.markers import config_value, secrets_value
-from penstock.config.process import register_provider, write_value
+from penstock.config.resolution import LookupContext, ResolvedFields, resolve_fields
 from penstock.config.resolve import raise_missing
-from penstock.config.secret import SecretMark, hidden
+from penstock.config.runtime_values import register_provider, write_value
+from penstock.config.secret import SecretMark, as_secret
 from penstock.config.settings import read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from penstock.config.explain import Explanation
-    from penstock.config.process import Kind
     from penstock.config.providers import ConfigProvider
+    from penstock.config.runtime_values import SettingsKind
     from penstock.config.specs import BaseConfiguration
 
 
 class _Accessor:
     """Reads a setting by its exact dotted path, afresh each time: no section is dropped."""
 
-    _kind: Kind
+    _kind: SettingsKind
     value: Any
 
     def __getitem__(self, path: str) -> Any:
-        filled = self._look(path, None, required=True)
-        raise_missing(f"penstock.{self._kind}", filled.answers)
+        filled = self._resolve(path, None, required=True)
+        raise_missing(f"penstock.{self._kind}", filled.resolutions)
         return next(iter(filled.values.values()))
 
     def get(self, path: str, expected_type: Any = None) -> Any:
@@ -41,14 +41,14 @@ class _Accessor:
 
         Without a type a text that looks like a number, a switch, a list or an object is taken for one.
         """
-        return next(iter(self._look(path, expected_type, required=False).values.values()), None)
+        return next(iter(self._resolve(path, expected_type, required=False).values.values()), None)
 
     def __setitem__(self, path: str, value: Any) -> None:
         """Set a value for this process. Environment variables still win over it."""
-        write_value(self._kind, path, hidden(value) if self._kind == "secrets" else value)
+        write_value(self._kind, path, as_secret(value) if self._kind == "secrets" else value)
 
     def __contains__(self, path: str) -> bool:
-        return bool(self._look(path, None, required=False).values)
+        return bool(self._resolve(path, None, required=False).values)
 
     def register_provider(self, provider: ConfigProvider) -> None:
         """Ask this provider too, after the environment and the files, from now on and in this process."""
@@ -67,7 +67,7 @@ class _Accessor:
     def __repr__(self) -> str:
         return f"penstock.{self._kind}"
 
-    def _look(self, path: str, expected_type: Any, *, required: bool) -> Filled:
+    def _resolve(self, path: str, expected_type: Any, *, required: bool) -> ResolvedFields:
         *above, key = path.split(".")
         hint = Any if expected_type is None else expected_type
         one = SpecField(
@@ -78,12 +78,14 @@ class _Accessor:
         providers = [
             one for one in read_settings().providers if one.supports_secrets or self._kind == "config"
         ]
-        question = Question(providers=providers, sections=Sections(fixed=tuple(above)))
-        filled = fill_fields([one], question, {})
+        question = LookupContext(providers=providers, sections=Sections(prefix=tuple(above)))
+        filled = resolve_fields([one], question, {})
         values = filled.values
         if expected_type is None and values:
-            values = {key: guessed(values[key])}
-        return Filled(values=values, answers=tuple(replace(one, field=path) for one in filled.answers))
+            values = {key: infer_value(values[key])}
+        return ResolvedFields(
+            values=values, resolutions=tuple(replace(one, field=path) for one in filled.resolutions)
+        )
 
 
 class ConfigAccessor(_Accessor):

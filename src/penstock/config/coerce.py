@@ -11,35 +11,37 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
-from penstock.config.hints import arms
+from penstock.config.type_hints import union_members
 
-CONFIG = ConfigDict(arbitrary_types_allowed=True, coerce_numbers_to_str=True, hide_input_in_errors=True)
+ADAPTER_CONFIG = ConfigDict(
+    arbitrary_types_allowed=True, coerce_numbers_to_str=True, hide_input_in_errors=True
+)
 
 
-def coerced(value: Any, hint: Any) -> Any:
+def coerce_value(value: Any, hint: Any) -> Any:
     """`value` as `hint` wants it, or a ValueError. Lists, objects and the like may be given as JSON text.
 
-    >>> coerced("5", int), coerced("yes", bool), coerced('["a"]', list[str]), coerced("x", str)
-    (5, True, ['a'], 'x')
+    >>> coerce_value("5", int), coerce_value("yes", bool), coerce_value('["a"]', list[str])
+    (5, True, ['a'])
     """
     adapter = _adapter(hint)
-    plain = _as_text(value) if set(arms(hint)) == {str} else value
-    if isinstance(plain, str) and set(arms(hint)) == {bytes}:
+    plain = _as_text(value) if set(union_members(hint)) == {str} else value
+    if isinstance(plain, str) and set(union_members(hint)) == {bytes}:
         return base64.b64decode(plain, validate=True)
     try:
         return adapter.validate_python(plain)
     except ValidationError as error:
-        said = reason(error)
+        said = validation_message(error)
     if isinstance(plain, str) and plain.lstrip()[:1] in ("[", "{"):
         with suppress(ValidationError):
             return adapter.validate_json(plain)
     raise ValueError(said)
 
 
-def guessed(value: Any) -> Any:
+def infer_value(value: Any) -> Any:
     """A text as what it looks like: a switch, a number, a list or an object; texts stay texts.
 
-    >>> [guessed(text) for text in ("true", "5", "5.5", "[1]", "yes", "2024-01-01")]
+    >>> [infer_value(text) for text in ("true", "5", "5.5", "[1]", "yes", "2024-01-01")]
     [True, 5, 5.5, [1], 'yes', '2024-01-01']
     """
     if not isinstance(value, str):
@@ -56,7 +58,7 @@ def guessed(value: Any) -> Any:
     return value
 
 
-def reason(error: ValidationError) -> str:
+def validation_message(error: ValidationError) -> str:
     """What pydantic has to say, without the value."""
     said = [
         f"{'.'.join(map(str, one['loc']))}: {one['msg']}" if one["loc"] else one["msg"]
@@ -73,16 +75,16 @@ def _as_text(value: Any) -> Any:
 
 def _adapter(hint: Any) -> TypeAdapter[Any]:
     try:
-        return _kept(hint)
+        return _cached_adapter(hint)
     except TypeError:  # not hashable
-        return _new(hint)
+        return _new_adapter(hint)
 
 
-def _new(hint: Any) -> TypeAdapter[Any]:
+def _new_adapter(hint: Any) -> TypeAdapter[Any]:
     try:
-        return TypeAdapter(hint, config=CONFIG)
+        return TypeAdapter(hint, config=ADAPTER_CONFIG)
     except PydanticUserError:  # a model has settings of its own
         return TypeAdapter(hint)
 
 
-_kept = lru_cache(maxsize=512)(_new)
+_cached_adapter = lru_cache(maxsize=512)(_new_adapter)

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from pydantic import Field, field_serializer, field_validator, model_validator
 
-from penstock.config.secret import SecretText, TSecretStrValue, hidden
+from penstock.config.secret import SecretText, TSecretStrValue, as_secret
 from penstock.config.specs import CredentialsConfiguration, configspec
 from penstock.redaction import MASK, is_secret_name
 
@@ -46,11 +46,11 @@ class ConnectionStringCredentials(CredentialsConfiguration):
 
     @field_validator("query")
     @classmethod
-    def _hide(cls, query: dict[str, Any]) -> dict[str, Any]:
-        return {key: hidden(value) if is_secret_name(key) else value for key, value in query.items()}
+    def _hide_secrets(cls, query: dict[str, Any]) -> dict[str, Any]:
+        return {key: as_secret(value) if is_secret_name(key) else value for key, value in query.items()}
 
     @field_serializer("query", when_used="json")
-    def _mask(self, query: dict[str, Any]) -> dict[str, Any]:
+    def _mask_secrets(self, query: dict[str, Any]) -> dict[str, Any]:
         return {key: MASK if is_secret_name(key) else value for key, value in query.items()}
 
     def parse_native_representation(self, native_value: Any) -> None:
@@ -60,7 +60,7 @@ class ConnectionStringCredentials(CredentialsConfiguration):
         parts = _URL.fullmatch(text) if isinstance(text, str) else None
         if parts is None:
             raise ValueError("it is not of the form drivername://username:password@host:port/database?query")
-        if _cut_short(parts):
+        if _is_password_cut(parts):
             raise ValueError("it has a `?` before the `@`: in a password it is written %3F")
         query = parse_qs(parts["query"] or "")
         self.drivername = parts["drivername"]
@@ -75,7 +75,7 @@ class ConnectionStringCredentials(CredentialsConfiguration):
         """The whole URL, with the password in it."""
         password = None if self.password is None else quote(self.password, safe="")
         query = f"?{urlencode(self.query, doseq=True)}" if self.query else ""
-        return SecretText(self._place(password) + query)
+        return SecretText(self._render_url(password) + query)
 
     def to_native_representation(self) -> SecretText:
         """The same as `to_url`."""
@@ -83,9 +83,9 @@ class ConnectionStringCredentials(CredentialsConfiguration):
 
     def __str__(self) -> str:
         """The URL without the password and without the query, which may hold secrets too."""
-        return self._place(None if self.password is None else "***")
+        return self._render_url(None if self.password is None else "***")
 
-    def _place(self, password: str | None) -> str:
+    def _render_url(self, password: str | None) -> str:
         login = quote(self.username or "", safe="") + ("" if password is None else f":{password}")
         host = f"[{self.host}]" if self.host and ":" in self.host else self.host or ""
         port = f":{self.port}" if self.port else ""
@@ -93,7 +93,7 @@ class ConnectionStringCredentials(CredentialsConfiguration):
         return f"{self.drivername}://{login}{'@' if login else ''}{host}{port}{database}"
 
 
-def _cut_short(parts: re.Match[str]) -> bool:
+def _is_password_cut(parts: re.Match[str]) -> bool:
     """Whether a question mark in the password was taken for the beginning of the query."""
     query = parts["query"] or ""
     no_login = not parts["username"] and not parts["database"]
@@ -120,7 +120,7 @@ class AwsCredentials(CredentialsConfiguration):
     """Whether a server that is not Amazon's checks `If-None-Match` in one step."""
 
     @model_validator(mode="after")
-    def _both_keys(self) -> Self:
+    def _require_both_keys(self) -> Self:
         if (self.aws_access_key_id is None) != (self.aws_secret_access_key is None):
             raise ValueError("aws_access_key_id and aws_secret_access_key belong together: one is missing")
         return self

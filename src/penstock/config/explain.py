@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from penstock.config.fields import SpecField, fields_of
-from penstock.config.fill import Question
+from penstock.config.fields import SpecField, spec_fields
 from penstock.config.inject import get_fun_spec
-from penstock.config.lookup import Lookup, Place, Sections
-from penstock.config.native import taken_apart
-from penstock.config.resolve import sections_of
+from penstock.config.lookup import ConfigLocation, Lookup, Sections
+from penstock.config.native_values import parse_native
+from penstock.config.resolution import LookupContext
+from penstock.config.resolve import spec_sections
 from penstock.config.scope import scope
 from penstock.config.settings import read_settings
 from penstock.config.signature import function_spec
@@ -21,15 +21,15 @@ from penstock.redaction import MASK, redact
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from penstock.config.lookup import Seen
+    from penstock.config.lookup import LocationValue
     from penstock.config.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class ExplainedLocation:
     """One place: whether it holds a value, and whether it is the one that counts."""
 
-    place: Place
+    location: ConfigLocation
     has_value: bool = False
     used: bool = False
     misplaced: bool = False
@@ -38,32 +38,32 @@ class Look:
         note = " (a secret where secrets must not be)" if self.misplaced else ""
         if self.has_value and not self.used:
             note = " (set, but an earlier place wins)"
-        return f"{'>' if self.used else ' '} {self.place}{note}"
+        return f"{'>' if self.used else ' '} {self.location}{note}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explained:
+class ExplainedValue:
     """One value: what it is, as text without secrets, where it is from, and all places in their order."""
 
     field: str
     origin: str
-    shown: str | None = None
-    place: Place | None = None
-    looks: tuple[Look, ...] = ()
+    text: str | None = None
+    location: ConfigLocation | None = None
+    locations: tuple[ExplainedLocation, ...] = ()
 
     def __str__(self) -> str:
-        value = "" if self.shown is None else f" = {self.shown}"
-        lines = [f"{self.field}{value} ({self.place or self.origin})"]
-        return "\n".join([*lines, *(f"  {look}" for look in self.looks)])
+        value = "" if self.text is None else f" = {self.text}"
+        lines = [f"{self.field}{value} ({self.location or self.origin})"]
+        return "\n".join([*lines, *(f"  {look}" for look in self.locations)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
     """What `explain` found; printed, it is a page to read."""
 
-    values: tuple[Explained, ...]
+    values: tuple[ExplainedValue, ...]
 
-    def __getitem__(self, name: str) -> Explained:
+    def __getitem__(self, name: str) -> ExplainedValue:
         for one in self.values:
             if one.field == name:
                 return one
@@ -98,83 +98,91 @@ def explain(
         config.toml: sources.pages
         config.toml: pages (set, but an earlier place wins)
     """
-    question = Question(
+    question = LookupContext(
         providers=(settings or read_settings()).providers,
         pipeline_name=pipeline_name or scope().pipeline_name,
-        sections=Sections(asked=sections or scope().sections),
+        sections=Sections(requested=sections or scope().sections),
     )
     if isinstance(what, str):
         *above, key = what.split(".")
-        asked = replace(question, sections=Sections(asked=(*sections, *above)))
+        asked = replace(question, sections=Sections(requested=(*sections, *above)))
         one = SpecField(name=key, hint=Any, required=True)
-        return Explanation(values=(_explained(key, asked.lookup(one), asked, one),))
+        return Explanation(values=(_explain_lookup(key, asked.lookup(one), asked, one),))
     if isinstance(what, type) and issubclass(what, BaseConfiguration):
-        inside = replace(question, sections=sections_of(what, question.sections.asked))
-        return Explanation(values=tuple(_of_spec("", what, inside)))
+        inside = replace(question, sections=spec_sections(what, question.sections.requested))
+        return Explanation(values=tuple(_explain_spec("", what, inside)))
     taken = get_fun_spec(what) or function_spec(what)
-    return Explanation(values=tuple(_of_fields("", taken.fields, question, {}, None)))
+    return Explanation(values=tuple(_explain_fields("", taken.fields, question, {}, None)))
 
 
-def _of_spec(prefix: str, spec: type[BaseConfiguration], question: Question) -> Iterator[Explained]:
-    whole = question.whole(spec)
+def _explain_spec(
+    prefix: str, spec: type[BaseConfiguration], context: LookupContext
+) -> Iterator[ExplainedValue]:
+    whole = context.single_value_lookup(spec)
     native: Mapping[str, Any] = {}
-    place: Place | None = None
+    place: ConfigLocation | None = None
     if whole is not None:
-        search = whole.first([one for one in question.providers if one.supports_secrets or not whole.secret])
-        found = _explained(prefix or whole.key, whole, question, None)
-        place = search.place
+        search = whole.find([one for one in context.providers if one.supports_secrets or not whole.secret])
+        found = _explain_lookup(prefix or whole.key, whole, context, None)
+        place = search.location
         if place is not None:
             try:
-                native = taken_apart(spec, search.value)
+                native = parse_native(spec, search.value)
             except ValueError:
                 found = replace(found, origin=f"not a value for {spec.__name__}")
         yield found
-    yield from _of_fields(f"{prefix}." if prefix else "", fields_of(spec), question, native, place)
+    yield from _explain_fields(f"{prefix}." if prefix else "", spec_fields(spec), context, native, place)
 
 
-def _of_fields(
+def _explain_fields(
     prefix: str,
     fields: Iterable[SpecField],
-    question: Question,
+    context: LookupContext,
     native: Mapping[str, Any],
-    place: Place | None,
-) -> Iterator[Explained]:
+    location: ConfigLocation | None,
+) -> Iterator[ExplainedValue]:
     for one in fields:
         name = f"{prefix}{one.name}"
         if one.name in native:
             shown = MASK if one.secret else redact(repr(native[one.name]))
-            yield Explained(field=name, origin="place", shown=shown, place=place)
+            yield ExplainedValue(field=name, origin="place", text=shown, location=location)
         elif one.specs:
             for spec in one.specs:
-                inside = replace(question, sections=question.sections.inside(one.name))
-                yield from _of_spec(name, spec, inside)
-        elif one.asked_for:
-            yield _explained(name, question.lookup(one), question, one)
+                inside = replace(context, sections=context.sections.nested(one.name))
+                yield from _explain_spec(name, spec, inside)
+        elif one.is_looked_up:
+            yield _explain_lookup(name, context.lookup(one), context, one)
 
 
-def _explained(name: str, lookup: Lookup, question: Question, one: SpecField | None) -> Explained:
-    seen = tuple(lookup.look(question.providers))
-    winner = next((each for each in seen if _counts(each, lookup)), None)
+def _explain_lookup(
+    name: str, lookup: Lookup, context: LookupContext, spec_field: SpecField | None
+) -> ExplainedValue:
+    seen = tuple(lookup.iter_locations(context.providers))
+    winner = next((each for each in seen if _has_value(each, lookup)), None)
     looks = tuple(
-        Look(
-            place=each.place,
-            has_value=_counts(each, lookup),
+        ExplainedLocation(
+            location=each.location,
+            has_value=_has_value(each, lookup),
             used=each is winner,
             misplaced=each.misplaced,
         )
         for each in seen
     )
     if winner is not None:
-        hidden = lookup.is_hidden(winner.place, question.providers)
+        hidden = lookup.is_secret_at(winner.location, context.providers)
         shown = MASK if hidden else redact(repr(winner.value))
-        return Explained(field=name, origin="place", shown=shown, place=winner.place, looks=looks)
-    if one is None:
-        return Explained(field=name, origin="not given as one value", looks=looks)
-    if one.required:
-        return Explained(field=name, origin="missing", looks=looks)
-    shown = MASK if one.secret and one.default is not None else redact(repr(one.default))
-    return Explained(field=name, origin="default", shown=shown, looks=looks)
+        return ExplainedValue(
+            field=name, origin="place", text=shown, location=winner.location, locations=looks
+        )
+    if spec_field is None:
+        return ExplainedValue(field=name, origin="not given as one value", locations=looks)
+    if spec_field.required:
+        return ExplainedValue(field=name, origin="missing", locations=looks)
+    shown = MASK if spec_field.secret and spec_field.default is not None else redact(repr(spec_field.default))
+    return ExplainedValue(field=name, origin="default", text=shown, locations=looks)
 
 
-def _counts(seen: Seen, lookup: Lookup) -> bool:
-    return seen.value is not None and not (lookup.whole and isinstance(seen.value, Mapping))
+def _has_value(location_value: LocationValue, lookup: Lookup) -> bool:
+    return location_value.value is not None and not (
+        lookup.is_single_value and isinstance(location_value.value, Mapping)
+    )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_origin
 
 from pydantic_core import PydanticUndefined
 
-from penstock.config.hints import arms, classes_below, is_optional, is_secret
 from penstock.config.specs import BaseConfiguration, NotResolved
+from penstock.config.type_hints import is_optional, is_secret, member_subclasses, union_members
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -23,7 +23,7 @@ class SpecField:
     hint: Any
     default: Any = None
     required: bool = False
-    asked_for: bool = True
+    is_looked_up: bool = True
     """Whether providers are asked at all."""
 
     @property
@@ -34,21 +34,21 @@ class SpecField:
     @property
     def specs(self) -> tuple[type[BaseConfiguration], ...]:
         """The specs that the value may be of, in the order of preference."""
-        return classes_below(self.hint, BaseConfiguration)
+        return member_subclasses(self.hint, BaseConfiguration)
 
     @property
-    def tables(self) -> bool:
+    def accepts_tables(self) -> bool:
         """Whether a whole section of a file can be the value."""
-        return any(arm is Any or _may_be_table(arm) for arm in arms(self.hint))
+        return any(arm is Any or _accepts_table(arm) for arm in union_members(self.hint))
 
 
-def fields_of(spec: type[BaseConfiguration]) -> tuple[SpecField, ...]:
+def spec_fields(spec: type[BaseConfiguration]) -> tuple[SpecField, ...]:
     """The fields of a spec, in their order.
 
     >>> class Api(BaseConfiguration):
     ...     url: str = None
     ...     pages: int = 10
-    >>> [(field.name, field.required) for field in fields_of(Api)]
+    >>> [(field.name, field.required) for field in spec_fields(Api)]
     [('url', True), ('pages', False)]
     """
     return tuple(_field(name, info) for name, info in spec.model_fields.items())
@@ -63,16 +63,16 @@ def _field(name: str, info: FieldInfo) -> SpecField:
         hint=hint,
         default=None if nothing else default,
         required=nothing and not is_optional(info.annotation),
-        asked_for=not _has_mark(info.metadata),
+        is_looked_up=not _is_not_resolved(info.metadata),
     )
 
 
-def _has_mark(metadata: Iterable[Any]) -> bool:
+def _is_not_resolved(metadata: Iterable[Any]) -> bool:
     return any(isinstance(mark, NotResolved) or mark is NotResolved for mark in metadata)
 
 
-def _may_be_table(arm: Any) -> bool:
-    kind = get_origin(arm) or arm
+def _accepts_table(member: Any) -> bool:
+    kind = get_origin(member) or member
     if not isinstance(kind, type):
         return False
     return issubclass(kind, Mapping) or hasattr(kind, "__annotations__") or hasattr(kind, "model_fields")

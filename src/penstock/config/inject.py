@@ -6,9 +6,9 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
-from penstock.config.fill import CALL, Question, fill_fields
-from penstock.config.lookup import Place, Sections
+from penstock.config.lookup import ConfigLocation, Sections
 from penstock.config.markers import ConfigValue
+from penstock.config.resolution import CALL, LookupContext, resolve_fields
 from penstock.config.resolve import raise_missing
 from penstock.config.scope import scope
 from penstock.config.settings import read_settings
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-ATTRIBUTE = "__penstock_function_spec__"
+FUNCTION_SPEC_ATTRIBUTE = "__penstock_function_spec__"
 
 
 @overload
@@ -83,19 +83,19 @@ def with_config(
         bound.arguments = {name: every[name] for name in signature.parameters if name in every}
         return function(*bound.args, **bound.kwargs)
 
-    setattr(filled, ATTRIBUTE, taken)
+    setattr(filled, FUNCTION_SPEC_ATTRIBUTE, taken)
     return filled
 
 
 def get_fun_spec(function: Callable[..., Any]) -> FunctionSpec | None:
     """What a function that `with_config` made takes from configuration; None for other functions."""
-    found = getattr(function, ATTRIBUTE, None)
+    found = getattr(function, FUNCTION_SPEC_ATTRIBUTE, None)
     return found if isinstance(found, FunctionSpec) else None
 
 
 def resolve_arguments(
-    taken: FunctionSpec,
-    given: Mapping[str, Any],
+    spec: FunctionSpec,
+    arguments: Mapping[str, Any],
     *,
     settings: Settings,
     sections: tuple[str, ...] = (),
@@ -106,30 +106,32 @@ def resolve_arguments(
     Given values stay as they are, except that credentials given as a text or an object become what the
     argument is annotated with. The name of the pipeline is that of the scope where none is passed.
     """
-    said = {name: value for name, value in given.items() if not isinstance(value, ConfigValue)}
-    _refuse_none(taken, said)
-    for one in taken.fields:
+    said = {name: value for name, value in arguments.items() if not isinstance(value, ConfigValue)}
+    _reject_none(spec, said)
+    for one in spec.fields:
         # A secret that the caller passes is one as well: it must not show in errors and logs.
         value = said.get(one.name)
         if one.secret and isinstance(value, str):
             remember_secret(value)
     fields = [
-        one for one in taken.fields if one.name not in said or (one.specs and said[one.name] is not None)
+        one for one in spec.fields if one.name not in said or (one.specs and said[one.name] is not None)
     ]
-    question = Question(
+    question = LookupContext(
         providers=settings.providers,
         pipeline_name=pipeline_name or scope().pipeline_name,
-        sections=Sections(asked=sections),
+        sections=Sections(requested=sections),
     )
-    filled = fill_fields(fields, question, said)
-    raise_missing(f"{taken.name}()", filled.answers)
-    nothing = {one.name: None for one in fields if one.name in taken.marked}
-    own = {one.name: one.default for one in fields if one.name not in taken.marked}
+    filled = resolve_fields(fields, question, said)
+    raise_missing(f"{spec.name}()", filled.resolutions)
+    nothing = {one.name: None for one in fields if one.name in spec.marked}
+    own = {one.name: one.default for one in fields if one.name not in spec.marked}
     return {**nothing, **own, **filled.values}
 
 
-def _refuse_none(taken: FunctionSpec, said: Mapping[str, Any]) -> None:
-    none = [one for one in taken.fields if one.required and one.name in said and said[one.name] is None]
+def _reject_none(spec: FunctionSpec, arguments: Mapping[str, Any]) -> None:
+    none = [
+        one for one in spec.fields if one.required and one.name in arguments and arguments[one.name] is None
+    ]
     if none:
-        place = (str(Place(provider=CALL, key="None")),)
-        raise ConfigFieldMissing(spec=f"{taken.name}()", fields={one.name: place for one in none})
+        place = (str(ConfigLocation(provider=CALL, key="None")),)
+        raise ConfigFieldMissing(spec=f"{spec.name}()", fields={one.name: place for one in none})

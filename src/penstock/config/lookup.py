@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from penstock.config.providers import Environment, ask
+from penstock.config.providers import EnvironmentProvider, query_provider
 from penstock.config.scope import scope
 from penstock.errors import ValueNotSecret
 from penstock.redaction import is_secret_name
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ConfigLocation:
     """One place that was looked at: a provider and the name of the value there."""
 
     provider: str
@@ -30,11 +30,11 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class LookupResult:
     """Where a value was looked for, and what was found."""
 
-    tried: tuple[Place, ...] = ()
-    place: Place | None = None
+    tried_locations: tuple[ConfigLocation, ...] = ()
+    location: ConfigLocation | None = None
     value: Any = field(default=None, repr=False)
 
 
@@ -42,23 +42,23 @@ class Search:
 class Sections:
     """The sections of a lookup: asked for, and added by specs. `fixed` and `kept` are never dropped."""
 
-    fixed: tuple[str, ...] = ()
-    asked: tuple[str, ...] = ()
+    prefix: tuple[str, ...] = ()
+    requested: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
+    suffix: tuple[str, ...] = ()
 
-    def inside(self, name: str) -> Sections:
+    def nested(self, name: str) -> Sections:
         """The sections of a spec that is the field `name` of another one; `_name` adds none."""
         if name.startswith("_"):
             return self
-        return replace(self, added=(*self.added, *self.kept), kept=(name,))
+        return replace(self, added=(*self.added, *self.suffix), suffix=(name,))
 
-    def chain(self) -> Iterator[tuple[str, ...]]:
+    def candidates(self) -> Iterator[tuple[str, ...]]:
         """All sections first, then with fewer and fewer, dropped from the right.
 
         Third comes the short form of a source: its name without the section (module) it is in.
 
-        >>> for sections in Sections(asked=("sources", "hub", "github")).chain():
+        >>> for sections in Sections(requested=("sources", "hub", "github")).candidates():
         ...     print(".".join(sections))
         sources.hub.github
         sources.hub
@@ -66,22 +66,22 @@ class Sections:
         sources
         <BLANKLINE>
         """
-        full = (*self.asked, *self.added)
+        full = (*self.requested, *self.added)
         ways = [full[:length] for length in range(len(full), -1, -1)]
-        match self.asked:
+        match self.requested:
             case ("sources", _, name, *_):
                 ways.insert(2, ("sources", name, *self.added))
             case _:
                 pass
         for way in dict.fromkeys(ways):
-            yield (*self.fixed, *way, *self.kept)
+            yield (*self.prefix, *way, *self.suffix)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class LocationValue:
     """What one place holds: a value or None. `misplaced` is a secret where secrets must not be."""
 
-    place: Place
+    location: ConfigLocation
     value: Any = field(default=None, repr=False)
     misplaced: bool = False
 
@@ -98,51 +98,53 @@ class Lookup:
     pipeline_name: str | None = None
     hint: Any = Any
     secret: bool = False
-    tables: bool = True
-    whole: bool = False
+    accepts_tables: bool = True
+    is_single_value: bool = False
 
-    def look(self, providers: Sequence[ConfigProvider]) -> Iterator[Seen]:
+    def iter_locations(self, providers: Sequence[ConfigProvider]) -> Iterator[LocationValue]:
         """Every place in its order. One that must not hold secrets is only shown where it holds this one.
 
         With the pipeline's name as the first section every provider is asked, then all again without it.
         """
         for first in (self.pipeline_name, None) if self.pipeline_name else (None,):
             for provider in providers:
-                for way in self.sections.chain() if provider.supports_sections else [()]:
-                    value, full = ask(provider, self.key, self.hint, first, *way)
-                    found = value is not None and (self.tables or not isinstance(value, Mapping))
-                    place = Place(provider=provider.name, key=full)
+                for way in self.sections.candidates() if provider.supports_sections else [()]:
+                    value, full = query_provider(provider, self.key, self.hint, first, *way)
+                    found = value is not None and (self.accepts_tables or not isinstance(value, Mapping))
+                    place = ConfigLocation(provider=provider.name, key=full)
                     if provider.supports_secrets or not self.secret:
-                        yield Seen(place=place, value=_own(value) if found else None)
-                    elif found and not (self.whole and isinstance(value, Mapping)):
-                        yield Seen(place=place, misplaced=True)
+                        yield LocationValue(location=place, value=_copy_value(value) if found else None)
+                    elif found and not (self.is_single_value and isinstance(value, Mapping)):
+                        yield LocationValue(location=place, misplaced=True)
 
-    def first(self, providers: Sequence[ConfigProvider]) -> Search:
+    def find(self, providers: Sequence[ConfigProvider]) -> LookupResult:
         """The value at the first place that has one."""
-        tried: list[Place] = []
-        for seen in self.look(providers):
+        tried: list[ConfigLocation] = []
+        for seen in self.iter_locations(providers):
             if seen.misplaced:
-                raise ValueNotSecret(field=self.key, place=str(seen.place))
-            tried.append(seen.place)
-            if self.whole and isinstance(seen.value, Mapping):
+                raise ValueNotSecret(field=self.key, place=str(seen.location))
+            tried.append(seen.location)
+            if self.is_single_value and isinstance(seen.value, Mapping):
                 break
             if seen.value is not None:
-                self._note(seen, providers)
-                return Search(tried=tuple(tried), place=seen.place, value=seen.value)
-        return Search(tried=tuple(tried))
+                self._record(seen, providers)
+                return LookupResult(tried_locations=tuple(tried), location=seen.location, value=seen.value)
+        return LookupResult(tried_locations=tuple(tried))
 
-    def is_hidden(self, place: Place, providers: Sequence[ConfigProvider]) -> bool:
+    def is_secret_at(self, location: ConfigLocation, providers: Sequence[ConfigProvider]) -> bool:
         """Whether a value that was found there is a secret, by its type, by its name or by who keeps it."""
-        vaults = {one.name for one in providers if one.supports_secrets and not isinstance(one, Environment)}
-        return self.secret or is_secret_name(self.key) or place.provider in vaults
+        vaults = {
+            one.name for one in providers if one.supports_secrets and not isinstance(one, EnvironmentProvider)
+        }
+        return self.secret or is_secret_name(self.key) or location.provider in vaults
 
-    def _note(self, seen: Seen, providers: Sequence[ConfigProvider]) -> None:
+    def _record(self, location_value: LocationValue, providers: Sequence[ConfigProvider]) -> None:
         """Tell who takes note of settings, in the scope of a run, but no secret and nothing beside one."""
-        resolved, place = scope().resolved, seen.place
-        if resolved is None or is_secret_name(place.key) or self.is_hidden(place, providers):
+        resolved, place = scope().resolved, location_value.location
+        if resolved is None or is_secret_name(place.key) or self.is_secret_at(place, providers):
             return
-        resolved.hear(place.provider, place.key, seen.value)
+        resolved.record(place.provider, place.key, location_value.value)
 
 
-def _own(value: Any) -> Any:
+def _copy_value(value: Any) -> Any:
     return deepcopy(value) if isinstance(value, (dict, list)) else value

@@ -8,14 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from penstock.config.hints import is_secret
+from penstock.config.type_hints import is_secret
 from penstock.errors import ConfigProviderFailed, PenstockError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 # A bare variable of this name is the machine's, whatever an argument of the same name hopes for.
-OF_THE_MACHINE = frozenset(
+MACHINE_VARIABLES = frozenset(
     ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "OLDPWD", "LANG", "TERM", "HOSTNAME", "TMPDIR", "TZ")
 )
 
@@ -50,7 +50,7 @@ class ConfigProvider(ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Environment(ConfigProvider):
+class EnvironmentProvider(ConfigProvider):
     """Environment variables: sections and key joined by two underscores, in capitals.
 
     A secret may also be a file in the folder `files`, as orchestrators of containers mount them: its name in
@@ -58,7 +58,7 @@ class Environment(ConfigProvider):
     """
 
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
-    files: Path | None = None
+    secrets_folder: Path | None = None
 
     @property
     def name(self) -> str:
@@ -70,20 +70,20 @@ class Environment(ConfigProvider):
     ) -> tuple[Any | None, str]:
         """The variable's text."""
         full = "__".join(part for part in (pipeline_name, *sections, key) if part).upper()
-        if self.files is not None and is_secret(hint):
+        if self.secrets_folder is not None and is_secret(hint):
             with suppress(OSError, UnicodeDecodeError):
-                text = (self.files / full.lower().replace("_", "-")).read_text(encoding="utf-8")
+                text = (self.secrets_folder / full.lower().replace("_", "-")).read_text(encoding="utf-8")
                 return text.rstrip("\r\n"), full
-        return (None if full in OF_THE_MACHINE else self.variables.get(full)), full
+        return (None if full in MACHINE_VARIABLES else self.variables.get(full)), full
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Document(ConfigProvider):
+class DocumentProvider(ConfigProvider):
     """A tree of sections, such as a TOML file."""
 
     title: str
     tree: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    secret: bool = False
+    holds_secrets: bool = False
 
     @property
     def name(self) -> str:
@@ -93,7 +93,7 @@ class Document(ConfigProvider):
     @property
     def supports_secrets(self) -> bool:
         """Whether the file is one for secrets."""
-        return self.secret
+        return self.holds_secrets
 
     def get_value(
         self,
@@ -124,7 +124,7 @@ class CustomLoaderDocProvider(ConfigProvider):
         self, name: str, loader: Callable[[], Mapping[str, Any]], *, supports_secrets: bool = True
     ) -> None:
         self._name, self._loader, self._supports_secrets = name, loader, supports_secrets
-        self._document: Document | None = None
+        self._document: DocumentProvider | None = None
 
     @property
     def name(self) -> str:
@@ -141,11 +141,11 @@ class CustomLoaderDocProvider(ConfigProvider):
     ) -> tuple[Any | None, str]:
         """The value at the path of the loaded tree."""
         if self._document is None:
-            self._document = Document(title=self._name, tree=self._loader())
+            self._document = DocumentProvider(title=self._name, tree=self._loader())
         return self._document.get_value(key, hint, pipeline_name, *sections)
 
 
-def ask(
+def query_provider(
     provider: ConfigProvider, key: str, hint: Any, pipeline_name: str | None, *sections: str
 ) -> tuple[Any | None, str]:
     """Ask a provider; whatever it raises is told as its failure, because going on would hide a value."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from penstock.config.fill import Question, built, fill_spec
 from penstock.config.lookup import Sections
+from penstock.config.resolution import LookupContext, build_spec, resolve_spec
 from penstock.config.specs import BaseConfiguration
 from penstock.errors import ConfigFieldMissing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from penstock.config.fill import Answer
+    from penstock.config.resolution import FieldResolution
     from penstock.config.settings import Settings
 
 Spec = TypeVar("Spec", bound=BaseConfiguration)
-NOTHING: Mapping[str, Any] = MappingProxyType({})
+NO_VALUES: Mapping[str, Any] = MappingProxyType({})
 
 
 def resolve_configuration(
@@ -26,7 +26,7 @@ def resolve_configuration(
     settings: Settings,
     sections: tuple[str, ...] = (),
     pipeline_name: str | None = None,
-    explicit: Mapping[str, Any] = NOTHING,
+    explicit: Mapping[str, Any] = NO_VALUES,
 ) -> Spec:
     """An instance of `spec` with every field filled; one error names all fields that were not found.
 
@@ -42,27 +42,27 @@ def resolve_configuration(
     Api(url='x', pages=3)
     """
     kind = spec if isinstance(spec, type) else type(spec)
-    question = Question(
+    question = LookupContext(
         providers=settings.providers,
         pipeline_name=pipeline_name,
-        sections=sections_of(kind, sections),
+        sections=spec_sections(kind, sections),
     )
-    filled = fill_spec(kind, question, explicit, defaults=None if isinstance(spec, type) else spec)
-    raise_missing(kind.__name__, filled.answers)
-    return built(kind, filled.values)
+    filled = resolve_spec(kind, question, explicit, defaults=None if isinstance(spec, type) else spec)
+    raise_missing(kind.__name__, filled.resolutions)
+    return build_spec(kind, filled.values)
 
 
-def sections_of(spec: type[BaseConfiguration], sections: tuple[str, ...]) -> Sections:
+def spec_sections(spec: type[BaseConfiguration], sections: tuple[str, ...]) -> Sections:
     """Where the fields of a spec are, if it is asked for in these sections."""
-    return Sections(asked=sections, kept=(spec.__section__,) if spec.__section__ else ())
+    return Sections(requested=sections, suffix=(spec.__section__,) if spec.__section__ else ())
 
 
-def raise_missing(what: str, answers: Iterable[Answer]) -> None:
+def raise_missing(spec_name: str, resolutions: Iterable[FieldResolution]) -> None:
     """Raise one error for all required fields that were not found."""
     missing = {
-        answer.field or "all of it, as one value": tuple(map(str, answer.tried))
-        for answer in answers
+        answer.field or "all of it, as one value": tuple(map(str, answer.tried_locations))
+        for answer in resolutions
         if answer.origin == "missing"
     }
     if missing:
-        raise ConfigFieldMissing(spec=what, fields=missing)
+        raise ConfigFieldMissing(spec=spec_name, fields=missing)

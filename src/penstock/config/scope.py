@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from penstock.config.resolved import ResolvedValues
+    from penstock.config.resolved_values import ResolvedValues
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ def in_scope(
     ...         inner
     Scope(pipeline_name='shop', sections=('sources', 'hub', 'issues'))
     """
-    token = _scope.set(_changed(pipeline_name, sections, resolved))
+    token = _scope.set(_updated_scope(pipeline_name, sections, resolved))
     try:
         yield _scope.get()
     finally:
@@ -61,7 +61,7 @@ def in_scope(
 
 def enter_scope(*, pipeline_name: str | None = None, sections: tuple[str, ...] | None = None) -> None:
     """Change the scope from here on: for a pipeline that becomes the active one; an empty name is none."""
-    _scope.set(_changed(pipeline_name, sections))
+    _scope.set(_updated_scope(pipeline_name, sections))
 
 
 def resource_sections(*own: str) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ def resource_sections(*own: str) -> tuple[str, ...]:
             return own
 
 
-def _changed(
+def _updated_scope(
     pipeline_name: str | None, sections: tuple[str, ...] | None, resolved: ResolvedValues | None = None
 ) -> Scope:
     now = _scope.get()

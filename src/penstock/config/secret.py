@@ -62,38 +62,38 @@ class SecretMark:
     ) -> core_schema.CoreSchema:
         """Turn texts into `SecretText` after validation, and mask them in JSON."""
         return core_schema.no_info_after_validator_function(
-            hidden,
+            as_secret,
             handler(source),
-            serialization=core_schema.plain_serializer_function_ser_schema(_masked, when_used="json"),
+            serialization=core_schema.plain_serializer_function_ser_schema(_mask_value, when_used="json"),
         )
 
     def __repr__(self) -> str:
         return "Secret"
 
 
-class Masked:
+class MaskedValue:
     """Stands where a secret would be shown."""
 
     def __repr__(self) -> str:
         return MASK
 
 
-def hidden(value: Any) -> Any:
+def as_secret(value: Any) -> Any:
     """The same value; texts in it become secret texts.
 
-    >>> hidden({"user": "ada", "keys": ["one", 2]})
+    >>> as_secret({"user": "ada", "keys": ["one", 2]})
     {'user': ***, 'keys': [***, 2]}
     """
     if isinstance(value, str):
         return value if isinstance(value, SecretText) else SecretText(value)
     if isinstance(value, dict):
-        return {key: hidden(one) for key, one in value.items()}
+        return {key: as_secret(one) for key, one in value.items()}
     if isinstance(value, list):
-        return [hidden(one) for one in value]
+        return [as_secret(one) for one in value]
     return value
 
 
-def _masked(value: Any) -> str | None:
+def _mask_value(value: Any) -> str | None:
     return None if value is None else MASK
 
 

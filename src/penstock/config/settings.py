@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from penstock.config.folders import settings_folders
 from penstock.config.lookup import Lookup, Sections
-from penstock.config.places import settings_folders
-from penstock.config.process import further_providers, written
-from penstock.config.providers import ConfigProvider, Document, Environment
-from penstock.config.tomlfiles import CONFIG, SECRETS, laid_over, read_files
+from penstock.config.providers import ConfigProvider, DocumentProvider, EnvironmentProvider
+from penstock.config.runtime_values import extra_providers, runtime_values
+from penstock.config.toml_files import CONFIG_FILE, SECRETS_FILE, merge_trees, read_files
 
 MOUNTED_SECRETS = Path("/run/secrets")
 
@@ -24,17 +24,17 @@ class Settings:
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     secrets: Mapping[str, Any] = field(default_factory=dict, repr=False)
     document: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    mounted: Path | None = None
-    more: tuple[ConfigProvider, ...] = field(default=(), repr=False)
+    secrets_folder: Path | None = None
+    extra_providers: tuple[ConfigProvider, ...] = field(default=(), repr=False)
 
     @property
     def providers(self) -> tuple[ConfigProvider, ...]:
         """Everybody who is asked for a value, in that order."""
         return (
-            Environment(variables=self.environment, files=self.mounted),
-            Document(title=SECRETS, tree=self.secrets, secret=True),
-            Document(title=CONFIG, tree=self.document),
-            *self.more,
+            EnvironmentProvider(variables=self.environment, secrets_folder=self.secrets_folder),
+            DocumentProvider(title=SECRETS_FILE, tree=self.secrets, holds_secrets=True),
+            DocumentProvider(title=CONFIG_FILE, tree=self.document),
+            *self.extra_providers,
         )
 
     def get(self, *sections: str, key: str) -> Any | None:
@@ -44,17 +44,17 @@ class Settings:
         >>> settings.get("destination", "delta", key="bucket_url")
         'lake'
         """
-        return Lookup(key=key, sections=Sections(asked=sections)).first(self.providers).value
+        return Lookup(key=key, sections=Sections(requested=sections)).find(self.providers).value
 
     def spark(self, key: str) -> str | None:
         """A setting of the `[spark]` section. Never by its bare name: `MASTER` may mean anything."""
-        found = Lookup(key=key, sections=Sections(kept=("spark",))).first(self.providers).value
+        found = Lookup(key=key, sections=Sections(suffix=("spark",))).find(self.providers).value
         return None if found is None else str(found)
 
     def section(self, *sections: str) -> dict[str, Any]:
         """A whole table of the file, such as `[spark.conf]`; empty when it is not there."""
         *above, last = sections
-        found = Lookup(key=last, sections=Sections(kept=tuple(above))).first(self.providers).value
+        found = Lookup(key=last, sections=Sections(suffix=tuple(above))).find(self.providers).value
         return dict(found) if isinstance(found, Mapping) else {}
 
 
@@ -63,8 +63,8 @@ def read_settings(project: Path | None = None) -> Settings:
     folders = settings_folders(project)
     return Settings(
         environment=dict(os.environ),
-        secrets=laid_over(read_files(SECRETS, folders), written("secrets")),
-        document=laid_over(read_files(CONFIG, folders), written("config")),
-        mounted=MOUNTED_SECRETS,
-        more=further_providers(),
+        secrets=merge_trees(read_files(SECRETS_FILE, folders), runtime_values("secrets")),
+        document=merge_trees(read_files(CONFIG_FILE, folders), runtime_values("config")),
+        secrets_folder=MOUNTED_SECRETS,
+        extra_providers=extra_providers(),
     )

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_origin, ge
 
 from pydantic import BaseModel
 
-from penstock.config.fields import SpecField, fields_of
-from penstock.config.hints import arms, is_optional
+from penstock.config.fields import SpecField, spec_fields
 from penstock.config.markers import ConfigValue
 from penstock.config.secret import SecretMark
+from penstock.config.type_hints import is_optional, union_members
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from penstock.config.specs import BaseConfiguration
 
 # Types that a value from a file or a variable can have. Other arguments are left to the caller.
-_SIMPLE: Final = (str, int, float, bool, bytes, list, dict, tuple, set, frozenset, BaseModel)
-_UNKNOWN: Final = object()
+_CONFIGURABLE_TYPES: Final = (str, int, float, bool, bytes, list, dict, tuple, set, frozenset, BaseModel)
+_UNRESOLVED_HINT: Final = object()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,22 +58,22 @@ def function_spec(
     """
     parameters = inspect.signature(function).parameters
     marked = frozenset(name for name, one in parameters.items() if isinstance(one.default, ConfigValue))
-    own = {one.name: one for one in fields_of(spec) if one.name in parameters} if spec else {}
+    own = {one.name: one for one in spec_fields(spec) if one.name in parameters} if spec else {}
     found: list[SpecField] = []
     for name, parameter in parameters.items():
         if name in own:
             found.append(own[name])
         elif name in marked:
-            found.append(_marked(function, parameter))
+            found.append(_marked_field(function, parameter))
         elif include_defaults and spec is None:
-            found += _with_default(function, parameter)
+            found += _default_field(function, parameter)
     name = getattr(function, "__name__", type(function).__name__)
     return FunctionSpec(name=name, fields=tuple(found), marked=marked)
 
 
-def _marked(function: Callable[..., Any], parameter: inspect.Parameter) -> SpecField:
-    hint = _hint(function, parameter)
-    if hint is _UNKNOWN:
+def _marked_field(function: Callable[..., Any], parameter: inspect.Parameter) -> SpecField:
+    hint = _parameter_hint(function, parameter)
+    if hint is _UNRESOLVED_HINT:
         raise UsageError(
             f"the type of {parameter.name} in {function} cannot be read: {parameter.annotation}",
             hint="import the type where the function is defined, not only for type checks",
@@ -86,19 +86,19 @@ def _marked(function: Callable[..., Any], parameter: inspect.Parameter) -> SpecF
     )
 
 
-def _with_default(function: Callable[..., Any], parameter: inspect.Parameter) -> list[SpecField]:
+def _default_field(function: Callable[..., Any], parameter: inspect.Parameter) -> list[SpecField]:
     if parameter.default is parameter.empty or parameter.name.startswith("_"):
         return []
-    hint = _hint(function, parameter)
+    hint = _parameter_hint(function, parameter)
     if hint is None:
         hint = Any if parameter.default is None else type(parameter.default)
-    if hint is _UNKNOWN or not all(_can_come(arm) for arm in arms(hint)):
+    if hint is _UNRESOLVED_HINT or not all(_is_configurable(arm) for arm in union_members(hint)):
         return []
     one = SpecField(name=parameter.name, hint=hint, default=parameter.default)
     return [replace(one, hint=hint | None) if parameter.default is None and hint is not Any else one]
 
 
-def _hint(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
+def _parameter_hint(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
     """The annotation, None where there is none, or `_UNKNOWN` where it names something that is not there."""
     if parameter.annotation is parameter.empty:
         return None
@@ -107,22 +107,22 @@ def _hint(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
     try:
         hints = get_type_hints(shim, globalns=getattr(inner, "__globals__", {}), include_extras=True)
     except (NameError, AttributeError, TypeError):
-        return _UNKNOWN
+        return _UNRESOLVED_HINT
     return hints["it"]
 
 
 def _has_spec(hint: Any) -> bool:
-    return any(isinstance(arm, type) and issubclass(arm, BaseModel) for arm in arms(hint))
+    return any(isinstance(arm, type) and issubclass(arm, BaseModel) for arm in union_members(hint))
 
 
-def _can_come(arm: Any) -> bool:
-    kind = get_origin(arm) or arm
+def _is_configurable(member: Any) -> bool:
+    kind = get_origin(member) or member
     if kind is Any or kind is Literal:
         return True
-    return isinstance(kind, type) and (issubclass(kind, _SIMPLE) or _is_plain(kind))
+    return isinstance(kind, type) and (issubclass(kind, _CONFIGURABLE_TYPES) or _is_plain_type(kind))
 
 
-def _is_plain(kind: type) -> bool:
+def _is_plain_type(kind: type) -> bool:
     return kind.__module__ in ("datetime", "decimal", "uuid", "enum", "pathlib") or kind.__name__ in (
         "Mapping",
         "MutableMapping",

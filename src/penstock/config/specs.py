@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform, o
 
 from pydantic import BaseModel, ConfigDict
 
-from penstock.config.hints import is_secret
-from penstock.config.native import taken_apart
-from penstock.config.secret import Masked
+from penstock.config.native_values import parse_native
+from penstock.config.secret import MaskedValue
+from penstock.config.type_hints import is_secret
 from penstock.redaction import redact
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class BaseConfiguration(BaseModel):
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
         secret = secret_fields(type(self))
         for name, value in super().__repr_args__():
-            yield name, (Masked() if name in secret and value is not None else value)
+            yield name, (MaskedValue() if name in secret and value is not None else value)
 
     def __repr__(self) -> str:
         return redact(super().__repr__())
@@ -73,7 +73,7 @@ class CredentialsConfiguration(BaseConfiguration):
 
     def __init__(self, native_value: Any = None, /, **fields: Any) -> None:
         """Made from fields, or from the one value that stands for them."""
-        super().__init__(**{**taken_apart(type(self), native_value), **fields})
+        super().__init__(**{**parse_native(type(self), native_value), **fields})
 
     def parse_native_representation(self, native_value: Any) -> None:
         """Set the fields from one value, such as a connection string; ValueError where it is none."""
@@ -117,10 +117,10 @@ def configspec(cls: Any = None, /, *, init: bool = True) -> Any:
     >>> Api(pages="3")
     Api(pages=3)
     """
-    return _spec_of if cls is None else _spec_of(cls)
+    return _as_spec if cls is None else _as_spec(cls)
 
 
-def _spec_of(cls: type) -> type[BaseConfiguration]:
+def _as_spec(cls: type) -> type[BaseConfiguration]:
     if issubclass(cls, BaseConfiguration):
         return cls
     left_out = {"__dict__", "__weakref__"}

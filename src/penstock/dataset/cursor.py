@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from penstock.dataset.relation import Relation
 
     Row = tuple[Any, ...]
-    Described = tuple[str, str, None, None, None, None, bool]
+    ColumnDescription = tuple[str, str, None, None, None, None, bool]
 
 
 class Cursor:
@@ -26,7 +26,7 @@ class Cursor:
         self._rows: Iterator[Row] | None = None
 
     @property
-    def description(self) -> list[Described]:
+    def description(self) -> list[ColumnDescription]:
         """For each column its name, its type in Spark's words, and whether it may be null."""
         fields = self._relation.spark().schema.fields
         return [
@@ -36,11 +36,11 @@ class Cursor:
 
     def fetchone(self) -> Row | None:
         """The next row; None at the end."""
-        return next(self._left(), None)
+        return next(self._remaining(), None)
 
     def fetchmany(self, size: int = 1) -> list[Row]:
         """The next rows."""
-        return list(islice(self._left(), size))
+        return list(islice(self._remaining(), size))
 
     def fetchall(self) -> list[Row]:
         """All rows that are left."""
@@ -50,7 +50,7 @@ class Cursor:
         return self._relation.fetchall()
 
     def __iter__(self) -> Iterator[Row]:
-        return self._left()
+        return self._remaining()
 
     def iter_fetch(self, chunk_size: int) -> Iterator[list[Row]]:
         """The rows that are left, in chunks."""
@@ -73,7 +73,7 @@ class Cursor:
         """Forget the rows that are left."""
         self._rows = iter(())
 
-    def _left(self) -> Iterator[Row]:
+    def _remaining(self) -> Iterator[Row]:
         if self._rows is None:
             self._rows = iter(self._relation)
         return self._rows

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F
 
-from penstock.dataset.markers import (
-    VALUES,
-    bound,
-    escaped,
-    in_frame,
+from penstock.dataset.query_text import (
+    VALUES_FRAME,
+    bind_values,
+    escape_braces,
+    frame_placeholder,
     is_query,
-    mentioned,
-    over_tables,
-    unqualified,
+    mentioned_tables,
+    with_table_frames,
+    without_dataset_name,
 )
 from penstock.dataset.relation import Relation
-from penstock.dataset.view import View
+from penstock.dataset.view import DatasetView
 from penstock.errors import TableNotFound, UsageError
-from penstock.package.ledger import LOADS
+from penstock.package.file_ledger import LOADS_TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from penstock.dataset.markers import Bound
-    from penstock.dataset.place import Place
+    from penstock.dataset.query_text import BoundStatement
+    from penstock.dataset.source import DatasetSource
     from penstock.schema import Schema
 
-_AT_ONCE: Final = 4
+_MAX_PARALLEL_COUNTS: Final = 4
 
 
 class Dataset:
@@ -43,9 +43,9 @@ class Dataset:
     nothing of a load that was not. Open another one to see what was loaded since.
     """
 
-    def __init__(self, place: Place, *, name: str, consistent: bool = True) -> None:
-        self._place, self.dataset_name = place, name
-        self._view = View(place, name=name, consistent=consistent)
+    def __init__(self, source: DatasetSource, *, name: str, consistent: bool = True) -> None:
+        self._source, self.dataset_name = source, name
+        self._view = DatasetView(source, name=name, consistent=consistent)
 
     @property
     def name(self) -> str:
@@ -97,10 +97,10 @@ class Dataset:
                 "a dataset is only read", hint="change tables with pipeline.sql_client(), or by loading them"
             )
         tables = self.tables
-        used = mentioned(query, tables)
-        text = escaped(unqualified(query, self.name, tables))
-        asked = bound(text, args, named, place=in_frame)
-        return Relation("query", self._view, tuple(used), lambda: self._run(asked, used))
+        used = mentioned_tables(query, tables)
+        text = escape_braces(without_dataset_name(query, self.name, tables))
+        asked = bind_values(text, args, named, placeholder=frame_placeholder)
+        return Relation("query", self._view, tuple(used), lambda: self._run_query(asked, used))
 
     __call__ = query
 
@@ -121,13 +121,13 @@ class Dataset:
         relations = [self.table(name) for name in names]
         if load_id is not None:
             relations = [one.from_loads([load_id]) for one in relations if "_dlt_load_id" in one.columns]
-        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="penstock-read") as threads:
+        with ThreadPoolExecutor(_MAX_PARALLEL_COUNTS, thread_name_prefix="penstock-read") as threads:
             counts = [threads.submit(copy_context().run, one.count) for one in relations]
             return {one.name: count.result() for one, count in zip(relations, counts, strict=True)}
 
     def loads_table(self) -> Relation:
         """The complete loads."""
-        return self.table(LOADS)
+        return self.table(LOADS_TABLE)
 
     def load_ids(self, schema_name: str | None = None) -> list[str]:
         """The ids of the complete loads, oldest first: of all, or of one schema."""
@@ -140,7 +140,7 @@ class Dataset:
 
     def is_same_dataset(self, other: Dataset) -> bool:
         """Whether both read the tables of one place."""
-        return self._place.location == other._place.location
+        return self._source.location == other._source.location
 
     def close(self) -> None:
         """Let go of sessions that were made to look at the tables; a server holds them until then."""
@@ -154,15 +154,15 @@ class Dataset:
     ) -> None:
         self.close()
 
-    def _run(self, asked: Bound, tables: Sequence[str]) -> DataFrame:
-        text, places = over_tables(asked.text, tables)
+    def _run_query(self, statement: BoundStatement, tables: Sequence[str]) -> DataFrame:
+        text, places = with_table_frames(statement.text, tables)
         frames: dict[str, Any] = {place: self._view.read(table) for place, table in places.items()}
         spark = self._view.spark
         # Not by markers of the engine: parsers of extensions, Delta's among them, may leave them unbound. The
         # row has no source, so what Spark runs has plain values in its place.
-        values = [F.lit(value).alias(name) for name, value in asked.values.items()]
-        frames[VALUES] = spark.sql("SELECT 1").select(*values)
+        values = [F.lit(value).alias(name) for name, value in statement.values.items()]
+        frames[VALUES_FRAME] = spark.sql("SELECT 1").select(*values)
         return spark.sql(text, **frames)
 
     def __repr__(self) -> str:
-        return f"<penstock.Dataset {self.name!r} at {self._place.location}>"
+        return f"<penstock.Dataset {self.name!r} at {self._source.location}>"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 # In the words of Spark, Delta and Iceberg, by whichever way they come: a file, a version, a rule about age.
-_GONE: Final = (
+_MISSING_VERSION_MARKERS: Final = (
     *("FILE_NOT_EXIST", "FILE_NOT_FOUND", "FileNotFoundException"),
     *("VERSION_NOT_FOUND", "VERSIONS_NOT_CONTIGUOUS", "TRUNCATED_TRANSACTION_LOG"),
     *("TIME_TRAVEL_BEYOND", "Cannot find snapshot"),
@@ -26,12 +26,12 @@ def all_rows(frame: DataFrame) -> list[tuple[Any, ...]]:
     return list(map(row_reader(frame.schema), frame.collect()))
 
 
-def first_rows(frame: DataFrame, most: int) -> list[tuple[Any, ...]]:
+def first_rows(frame: DataFrame, limit: int) -> list[tuple[Any, ...]]:
     """The first rows; no more than these are read where Spark can do with less."""
-    return list(map(row_reader(frame.schema), frame.take(most)))
+    return list(map(row_reader(frame.schema), frame.take(limit)))
 
 
-def each_row(frame: DataFrame) -> Iterator[tuple[Any, ...]]:
+def iter_rows(frame: DataFrame) -> Iterator[tuple[Any, ...]]:
     """Row by row; one partition of the frame is on this machine at a time."""
     yield from map(row_reader(frame.schema), frame.toLocalIterator())
 
@@ -46,12 +46,12 @@ def arrow_table(frame: DataFrame) -> pa.Table:
     return table
 
 
-def number_of_rows(frame: DataFrame) -> int:
+def count_rows(frame: DataFrame) -> int:
     """How many rows there are."""
     return frame.count()
 
 
-def is_gone(error: Exception) -> bool:
+def is_missing_version(error: Exception) -> bool:
     """Whether files or versions were asked for that are not there any more."""
     told = str(error)
-    return any(word in told for word in _GONE)
+    return any(word in told for word in _MISSING_VERSION_MARKERS)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.dataset.changes import placed
 from penstock.dataset.cursor import Cursor
 from penstock.dataset.dataset import Dataset
-from penstock.dataset.markers import bound, is_query
+from penstock.dataset.dml import resolve_tables
+from penstock.dataset.query_text import bind_values, is_query
 from penstock.errors import UsageError
-from penstock.package.sql import quoted
+from penstock.package.sql import quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from penstock.dataset.place import Place
+    from penstock.dataset.source import DatasetSource
     from penstock.interfaces import DestinationCapabilitiesContext
 
     Rows = list[tuple[Any, ...]]
 
 
-_BOUND_LATE: Final = "spark.sql.legacy.parameterSubstitution.constantsOnly"
+_LATE_BINDING_CONF: Final = "spark.sql.legacy.parameterSubstitution.constantsOnly"
 
 
 class SqlClient:
@@ -33,24 +33,24 @@ class SqlClient:
     Every query sees the loads that are complete when it is asked, with what statements have changed.
     """
 
-    def __init__(self, place: Place, *, dataset_name: str) -> None:
-        self._place, self.dataset_name = place, dataset_name
-        _ = place.tables  # a destination that cannot be read is refused here, not at the first query
+    def __init__(self, source: DatasetSource, *, dataset_name: str) -> None:
+        self._source, self.dataset_name = source, dataset_name
+        _ = source.tables  # a destination that cannot be read is refused here, not at the first query
 
     @property
     def capabilities(self) -> DestinationCapabilitiesContext:
         """What the destination can do."""
-        return self._place.client.capabilities
+        return self._source.client.capabilities
 
     @property
     def native_connection(self) -> SparkSession:
         """The session in which queries run."""
-        return self._place.user.spark
+        return self._source.user.spark
 
     @contextmanager
     def execute_query(self, query: str, *args: Any, **named: Any) -> Iterator[Cursor]:
         """Rows by a cursor. Values for `%s` come by place, those for `%(name)s` by name."""
-        cursor = Cursor(self._open().query(query, *args, **named))
+        cursor = Cursor(self._open_dataset().query(query, *args, **named))
         try:
             yield cursor
         finally:
@@ -59,8 +59,8 @@ class SqlClient:
     def execute_sql(self, sql: str, *args: Any, **named: Any) -> Rows | None:
         """Run a query and give its rows, or a statement that changes a table, and give None."""
         if is_query(sql):
-            return self._open().query(sql, *args, **named).fetchall()
-        self._change(sql, args, named)
+            return self._open_dataset().query(sql, *args, **named).fetchall()
+        self._run_dml(sql, args, named)
         return None
 
     def execute_many(self, statements: Sequence[str], *args: Any, **named: Any) -> list[Rows]:
@@ -74,23 +74,23 @@ class SqlClient:
 
     def has_dataset(self) -> bool:
         """Whether anything was ever loaded."""
-        return self._place.client.is_storage_initialized()
+        return self._source.client.is_storage_initialized()
 
     def make_qualified_table_name(self, table_name: str) -> str:
         """The table with its dataset, quoted; for the texts of this client."""
-        return quoted(self.dataset_name, table_name)
+        return quote_name(self.dataset_name, table_name)
 
     def fully_qualified_dataset_name(self) -> str:
         """The dataset, quoted; for the texts of this client."""
-        return quoted(self.dataset_name)
+        return quote_name(self.dataset_name)
 
     def escape_column_name(self, column_name: str) -> str:
         """A column, quoted."""
-        return quoted(column_name)
+        return quote_name(column_name)
 
     def close(self) -> None:
         """Let go of sessions that were made to look at the tables."""
-        self._place.pool.close()
+        self._source.pool.close()
 
     def __enter__(self) -> SqlClient:
         return self
@@ -100,12 +100,12 @@ class SqlClient:
     ) -> None:
         self.close()
 
-    def _open(self) -> Dataset:
-        return Dataset(self._place, name=self.dataset_name)
+    def _open_dataset(self) -> Dataset:
+        return Dataset(self._source, name=self.dataset_name)
 
-    def _change(self, sql: str, args: Sequence[Any], named: dict[str, Any]) -> None:
-        asked = bound(sql, args, named)
-        tables = self._place.tables
+    def _run_dml(self, sql: str, args: Sequence[Any], named: dict[str, Any]) -> None:
+        asked = bind_values(sql, args, named)
+        tables = self._source.tables
         names = {name: tables.sql_name(name) for name in tables.table_names()}
         known = {name: place for name, place in names.items() if place is not None}
         if not known:
@@ -113,11 +113,11 @@ class SqlClient:
                 "there is no table here that a statement can change",
                 hint="load something first, or change tables with the tools of the destination",
             )
-        text = placed(asked.text, dataset=self.dataset_name, tables=known)
-        with self._place.pool.session() as spark:
+        text = resolve_tables(asked.text, dataset=self.dataset_name, tables=known)
+        with self._source.pool.session() as spark:
             # Otherwise the parser of an extension may not see the values; the session is our own.
-            spark.conf.set(_BOUND_LATE, "true")
+            spark.conf.set(_LATE_BINDING_CONF, "true")
             spark.sql(text, args=asked.values or None)
 
     def __repr__(self) -> str:
-        return f"<penstock.SqlClient of dataset {self.dataset_name!r} at {self._place.location}>"
+        return f"<penstock.SqlClient of dataset {self.dataset_name!r} at {self._source.location}>"

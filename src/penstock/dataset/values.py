@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from pyspark.sql import Row
     from pyspark.sql.types import DataType
 
-    Change = Callable[[Any], Any]
+    Converter = Callable[[Any], Any]
 
 
 def row_reader(schema: StructType) -> Callable[[Row], tuple[Any, ...]]:
     """What turns a row of this schema into a tuple."""
-    changes = [_change(field.dataType) for field in schema.fields]
+    changes = [_converter(field.dataType) for field in schema.fields]
     if not any(changes):
         return tuple
 
@@ -31,7 +31,7 @@ def row_reader(schema: StructType) -> Callable[[Row], tuple[Any, ...]]:
     return read
 
 
-def _change(kind: DataType) -> Change | None:
+def _converter(kind: DataType) -> Converter | None:
     match kind:
         case TimestampType():
             return _in_utc
@@ -39,20 +39,20 @@ def _change(kind: DataType) -> Change | None:
             names, read = kind.names, row_reader(kind)
             return lambda row: dict(zip(names, read(row), strict=True))
         case ArrayType():
-            inner = _change(kind.elementType)
-            return None if inner is None else _of_items(inner)
+            inner = _converter(kind.elementType)
+            return None if inner is None else _list_converter(inner)
         case MapType():
-            inner = _change(kind.valueType)
-            return None if inner is None else _of_values(inner)
+            inner = _converter(kind.valueType)
+            return None if inner is None else _map_converter(inner)
         case _:
             return None
 
 
-def _of_items(inner: Change) -> Change:
+def _list_converter(inner: Converter) -> Converter:
     return lambda items: [None if item is None else inner(item) for item in items]
 
 
-def _of_values(inner: Change) -> Change:
+def _map_converter(inner: Converter) -> Converter:
     return lambda pairs: {key: None if value is None else inner(value) for key, value in pairs.items()}
 
 

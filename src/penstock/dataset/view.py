@@ -6,10 +6,10 @@ import json
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.dataset.standing import Standing, standing
-from penstock.dataset.system import SYSTEM_SCHEMAS, system_row, visible
+from penstock.dataset.system_tables import SYSTEM_SCHEMAS, system_row, visible_rows
+from penstock.dataset.visible_version import VisibleVersion, visible_version
 from penstock.errors import TableNotFound
-from penstock.package.ledger import LOADS, SYSTEM_TABLES
+from penstock.package.file_ledger import LOADS_TABLE, SYSTEM_TABLE_NAMES
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from penstock.dataset.place import Place
+    from penstock.dataset.source import DatasetSource
     from penstock.interfaces import CommitRecord, CompleteLoad, LoadSnapshot
 
 # How far back the commits of a table are looked at first; readers that are old may need a longer look.
-_COMMITS: Final = 50
+_RECENT_COMMITS: Final = 50
 
 
-class View:
+class DatasetView:
     """The tables of a dataset after those loads that were complete when somebody first asked.
 
     Each table is read at the newest version that holds nothing of any other load, found when the table is
@@ -32,11 +32,11 @@ class View:
     is the tables as they are.
     """
 
-    def __init__(self, place: Place, *, name: str, consistent: bool) -> None:
-        self._tables, self._ledger, self._pool = place.tables, place.ledger, place.pool
-        self._user, self._consistent, self.name = place.user, consistent, name
-        self._standings: dict[str, Standing | None] = {}
-        self._found: tuple[str, ...] | None = None
+    def __init__(self, source: DatasetSource, *, name: str, consistent: bool) -> None:
+        self._tables, self._ledger, self._pool = source.tables, source.ledger, source.pool
+        self._user, self._consistent, self.name = source.user, consistent, name
+        self._visible_versions: dict[str, VisibleVersion | None] = {}
+        self._cached_table_names: tuple[str, ...] | None = None
 
     @property
     def spark(self) -> SparkSession:
@@ -44,14 +44,14 @@ class View:
         return self._user.spark
 
     @cached_property
-    def moment(self) -> LoadSnapshot | None:
+    def snapshot(self) -> LoadSnapshot | None:
         """The loads that this reader sees, asked for once; None before the first load."""
         return self._ledger.snapshot() if self._ledger.is_initialized() else None
 
     @cached_property
     def loads(self) -> tuple[CompleteLoad, ...]:
         """The names of the loads that this reader sees, oldest first: all of them are listed for it."""
-        return () if self.moment is None else tuple(self.moment.loads())
+        return () if self.snapshot is None else tuple(self.snapshot.loads())
 
     @cached_property
     def load_ids(self) -> frozenset[str]:
@@ -71,18 +71,18 @@ class View:
     @cached_property
     def _last_loads(self) -> dict[str, CommitRecord]:
         """The last of these loads for each schema."""
-        last = {} if self.moment is None else self.moment.last_loads()
+        last = {} if self.snapshot is None else self.snapshot.last_loads()
         found = {name: self._ledger.find_commit(schema_name=name, load_id=one) for name, one in last.items()}
         return {name: load for name, load in found.items() if load is not None}
 
     @cached_property
-    def _dropped(self) -> frozenset[str]:
+    def _dropped_tables(self) -> frozenset[str]:
         """Tables that a load has let go; they may stand there for a moment longer."""
         loads = self._last_loads.values()
         gone = {name for load in loads for name, told in load.tables.items() if told.get("dropped")}
         if not gone:
             return frozenset()
-        return frozenset(gone.difference(*map(_with_data, self.stored_schemas.values())))
+        return frozenset(gone.difference(*map(_tables_with_data, self.stored_schemas.values())))
 
     def schemas(self) -> dict[str, Schema]:
         """The schemas by name."""
@@ -91,31 +91,31 @@ class View:
     def data_tables(self) -> list[str]:
         """The tables that this reader can read, without those of the ledger."""
         if not self._consistent:
-            return list(self._existing())
-        loaded = {name for stored in self.stored_schemas.values() for name in _with_data(stored)}
+            return list(self._table_names())
+        loaded = {name for stored in self.stored_schemas.values() for name in _tables_with_data(stored)}
         # Only tables that no complete load tells of must be looked into.
-        return [name for name in self._existing() if name in loaded or self._has(name)]
+        return [name for name in self._table_names() if name in loaded or self._has_visible_version(name)]
 
     def system_tables(self) -> list[str]:
         """The tables in which loads are kept track of."""
-        return list(SYSTEM_TABLES) if self._ledger.is_initialized() else []
+        return list(SYSTEM_TABLE_NAMES) if self._ledger.is_initialized() else []
 
     def read(self, table: str) -> DataFrame:
         """A table in the user's session."""
-        if table in SYSTEM_TABLES and self._ledger.is_initialized():
+        if table in SYSTEM_TABLE_NAMES and self._ledger.is_initialized():
             return self._read_system(table)
-        if table not in self._existing():
+        if table not in self._table_names():
             raise TableNotFound(table=table, schema=self.name)
         if not self._consistent:
             return self._tables.read(table, spark=self.spark)
-        found = self._standing(table)
+        found = self._visible_version(table)
         if found is not None and found.version is None:
             raise TableNotFound(table=table, schema=self.name)
         return self._tables.read(table, found.version if found else None, spark=self.spark)
 
-    def held_back(self, tables: Sequence[str]) -> dict[str, int]:
+    def held_back_versions(self, tables: Sequence[str]) -> dict[str, int]:
         """Those of the tables that are read at an older version than their newest, and that version."""
-        found = {table: self._standings.get(table) for table in tables}
+        found = {table: self._visible_versions.get(table) for table in tables}
         return {
             table: one.version
             for table, one in found.items()
@@ -126,44 +126,52 @@ class View:
         """Let go of sessions that were made to look at the tables."""
         self._pool.close()
 
-    def _existing(self) -> tuple[str, ...]:
+    def _table_names(self) -> tuple[str, ...]:
         """The tables that are there; what comes later is not part of the moment."""
         if not self._consistent:
             return self._tables.table_names()
-        if self._found is None:
-            self._found = tuple(name for name in self._tables.table_names() if name not in self._dropped)
-        return self._found
+        if self._cached_table_names is None:
+            self._cached_table_names = tuple(
+                name for name in self._tables.table_names() if name not in self._dropped_tables
+            )
+        return self._cached_table_names
 
-    def _has(self, table: str) -> bool:
-        found = self._standing(table)
+    def _has_visible_version(self, table: str) -> bool:
+        found = self._visible_version(table)
         return found is None or found.version is not None
 
-    def _standing(self, table: str) -> Standing | None:
-        if table not in self._standings:
-            known = self.moment or frozenset[str]()  # the moment comes before the look
+    def _visible_version(self, table: str) -> VisibleVersion | None:
+        if table not in self._visible_versions:
+            known = self.snapshot or frozenset[str]()  # the moment comes before the look
             with self._pool.session() as spark:
-                self._standings[table] = self._look(table, known, spark)
-        return self._standings[table]
+                self._visible_versions[table] = self._find_visible_version(table, known, spark)
+        return self._visible_versions[table]
 
-    def _look(self, table: str, known: Container[str], spark: SparkSession) -> Standing | None:
+    def _find_visible_version(
+        self, table: str, complete_load_ids: Container[str], spark: SparkSession
+    ) -> VisibleVersion | None:
         """Where a table stands; None where the destination cannot tell."""
-        commits = self._tables.commits(table, most=_COMMITS, spark=spark)
+        commits = self._tables.commits(table, most=_RECENT_COMMITS, spark=spark)
         if not commits:
             return None
-        found = standing(commits, known, is_whole=len(commits) < _COMMITS)
+        found = visible_version(
+            commits, complete_load_ids, is_complete_history=len(commits) < _RECENT_COMMITS
+        )
         if found is None:
-            found = standing(self._tables.commits(table, spark=spark), known, is_whole=True)
+            found = visible_version(
+                self._tables.commits(table, spark=spark), complete_load_ids, is_complete_history=True
+            )
         return found
 
     def _read_system(self, table: str) -> DataFrame:
         rows = self._ledger.rows(table)
         if self._consistent:
-            loads = rows if table == LOADS else self._ledger.rows(LOADS)
-            rows = visible(table, rows, loads, self.load_ids)
+            loads = rows if table == LOADS_TABLE else self._ledger.rows(LOADS_TABLE)
+            rows = visible_rows(table, rows, loads, self.load_ids)
         return self.spark.createDataFrame([system_row(table, row) for row in rows], SYSTEM_SCHEMAS[table])
 
 
-def _with_data(stored: Mapping[str, Any]) -> list[str]:
+def _tables_with_data(schema: Mapping[str, Any]) -> list[str]:
     """Tables that have ever got rows, of a schema in its stored form: dlt's may be newer than we know."""
-    tables = stored.get("tables", {}).items()
+    tables = schema.get("tables", {}).items()
     return [name for name, table in tables if table.get("x-normalizer", {}).get("seen-data")]

@@ -8,24 +8,24 @@ import pyarrow as pa
 from pyarrow import types
 
 from penstock.errors import ColumnNotLandable
-from penstock.interfaces.columns import array, field, mapping, struct
+from penstock.interfaces.file_schema import array_type, map_type, struct_field, struct_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from penstock.interfaces.columns import ColumnKind
+    from penstock.interfaces.file_schema import LogicalType
 
-_MOST_DIGITS: Final = 38
+_MAX_DECIMAL_DIGITS: Final = 38
 _MICROSECONDS: Final = pa.timestamp("us", tz="UTC")
 # Numbers that Spark's files have no type for, and the type that holds them all.
-_WIDER: Final = {
+_WIDENED_TYPES: Final = {
     pa.uint8(): pa.int64(),
     pa.uint16(): pa.int64(),
     pa.uint32(): pa.int64(),
     pa.float16(): pa.float32(),
     pa.date64(): pa.date32(),
 }
-_SAME: Final = {
+_SPARK_TYPE_NAMES: Final = {
     pa.bool_(): "boolean",
     pa.int8(): "byte",
     pa.int16(): "short",
@@ -42,7 +42,7 @@ _SAME: Final = {
 }
 
 
-def cut(kind: pa.DataType) -> pa.DataType:
+def microsecond_type(kind: pa.DataType) -> pa.DataType:
     """The same type with nanoseconds cut to microseconds, which is what Spark has.
 
     A time of day and a duration are in microseconds always: their texts and numbers shall look alike.
@@ -53,10 +53,10 @@ def cut(kind: pa.DataType) -> pa.DataType:
         return pa.time64("us")
     if types.is_duration(kind):
         return pa.duration("us")
-    return _rebuilt(kind, cut)
+    return _map_inner_types(kind, microsecond_type)
 
 
-def fitted(kind: pa.DataType, where: str, *, wide: bool) -> pa.DataType | None:
+def file_type(kind: pa.DataType, column_path: str, *, wide: bool) -> pa.DataType | None:
     """The type in the file; None for what holds nothing: nulls, and structs without fields.
 
     `wide` is for values that do not fit the ordinary type of a number: whole numbers past 63 bits, and
@@ -64,14 +64,14 @@ def fitted(kind: pa.DataType, where: str, *, wide: bool) -> pa.DataType | None:
     """
     if types.is_null(kind) or (types.is_struct(kind) and not kind.num_fields):
         return None
-    if kind in _SAME:
+    if kind in _SPARK_TYPE_NAMES:
         return kind
-    if kind in _WIDER:
-        return _WIDER[kind]
+    if kind in _WIDENED_TYPES:
+        return _WIDENED_TYPES[kind]
     if types.is_uint64(kind):
         return pa.decimal128(20, 0) if wide else pa.int64()
     if types.is_decimal(kind):
-        return _decimal(kind, wide=wide)
+        return _decimal_type(kind, wide=wide)
     if types.is_timestamp(kind):
         return _MICROSECONDS
     if types.is_duration(kind):
@@ -80,76 +80,81 @@ def fitted(kind: pa.DataType, where: str, *, wide: bool) -> pa.DataType | None:
         return pa.string()
     if types.is_fixed_size_binary(kind) or str(kind) == "binary_view":
         return pa.binary()
-    return _nested(kind, where, wide=wide)
+    return _nested_type(kind, column_path, wide=wide)
 
 
-def document_type(kind: pa.DataType, original: pa.DataType) -> Any:
+def spark_type(kind: pa.DataType, original: pa.DataType) -> Any:
     """The type that Spark reads from the file; `original` is that of the user, for what it tells beyond."""
-    if kind in _SAME:
-        return _SAME[kind]
+    if kind in _SPARK_TYPE_NAMES:
+        return _SPARK_TYPE_NAMES[kind]
     if types.is_decimal(kind):
         return f"decimal({kind.precision},{kind.scale})"
     if types.is_struct(kind):
         before = {inner.name: inner.type for inner in _fields(original)}
-        return struct(
-            field(
+        return struct_type(
+            struct_field(
                 inner.name,
-                document_type(inner.type, before[inner.name]),
+                spark_type(inner.type, before[inner.name]),
                 name=inner.name,
-                meaning=meaning(before[inner.name]),
+                logical_type=logical_type(before[inner.name]),
             )
             for inner in _fields(kind)
         )
     if types.is_map(kind):
-        return mapping(
-            document_type(kind.key_type, original.key_type),
-            document_type(kind.item_type, original.item_type),
+        return map_type(
+            spark_type(kind.key_type, original.key_type),
+            spark_type(kind.item_type, original.item_type),
         )
-    return array(document_type(kind.value_type, original.value_type))
+    return array_type(spark_type(kind.value_type, original.value_type))
 
 
-def meaning(original: pa.DataType) -> ColumnKind | None:
+def logical_type(original: pa.DataType) -> LogicalType | None:
     """What a text in the file stands for."""
     if types.is_time(original):
         return "time"
     return "json" if getattr(original, "extension_name", "") == "arrow.json" else None
 
 
-def _decimal(kind: pa.DataType, *, wide: bool) -> pa.DataType:
+def _decimal_type(kind: pa.DataType, *, wide: bool) -> pa.DataType:
     scale = max(kind.scale, 0)
     digits = kind.precision - min(kind.scale, 0)
-    if digits <= _MOST_DIGITS:
+    if digits <= _MAX_DECIMAL_DIGITS:
         return pa.decimal128(digits, scale)
-    return pa.string() if wide or scale > _MOST_DIGITS else pa.decimal128(_MOST_DIGITS, scale)
+    return pa.string() if wide or scale > _MAX_DECIMAL_DIGITS else pa.decimal128(_MAX_DECIMAL_DIGITS, scale)
 
 
-def _nested(kind: pa.DataType, where: str, *, wide: bool) -> pa.DataType | None:
+def _nested_type(kind: pa.DataType, column_path: str, *, wide: bool) -> pa.DataType | None:
     if types.is_struct(kind):
         names = [inner.name for inner in _fields(kind)]
         if len(set(names)) != len(names):
-            raise ColumnNotLandable(column=where, reason="a name stands in the struct twice")
+            raise ColumnNotLandable(column=column_path, reason="a name stands in the struct twice")
         found = [
-            (inner.name, fitted(inner.type, f"{where}.{inner.name}", wide=wide)) for inner in _fields(kind)
+            (inner.name, file_type(inner.type, f"{column_path}.{inner.name}", wide=wide))
+            for inner in _fields(kind)
         ]
         kept = [pa.field(name, inner) for name, inner in found if inner is not None]
         return pa.struct(kept) if kept else None
     if types.is_map(kind):
-        key = fitted(kind.key_type, f"{where}.key", wide=wide)
-        value = pa.string() if types.is_null(kind.item_type) else fitted(kind.item_type, where, wide=wide)
+        key = file_type(kind.key_type, f"{column_path}.key", wide=wide)
+        value = (
+            pa.string()
+            if types.is_null(kind.item_type)
+            else file_type(kind.item_type, column_path, wide=wide)
+        )
         if key is None or value is None:
-            raise ColumnNotLandable(column=where, reason="a map of structs without fields")
+            raise ColumnNotLandable(column=column_path, reason="a map of structs without fields")
         return pa.map_(key, value)
     if _is_list(kind):
-        element = fitted(kind.value_type, f"{where}[]", wide=wide)
+        element = file_type(kind.value_type, f"{column_path}[]", wide=wide)
         return None if element is None else pa.list_(element)
     if types.is_dictionary(kind):
-        return fitted(kind.value_type, where, wide=wide)
+        return file_type(kind.value_type, column_path, wide=wide)
     if isinstance(kind, pa.BaseExtensionType):
-        return fitted(kind.storage_type, where, wide=wide)
-    raise ColumnNotLandable(column=where, reason=f"files cannot hold the type {kind}")
+        return file_type(kind.storage_type, column_path, wide=wide)
+    raise ColumnNotLandable(column=column_path, reason=f"files cannot hold the type {kind}")
 
 
-def _rebuilt(kind: pa.DataType, rule: Any) -> pa.DataType:
+def _map_inner_types(kind: pa.DataType, rule: Any) -> pa.DataType:
     """A container with a rule applied to what is in it."""
     if types.is_struct(kind):
         return pa.struct([inner.with_type(rule(inner.type)) for inner in _fields(kind)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.package.extracted import ExtractedTable
+from penstock.package.extract_manifest import ExtractedTable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from penstock.schema import Table
 
 
-def emptied_tables(
-    streams: Iterable[Stream], known: Mapping[str, Table], *, with_rows: Collection[str]
+def truncated_tables(
+    streams: Iterable[Stream], schema_tables: Mapping[str, Table], *, resources_with_rows: Collection[str]
 ) -> tuple[ExtractedTable, ...]:
     """The tables to empty, root tables only: what is nested in them goes with them.
 
@@ -23,7 +23,7 @@ def emptied_tables(
     says nothing of the others.
     """
     silent = {one.name for one in streams if one.selected and one.hints.disposition == "replace"}
-    silent -= set(with_rows)
+    silent -= set(resources_with_rows)
     return tuple(
         ExtractedTable(
             table=name,
@@ -34,6 +34,6 @@ def emptied_tables(
             bytes=0,
             files=0,
         )
-        for number, (name, table) in enumerate(known.items())
+        for number, (name, table) in enumerate(schema_tables.items())
         if not table.is_nested and table.resource in silent and table.has_seen_data
     )

@@ -9,13 +9,20 @@ from typing import Any
 
 import orjson
 
-from penstock.extract.plain import careful, deep_text, has_fields, is_numpy, shaped_row, tagged
+from penstock.extract.json_fallback import (
+    as_object,
+    encode_deep,
+    has_fields,
+    is_numpy,
+    json_default,
+    tag_values,
+)
 from penstock.package import tags
 
 # Keys that are no texts are looked at: 1 and "1" would be one key of JSON.
-_FAST = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
+_ORJSON_OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 # The first two UTF-8 bytes that all tags share: a cheap look before a careful one.
-_TAG_BYTES = tags.DECIMAL.encode()[:2]
+_TAG_PREFIX = tags.DECIMAL.encode()[:2]
 
 
 def encode(row: Any) -> bytes:
@@ -24,34 +31,34 @@ def encode(row: Any) -> bytes:
     >>> encode({"a": 1}), encode(7)
     (b'{"a":1}', b'{"value":7}')
     """
-    shaped = shaped_row(row)
+    shaped = as_object(row)
     try:
-        text = orjson.dumps(shaped, tagged, _FAST)
+        text = orjson.dumps(shaped, json_default, _ORJSON_OPTIONS)
     except orjson.JSONEncodeError:
-        return _encode_carefully(shaped)
+        return _encode_strict(shaped)
     # The encoder writes NaN and Infinity as null, and lets a user's text begin like one of our tags.
-    if _TAG_BYTES in text or (b"null" in text and _has_infinite(shaped)):
-        return _encode_carefully(shaped)
+    if _TAG_PREFIX in text or (b"null" in text and _may_be_non_finite(shaped)):
+        return _encode_strict(shaped)
     return text
 
 
-def _encode_carefully(row: Any) -> bytes:
+def _encode_strict(row: Any) -> bytes:
     try:
-        return orjson.dumps(careful(row), tagged, _FAST)
+        return orjson.dumps(tag_values(row), json_default, _ORJSON_OPTIONS)
     except RecursionError:
-        return deep_text(row).encode()
+        return encode_deep(row).encode()
     except orjson.JSONEncodeError as error:
         if "ecursion" in str(error):
-            return deep_text(row).encode()
+            return encode_deep(row).encode()
         # What our own function said is clearer than what the encoder made of it.
         raise error.__cause__ or error from None
 
 
-def _has_infinite(value: Any) -> bool:
+def _may_be_non_finite(value: Any) -> bool:
     if isinstance(value, float):
         return not math.isfinite(value)
     if isinstance(value, Mapping):
-        return any(map(_has_infinite, value.values()))
+        return any(map(_may_be_non_finite, value.values()))
     if isinstance(value, (list, tuple, set, frozenset)):
-        return any(map(_has_infinite, value))
+        return any(map(_may_be_non_finite, value))
     return has_fields(value) or is_numpy(value) or isinstance(value, Enum)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PenstockError, UnsupportedData
 from penstock.extract.cursor.cursors import Cursors
-from penstock.extract.nodes import Node, Parallel, nodes_of
-from penstock.extract.taps import END, NOT_YET, Tap, TapMode
-from penstock.extract.turns import Turns
+from penstock.extract.iterator_queue import IteratorQueue
+from penstock.extract.iterators import END, NOT_READY, ItemIterator, IteratorMode
+from penstock.extract.nodes import Node, ParallelStage, build_nodes
 from penstock.extract.workers import Workers
 from penstock.interfaces.frames import frame_kind
-from penstock.interfaces.items import HintsMark, Marked
-from penstock.interfaces.source import Declared
+from penstock.interfaces.items import HintsMark, MarkedItem
+from penstock.interfaces.source import DeclarationBase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,39 +25,39 @@ if TYPE_CHECKING:
     from penstock.extract.plan import Workload
     from penstock.interfaces.source import Flow
 
-Arrival = tuple[Node, Any, Any]
+FlowItem = tuple[Node, Any, Any]
 """An item at the end of its resource: the node, the item, its mark."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _PendingValue:
     """Where a value goes on that something else has to work out first."""
 
     node: Node
-    at: int
+    stage_index: int
     mark: Any
-    number: int
+    item_number: int
     """Which item of the resource it is, counted from 1."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Aside:
+class _BackgroundWork:
     """What is done for an item that has arrived, in a thread; its resource rests meanwhile."""
 
     node: Node
-    done: Callable[[Any], None]
-    number: int
+    on_done: Callable[[Any], None]
+    item_number: int
 
 
 @dataclass(slots=True)
-class _Rest:
+class _BlockedResource:
     """What waits until the work for an item is done: taps of its resource, and work for its other items."""
 
-    taps: list[Tap] = field(default_factory=list)
-    more: deque[tuple[Callable[[], Any], Callable[[Any], None]]] = field(default_factory=deque)
+    iterators: list[ItemIterator] = field(default_factory=list)
+    queued_work: deque[tuple[Callable[[], Any], Callable[[Any], None]]] = field(default_factory=deque)
 
 
-class Engine:
+class ExtractEngine:
     """One reading of one flow.
 
     Resources take turns, one item each. A generator that comes up on the way of an item is emptied before
@@ -69,24 +69,27 @@ class Engine:
     """
 
     def __init__(self, flow: Flow, workload: Workload, cursors: Cursors | None = None) -> None:
-        self.roots = nodes_of(flow, cursors or Cursors({}, source=str(flow.name)))
-        self._most, self._goes_on = workload.max_parallel_items, workload.on_error == "continue"
+        self.roots = build_nodes(flow, cursors or Cursors({}, source=str(flow.name)))
+        self._max_parallel_items, self._continues_on_error = (
+            workload.max_parallel_items,
+            workload.on_error == "continue",
+        )
         self.is_paused = False
         self.failures: dict[str, PenstockError] = {}
         """What resources raised that the others went on without, by name."""
         self._workers = Workers(workload.workers)
-        taps = (Tap.of(node) for node in self.roots)
-        self._turns = Turns(taps, fifo=workload.next_item_mode == "fifo")
-        self._away: dict[int, Tap] = {}
-        self._resting: dict[Node, _Rest] = {}
-        self._out: deque[Arrival] = deque()
-        self._spawned: list[Tap] = []
+        taps = (ItemIterator.for_node(node) for node in self.roots)
+        self._queue = IteratorQueue(taps, fifo=workload.next_item_mode == "fifo")
+        self._running_iterators: dict[int, ItemIterator] = {}
+        self._blocked: dict[Node, _BlockedResource] = {}
+        self._output: deque[FlowItem] = deque()
+        self._spawned: list[ItemIterator] = []
 
-    def arrivals(self) -> Generator[Arrival]:
+    def items(self) -> Generator[FlowItem]:
         """Every item that reaches the end of a selected resource. Closing this closes all generators."""
         self.is_paused = False
         try:
-            yield from self._arrivals()
+            yield from self._iterate()
         except BaseException as error:
             for problem in self._close_all():
                 error.add_note(f"while closing: {problem}")
@@ -96,7 +99,7 @@ class Engine:
 
     def pause(self) -> None:
         """Let what is on its way arrive, and then rest: between two items of every resource."""
-        self._turns.is_pausing = True
+        self._queue.is_pausing = True
 
     def close(self) -> None:
         """Close every generator that is still open."""
@@ -105,218 +108,228 @@ class Engine:
 
     def fail(self, node: Node, error: PenstockError) -> None:
         """Go on without a resource and those that it feeds; where that is not wanted, this raises."""
-        if not self._goes_on:
+        if not self._continues_on_error:
             raise error
-        for failed in node.give_up():
+        for failed in node.mark_failed():
             self.failures.setdefault(failed.name, error)
 
-    def aside(self, node: Node, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
+    def submit(self, node: Node, work: Callable[[], Any], on_done: Callable[[Any], None]) -> None:
         """Do work for an item in a thread; `done` gets what it gives, here, before the next item is drawn.
 
         The files of several resources are written at the same time, those of one resource after each other.
         """
         if node.stream.is_transformer:
-            done(node.run(work))
-        elif node in self._resting:
-            self._resting[node].more.append((work, done))
+            on_done(node.run(work))
+        elif node in self._blocked:
+            self._blocked[node].queued_work.append((work, on_done))
         else:
-            self._resting[node] = _Rest()
-            self._workers.call(node.context, work, then=_Aside(node, done, node.taken))
+            self._blocked[node] = _BlockedResource()
+            self._workers.run_in_thread(
+                node.context, work, continuation=_BackgroundWork(node, on_done, node.items_read)
+            )
 
-    def _arrivals(self) -> Generator[Arrival]:
+    def _iterate(self) -> Generator[FlowItem]:
         while True:
-            if self._turns.is_pausing and self._is_quiet():
-                self._turns.is_pausing, self.is_paused = False, True
+            if self._queue.is_pausing and self._is_idle():
+                self._queue.is_pausing, self.is_paused = False, True
                 return
-            if self._is_quick() and (tap := self._turns.take()):
-                value = self._draw(tap)
+            if self._can_read_directly() and (tap := self._queue.take()):
+                value = self._next_item(tap)
                 if type(value) is dict or type(value) is list:
                     # Most items: straight from a generator to its table.
-                    tap.node.taken += 1
-                    self._turns.put(tap)
+                    tap.node.items_read += 1
+                    self._queue.put(tap)
                     yield tap.node, value, None
                     continue
-                self._drawn(tap, value)
-            elif not self._turn():
+                self._handle_item(tap, value)
+            elif not self._step():
                 return
-            while self._out:
-                yield self._out.popleft()
+            while self._output:
+                yield self._output.popleft()
 
-    def _is_quick(self) -> bool:
+    def _can_read_directly(self) -> bool:
         """Whether the next thing to do is to draw an item that has no way to go."""
-        tap = self._turns.first
+        tap = self._queue.first
         return (
             tap is not None
             and not self._workers.pending
             and tap.is_root
             and tap.mode == "here"
-            and tap.node.is_plain
+            and tap.node.is_passthrough
         )
 
-    def _is_quiet(self) -> bool:
-        return not self._workers.pending and self._turns.is_quiet
+    def _is_idle(self) -> bool:
+        return not self._workers.pending and self._queue.is_idle
 
-    def _turn(self) -> bool:
+    def _step(self) -> bool:
         """Do one thing; False when there is nothing left to do."""
-        if self._workers.pending and (done := self._workers.take(wait=False)):
-            self._settle(*done)
-        elif self._turns.eager and self._workers.pending < self._most:
-            self._advance(self._turns.eager.popleft())
-        elif self._workers.pending + len(self._turns.eager) < self._most and (tap := self._turns.take()):
+        if self._workers.pending and (done := self._workers.next_done(wait=False)):
+            self._resume(*done)
+        elif self._queue.eager and self._workers.pending < self._max_parallel_items:
+            self._advance(self._queue.eager.popleft())
+        elif self._workers.pending + len(self._queue.eager) < self._max_parallel_items and (
+            tap := self._queue.take()
+        ):
             self._advance(tap)
         elif self._workers.pending:
-            found = self._workers.take(wait=True)
+            found = self._workers.next_done(wait=True)
             if found is not None:
-                self._settle(*found)
+                self._resume(*found)
         else:
             return False
         return True
 
-    def _advance(self, tap: Tap) -> None:
-        node = tap.node
-        if node in self._resting:
-            self._resting[node].taps.append(tap)
-        elif not node.may_draw(tap.at, is_root=tap.is_root):
-            self._close(tap)
-        elif tap.mode == "here":
-            self._drawn(tap, self._draw(tap))
-        elif tap.mode == "thread":
-            self._away[id(tap)] = tap
-            self._workers.call(node.context, tap.draw, then=tap)
+    def _advance(self, iterator: ItemIterator) -> None:
+        node = iterator.node
+        if node in self._blocked:
+            self._blocked[node].iterators.append(iterator)
+        elif not node.can_read(iterator.stage_index, is_root=iterator.is_root):
+            self._close(iterator)
+        elif iterator.mode == "here":
+            self._handle_item(iterator, self._next_item(iterator))
+        elif iterator.mode == "thread":
+            self._running_iterators[id(iterator)] = iterator
+            self._workers.run_in_thread(node.context, iterator.next_item, continuation=iterator)
         else:
-            self._away[id(tap)] = tap
-            self._workers.await_(node.context, tap.draw_later(), then=tap)
+            self._running_iterators[id(iterator)] = iterator
+            self._workers.run_on_loop(node.context, iterator.next_item_async(), continuation=iterator)
 
-    def _draw(self, tap: Tap) -> Any:
+    def _next_item(self, iterator: ItemIterator) -> Any:
         try:
-            return tap.node.context.run(tap.draw)
+            return iterator.node.context.run(iterator.next_item)
         except Exception as error:  # a user's code raises what it likes
-            self.fail(tap.node, tap.node.failure(error, tap.number))
+            self.fail(iterator.node, iterator.node.resource_error(error, iterator.item_number))
             return END
 
-    def _settle(self, future: Future[Any], then: Tap | _Place | _Aside) -> None:
+    def _resume(
+        self, future: Future[Any], continuation: ItemIterator | _PendingValue | _BackgroundWork
+    ) -> None:
         """Go on with what was worked out elsewhere."""
-        if isinstance(then, _Aside):
-            self._finish(future, then)
+        if isinstance(continuation, _BackgroundWork):
+            self._finish_background(future, continuation)
             return
-        if isinstance(then, Tap):
-            del self._away[id(then)]
+        if isinstance(continuation, ItemIterator):
+            del self._running_iterators[id(continuation)]
         value: Any = END
         try:
-            value = then.node.run(future.result, number=then.number)
+            value = continuation.node.run(future.result, item_number=continuation.item_number)
         except PenstockError as error:
-            self.fail(then.node, error)
-        if isinstance(then, Tap):
-            self._drawn(then, value)
-        elif not then.node.is_closed(then.at):
-            self._push(then.node, then.at, value, then.mark)
-            self._turns.put_first(*self._take_spawned())
+            self.fail(continuation.node, error)
+        if isinstance(continuation, ItemIterator):
+            self._handle_item(continuation, value)
+        elif not continuation.node.is_closed(continuation.stage_index):
+            self._push(continuation.node, continuation.stage_index, value, continuation.mark)
+            self._queue.put_first(*self._take_spawned())
 
-    def _finish(self, future: Future[Any], then: _Aside) -> None:
+    def _finish_background(self, future: Future[Any], continuation: _BackgroundWork) -> None:
         """Take what came of an item, and let its resource go on."""
-        rest = self._resting.pop(then.node)
-        for tap in rest.taps:
-            self._turns.put(tap)
+        rest = self._blocked.pop(continuation.node)
+        for tap in rest.iterators:
+            self._queue.put(tap)
         try:
-            then.done(then.node.run(future.result, number=then.number))
-            for work, done in rest.more:
-                self.aside(then.node, work, done)
+            continuation.on_done(continuation.node.run(future.result, item_number=continuation.item_number))
+            for work, done in rest.queued_work:
+                self.submit(continuation.node, work, done)
         except PenstockError as error:
-            self.fail(then.node, error)
+            self.fail(continuation.node, error)
 
-    def _drawn(self, tap: Tap, value: Any) -> None:
+    def _handle_item(self, iterator: ItemIterator, value: Any) -> None:
         """Send an item of a tap on its way, and put the tap back for its next turn."""
-        if value is END or tap.node.is_closed(tap.at):
-            self._close(tap)
+        if value is END or iterator.node.is_closed(iterator.stage_index):
+            self._close(iterator)
             return
-        if value is NOT_YET:
-            self._turns.put(tap)
+        if value is NOT_READY:
+            self._queue.put(iterator)
             return
-        if tap.is_root:
-            tap.node.taken += 1
-        self._push(tap.node, tap.at, value, tap.mark)
-        last = tap
+        if iterator.is_root:
+            iterator.node.items_read += 1
+        self._push(iterator.node, iterator.stage_index, value, iterator.mark)
+        last = iterator
         for child in reversed(self._take_spawned()):
-            child.above, last = last, child
-        if last is tap and tap.node.is_closed(tap.at, is_root=tap.is_root):
-            self._close(tap)
+            child.parent, last = last, child
+        if last is iterator and iterator.node.is_closed(iterator.stage_index, is_root=iterator.is_root):
+            self._close(iterator)
         else:
-            self._turns.put(last)
+            self._queue.put(last)
 
-    def _close(self, tap: Tap) -> None:
+    def _close(self, iterator: ItemIterator) -> None:
         """Let a tap go; the one that waits for it is next."""
         try:
-            tap.node.run(tap.close, number=tap.number)
+            iterator.node.run(iterator.close, item_number=iterator.item_number)
         except PenstockError as error:
-            self.fail(tap.node, error)
-        if tap.above is not None:
-            self._turns.put_first(tap.above)
+            self.fail(iterator.node, error)
+        if iterator.parent is not None:
+            self._queue.put_first(iterator.parent)
 
-    def _take_spawned(self) -> list[Tap]:
+    def _take_spawned(self) -> list[ItemIterator]:
         taken, self._spawned = self._spawned, []
         return taken
 
-    def _push(self, node: Node, at: int, value: Any, mark: Any) -> None:
+    def _push(self, node: Node, stage_index: int, value: Any, mark: Any) -> None:
         """Take a value through the stages of its resource, and on to those that take their items from it."""
         try:
-            self._pass(node, at, value, mark)
+            self._run_stages(node, stage_index, value, mark)
         except PenstockError as error:
             self.fail(node, error)
 
-    def _pass(self, node: Node, at: int, value: Any, mark: Any) -> None:
+    def _run_stages(self, node: Node, stage_index: int, value: Any, mark: Any) -> None:
         while True:
-            if isinstance(value, Marked):
+            if isinstance(value, MarkedItem):
                 value, mark = value.item, value.mark
-                if value is None and isinstance(mark, HintsMark) and node.wanted:
-                    self._out.append((node, None, mark))
-            if value is None or not self._is_here(node, at, value, mark):
+                if value is None and isinstance(mark, HintsMark) and node.is_selected:
+                    self._output.append((node, None, mark))
+            if value is None or not self._is_item(node, stage_index, value, mark):
                 return
-            if at == len(node.stages):
+            if stage_index == len(node.stages):
                 break
-            if at == 0 and node.stream.is_transformer:
-                node.taken += 1
-            stage, at = node.stages[at], at + 1
-            if isinstance(stage, Parallel):
-                place = _Place(node, at, mark, node.taken)
-                self._workers.call(node.context, stage.stage, value, mark, then=place)
+            if stage_index == 0 and node.stream.is_transformer:
+                node.items_read += 1
+            stage, stage_index = node.stages[stage_index], stage_index + 1
+            if isinstance(stage, ParallelStage):
+                place = _PendingValue(node, stage_index, mark, node.items_read)
+                self._workers.run_in_thread(node.context, stage.stage, value, mark, continuation=place)
                 return
             value = node.run(stage, value, mark)
-        self._arrive(node, value, mark)
+        self._emit(node, value, mark)
 
-    def _is_here(self, node: Node, at: int, value: Any, mark: Any) -> bool:
+    def _is_item(self, node: Node, stage_index: int, value: Any, mark: Any) -> bool:
         """Whether a value is an item; if it is not, what has to be done for its items is begun."""
         if isinstance(value, (dict, list, str, int, float)):
             return True
-        if isinstance(value, Declared):
+        if isinstance(value, DeclarationBase):
             raise UnsupportedData(
                 data_type=type(value).__name__, reason=f"{node.name} gave a declaration, and no items"
             )
         if isinstance(value, AsyncIterator):
-            self._turns.eager.append(Tap(node, at, value, mark, mode="loop", is_eager=True))
+            self._queue.eager.append(ItemIterator(node, stage_index, value, mark, mode="loop", is_eager=True))
         elif isinstance(value, Iterator):
             is_eager = node.stream.parallel and node.stream.is_transformer
-            mode: TapMode = "thread" if is_eager else "here"
-            (self._turns.eager if is_eager else self._spawned).append(
-                Tap(node, at, value, mark, mode=mode, is_eager=is_eager)
+            mode: IteratorMode = "thread" if is_eager else "here"
+            (self._queue.eager if is_eager else self._spawned).append(
+                ItemIterator(node, stage_index, value, mark, mode=mode, is_eager=is_eager)
             )
         elif inspect.isawaitable(value):
-            self._workers.await_(node.context, value, then=_Place(node, at, mark, node.taken))
+            self._workers.run_on_loop(
+                node.context, value, continuation=_PendingValue(node, stage_index, mark, node.items_read)
+            )
         elif callable(value) and frame_kind(value) is None:
-            self._workers.call(node.context, value, then=_Place(node, at, mark, node.taken))
+            self._workers.run_in_thread(
+                node.context, value, continuation=_PendingValue(node, stage_index, mark, node.items_read)
+            )
         else:
             return True
         return False
 
-    def _arrive(self, node: Node, value: Any, mark: Any) -> None:
-        if node.gate is not None:
-            if not node.gate.is_open() and not node.is_past_cursor(len(node.stages)):
+    def _emit(self, node: Node, value: Any, mark: Any) -> None:
+        if node.limit is not None:
+            if not node.limit.has_room() and not node.is_past_cursor(len(node.stages)):
                 node.close()
                 return
-            node.gate.count(value)
-            if not node.gate.is_open():
+            node.limit.count(value)
+            if not node.limit.has_room():
                 node.close()
-        if node.wanted:
-            self._out.append((node, value, mark))
+        if node.is_selected:
+            self._output.append((node, value, mark))
         for child in node.children:
             if not child.is_closed():
                 self._push(child, 0, value, mark)
@@ -325,13 +338,13 @@ class Engine:
         """Wait for what runs, and close every generator that is still open; gives what they raised."""
         self._workers.close()
         problems: list[PenstockError] = []
-        resting = (tap for rest in self._resting.values() for tap in rest.taps)
-        for tap in (*self._turns, *self._away.values(), *resting):
-            waiting: Tap | None = tap
+        resting = (tap for rest in self._blocked.values() for tap in rest.iterators)
+        for tap in (*self._queue, *self._running_iterators.values(), *resting):
+            waiting: ItemIterator | None = tap
             while waiting is not None:
                 try:
-                    waiting.node.run(waiting.close, number=waiting.number)
+                    waiting.node.run(waiting.close, item_number=waiting.item_number)
                 except PenstockError as problem:
                     problems.append(problem)
-                waiting = waiting.above
+                waiting = waiting.parent
         return problems

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import DatabaseNotReachable, DatabaseNotRead, PenstockError, ResourceFailed
-from penstock.extract.answers import answer_of
-from penstock.extract.cursor.native import CursorHook
+from penstock.extract.cursor.spark_frames import CursorHook
 from penstock.extract.cursor.tracker import Tracker
-from penstock.extract.gate import Gate
-from penstock.extract.steps import stage_of
-from penstock.interfaces.current import change_in, context_with
+from penstock.extract.http_errors import http_error_details
+from penstock.extract.limit import LimitCounter
+from penstock.extract.steps import build_stage
+from penstock.interfaces.run_context import context_with, update_in_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from penstock.extract.cursor.cursors import Cursors
     from penstock.extract.steps import Stage
-    from penstock.interfaces.landing import FrameHook
-    from penstock.interfaces.source import Flow, Step, Stream
+    from penstock.interfaces.frame_writer import FrameHook
+    from penstock.interfaces.source import Flow, ItemStep, Stream
 
 
 @dataclass(frozen=True, slots=True)
-class Parallel:
+class ParallelStage:
     """A stage that runs in a thread."""
 
     stage: Stage
@@ -34,8 +34,17 @@ class Node:
     """One stream: its stages, its context, and the streams that take their items from it."""
 
     __slots__ = (
-        *("_closed", "_cursor_at", "_enough", "_is_given_up", "_parent", "children", "context", "gate"),
-        *("metrics", "stages", "stream", "taken", "wanted"),
+        *(
+            "_closed",
+            "_cursor_index",
+            "_is_stopped",
+            "_has_failed",
+            "_parent",
+            "children",
+            "context",
+            "limit",
+        ),
+        *("metrics", "stages", "stream", "items_read", "is_selected"),
     )
 
     def __init__(self, stream: Stream, cursors: Cursors, parent: Node | None = None) -> None:
@@ -45,20 +54,22 @@ class Node:
         self.context: Context = context_with(
             resource_name=stream.name, resource=stream.resource, metrics=self.metrics
         )
-        self.stages: tuple[Stage | Parallel, ...] = self._stages(cursors)
-        self._cursor_at = next((at for at, one in enumerate(self.stages) if isinstance(one, Tracker)), None)
-        self.gate = Gate(stream.limit) if stream.limit else None
+        self.stages: tuple[Stage | ParallelStage, ...] = self._build_stages(cursors)
+        self._cursor_index = next(
+            (at for at, one in enumerate(self.stages) if isinstance(one, Tracker)), None
+        )
+        self.limit = LimitCounter(stream.limit) if stream.limit else None
         self.children: list[Node] = []
         self._parent = parent
         if parent is not None:
             parent.children.append(self)
-        self.wanted, self.taken = stream.selected, 0
-        self._closed = self._enough = self._is_given_up = False
+        self.is_selected, self.items_read = stream.selected, 0
+        self._closed = self._is_stopped = self._has_failed = False
 
     @property
-    def is_plain(self) -> bool:
+    def is_passthrough(self) -> bool:
         """Whether its items go straight to its table."""
-        return not (self.stages or self.children or self.gate) and self.wanted
+        return not (self.stages or self.children or self.limit) and self.is_selected
 
     @property
     def name(self) -> str:
@@ -71,51 +82,51 @@ class Node:
 
     def stop(self) -> None:
         """Ask the source for no more items; what it has given already goes on."""
-        self._enough = not self.stream.is_transformer
+        self._is_stopped = not self.stream.is_transformer
 
-    def give_up(self) -> Iterator[Node]:
+    def mark_failed(self) -> Iterator[Node]:
         """Take no more items, here and in what this feeds; what only fed this is not read any more either."""
-        self._closed = self._is_given_up = True
+        self._closed = self._has_failed = True
         yield self
         for child in self.children:
-            yield from child.give_up()
+            yield from child.mark_failed()
         above = self._parent
-        if above is not None and not above.wanted and all(child.is_closed() for child in above.children):
+        if above is not None and not above.is_selected and all(child.is_closed() for child in above.children):
             above.close()
 
-    def move(self, **changes: Any) -> None:
+    def update_context(self, **changes: Any) -> None:
         """Change what user code is told of the moment."""
-        change_in(self.context, **changes)
+        update_in_context(self.context, **changes)
 
-    def is_past_cursor(self, at: int) -> bool:
+    def is_past_cursor(self, stage_index: int) -> bool:
         """Whether an item that has come so far was counted by a cursor: it must not be dropped."""
-        return self._cursor_at is not None and at > self._cursor_at
+        return self._cursor_index is not None and stage_index > self._cursor_index
 
-    def is_closed(self, at: int = 0, *, is_root: bool = False) -> bool:
+    def is_closed(self, stage_index: int = 0, *, is_root: bool = False) -> bool:
         """Whether no more items are taken that have come so far."""
-        if self._is_given_up or (is_root and self._enough):
+        if self._has_failed or (is_root and self._is_stopped):
             return True
-        return self._closed and not self.is_past_cursor(at)
+        return self._closed and not self.is_past_cursor(stage_index)
 
-    def may_draw(self, at: int, *, is_root: bool) -> bool:
+    def can_read(self, stage_index: int, *, is_root: bool) -> bool:
         """Whether the next item is wanted of a generator whose items go on from there."""
-        if self.is_closed(at, is_root=is_root):
+        if self.is_closed(stage_index, is_root=is_root):
             return False
-        return self.gate is None or self.is_past_cursor(at) or self.gate.is_open()
+        return self.limit is None or self.is_past_cursor(stage_index) or self.limit.has_room()
 
-    def _stages(self, cursors: Cursors) -> tuple[Stage | Parallel, ...]:
-        steps = tuple(self._stage(step, cursors) for step in self.stream.steps)
+    def _build_stages(self, cursors: Cursors) -> tuple[Stage | ParallelStage, ...]:
+        steps = tuple(self._build_stage(step, cursors) for step in self.stream.steps)
         if not self.stream.is_transformer:
             return steps
-        before = tuple(self._stage(step, cursors) for step in self.stream.before)
+        before = tuple(self._build_stage(step, cursors) for step in self.stream.parent_steps)
         head: Stage = self.stream.open
-        return (*before, Parallel(head) if self.stream.parallel else head, *steps)
+        return (*before, ParallelStage(head) if self.stream.parallel else head, *steps)
 
-    def _stage(self, step: Step, cursors: Cursors) -> Stage:
+    def _build_stage(self, step: ItemStep, cursors: Cursors) -> Stage:
         cursor = step.function() if step.kind == "incremental" else None
         if cursor is None:
-            return stage_of(step, self.metrics)
-        return cursors.track(cursor, resource=self.name, close=self.stop, is_loaded=self.stream.selected)
+            return build_stage(step, self.metrics)
+        return cursors.track(cursor, resource=self.name, stop=self.stop, is_loaded=self.stream.selected)
 
     @property
     def frame_hook(self) -> FrameHook | None:
@@ -123,15 +134,15 @@ class Node:
         trackers = [stage for stage in self.stages if isinstance(stage, Tracker)]
         return CursorHook(trackers) if trackers else None
 
-    def run(self, function: Callable[..., Any], *args: Any, number: int | None = None) -> Any:
+    def run(self, function: Callable[..., Any], *args: Any, item_number: int | None = None) -> Any:
         """Call a user's function in the context of the resource; its errors are named here, once."""
         try:
             return self.context.run(function, *args)
         except Exception as error:
             # The cause is chained already; `from` would take it away from errors of our own.
-            raise self.failure(error, self.taken if number is None else number)  # noqa: B904
+            raise self.resource_error(error, self.items_read if item_number is None else item_number)  # noqa: B904
 
-    def failure(self, error: Exception, number: int) -> PenstockError:
+    def resource_error(self, error: Exception, item_number: int) -> PenstockError:
         """The error that names the resource and the item; our own are good as they are."""
         if isinstance(error, DatabaseNotRead | DatabaseNotReachable) and error.resource is None:
             told = type(error)(database=error.database, reason=error.reason, resource=self.name)
@@ -139,12 +150,14 @@ class Node:
             return told.with_traceback(error.__traceback__)
         if isinstance(error, PenstockError):
             return error
-        named = ResourceFailed.of(error, resource=self.name, item=number, answer=answer_of(error))
+        named = ResourceFailed.from_exception(
+            error, resource=self.name, item=item_number, response=http_error_details(error)
+        )
         named.__cause__ = error
         return named
 
 
-def nodes_of(flow: Flow, cursors: Cursors) -> list[Node]:
+def build_nodes(flow: Flow, cursors: Cursors) -> list[Node]:
     """The nodes that begin, with all that hang from them; what feeds several streams is one node."""
     built: dict[Stream, Node] = {}
     roots: list[Node] = []

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
-from penstock.extract.files import begin_file
 from penstock.extract.plan import Rotation, part_name
+from penstock.extract.row_group_files import open_driver_file
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from penstock.extract.files import Begin, GroupFile
+    from penstock.extract.row_group_files import RowGroupFile, RowGroupFileFactory
     from penstock.package import FileStorage
 
-COLUMN = "row"
-_SCHEMA = pa.schema([pa.field(COLUMN, pa.string(), nullable=False)])
+ROW_COLUMN = "row"
+_SCHEMA = pa.schema([pa.field(ROW_COLUMN, pa.string(), nullable=False)])
 
 
 class PartWriter:
@@ -30,31 +30,36 @@ class PartWriter:
         folder: str,
         rotation: Rotation,
         *,
-        number: int | None = None,
-        begin: Begin = begin_file,
+        writer_number: int | None = None,
+        open_file: RowGroupFileFactory = open_driver_file,
     ) -> None:
-        self._store, self._folder, self._rotation, self._number = store, folder, rotation, number
-        self._begin = begin
+        self._store, self._folder, self._rotation, self._writer_number = (
+            store,
+            folder,
+            rotation,
+            writer_number,
+        )
+        self._open_file = open_file
         # One buffer, not a list: the encoder's texts hold far more memory than they have characters.
-        self._texts, self._ends = bytearray(), array("i", [0])
-        self._in_file, self._since = 0, time.monotonic()
-        self._file: GroupFile | None = None
+        self._texts, self._offsets = bytearray(), array("i", [0])
+        self._file_bytes, self._started_at = 0, time.monotonic()
+        self._file: RowGroupFile | None = None
         self.rows = self.bytes = self.files = 0
         self.columns = None
 
     def write(self, text: bytes) -> None:
         """Take one row; it is on storage when its row group is full or the writer is closed."""
         if self._file is None and not self._texts:
-            self._since = time.monotonic()
+            self._started_at = time.monotonic()
         self._texts += text
-        self._ends.append(len(self._texts))
-        if self._rotation.group_is_full(rows=len(self._ends) - 1, size=len(self._texts)):
+        self._offsets.append(len(self._texts))
+        if self._rotation.group_is_full(rows=len(self._offsets) - 1, size=len(self._texts)):
             self.flush()
-        elif self._rotation.is_old(time.monotonic() - self._since):
+        elif self._rotation.is_old(time.monotonic() - self._started_at):
             self.close()
 
     @property
-    def held(self) -> int:
+    def buffered_bytes(self) -> int:
         """Bytes of text that are not written yet."""
         return len(self._texts)
 
@@ -70,35 +75,35 @@ class PartWriter:
 
     def flush(self) -> None:
         """Write what is held as a row group."""
-        rows, size = len(self._ends) - 1, len(self._texts)
+        rows, size = len(self._offsets) - 1, len(self._texts)
         if not rows:
             return
         if self._file is None:
-            name = part_name(self._folder, self.files, writer=self._number)
-            self._file = self._begin(self._store, self._folder, name, _SCHEMA)
+            name = part_name(self._folder, self.files, writer=self._writer_number)
+            self._file = self._open_file(self._store, self._folder, name, _SCHEMA)
             self.files += 1
         # The encoder gives UTF-8, so the bytes are taken as text without a look at them.
-        texts = pa.StringArray.from_buffers(rows, pa.py_buffer(self._ends), pa.py_buffer(self._texts))
+        texts = pa.StringArray.from_buffers(rows, pa.py_buffer(self._offsets), pa.py_buffer(self._texts))
         self._file.write(pa.table([texts], schema=_SCHEMA))
         self.rows += rows
         self.bytes += size
-        self._in_file += size
-        self._texts, self._ends = bytearray(), array("i", [0])
-        if self._rotation.file_is_full(self._in_file):
+        self._file_bytes += size
+        self._texts, self._offsets = bytearray(), array("i", [0])
+        if self._rotation.file_is_full(self._file_bytes):
             self.close_file()
 
     def close_file(self) -> None:
         """Finish the file that is open, without what is still held."""
         if self._file is not None:
             self._file.close()
-            self._file, self._in_file = None, 0
+            self._file, self._file_bytes = None, 0
 
     def discard(self) -> None:
         """Forget all rows: those that are held, and those that are written."""
         self.close_file()
-        self._texts, self._ends = bytearray(), array("i", [0])
+        self._texts, self._offsets = bytearray(), array("i", [0])
         for index in range(self.files):
-            self._store.delete(part_name(self._folder, index, writer=self._number))
+            self._store.delete(part_name(self._folder, index, writer=self._writer_number))
         self.rows = self.bytes = self.files = 0
 
     def __enter__(self) -> Self:

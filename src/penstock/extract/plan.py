@@ -21,7 +21,7 @@ class Rotation:
     row_group_bytes: int = 16 * MEGABYTE
     row_group_rows: int = 100_000
     file_bytes: int = 256 * MEGABYTE
-    held_bytes: int = 128 * MEGABYTE
+    buffer_bytes: int = 128 * MEGABYTE
     """What the driver holds of all tables together."""
     open_files: int = 64
     file_seconds: float = 300.0
@@ -39,13 +39,13 @@ class Rotation:
         return seconds >= self.file_seconds
 
 
-BadRows = Literal["quarantine", "fail"]
+OnBadRow = Literal["quarantine", "fail"]
 """What happens to a row that has no JSON form: it is put aside, or it ends the extraction."""
 OnError = Literal["raise", "continue"]
 """What a resource that raises does: it ends the extraction, or the others go on without it."""
 
 
-WorkPlace = Literal["executors", "driver"]
+WorkItemLocation = Literal["executors", "driver"]
 """Where functions of resources with work items are called."""
 
 
@@ -59,8 +59,8 @@ class Workload:
     """Calls, steps of generators and coroutines under way at most."""
     next_item_mode: NextItemMode = "round_robin"
     """`round_robin`: one item of each resource in turn. `fifo`: one resource after the other."""
-    on_bad_row: BadRows = "quarantine"
-    work_items: WorkPlace = "executors"
+    on_bad_row: OnBadRow = "quarantine"
+    work_items: WorkItemLocation = "executors"
     wave_seconds: float = 40.0
     """How long a wave of work items takes, about."""
     slots: int | None = None

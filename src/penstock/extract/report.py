@@ -6,14 +6,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from penstock.interfaces.amounts import human_count, human_size
+from penstock.interfaces.humanize import human_count, human_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
     from penstock.errors import PenstockError
-    from penstock.package.extracted import ExtractedTable
+    from penstock.package.extract_manifest import ExtractedTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,31 +10,36 @@ from typing import TYPE_CHECKING, Any, Self
 
 from penstock.config import in_scope
 from penstock.errors import PenstockError
+from penstock.extract.cursor.boundary_files import BoundaryFiles
 from penstock.extract.cursor.cursors import Cursors
-from penstock.extract.cursor.files import BoundaryFiles
-from penstock.extract.emptied import emptied_tables
-from penstock.extract.engine import Engine
-from penstock.extract.filling import Filling
-from penstock.extract.memory import copy_of_resources, forget_replaced, kept, restore_resources
+from penstock.extract.emptied import truncated_tables
+from penstock.extract.engine import ExtractEngine
+from penstock.extract.package_writer import PackageWriter
 from penstock.extract.plan import Rotation, Workload
 from penstock.extract.report import ExtractReport
-from penstock.extract.tables import TableBook
-from penstock.extract.waves.landed import Landed
-from penstock.extract.waves.split import Split, split
-from penstock.interfaces.current import current, during
-from penstock.interfaces.progress import Collector, Telling
-from penstock.package.extracted import Extracted
+from penstock.extract.routing import TableRouter
+from penstock.extract.source_state import (
+    copy_resource_states,
+    reset_replaced_resources,
+    restore_resource_states,
+    typed_copy,
+)
+from penstock.extract.waves.result import WaveResult
+from penstock.extract.waves.split import FlowSplit, split_flow
+from penstock.interfaces.progress import Collector, ThrottledProgress
+from penstock.interfaces.run_context import current_context, override_context
+from penstock.package.extract_manifest import ExtractManifest
 from penstock.schema import Schema
-from penstock.schema.frozen import FrozenMap
+from penstock.schema.frozen_map import FrozenMap
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
     from penstock.extract.nodes import Node
-    from penstock.extract.waves.elsewhere import Elsewhere
-    from penstock.extract.waves.split import WaveWork
-    from penstock.interfaces.landing import Sender
+    from penstock.extract.waves.executors import ExecutorBackend
+    from penstock.extract.waves.split import WaveResource
+    from penstock.interfaces.frame_writer import RowSender
     from penstock.interfaces.refresh import Refresh
     from penstock.interfaces.source import Flow, Stream
     from penstock.package import FileStorage, Package
@@ -42,26 +47,26 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extraction:
+class ExtractResult:
     """What came of it: the report, and what the package remembers once it is marked."""
 
-    info: ExtractReport
-    extracted: Extracted
+    report: ExtractReport
+    extracted: ExtractManifest
     state_changed: bool
-    empties: bool
+    truncates_tables: bool
     """Whether a table that is there is left without a row."""
 
     @property
-    def brings_something(self) -> bool:
+    def has_changes(self) -> bool:
         """Whether there is anything to load: rows, tables to empty or renew, or a state that has changed."""
         begins_anew = self.extracted.refresh is not None
-        return bool(self.info.rows) or self.empties or self.state_changed or begins_anew
+        return bool(self.report.rows) or self.truncates_tables or self.state_changed or begins_anew
 
 
-def extract(flow: Flow, package: Package, **how: Any) -> Extraction:
+def extract(flow: Flow, package: Package, **options: Any) -> ExtractResult:
     """Write every row of a flow into one package; `how` is what `Extractor` takes."""
-    with Extractor(flow, **how) as extractor:
-        return extractor.fill(package)
+    with Extractor(flow, **options) as extractor:
+        return extractor.extract_into(package)
 
 
 class Extractor:
@@ -85,203 +90,220 @@ class Extractor:
         naming: NamingConvention,
         state: dict[str, Any],
         dispositions: frozenset[str] | None = None,
-        formats: frozenset[str] = frozenset(),
-        known: Mapping[str, Table] = FrozenMap[Any](),
-        boundaries: FileStorage | None = None,
-        elsewhere: Elsewhere | None = None,
+        table_formats: frozenset[str] = frozenset(),
+        schema_tables: Mapping[str, Table] = FrozenMap[Any](),
+        boundary_store: FileStorage | None = None,
+        executors: ExecutorBackend | None = None,
         rotation: Rotation | None = None,
         workload: Workload | None = None,
         commit_interval: float | None = None,
         collector: Collector | None = None,
-        send: Sender | None = None,
+        send: RowSender | None = None,
         refresh: Refresh | None = None,
     ) -> None:
         # Also where a flow before this one, or the first package, has brought the refresh.
-        self._refresh, self._begins_anew = refresh, flow.refresh is not None
+        self._refresh, self._is_refresh = refresh, flow.refresh is not None
         self._flow, self._schema_name, self._state = flow, schema_name, state
         self._schema: Schema = flow.source.schema if flow.source is not None else Schema(schema_name)
         self._rotation, self._workload = rotation or Rotation(), workload or Workload()
-        self._interval, self._collector = commit_interval, collector or Collector()
-        self._book = TableBook(
+        self._commit_interval, self._collector = commit_interval, collector or Collector()
+        self._router = TableRouter(
             naming,
             dispositions=dispositions,
-            formats=formats,
-            known=known,
-            in_slices=commit_interval is not None,
+            table_formats=table_formats,
+            schema_tables=schema_tables,
+            has_commit_interval=commit_interval is not None,
         )
         self._cursors = Cursors(state, source=schema_name)
-        self._known, self._boundaries, self._elsewhere = known, boundaries, elsewhere
-        self._work = Split(here=flow)
+        self._schema_tables, self._boundary_store, self._executors = schema_tables, boundary_store, executors
+        self._split = FlowSplit(driver_flow=flow)
         self._send = send
-        self._engine: Engine | None = None
-        self._failed: frozenset[str] = frozenset()
-        self._has_landed = False
+        self._engine: ExtractEngine | None = None
+        self._failed_resources: frozenset[str] = frozenset()
+        self._has_run_waves = False
 
     @property
     def is_done(self) -> bool:
         """Whether all items have been read."""
         return self._engine is not None and not self._engine.is_paused
 
-    def fill(self, package: Package) -> Extraction:
+    def extract_into(self, package: Package) -> ExtractResult:
         """Write into a package. It is not marked: a crash leaves files that nobody will read."""
-        started, before = time.monotonic(), kept(self._state)
-        with self._moment():
-            engine = self._begun(package)
-            remembered = copy_of_resources(self._state, self._schema_name)
-            telling = Telling(self._collector)
-            landed = self._land(package, telling)
-            with Filling.of(
+        started, before = time.monotonic(), typed_copy(self._state)
+        with self._user_context():
+            engine = self._prepare_engine(package)
+            remembered = copy_resource_states(self._state, self._schema_name)
+            telling = ThrottledProgress(self._collector)
+            landed = self._run_declared_waves(package, telling)
+            with PackageWriter.open(
                 package.store,
-                self._book,
+                self._router,
                 rotation=self._rotation,
                 workload=self._workload,
-                attempt=uuid.uuid4().hex[:12] if self._work.there else None,
+                attempt=uuid.uuid4().hex[:12] if self._split.wave_resources else None,
                 send=self._send,
-                in_thread=engine.aside,
+                submit=engine.submit,
             ) as filling:
-                self._pour(engine, filling, telling)
+                self._drain(engine, filling, telling)
                 landed.add(
-                    self._land_spooled(package, telling, without=engine.failures.keys() | self._failed)
+                    self._run_spooled_waves(
+                        package, telling, excluded=engine.failures.keys() | self._failed_resources
+                    )
                 )
                 every = {**engine.failures, **landed.failures}
-                self._cursors.settle(without=every.keys() | self._failed)
-                every = self._with_what_moved_on(every, remembered)
-                failures = {name: why for name, why in every.items() if name not in self._failed}
-                self._raise_if_nothing_came(engine, every)
-                if failures and self._begins_anew:
+                self._cursors.write_state(failed_resources=every.keys() | self._failed_resources)
+                every = self._with_dependent_failures(every, remembered)
+                failures = {name: why for name, why in every.items() if name not in self._failed_resources}
+                self._raise_if_all_failed(engine, every)
+                if failures and self._is_refresh:
                     # What begins anew is given up: nothing may take its place but all that belongs there.
-                    raise _joined(list(failures.values()))
-                filling.drop(failures)
-                _drop(landed, failures)
-            _give_up(engine, failures)
+                    raise _combined_error(list(failures.values()))
+                filling.discard_resources(failures)
+                _discard_resources(landed, failures)
+            _mark_failed(engine, failures)
             for name, why in failures.items():
                 self._collector.mark(name, "left out", message=why.message)
-            self._failed |= failures.keys()
-            restore_resources(self._state, self._schema_name, failures, remembered)
+            self._failed_resources |= failures.keys()
+            restore_resource_states(self._state, self._schema_name, failures, remembered)
         tables = (*filling.tables(), *landed.tables)
         if not engine.is_paused:
             brought = {name for name, rows in {**filling.rows, **landed.rows}.items() if rows}
-            tables += emptied_tables(self._flow.streams, self._known, with_rows=brought | self._failed)
-        declared = self._book.without(self._failed, written={table.table for table in tables})
-        extracted = Extracted(
+            tables += truncated_tables(
+                self._flow.streams, self._schema_tables, resources_with_rows=brought | self._failed_resources
+            )
+        declared = self._router.tables_without(
+            self._failed_resources, written_tables={table.table for table in tables}
+        )
+        extracted = ExtractManifest(
             schema_name=self._schema_name,
             tables=tables,
-            declared={name: table.to_dict() for name, table in declared.items()},
+            declared_tables={name: table.to_dict() for name, table in declared.items()},
             schema=None if self._flow.schema is None else self._schema.to_dict(),
-            state=kept(self._state),
+            state=typed_copy(self._state),
             contract=self._flow.contract,
             refresh=self._refresh,
         )
         self._refresh = None
-        nodes = list(_all(engine.roots))
+        nodes = list(_all_nodes(engine.roots))
         info = ExtractReport(
             load_id=package.load_id,
             tables=tables,
             seconds=time.monotonic() - started,
-            resources={node.name: filling.rows[node.name] for node in nodes if node.wanted} | landed.rows,
-            put_aside=filling.put_aside | landed.put_aside,
+            resources={node.name: filling.rows[node.name] for node in nodes if node.is_selected}
+            | landed.rows,
+            put_aside=filling.quarantined_rows | landed.quarantined_rows,
             failures=failures,
             metrics={node.name: node.metrics for node in nodes if node.metrics},
         )
-        return Extraction(
-            info=info,
+        return ExtractResult(
+            report=info,
             extracted=extracted,
             state_changed=extracted.state != before,
-            empties=any(table.empties and table.table in self._known for table in tables),
+            truncates_tables=any(
+                table.truncates_table and table.table in self._schema_tables for table in tables
+            ),
         )
 
     @contextmanager
-    def _moment(self) -> Iterator[None]:
+    def _user_context(self) -> Iterator[None]:
         """What user code may ask while it runs."""
         flow = self._flow
         with (
-            during(
+            override_context(
                 source_name=self._schema_name,
                 source=flow.source,
                 schema=self._schema,
                 state=self._state,
-                seen=self._cursors.seen,
+                open_seen_set=self._cursors.seen_items,
             ),
             in_scope(sections=flow.sections),
         ):
             yield
 
-    def _begun(self, package: Package) -> Engine:
+    def _prepare_engine(self, package: Package) -> ExtractEngine:
         """The engine; made in the moment of the first package, and told of every later one."""
-        if self._boundaries is not None:
-            self._cursors.files = BoundaryFiles(self._boundaries, load_id=package.load_id)
+        if self._boundary_store is not None:
+            self._cursors.files = BoundaryFiles(self._boundary_store, load_id=package.load_id)
         if self._engine is None:
-            forget_replaced(self._flow, self._state, self._schema_name)
-            ships = self._elsewhere is not None and self._workload.work_items == "executors"
-            self._work = split(self._flow, ships=ships)
-            self._engine = Engine(self._work.here, self._workload, self._cursors)
+            reset_replaced_resources(self._flow, self._state, self._schema_name)
+            ships = self._executors is not None and self._workload.work_items == "executors"
+            self._split = split_flow(self._flow, on_executors=ships)
+            self._engine = ExtractEngine(self._split.driver_flow, self._workload, self._cursors)
         else:
-            for node in _all(self._engine.roots):
-                node.move(package=current().package)
+            for node in _all_nodes(self._engine.roots):
+                node.update_context(package=current_context().package)
         return self._engine
 
-    def _land(self, package: Package, telling: Telling) -> Landed:
+    def _run_declared_waves(self, package: Package, progress: ThrottledProgress) -> WaveResult:
         """Have work items done elsewhere, once: what is done of them counts for this package."""
-        works = () if self._has_landed else tuple(work for work in self._work.there if work.spool is None)
-        self._has_landed = True
-        return self._elsewhere_of(works, package, telling)
+        works = (
+            ()
+            if self._has_run_waves
+            else tuple(work for work in self._split.wave_resources if work.spool is None)
+        )
+        self._has_run_waves = True
+        return self._run_on_executors(works, package, progress)
 
-    def _land_spooled(self, package: Package, telling: Telling, *, without: Container[str]) -> Landed:
+    def _run_spooled_waves(
+        self, package: Package, progress: ThrottledProgress, *, excluded: Container[str]
+    ) -> WaveResult:
         """Have those done whose items the engine has read just now."""
-        works = [work for work in self._work.there if work.spool is not None]
-        landed = self._elsewhere_of(
-            [work for work in works if work.stream.name not in without], package, telling
+        works = [work for work in self._split.wave_resources if work.spool is not None]
+        landed = self._run_on_executors(
+            [work for work in works if work.stream.name not in excluded], package, progress
         )
         for work in works:
             if work.spool is not None:
                 work.spool.clear()
         return landed
 
-    def _elsewhere_of(self, works: Sequence[WaveWork], package: Package, telling: Telling) -> Landed:
-        if self._elsewhere is None or not works:
-            return Landed()
-        return self._elsewhere.run(
-            works,
+    def _run_on_executors(
+        self, resources: Sequence[WaveResource], package: Package, progress: ThrottledProgress
+    ) -> WaveResult:
+        if self._executors is None or not resources:
+            return WaveResult()
+        return self._executors.run(
+            resources,
             package,
-            self._book,
-            load=self._workload,
+            self._router,
+            workload=self._workload,
             cursors=self._cursors,
-            tell=telling.now,
+            report_rows=progress.report_now,
         )
 
-    def _pour(self, engine: Engine, filling: Filling, telling: Telling) -> None:
-        until = None if self._interval is None else time.monotonic() + self._interval
-        with closing(engine.arrivals()) as arrivals:
+    def _drain(self, engine: ExtractEngine, writer: PackageWriter, progress: ThrottledProgress) -> None:
+        until = None if self._commit_interval is None else time.monotonic() + self._commit_interval
+        with closing(engine.items()) as arrivals:
             for node, item, mark in arrivals:
                 try:
-                    filling.take(node, item, mark)
+                    writer.write_item(node, item, mark)
                 except PenstockError as error:
                     engine.fail(node, error)
-                telling.now_and_then(filling.rows)
+                progress.report(writer.rows)
                 if until is not None and time.monotonic() >= until:
                     engine.pause()
                     until = None
-        telling.now(filling.rows)
+        progress.report_now(writer.rows)
 
-    def _with_what_moved_on(
-        self, failures: dict[str, PenstockError], before: Mapping[str, Any]
+    def _with_dependent_failures(
+        self, failures: dict[str, PenstockError], previous_states: Mapping[str, Any]
     ) -> dict[str, PenstockError]:
         """Failures, and what is left out with them: else items that a failed one did not get were lost."""
         if not failures:
             return failures
-        now = copy_of_resources(self._state, self._schema_name)
-        moved = {name for name, memory in now.items() if memory != before.get(name, {})}
-        return _with_what_fed_them(self._flow.streams, failures, moved=moved)
+        now = copy_resource_states(self._state, self._schema_name)
+        moved = {name for name, memory in now.items() if memory != previous_states.get(name, {})}
+        return _with_upstream_failures(self._flow.streams, failures, changed=moved)
 
-    def _raise_if_nothing_came(self, engine: Engine, failures: Mapping[str, PenstockError]) -> None:
-        wanted = {node.name for node in _all(engine.roots) if node.wanted}
-        wanted |= {work.stream.name for work in self._work.there}
+    def _raise_if_all_failed(self, engine: ExtractEngine, failures: Mapping[str, PenstockError]) -> None:
+        wanted = {node.name for node in _all_nodes(engine.roots) if node.is_selected}
+        wanted |= {work.stream.name for work in self._split.wave_resources}
         if wanted and failures.keys() >= wanted:
-            raise _joined(list(failures.values()))
+            raise _combined_error(list(failures.values()))
 
     def close(self) -> None:
         """Close every generator and file that is still open."""
-        for work in self._work.there:
+        for work in self._split.wave_resources:
             if work.spool is not None:
                 work.spool.clear()
         if self._engine is not None and self._engine.is_paused:
@@ -296,7 +318,7 @@ class Extractor:
         self.close()
 
 
-def _joined(errors: list[PenstockError]) -> PenstockError:
+def _combined_error(errors: list[PenstockError]) -> PenstockError:
     """The first error; the others are told in its notes."""
     first, *others = dict.fromkeys(errors)
     for other in others:
@@ -304,8 +326,8 @@ def _joined(errors: list[PenstockError]) -> PenstockError:
     return first
 
 
-def _with_what_fed_them(
-    streams: Iterable[Stream], failures: Mapping[str, PenstockError], *, moved: Container[str]
+def _with_upstream_failures(
+    streams: Iterable[Stream], failures: Mapping[str, PenstockError], *, changed: Container[str]
 ) -> dict[str, PenstockError]:
     """Failures, with every stream above one that remembers more than before, and all that it feeds."""
     chains = {
@@ -313,28 +335,28 @@ def _with_what_fed_them(
     }
     found = dict(failures)
     for name, why in failures.items():
-        above = [one for one in chains.get(name, ()) if one in moved]
+        above = [one for one in chains.get(name, ()) if one in changed]
         for other in (other for other, chain in chains.items() if above and above[-1] in chain):
             found.setdefault(other, why)
     return found
 
 
-def _drop(landed: Landed, resources: Container[str]) -> None:
+def _discard_resources(result: WaveResult, resources: Container[str]) -> None:
     """Leave out what executors wrote for resources that came to no good end here."""
-    landed.tables[:] = [table for table in landed.tables if table.resource not in resources]
-    for counts in (landed.rows, landed.put_aside):
+    result.tables[:] = [table for table in result.tables if table.resource not in resources]
+    for counts in (result.rows, result.quarantined_rows):
         for name in [name for name in counts if name in resources]:
             del counts[name]
 
 
-def _give_up(engine: Engine, failures: Mapping[str, PenstockError]) -> None:
+def _mark_failed(engine: ExtractEngine, failures: Mapping[str, PenstockError]) -> None:
     """Later packages take no item of what has failed after it was read."""
-    for node in _all(engine.roots):
+    for node in _all_nodes(engine.roots):
         if node.name in failures and node.name not in engine.failures:
             engine.fail(node, failures[node.name])
 
 
-def _all(nodes: Iterable[Node]) -> Iterator[Node]:
+def _all_nodes(nodes: Iterable[Node]) -> Iterator[Node]:
     for node in nodes:
         yield node
-        yield from _all(node.children)
+        yield from _all_nodes(node.children)

@@ -21,7 +21,7 @@ from penstock.interfaces.configuration import (
     DestinationClientStagingConfiguration,
 )
 from penstock.interfaces.destination import Destination
-from penstock.interfaces.jobs import ParsedLoadJobFileName
+from penstock.interfaces.job_file_name import ParsedLoadJobFileName
 from penstock.interfaces.ledger import (
     CommitRecord,
     CompleteLoad,
@@ -34,7 +34,7 @@ from penstock.interfaces.loadjob import AppliedJob, FollowupJob, LoadJob, LoadMa
 from penstock.interfaces.reference import DestinationReference, configured
 from penstock.interfaces.refresh import RENEW, Refresh, Renewal, TRefreshMode, check_refresh, renewal_of
 from penstock.interfaces.registry import destination_names, find_destination
-from penstock.interfaces.source import Flow, Limit, Step, Stream
+from penstock.interfaces.source import Flow, ItemStep, Limit, Stream
 from penstock.interfaces.traits import (
     TableCommit,
     WithLedger,
@@ -60,6 +60,7 @@ __all__ = [
     "DestinationReference",
     "Flow",
     "FollowupJob",
+    "ItemStep",
     "JobClientBase",
     "Ledger",
     "Limit",
@@ -71,7 +72,6 @@ __all__ = [
     "Refresh",
     "Renewal",
     "StateInfo",
-    "Step",
     "StorageSchemaInfo",
     "Stream",
     "TLoadJobState",

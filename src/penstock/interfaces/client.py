@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from penstock.errors import IdentifierTooLongException
-from penstock.schema import root_of
+from penstock.schema import root_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from penstock.interfaces.loadjob import LoadJob, NewLoadJob
     from penstock.schema import Schema, TSchemaTables, TTableSchema
 
-_INHERITED = ("write_disposition", "table_format", "file_format", "x-merge-strategy")
+_INHERITED_HINTS = ("write_disposition", "table_format", "file_format", "x-merge-strategy")
 
 
 class JobClientBase(ABC):
@@ -34,14 +34,14 @@ class JobClientBase(ABC):
         capabilities: DestinationCapabilitiesContext,
     ) -> None:
         self.schema, self.config, self.capabilities = schema, config, capabilities
-        self._to_close: list[Callable[[], None]] = []
+        self._close_callbacks: list[Callable[[], None]] = []
 
     def when_closed(self, call: Callable[[], None]) -> None:
         """Have something called when the client is closed; the last that was given comes first.
 
         What lends a client its session gives it back this way. Who overrides `__exit__` calls the one above.
         """
-        self._to_close.append(call)
+        self._close_callbacks.append(call)
 
     def __enter__(self) -> Self:
         return self
@@ -53,8 +53,8 @@ class JobClientBase(ABC):
         exc_tb: TracebackType | None,
     ) -> None:
         """Close what `__enter__` opened."""
-        while self._to_close:
-            self._to_close.pop()()
+        while self._close_callbacks:
+            self._close_callbacks.pop()()
 
     @abstractmethod
     def initialize_storage(self, truncate_tables: Iterable[str] | None = None) -> None:
@@ -108,8 +108,8 @@ class JobClientBase(ABC):
     def prepare_load_table(self, table_name: str) -> TTableSchema:
         """A table as a job sees it: with what nested tables take from their root, without untyped columns."""
         table = self.schema.get_table(table_name)
-        root = root_of(table_name, self.schema.tables).to_dict()
-        inherited: dict[str, Any] = {key: value for key, value in root.items() if key in _INHERITED}
+        root = root_table(table_name, self.schema.tables).to_dict()
+        inherited: dict[str, Any] = {key: value for key, value in root.items() if key in _INHERITED_HINTS}
         prepared: dict[str, Any] = {**inherited, **table.to_dict()}
         prepared["columns"] = {column.name: column.to_dict() for column in table.complete_columns()}
         return cast("TTableSchema", prepared)

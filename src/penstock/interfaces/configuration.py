@@ -104,13 +104,13 @@ class DestinationClientDwhConfiguration(DestinationClientConfiguration):
             )
         is_default = self.default_schema_name in (None, schema.name)
         name = self.dataset_name if is_default else f"{self.dataset_name}_{schema.name}"
-        return self._normalized(name, schema)
+        return self._normalized_name(name, schema)
 
     def normalize_staging_dataset_name(self, schema: Schema) -> str:
         """The name of the staging dataset; never that of the dataset itself."""
         dataset = self.normalize_dataset_name(schema)
         layout = self.staging_dataset_name_layout
-        name = self._normalized(layout.replace("%s", dataset, 1), schema)
+        name = self._normalized_name(layout.replace("%s", dataset, 1), schema)
         if name == dataset:
             raise UsageError(
                 f"dataset and staging dataset would both be called {name!r}",
@@ -127,7 +127,7 @@ class DestinationClientDwhConfiguration(DestinationClientConfiguration):
         changes: dict[str, Any] = {"dataset_name": dataset_name, "default_schema_name": default_schema_name}
         return self.model_copy(update=changes)
 
-    def _normalized(self, name: str, schema: Schema) -> str:
+    def _normalized_name(self, name: str, schema: Schema) -> str:
         if not self.enable_dataset_name_normalization:
             return name
         return schema.naming.normalize_table_identifier(name)

@@ -29,96 +29,96 @@ _TOKEN: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
+class Wildcard:
     """All values of an object or a list; with `deep` also all that stand below them."""
 
-    deep: bool = False
+    recursive: bool = False
 
 
-Step = str | int | Every
+PathSegment = str | int | Wildcard
 
 
 @dataclass(frozen=True, slots=True)
 class CursorPath:
     """A path that was understood."""
 
-    steps: tuple[Step, ...]
+    segments: tuple[PathSegment, ...]
     column: str | None
     """The name of the field, where the path is nothing but that."""
 
     def first(self, row: Any) -> Any:
         """The first value that the path leads to, or `MISSING`.
 
-        >>> cursor_path("a.b").first({"a": {"b": 1}})
+        >>> parse_cursor_path("a.b").first({"a": {"b": 1}})
         1
-        >>> cursor_path("$.items[*].at").first({"items": [{"at": 3}, {"at": 4}]})
+        >>> parse_cursor_path("$.items[*].at").first({"items": [{"at": 3}, {"at": 4}]})
         3
         """
         if self.column is not None:
             # Nearly all rows; asking whether something is a mapping takes longer than all the rest.
-            return row.get(self.column, MISSING) if type(row) is dict else _field(row, self.column)
-        return next(_found(row, self.steps), MISSING)
+            return row.get(self.column, MISSING) if type(row) is dict else _field_value(row, self.column)
+        return next(_values_at(row, self.segments), MISSING)
 
     def all(self, row: Any) -> list[Any]:
         """Every value that the path leads to.
 
-        >>> cursor_path("items[*].at").all({"items": [{"at": 3}, {"at": 4}]})
+        >>> parse_cursor_path("items[*].at").all({"items": [{"at": 3}, {"at": 4}]})
         [3, 4]
         """
-        return list(_found(row, self.steps))
+        return list(_values_at(row, self.segments))
 
 
 @lru_cache(maxsize=256)
-def cursor_path(text: str) -> CursorPath:
+def parse_cursor_path(text: str) -> CursorPath:
     """Read a path: names, `'quoted names'`, `[0]`, `[*]`, `..` for any depth, and `$` for the row.
 
-    >>> cursor_path("updated_at").column
+    >>> parse_cursor_path("updated_at").column
     'updated_at'
     """
-    return read_path(text)
+    return parse_uncached(text)
 
 
-def read_path(text: str) -> CursorPath:
+def parse_uncached(text: str) -> CursorPath:
     """As `cursor_path`, without memory of earlier ones: this one can travel to executors."""
     kinds: list[tuple[str, str]] = []
     at = 0
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None or match.lastgroup is None:
-            raise _refused(text)
+            raise _invalid_path(text)
         kinds.append((match.lastgroup, match[match.lastgroup]))
         at = match.end()
-    steps = tuple(_steps(text, kinds))
+    steps = tuple(_segments(text, kinds))
     bare = len(kinds) == 1 and kinds[0][0] in {"name", "text", "quoted"}
-    return CursorPath(steps=steps, column=str(steps[0]) if bare else None)
+    return CursorPath(segments=steps, column=str(steps[0]) if bare else None)
 
 
-def _steps(text: str, kinds: list[tuple[str, str]]) -> Iterator[Step]:
+def _segments(text: str, tokens: list[tuple[str, str]]) -> Iterator[PathSegment]:
     before: str | None = None
-    for kind, found in kinds:
+    for kind, found in tokens:
         follows = before is None or before in {"dot", "deep"} or kind in {"index", "every", "quoted"}
         match kind:
             case "root" if before is None:
                 pass
             case "dot" | "deep" if before is not None and before not in {"dot", "deep"}:
                 if kind == "deep":
-                    yield Every(deep=True)
+                    yield Wildcard(recursive=True)
             case "index" if follows:
                 yield int(found)
             case "every" if follows:
-                yield Every()
+                yield Wildcard()
             case "quoted" | "text" if follows:
                 yield found[1:-1]
             case "name" if follows:
                 yield found
             case _:
-                raise _refused(text)
+                raise _invalid_path(text)
         before = kind
     if before is None or before in {"dot", "deep"}:
-        raise _refused(text)
+        raise _invalid_path(text)
 
 
-def _refused(text: str) -> UsageError:
+def _invalid_path(text: str) -> UsageError:
     return UsageError(
         f"{text!r} is not a path to a cursor",
         hint="write a field as it stands in the data, 'quoted' if it has other characters than letters, "
@@ -126,35 +126,35 @@ def _refused(text: str) -> UsageError:
     )
 
 
-def _found(value: Any, steps: tuple[Step, ...]) -> Iterator[Any]:
-    if not steps:
+def _values_at(value: Any, segments: tuple[PathSegment, ...]) -> Iterator[Any]:
+    if not segments:
         yield value
         return
-    step, rest = steps[0], steps[1:]
-    if isinstance(step, Every):
-        for inner in _inside(value, deep=step.deep):
-            yield from _found(inner, rest)
+    step, rest = segments[0], segments[1:]
+    if isinstance(step, Wildcard):
+        for inner in _children(value, recursive=step.recursive):
+            yield from _values_at(inner, rest)
     elif isinstance(step, int):
         if isinstance(value, list) and -len(value) <= step < len(value):
-            yield from _found(value[step], rest)
+            yield from _values_at(value[step], rest)
     else:
-        inner = _field(value, step)
+        inner = _field_value(value, step)
         if inner is not MISSING:
-            yield from _found(inner, rest)
+            yield from _values_at(inner, rest)
 
 
-def _inside(value: Any, *, deep: bool) -> Iterator[Any]:
-    if deep:
+def _children(value: Any, *, recursive: bool) -> Iterator[Any]:
+    if recursive:
         yield value
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
     for one in inner:
-        if deep:
-            yield from _inside(one, deep=True)
+        if recursive:
+            yield from _children(one, recursive=True)
         else:
             yield one
 
 
-def _field(value: Any, name: str) -> Any:
+def _field_value(value: Any, name: str) -> Any:
     if isinstance(value, Mapping):
         return value.get(name, MISSING)
     if isinstance(value, (list, str, int, float)) or value is None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from penstock.interfaces.landing import LandedFrame
+    from penstock.interfaces.frame_writer import FrameWriteResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,50 +34,56 @@ class CursorRange:
 class FrameBounds(CursorRange):
     """A cursor as Spark needs it: its range, and what tells rows apart."""
 
-    missing: Literal["raise", "include", "exclude"] = "raise"
+    on_missing: Literal["raise", "include", "exclude"] = "raise"
     key: tuple[str, ...] | None = None
     """The columns of the key; None for all columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FrameSeen:
+class FrameObservation:
     """What came of a frame: how far its rows go, and how many have no value."""
 
-    furthest: Any
-    missing: int
+    last_value: Any
+    missing_count: int
 
 
-class FrameCursors(Protocol):
+class FrameCursorEngine(Protocol):
     """Filters and aggregates of Spark. A module with these functions is one."""
 
-    def new_rows(self, frame: DataFrame, bounds: FrameBounds, *, known: Iterable[bytes] = ()) -> DataFrame:
+    def new_rows(
+        self, frame: DataFrame, bounds: FrameBounds, *, known_hashes: Iterable[bytes] = ()
+    ) -> DataFrame:
         """The rows of the range, without those at its start whose hashes are known."""
 
     def aggregates(self, frame: DataFrame, bounds: FrameBounds) -> dict[str, Column]:
         """What is observed while they are written."""
 
-    def seen_of(self, values: Mapping[str, Any], frame: DataFrame, bounds: FrameBounds) -> FrameSeen:
+    def observation(
+        self, values: Mapping[str, Any], frame: DataFrame, bounds: FrameBounds
+    ) -> FrameObservation:
         """What was observed, in values of Python."""
 
-    def read_back(self, frame: DataFrame, landed: LandedFrame, bounds: FrameBounds) -> dict[str, Any]:
+    def aggregates_from_files(
+        self, frame: DataFrame, result: FrameWriteResult, bounds: FrameBounds
+    ) -> dict[str, Any]:
         """What was not observed, from the files that the frame was written to."""
 
-    def hashes_in(
-        self, frame: DataFrame, landed: LandedFrame, bounds: FrameBounds, last_value: Any
+    def boundary_hashes(
+        self, frame: DataFrame, result: FrameWriteResult, bounds: FrameBounds, last_value: Any
     ) -> Iterator[bytes]:
         """The hashes of the rows in the files that have the last value."""
 
 
-_known: list[Callable[[], FrameCursors]] = []
+_factories: list[Callable[[], FrameCursorEngine]] = []
 
 
-def use_frame_cursors(opened: Callable[[], FrameCursors]) -> None:
+def register_frame_cursor_engine(factory: Callable[[], FrameCursorEngine]) -> None:
     """Name who knows Spark; it is asked for when the first DataFrame comes to a cursor."""
-    _known[:] = [opened]
+    _factories[:] = [factory]
 
 
-def frame_cursors() -> FrameCursors:
+def frame_cursor_engine() -> FrameCursorEngine:
     """Who knows Spark."""
-    if not _known:
+    if not _factories:
         raise InternalError("nobody can filter a DataFrame yet", hint="import penstock, not one of its rooms")
-    return _known[0]()
+    return _factories[0]()

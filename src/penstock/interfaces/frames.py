@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 FrameKind = Literal["arrow", "pandas", "polars", "spark", "sifted", "relation"]
 
-_CLASSES: Final[dict[tuple[str, str], FrameKind]] = {
+_FRAME_KINDS: Final[dict[tuple[str, str], FrameKind]] = {
     ("pyarrow", "Table"): "arrow",
     ("pyarrow", "RecordBatch"): "arrow",
     ("pyarrow", "RecordBatchReader"): "arrow",
@@ -14,7 +14,7 @@ _CLASSES: Final[dict[tuple[str, str], FrameKind]] = {
     ("polars", "DataFrame"): "polars",
     ("polars", "LazyFrame"): "polars",
     ("pyspark", "DataFrame"): "spark",
-    ("penstock", "SiftedFrame"): "sifted",
+    ("penstock", "QuarantiningFrame"): "sifted",
     ("penstock", "Relation"): "relation",
 }
 
@@ -31,7 +31,7 @@ def frame_kind(value: Any) -> FrameKind | None:
     if isinstance(value, (dict, list, str, int, float)) or value is None:
         return None
     for cls in type(value).__mro__:
-        found = _CLASSES.get((cls.__module__.partition(".")[0], cls.__name__))
+        found = _FRAME_KINDS.get((cls.__module__.partition(".")[0], cls.__name__))
         if found is not None:
             return found
     return "arrow" if hasattr(type(value), "__arrow_c_stream__") else None

@@ -10,8 +10,8 @@ from typing import Any, Final, Literal, get_args
 from penstock.errors import InconsistentTableTemplate, UsageError
 from penstock.interfaces.incremental import Incremental, as_incremental
 from penstock.schema import Contract, TWriteDisposition, columns_of_model, contract_of_model
-from penstock.schema.frozen import FrozenMap, freeze
-from penstock.schema.models import is_model
+from penstock.schema.frozen_map import FrozenMap, freeze
+from penstock.schema.pydantic_models import is_model
 
 MergeStrategy = Literal["delete-insert", "scd2", "upsert", "insert-only", "cdc"]
 
@@ -20,7 +20,7 @@ NestedValues = Literal["tables", "keep"]
 """What becomes of structs, lists and maps in frames: columns and tables, or values as they are."""
 NESTED_VALUES: Final[tuple[NestedValues, ...]] = get_args(NestedValues)
 MERGE_STRATEGIES: Final[tuple[MergeStrategy, ...]] = get_args(MergeStrategy)
-_NOT_DYNAMIC: Final = frozenset(("incremental", "additional_table_hints", "max_table_nesting", "nested"))
+_STATIC_HINTS: Final = frozenset(("incremental", "additional_table_hints", "max_table_nesting", "nested"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,34 +67,34 @@ class TableHints:
         return said.get("strategy") if isinstance(said, Mapping) else None
 
     @property
-    def dynamic(self) -> tuple[str, ...]:
+    def dynamic_names(self) -> tuple[str, ...]:
         """The hints that are functions of an item."""
         return tuple(
             each.name
             for each in fields(self)
-            if each.name not in _NOT_DYNAMIC and is_dynamic(getattr(self, each.name))
+            if each.name not in _STATIC_HINTS and is_dynamic(getattr(self, each.name))
         )
 
-    def merged(self, said: TableHints) -> TableHints:
+    def merged_with(self, other: TableHints) -> TableHints:
         """Take over what `said` has: None keeps a hint, an empty value takes it back.
 
         Columns are added to those that are there; everything else is replaced.
         """
         changes = {
-            each.name: _over(each.name, getattr(self, each.name), new)
+            each.name: _merged_hint(each.name, getattr(self, each.name), new)
             for each in fields(self)
-            if (new := getattr(said, each.name)) is not None
+            if (new := getattr(other, each.name)) is not None
         }
-        return _checked(replace(self, **changes))
+        return _validate(replace(self, **changes))
 
-    def at(self, item: Any) -> TableHints:
+    def for_item(self, item: Any) -> TableHints:
         """The same hints with every function called with this item."""
-        names = self.dynamic
+        names = self.dynamic_names
         if not names:
             return self
-        return make_hints(**{**self.said(), **{name: getattr(self, name)(item) for name in names}})
+        return make_hints(**{**self.to_dict(), **{name: getattr(self, name)(item) for name in names}})
 
-    def said(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The hints that are there, by name."""
         return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) is not None}
 
@@ -102,7 +102,7 @@ class TableHints:
 NO_HINTS: Final = TableHints()
 
 
-def make_hints(**said: Any) -> TableHints:
+def make_hints(**hints: Any) -> TableHints:
     """Read hints as users write them.
 
     `columns` may be a dict, a list of columns with names, or a pydantic model, which then says the schema
@@ -112,15 +112,15 @@ def make_hints(**said: Any) -> TableHints:
     'text'
     """
     known = {each.name for each in fields(TableHints)}
-    if unknown := [name for name in said if name not in known]:
+    if unknown := [name for name in hints if name not in known]:
         raise UsageError(f"there is no hint {unknown[0]!r}", hint=f"use one of: {', '.join(sorted(known))}")
     # An empty disposition says nothing: there is none to fall back to.
-    given = {name: value for name, value in said.items() if value or name != "write_disposition"}
+    given = {name: value for name, value in hints.items() if value or name != "write_disposition"}
     read = {name: _READERS.get(name, freeze)(value) for name, value in given.items() if value is not None}
-    model = said.get("columns")
-    if is_model(model) and said.get("schema_contract") is None:
-        read["schema_contract"] = _contract_of(model)
-    return _checked(TableHints(**read))
+    model = hints.get("columns")
+    if is_model(model) and hints.get("schema_contract") is None:
+        read["schema_contract"] = _model_contract(model)
+    return _validate(TableHints(**read))
 
 
 def is_dynamic(hint: Any) -> bool:
@@ -133,54 +133,58 @@ def key_columns(keys: Any) -> tuple[str, ...]:
     return (keys,) if isinstance(keys, str) else tuple(keys)
 
 
-def _checked(hints: TableHints) -> TableHints:
+def _validate(hints: TableHints) -> TableHints:
     if hints.nested is not None and hints.nested not in NESTED_VALUES:
         raise UsageError(f"nested cannot be {hints.nested!r}", hint=f"use one of: {', '.join(NESTED_VALUES)}")
-    if hints.dynamic and not hints.has_dynamic_table_name:
-        raise InconsistentTableTemplate(hint_name=hints.dynamic[0], table_name=str(hints.table_name))
+    if hints.dynamic_names and not hints.has_dynamic_table_name:
+        raise InconsistentTableTemplate(hint_name=hints.dynamic_names[0], table_name=str(hints.table_name))
     return hints
 
 
-def _over(name: str, before: Any, new: Any) -> Any:
+def _merged_hint(name: str, old: Any, new: Any) -> Any:
     if new is Incremental.EMPTY or (isinstance(new, (str, Mapping, Sequence)) and not new):
         return None
     if (
         name in {"columns", "additional_table_hints"}
-        and isinstance(before, Mapping)
+        and isinstance(old, Mapping)
         and isinstance(new, Mapping)
     ):
-        return FrozenMap({**before, **{key: _joined(before.get(key), value) for key, value in new.items()}})
+        return FrozenMap({**old, **{key: _merged_column(old.get(key), value) for key, value in new.items()}})
     return new
 
 
-def _joined(before: Any, new: Any) -> Any:
-    if isinstance(before, Mapping) and isinstance(new, Mapping):
-        return FrozenMap({**before, **new})
+def _merged_column(old: Any, new: Any) -> Any:
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        return FrozenMap({**old, **new})
     return new
 
 
-def _columns(said: Any) -> Any:
-    if is_dynamic(said):
-        return said
-    if is_model(said):
-        return freeze(columns_of_model(said))
-    if isinstance(said, Mapping):
-        return freeze({name: {**column, "name": column.get("name", name)} for name, column in said.items()})
-    if isinstance(said, Sequence) and not isinstance(said, str):
-        if any(not isinstance(column, Mapping) or "name" not in column for column in said):
+def _read_columns(columns: Any) -> Any:
+    if is_dynamic(columns):
+        return columns
+    if is_model(columns):
+        return freeze(columns_of_model(columns))
+    if isinstance(columns, Mapping):
+        return freeze(
+            {name: {**column, "name": column.get("name", name)} for name, column in columns.items()}
+        )
+    if isinstance(columns, Sequence) and not isinstance(columns, str):
+        if any(not isinstance(column, Mapping) or "name" not in column for column in columns):
             raise UsageError("a column in a list of columns has no name", hint="give each one a 'name'")
-        return freeze({column["name"]: column for column in said})
+        return freeze({column["name"]: column for column in columns})
     raise UsageError(
-        f"columns cannot be a {type(said).__name__}",
+        f"columns cannot be a {type(columns).__name__}",
         hint="pass a dict of columns by name, a list of columns, or a pydantic model",
     )
 
 
-def _write_disposition(said: Any) -> Any:
-    if is_dynamic(said):
-        return said
-    word = said.get("disposition") if isinstance(said, Mapping) else said
-    strategy = said.get("strategy") if isinstance(said, Mapping) else None
+def _read_write_disposition(write_disposition: Any) -> Any:
+    if is_dynamic(write_disposition):
+        return write_disposition
+    word = (
+        write_disposition.get("disposition") if isinstance(write_disposition, Mapping) else write_disposition
+    )
+    strategy = write_disposition.get("strategy") if isinstance(write_disposition, Mapping) else None
     if word not in WRITE_DISPOSITIONS:
         raise UsageError(
             f"{word!r} is not a write disposition", hint=f"use one of: {', '.join(WRITE_DISPOSITIONS)}"
@@ -189,39 +193,39 @@ def _write_disposition(said: Any) -> Any:
         raise UsageError(
             f"{strategy!r} is not a merge strategy", hint=f"use one of: {', '.join(MERGE_STRATEGIES)}"
         )
-    return freeze(said)
+    return freeze(write_disposition)
 
 
-def _nested(said: Any) -> Any:
-    if is_dynamic(said):
-        return said
+def _read_nested_hints(nested_hints: Any) -> Any:
+    if is_dynamic(nested_hints):
+        return nested_hints
     return MappingProxyType(
         {
-            _path(key): hints if isinstance(hints, TableHints) else make_hints(**hints)
-            for key, hints in said.items()
+            _nested_path(key): hints if isinstance(hints, TableHints) else make_hints(**hints)
+            for key, hints in nested_hints.items()
         }
     )
 
 
-def _path(key: str | Sequence[str]) -> tuple[str, ...]:
+def _nested_path(key: str | Sequence[str]) -> tuple[str, ...]:
     return (key,) if isinstance(key, str) else tuple(key)
 
 
-def _contract(said: Any) -> Any:
-    if not is_dynamic(said) and said:
-        Contract.from_settings(said)
-    return freeze(said)
+def _read_contract(contract: Any) -> Any:
+    if not is_dynamic(contract) and contract:
+        Contract.from_settings(contract)
+    return freeze(contract)
 
 
-def _contract_of(model: Any) -> Any:
+def _model_contract(model: Any) -> Any:
     found = contract_of_model(model)
     return FrozenMap({"tables": found.tables, "columns": found.columns, "data_type": found.data_type})
 
 
 _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "columns": _columns,
-    "write_disposition": _write_disposition,
-    "nested_hints": _nested,
-    "schema_contract": _contract,
+    "columns": _read_columns,
+    "write_disposition": _read_write_disposition,
+    "nested_hints": _read_nested_hints,
+    "schema_contract": _read_contract,
     "incremental": as_incremental,
 }

@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, get_args
 
 from penstock.errors import NotDuringRun, UsageError
-from penstock.interfaces.cursorpath import cursor_path as read_path
-from penstock.interfaces.cursorterms import (
-    CursorTerms,
+from penstock.interfaces.cursor_options import (
+    CursorOptions,
     IncrementalRange,
     LastValueFunc,
     OnCursorValueMissing,
     RowOrder,
-    value_func,
+    last_value_function,
 )
+from penstock.interfaces.cursorpath import parse_cursor_path as read_path
 
 if TYPE_CHECKING:
     import typing_extensions
@@ -26,7 +26,7 @@ else:
     T = typing.TypeVar("T")
 
 
-class Running(Protocol):
+class RunningCursor(Protocol):
     """The cursor while a resource is read, as far as user code looks at it."""
 
     start_value: Any
@@ -69,10 +69,10 @@ class Incremental(Generic[T]):
         range_start: IncrementalRange = "closed",
         range_end: IncrementalRange = "open",
     ) -> None:
-        self._terms = CursorTerms(
+        self._terms = CursorOptions(
             cursor_path=cursor_path,
             initial_value=initial_value,
-            last_value_func=value_func(last_value_func),
+            last_value_func=last_value_function(last_value_func),
             primary_key=primary_key,
             end_value=end_value,
             row_order=row_order,
@@ -82,18 +82,18 @@ class Incremental(Generic[T]):
             range_start=range_start,
             range_end=range_end,
         )
-        self._running: Running | None = None
+        self._running: RunningCursor | None = None
         self.resource_name: str | None = None
 
     @classmethod
-    def of(cls, terms: CursorTerms) -> Self:
+    def of(cls, terms: CursorOptions) -> Self:
         """The handle of these terms."""
         made = cls()
         made._terms = terms
         return made
 
     @property
-    def terms(self) -> CursorTerms:
+    def terms(self) -> CursorOptions:
         """Everything that was said, as one value, with the type in `incremental[type]`."""
         (kind,) = get_args(getattr(self, "__orig_class__", None)) or (None,)
         return self._terms if kind is None else replace(self._terms, value_type=kind)
@@ -191,7 +191,7 @@ class Incremental(Generic[T]):
 
     def merge(self, other: Incremental[Any]) -> Incremental[T]:
         """A copy with everything that `other` says."""
-        return Incremental.of(self.terms.over(other.terms))
+        return Incremental.of(self.terms.merged_with(other.terms))
 
     def copy(self) -> Incremental[T]:
         """A copy that does not run."""
@@ -204,7 +204,7 @@ class Incremental(Generic[T]):
     def parse_native_representation(self, native_value: Any) -> None:
         """Take over another incremental, or any other value as the initial one."""
         if isinstance(native_value, Incremental):
-            self._terms = self.terms.over(native_value.terms)
+            self._terms = self.terms.merged_with(native_value.terms)
         else:
             self._terms = replace(self.terms, initial_value=native_value)
 
@@ -214,13 +214,13 @@ class Incremental(Generic[T]):
         if self._running is not None:
             self._running.use_key(primary_key)
 
-    def bind(self, running: Running, *, resource_name: str, terms: CursorTerms) -> None:
+    def bind(self, running: RunningCursor, *, resource_name: str, terms: CursorOptions) -> None:
         """Follow a cursor that runs; extract calls this."""
         self._running, self.resource_name, self._terms = running, resource_name, terms
 
     def __repr__(self) -> str:
-        terms, plain = self._terms, CursorTerms()
-        said = {name: getattr(terms, name) for name in CursorTerms.__slots__ if name != "value_type"}
+        terms, plain = self._terms, CursorOptions()
+        said = {name: getattr(terms, name) for name in CursorOptions.__slots__ if name != "value_type"}
         shown = {name: value for name, value in said.items() if value != getattr(plain, name)}
         return f"incremental({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
@@ -228,12 +228,12 @@ class Incremental(Generic[T]):
 Incremental.EMPTY = Incremental()
 
 
-def as_incremental(said: Any) -> Incremental[Any]:
+def as_incremental(hint: Any) -> Incremental[Any]:
     """The hint as users give it: an incremental, or its arguments in a dict."""
-    if isinstance(said, Incremental):
-        return said
-    if isinstance(said, dict):
-        return Incremental(**said)
+    if isinstance(hint, Incremental):
+        return hint
+    if isinstance(hint, dict):
+        return Incremental(**hint)
     raise UsageError(
-        f"a {type(said).__name__} is no incremental", hint="use penstock.sources.incremental(...)"
+        f"a {type(hint).__name__} is no incremental", hint="use penstock.sources.incremental(...)"
     )

@@ -27,7 +27,7 @@ class HintsMark:
 Mark = TableNameMark | HintsMark
 
 
-class Marked:
+class MarkedItem:
     """An item and its mark; the mark stays with everything that is made of the item.
 
     Not a dataclass: those are rows.

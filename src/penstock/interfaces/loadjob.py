@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from penstock.interfaces.jobs import ParsedLoadJobFileName
+from penstock.interfaces.job_file_name import ParsedLoadJobFileName
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -35,17 +35,17 @@ def has_ended(process: int) -> bool:
     return _status(process)[:1] == ["Z"]
 
 
-def start_of(process: int) -> str | None:
+def process_start(process: int) -> str | None:
     """Return when a process began, in clock ticks since the boot; None where the system does not report it.
 
     Numbers of processes are used again: two that share a number do not share this.
     """
     fields = _status(process)
-    return fields[_START] if len(fields) > _START else None
+    return fields[_START_FIELD] if len(fields) > _START_FIELD else None
 
 
 # Of the fields of /proc/<process>/stat after the name, which may hold blanks and parentheses.
-_START = 19
+_START_FIELD = 19
 
 
 def _status(process: int) -> list[str]:
@@ -67,7 +67,7 @@ class ProcessId:
     host: str = field(default_factory=socket.gethostname)
     machine: str | None = field(default_factory=machine_id)
     process: int = field(default_factory=os.getpid)
-    started: str | None = field(default_factory=lambda: start_of(os.getpid()))
+    started: str | None = field(default_factory=lambda: process_start(os.getpid()))
 
     def state(self) -> ProcessState:
         """Return whether the process runs, as far as this machine knows."""
@@ -75,7 +75,7 @@ class ProcessId:
         if self.machine is None or here is None or self.process <= 0:
             return "unknown"
         if self.machine == here:
-            is_other = self.started is not None and start_of(self.process) not in {None, self.started}
+            is_other = self.started is not None and process_start(self.process) not in {None, self.started}
             return "ended" if is_other or has_ended(self.process) else "running"
         was_restarted = self.machine.partition("/")[0] != here.partition("/")[0]
         return "ended" if was_restarted and self.host == socket.gethostname() else "unknown"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 TABLES: Final = "Tables"
 JOBS: Final = "Jobs"
-OF_THE_STEP: Final = frozenset((TABLES, JOBS))
+STEP_COUNTERS: Final = frozenset((TABLES, JOBS))
 """Counts of a whole step, with a total. All other names are those of resources and tables, and count rows."""
 
 
@@ -79,27 +79,27 @@ class Collector:
         self.step = None
 
 
-class Telling:
+class ThrottledProgress:
     """Tells a collector what has been added to some counts, at most so often."""
 
-    __slots__ = ("_clock", "_collector", "_every", "_next", "_told")
+    __slots__ = ("_clock", "_collector", "_interval", "_next_report", "_reported")
 
     def __init__(
-        self, collector: Collector, *, every: float = 0.5, clock: Callable[[], float] = time.monotonic
+        self, collector: Collector, *, interval: float = 0.5, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._collector, self._every, self._clock = collector, every, clock
-        self._next, self._told = 0.0, dict[str, int]()
+        self._collector, self._interval, self._clock = collector, interval, clock
+        self._next_report, self._reported = 0.0, dict[str, int]()
 
-    def now_and_then(self, counts: Mapping[str, int]) -> None:
+    def report(self, counts: Mapping[str, int]) -> None:
         """Tell what is new, unless something was told just now."""
-        if self._clock() >= self._next:
-            self.now(counts)
+        if self._clock() >= self._next_report:
+            self.report_now(counts)
 
-    def now(self, counts: Mapping[str, int]) -> None:
+    def report_now(self, counts: Mapping[str, int]) -> None:
         """Tell what is new."""
-        self._next = self._clock() + self._every
+        self._next_report = self._clock() + self._interval
         for name, count in counts.items():
-            more = count - self._told.get(name, 0)
+            more = count - self._reported.get(name, 0)
             if more > 0:
-                self._told[name] = count
+                self._reported[name] = count
                 self._collector.update(name, inc=more)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
 from penstock.errors import UsageError
-from penstock.schema import root_of
+from penstock.schema import root_table
 from penstock.schema.defaults import SYSTEM_PREFIX
 
 if TYPE_CHECKING:
@@ -33,18 +33,18 @@ class Refresh:
     """The resources that are extracted; of `drop_sources` it is every one of the source."""
 
     @property
-    def drops(self) -> bool:
+    def drops_tables(self) -> bool:
         """Whether tables go, and not their rows only."""
         return self.mode != "drop_data"
 
-    def tables(self, tables: Mapping[str, Table]) -> tuple[str, ...]:
+    def affected_tables(self, tables: Mapping[str, Table]) -> tuple[str, ...]:
         """Which of the tables begin anew, those that are nested in them too. System tables never do."""
         return tuple(
-            name for name in tables if not name.startswith(SYSTEM_PREFIX) and self._is_of(name, tables)
+            name for name in tables if not name.startswith(SYSTEM_PREFIX) and self._affects(name, tables)
         )
 
-    def _is_of(self, name: str, tables: Mapping[str, Table]) -> bool:
-        return self.mode == "drop_sources" or root_of(name, tables).resource in self.resources
+    def _affects(self, name: str, tables: Mapping[str, Table]) -> bool:
+        return self.mode == "drop_sources" or root_table(name, tables).resource in self.resources
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for control files."""
@@ -59,18 +59,18 @@ class Refresh:
         return Refresh(mode=mode, resources=tuple(resources))
 
 
-def check_refresh(said: str | None) -> TRefreshMode | None:
+def check_refresh(mode: str | None) -> TRefreshMode | None:
     """Refuse a mode that there is not.
 
     >>> check_refresh("drop_data")
     'drop_data'
     """
     known = get_args(TRefreshMode)
-    if said is not None and said not in known:
-        raise UsageError(f"there is no refresh {said!r}", hint=f"use one of: {', '.join(known)}")
-    return cast("TRefreshMode | None", said)
+    if mode is not None and mode not in known:
+        raise UsageError(f"there is no refresh {mode!r}", hint=f"use one of: {', '.join(known)}")
+    return cast("TRefreshMode | None", mode)
 
 
 def renewal_of(table: str, tables: Mapping[str, Table]) -> Renewal | None:
     """What becomes of the chain of a table in this load; None where rows come to those that are there."""
-    return cast("Renewal | None", root_of(table, tables).extras.get(RENEW))
+    return cast("Renewal | None", root_table(table, tables).extras.get(RENEW))

@@ -7,12 +7,12 @@ from importlib.metadata import entry_points
 from penstock.errors import InvalidDestinationReference, UnknownDestination
 from penstock.interfaces.reference import DestinationReference
 
-GROUP = "penstock.destinations"
+ENTRY_POINT_GROUP = "penstock.destinations"
 
 
 def destination_names() -> tuple[str, ...]:
     """The names that `destination=` understands on this machine."""
-    return tuple(sorted(entry.name for entry in entry_points(group=GROUP)))
+    return tuple(sorted(entry.name for entry in entry_points(group=ENTRY_POINT_GROUP)))
 
 
 def find_destination(name: str) -> DestinationReference:
@@ -21,7 +21,7 @@ def find_destination(name: str) -> DestinationReference:
     >>> find_destination("delta").spec().__name__
     'DeltaConfiguration'
     """
-    for entry in entry_points(group=GROUP, name=name):
+    for entry in entry_points(group=ENTRY_POINT_GROUP, name=name):
         reference = entry.load()
         if not isinstance(reference, DestinationReference):
             raise InvalidDestinationReference(name=name, found=f"a {type(reference).__name__}")

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from penstock.interfaces.hints import NO_HINTS, TableHints
-from penstock.schema.frozen import FrozenMap
+from penstock.schema.frozen_map import FrozenMap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from penstock.interfaces.refresh import TRefreshMode
-    from penstock.interfaces.work import Work
+    from penstock.interfaces.work_items import WorkItemSpec
     from penstock.schema import StoredSchema
 
 StepKind = Literal["map", "yield_map", "filter", "call", "metrics", "incremental"]
@@ -20,7 +20,7 @@ NextItemMode = Literal["round_robin", "fifo"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class ItemStep:
     """What is done with each item on its way.
 
     `map`, `filter` and `yield_map` are called with every row of a page, `call` and `metrics` with the page.
@@ -41,7 +41,7 @@ class Limit:
     count_rows: bool = False
 
 
-class Declared:
+class DeclarationBase:
     """The base of what users declare: something that is no item, should a resource yield it."""
 
     __slots__ = ()
@@ -55,9 +55,9 @@ class Stream:
     open: Callable[..., Any]
     """Gives the items: called with nothing, or, of a transformer, with an item and its mark."""
     parent: Stream | None = None
-    before: tuple[Step, ...] = ()
+    parent_steps: tuple[ItemStep, ...] = ()
     """Steps between the parent and the transformer."""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ItemStep, ...] = ()
     limit: Limit | None = None
     hints: TableHints = NO_HINTS
     variants: Mapping[str, TableHints] = field(default=FrozenMap[TableHints]())
@@ -68,7 +68,7 @@ class Stream:
     parallel: bool = False
     resource: Any = None
     """What the user holds, for `current.resource()`."""
-    work: Work | None = None
+    work: WorkItemSpec | None = None
     """Items that can be shared out: the stream is opened once for each of them."""
     needs: tuple[str, ...] = ()
     """What a session of Spark must bring for it, by the names of presets: the jar of a database, say."""

@@ -15,8 +15,8 @@ from penstock.errors import (
     TableChainFollowupJobCreationFailedException,
 )
 from penstock.interfaces import WithUndo
-from penstock.load.failures import is_terminal, told
-from penstock.load.plan import is_last_try, pause_before, table_of
+from penstock.load.failures import describe_error, is_terminal
+from penstock.load.plan import is_last_try, retry_delay, table_of
 from penstock.load.worker import run_job
 
 if TYPE_CHECKING:
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
     from penstock.errors import PenstockError
     from penstock.interfaces import AppliedJob, LoadMark
+    from penstock.load.job_board import JobBoard
     from penstock.load.plan import Chain
+    from penstock.load.progress import JobProgress
     from penstock.load.settings import LoaderConfiguration
-    from penstock.load.telling import JobsTold
-    from penstock.load.work import Work
-    from penstock.load.worker import Opener, Outcome
+    from penstock.load.worker import ClientFactory, JobOutcome
 
 
 _LOG = logger("penstock.load")
 
 
-class Engine:
+class LoadEngine:
     """Runs the jobs of one load side by side.
 
     `staged` are the jobs whose rows go to the staging dataset; jobs that follow others are never among them,
@@ -44,30 +44,35 @@ class Engine:
 
     def __init__(
         self,
-        work: Work,
-        opener: Opener,
+        job_board: JobBoard,
+        client_factory: ClientFactory,
         *,
         mark: LoadMark,
-        staged: Collection[str],
-        rules: LoaderConfiguration,
-        told: JobsTold,
-        check: Callable[[], None] = lambda: None,
+        staged_jobs: Collection[str],
+        load_settings: LoaderConfiguration,
+        progress: JobProgress,
+        assert_leased: Callable[[], None] = lambda: None,
     ) -> None:
-        self._told = told
-        self._work, self._opener, self._staged, self._rules = work, opener, staged, rules
-        self._mark, self._check = mark, check
-        self._able = opener.destination.capabilities
+        self._progress = progress
+        self._job_board, self._client_factory, self._staged_jobs, self._load_settings = (
+            job_board,
+            client_factory,
+            staged_jobs,
+            load_settings,
+        )
+        self._mark, self._assert_leased = mark, assert_leased
+        self._capabilities = client_factory.destination.capabilities
         self._paused: dict[str, float] = {}
         self._stop = threading.Event()
-        self._halt: PenstockError | None = None
-        self._running: dict[Future[Outcome], str] = {}
-        self._refused: dict[str, Outcome] = {}
+        self._halt_error: PenstockError | None = None
+        self._running: dict[Future[JobOutcome], str] = {}
+        self._failed_outcomes: dict[str, JobOutcome] = {}
         """Jobs that failed for good and stop the run, the first one first."""
 
     def run(self) -> None:
         """Until every chain is completed or left out. Raises what stopped the run."""
-        limit = self._able.max_parallel_load_jobs or self._rules.workers
-        workers = max(1, min(limit, self._rules.workers))
+        limit = self._capabilities.max_parallel_load_jobs or self._load_settings.workers
+        workers = max(1, min(limit, self._load_settings.workers))
         threads = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="penstock-load")
         try:
             self._loop(threads, workers)
@@ -82,8 +87,8 @@ class Engine:
             # Nothing is under way here, unless somebody has asked twice to stop: they need not wait.
             self._stop.set()
             threads.shutdown(wait=False, cancel_futures=True)
-        if self._halt is not None:
-            raise self._halt
+        if self._halt_error is not None:
+            raise self._halt_error
 
     def _drain(self) -> None:
         """Begin nothing more, and note how the jobs end that are under way."""
@@ -92,147 +97,149 @@ class Engine:
             for future in done:
                 job = self._running.pop(future)
                 try:
-                    self._settle(job, future.result())
+                    self._apply_outcome(job, future.result())
                 except Exception as error:  # whoever wants to stop is not kept by a storage that breaks
                     _LOG.warning(
-                        "the end of job %s is not noted, the next run finds it: %s", job, told(error)
+                        "the end of job %s is not noted, the next run finds it: %s",
+                        job,
+                        describe_error(error),
                     )
 
     def _loop(self, threads: ThreadPoolExecutor, workers: int) -> None:
         while True:
-            if self._halt is None:
-                self._follow_chains()
-                self._leave_out_chains()
-            if self._halt is None:
-                self._start(threads, workers)
-            self._told.now(self._work)
+            if self._halt_error is None:
+                self._create_chain_followups()
+                self._roll_back_failed_chains()
+            if self._halt_error is None:
+                self._start_jobs(threads, workers)
+            self._progress.report(self._job_board)
             if self._running:
-                done, _ = wait(self._running, timeout=self._pause(), return_when=FIRST_COMPLETED)
+                done, _ = wait(self._running, timeout=self._wait_seconds(), return_when=FIRST_COMPLETED)
                 for future in done:
-                    self._settle(self._running.pop(future), future.result())
-            elif self._halt is None and self._paused:
-                time.sleep(self._pause() or 0.0)
+                    self._apply_outcome(self._running.pop(future), future.result())
+            elif self._halt_error is None and self._paused:
+                time.sleep(self._wait_seconds() or 0.0)
             else:
                 return
 
-    def _start(self, threads: ThreadPoolExecutor, workers: int) -> None:
+    def _start_jobs(self, threads: ThreadPoolExecutor, workers: int) -> None:
         now = time.monotonic()
         self._paused = {job: until for job, until in self._paused.items() if until > now}
-        found = self._work.next_jobs(
-            workers=workers, strategy=self._able.loader_parallelism_strategy, paused=self._paused
+        found = self._job_board.next_jobs(
+            workers=workers, strategy=self._capabilities.loader_parallelism_strategy, paused=self._paused
         )
         for job in found:
-            self._check()
-            task = self._work.start(job, staged=job in self._staged)
+            self._assert_leased()
+            task = self._job_board.start(job, staged=job in self._staged_jobs)
             # Each thread gets a copy of what user code may ask about the load.
             future = threads.submit(
                 copy_context().run,
                 run_job,
                 task,
-                self._opener,
+                self._client_factory,
                 stop=self._stop,
-                poll_pause=self._rules.poll_pause,
+                poll_pause=self._load_settings.poll_pause,
             )
             self._running[future] = job
 
-    def _pause(self) -> float | None:
+    def _wait_seconds(self) -> float | None:
         """Seconds until the first paused job may be tried again; None when none is paused."""
         until = min(self._paused.values(), default=None)
-        return None if until is None or self._halt is not None else max(until - time.monotonic(), 0.0)
+        return None if until is None or self._halt_error is not None else max(until - time.monotonic(), 0.0)
 
-    def _settle(self, job: str, outcome: Outcome) -> None:
+    def _apply_outcome(self, job: str, outcome: JobOutcome) -> None:
         match outcome.state:
             case "completed":
-                self._work.complete(job, outcome.applied, outcome.followups)
+                self._job_board.complete(job, outcome.applied, outcome.followups)
             case "retry":
                 self._retry(job, outcome)
             case "failed":
                 self._fail(job, outcome)
             case "running":
-                self._work.leave(job)
-                self._halt_by(outcome.halt)
+                self._job_board.abandon(job)
+                self._halt_with(outcome.halt)
             case _:
                 assert_never(outcome.state)
-        self._told.now(self._work)
+        self._progress.report(self._job_board)
 
-    def _retry(self, job: str, outcome: Outcome) -> None:
-        tried = self._work.retry(job, outcome.message)
-        self._told.explain(job, outcome.message)
-        self._paused[job] = time.monotonic() + pause_before(tried, first=self._rules.retry_pause)
-        if is_last_try(tried, max_retries=self._rules.raise_on_max_retries):
+    def _retry(self, job: str, outcome: JobOutcome) -> None:
+        tried = self._job_board.retry(job, outcome.message)
+        self._progress.record_reason(job, outcome.message)
+        self._paused[job] = time.monotonic() + retry_delay(tried, first=self._load_settings.retry_pause)
+        if is_last_try(tried, max_retries=self._load_settings.raise_on_max_retries):
             error = LoadClientJobRetry(
-                load_id=self._work.load_id, job_id=job, retry_count=tried, retry_message=outcome.message
+                load_id=self._job_board.load_id, job_id=job, retry_count=tried, retry_message=outcome.message
             )
             error.__cause__ = outcome.error
-            self._halt_by(error)
+            self._halt_with(error)
 
-    def _fail(self, job: str, outcome: Outcome) -> None:
-        self._told.explain(job, outcome.message)
-        if not self._rules.raise_on_failed_jobs:
-            what = self._tried_undo(job, lambda _: outcome.applied) if outcome.applied else ""
+    def _fail(self, job: str, outcome: JobOutcome) -> None:
+        self._progress.record_reason(job, outcome.message)
+        if not self._load_settings.raise_on_failed_jobs:
+            what = self._try_undo(job, lambda _: outcome.applied) if outcome.applied else ""
             if what is None:
-                self._work.leave(job)
+                self._job_board.abandon(job)
             else:
-                self._work.fail(job, f"{outcome.message} ({what})" if what else outcome.message)
+                self._job_board.fail(job, f"{outcome.message} ({what})" if what else outcome.message)
             return
-        self._work.retry(job, outcome.message, terminal=True)
-        self._refused[job] = outcome
-        if self._halt is None or isinstance(self._halt, LoadClientJobFailed):
-            self._halt = self._refusal()
+        self._job_board.retry(job, outcome.message, terminal=True)
+        self._failed_outcomes[job] = outcome
+        if self._halt_error is None or isinstance(self._halt_error, LoadClientJobFailed):
+            self._halt_error = self._job_failed_error()
 
-    def _refusal(self) -> LoadClientJobFailed:
+    def _job_failed_error(self) -> LoadClientJobFailed:
         """The first job that failed, with all others: those that were under way may have failed too."""
-        first, outcome = next(iter(self._refused.items()))
+        first, outcome = next(iter(self._failed_outcomes.items()))
         error = LoadClientJobFailed(
-            load_id=self._work.load_id,
+            load_id=self._job_board.load_id,
             job_id=first,
             failed_message=outcome.message,
-            failed_jobs={job: other.message for job, other in self._refused.items()},
+            failed_jobs={job: other.message for job, other in self._failed_outcomes.items()},
         )
         error.__cause__ = outcome.error
         return error
 
-    def _halt_by(self, error: PenstockError | None) -> None:
-        self._halt = self._halt or error
+    def _halt_with(self, error: PenstockError | None) -> None:
+        self._halt_error = self._halt_error or error
 
-    def _follow_chains(self) -> None:
+    def _create_chain_followups(self) -> None:
         """Ask what follows the chains whose jobs are all completed, and take that up as jobs of the load."""
-        for chain in self._work.to_follow():
+        for chain in self._job_board.chains_to_follow_up():
             try:
-                with self._opener.client() as client:
+                with self._client_factory.client() as client:
                     tables = [client.prepare_load_table(table) for table in chain.tables]
                     jobs = client.create_table_chain_completed_followup_jobs(tables)
                     paths = [job.new_file_path() for job in jobs]
             except Exception as error:
                 failed = TableChainFollowupJobCreationFailedException(
-                    root_table_name=chain.root, cause=told(error)
+                    root_table_name=chain.root, cause=describe_error(error)
                 )
                 failed.__cause__ = error
-                self._halt_by(failed)
+                self._halt_with(failed)
                 return
-            self._work.follow(chain, paths)
+            self._job_board.add_chain_followups(chain, paths)
 
-    def _leave_out_chains(self) -> None:
+    def _roll_back_failed_chains(self) -> None:
         """A chain with a failed job is left out whole: what it had written is taken back."""
-        for chain in self._work.left_out():
+        for chain in self._job_board.failed_chains():
             for job in reversed(chain.jobs):
-                match self._work.states[job]:
+                match self._job_board.states[job]:
                     case "completed":
-                        self._take_back(chain, job)
-                    case "new" if self._work.was_begun(job):
-                        self._give_up(chain, job)
+                        self._undo_completed_job(chain, job)
+                    case "new" if self._job_board.was_started(job):
+                        self._undo_unfinished_job(chain, job)
                     case "new":
-                        self._work.fail(job, _left_out(chain, "and was not run"))
+                        self._job_board.fail(job, _excluded_message(chain, "and was not run"))
                     case _:
                         pass
 
-    def _take_back(self, chain: Chain, job: str) -> None:
+    def _undo_completed_job(self, chain: Chain, job: str) -> None:
         """What cannot be taken back stays: it must not keep the pipeline from going on."""
-        what = self._tried_undo(job, lambda _: self._work.applied(job))
+        what = self._try_undo(job, lambda _: self._job_board.applied_jobs(job))
         if what is not None:
-            self._work.take_back(job, _left_out(chain, what))
+            self._job_board.mark_undone(job, _excluded_message(chain, what))
 
-    def _give_up(self, chain: Chain, job: str) -> None:
+    def _undo_unfinished_job(self, chain: Chain, job: str) -> None:
         """A process may have died between the commit of a job and its note, so the tables are asked.
 
         The job of a root may have changed tables that have no job of their own.
@@ -244,32 +251,35 @@ class Engine:
             found = (client.to_undo(table, self._mark) for table in tables if table not in others)
             return (applied for applied in found if applied is not None)
 
-        what = self._tried_undo(job, as_they_tell)
+        what = self._try_undo(job, as_they_tell)
         if what is not None:
-            self._work.fail(job, _left_out(chain, what))
+            self._job_board.fail(job, _excluded_message(chain, what))
 
-    def _tried_undo(self, job: str, done: Callable[[WithUndo], Iterable[AppliedJob]]) -> str | None:
+    def _try_undo(self, job: str, find_applied: Callable[[WithUndo], Iterable[AppliedJob]]) -> str | None:
         """Take back what a job has done; gives what came of it, or None where that stops the run for now."""
         try:
-            return self._undone(done)
+            return self._undo(find_applied)
         except Exception as error:
             if is_terminal(error):
-                return f"but its rows are in their table: {told(error)}"
+                return f"but its rows are in their table: {describe_error(error)}"
             failed = LoadClientJobRetry(
-                load_id=self._work.load_id, job_id=job, retry_count=1, retry_message=told(error)
+                load_id=self._job_board.load_id,
+                job_id=job,
+                retry_count=1,
+                retry_message=describe_error(error),
             )
             failed.__cause__ = error
-            self._halt_by(failed)
+            self._halt_with(failed)
             return None
 
-    def _undone(self, done: Callable[[WithUndo], Iterable[AppliedJob]]) -> str:
-        with self._opener.client() as client:
+    def _undo(self, find_applied: Callable[[WithUndo], Iterable[AppliedJob]]) -> str:
+        with self._client_factory.client() as client:
             if not isinstance(client, WithUndo):
                 return "but what it has written stays: the destination cannot undo"
-            for applied in done(client):
-                client.undo(applied, self._work.load_id)
+            for applied in find_applied(client):
+                client.undo(applied, self._job_board.load_id)
         return "and its rows were taken back"
 
 
-def _left_out(chain: Chain, what: str) -> str:
-    return f"left out because another job of the tables of {chain.root} failed, {what}"
+def _excluded_message(chain: Chain, detail: str) -> str:
+    return f"left out because another job of the tables of {chain.root} failed, {detail}"

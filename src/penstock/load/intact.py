@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from penstock.package import DataFolder, Package
 
 # A listing waits for the storage most of its time.
-_AT_ONCE: Final = 16
+_LISTING_THREADS: Final = 16
 
 
-def check_intact(package: Package, folders: Sequence[DataFolder]) -> None:
+def verify_data_files(package: Package, folders: Sequence[DataFolder]) -> None:
     """Raise where files are missing, are more, or have another size. They are listed, and none is opened."""
 
     def check(folder: DataFolder) -> None:
-        reason = folder.differs_from(package.store.entries(folder.path))
+        reason = folder.find_mismatch(package.store.entries(folder.path))
         if reason is not None:
             raise PackageDamaged(path=package.store.path(folder.path), reason=reason)
 
-    with ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="penstock-intact") as threads:
+    with ThreadPoolExecutor(max_workers=_LISTING_THREADS, thread_name_prefix="penstock-intact") as threads:
         for _ in threads.map(check, folders):
             pass

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, assert_never
 
 from penstock.interfaces.loadjob import AppliedJob
 from penstock.interfaces.refresh import RENEW, renewal_of
-from penstock.schema import root_of
+from penstock.schema import root_table
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from penstock.schema import Table, TSchemaTables
 
 JobState = Literal["new", "running", "completed", "failed"]
-_LONGEST_PAUSE = 10.0
+_MAX_RETRY_DELAY = 10.0
 _WITH_ABSENT_TABLES = frozenset(("replace", "merge"))
 
 
@@ -34,7 +34,7 @@ class Chain:
     """Root first: tables that get rows, and for replace and merge those that had some and get none."""
     waves: tuple[tuple[str, ...], ...]
     write_disposition: str = "append"
-    is_followed: bool = False
+    has_chain_followups: bool = False
     """Whether the jobs that follow the whole chain are among the waves."""
 
     @property
@@ -47,10 +47,10 @@ class Chain:
         waves = tuple((*wave, *followups) if job in wave else wave for wave in self.waves)
         return replace(self, waves=waves)
 
-    def with_last_wave(self, followups: Sequence[str]) -> Chain:
+    def with_chain_followups(self, followups: Sequence[str]) -> Chain:
         """Copy with the jobs that follow the whole chain."""
         waves = (*self.waves, tuple(followups)) if followups else self.waves
-        return replace(self, waves=waves, is_followed=True)
+        return replace(self, waves=waves, has_chain_followups=True)
 
 
 def table_of(job: str) -> str:
@@ -62,7 +62,7 @@ def chains_of(entries: Iterable[TableEntry], tables: Mapping[str, Table]) -> tup
     """The chains of a load, in the order in which their first table is named."""
     jobs: dict[str, list[str]] = {}
     for entry in entries:
-        root = root_of(entry.table, tables).name
+        root = root_table(entry.table, tables).name
         jobs.setdefault(root, []).append(entry.job_id)
     return tuple(_chain(root, found, tables) for root, found in jobs.items())
 
@@ -77,7 +77,7 @@ def _chain(root: str, jobs: Sequence[str], tables: Mapping[str, Table]) -> Chain
         name
         for name, table in tables.items()
         if table.is_nested
-        and root_of(name, tables).name == root
+        and root_table(name, tables).name == root
         and (name in with_jobs or (absent_too and table.has_seen_data))
     )
     return Chain(
@@ -88,23 +88,23 @@ def _chain(root: str, jobs: Sequence[str], tables: Mapping[str, Table]) -> Chain
     )
 
 
-def with_noted(chain: Chain, noted: Mapping[str, Sequence[str]]) -> Chain:
+def with_recorded_followups(chain: Chain, recorded: Mapping[str, Sequence[str]]) -> Chain:
     """The chain with all jobs that were noted to follow it, its jobs, or jobs that follow those.
 
     `noted` has them by the id of the job they follow, or by the root where they follow the whole chain.
     """
-    known = chain.with_last_wave(noted[chain.root]) if chain.root in noted else chain
+    known = chain.with_chain_followups(recorded[chain.root]) if chain.root in recorded else chain
     waiting, seen = list(known.jobs), set[str]()
     while waiting:
         job = waiting.pop()
-        followups = noted.get(job, ()) if job not in seen else ()
+        followups = recorded.get(job, ()) if job not in seen else ()
         seen.add(job)
         known = known.with_followups_of(job, followups)
         waiting += followups
     return known
 
 
-def is_broken(chain: Chain, states: Mapping[str, JobState]) -> bool:
+def has_failed_job(chain: Chain, states: Mapping[str, JobState]) -> bool:
     """Whether a job has failed, so that the chain is left out whole."""
     return any(states[job] == "failed" for job in chain.jobs)
 
@@ -114,9 +114,9 @@ def is_complete(chain: Chain, states: Mapping[str, JobState]) -> bool:
     return all(states[job] == "completed" for job in chain.jobs)
 
 
-def startable(chain: Chain, states: Mapping[str, JobState]) -> tuple[str, ...]:
+def startable_jobs(chain: Chain, states: Mapping[str, JobState]) -> tuple[str, ...]:
     """The new jobs of the first wave that is not completed; none of a chain that is broken."""
-    if is_broken(chain, states):
+    if has_failed_job(chain, states):
         return ()
     for wave in chain.waves:
         if any(states[job] != "completed" for job in wave):
@@ -133,7 +133,7 @@ def next_jobs(
     paused: Collection[str] = (),
 ) -> tuple[str, ...]:
     """The jobs to start now, beside those that run: as many as there are workers for."""
-    ready = [job for chain in chains for job in startable(chain, states) if job not in paused]
+    ready = [job for chain in chains for job in startable_jobs(chain, states) if job not in paused]
     running = [job for job, state in states.items() if state == "running"]
     match strategy:
         case "parallel":
@@ -154,12 +154,12 @@ def is_last_try(retry_count: int, *, max_retries: int) -> bool:
     return retry_count > 0 and retry_count % max_retries == 0
 
 
-def pause_before(retry_count: int, *, first: float) -> float:
+def retry_delay(retry_count: int, *, first: float) -> float:
     """Seconds to wait before a job is tried again: twice as long each time, up to ten."""
-    return min(first * float(2 ** (retry_count - 1)), _LONGEST_PAUSE)
+    return min(first * float(2 ** (retry_count - 1)), _MAX_RETRY_DELAY)
 
 
-def outcomes(results: Iterable[AppliedJob]) -> dict[str, AppliedJob]:
+def results_by_table(results: Iterable[AppliedJob]) -> dict[str, AppliedJob]:
     """What all jobs together came to, for each table.
 
     Rows add up; where a job counted none, those of the others count. A table was skipped if all of it was.
@@ -167,21 +167,21 @@ def outcomes(results: Iterable[AppliedJob]) -> dict[str, AppliedJob]:
     found: dict[str, AppliedJob] = {}
     for result in results:
         known = found.get(result.table)
-        found[result.table] = result if known is None else _together(known, result)
+        found[result.table] = result if known is None else _merge_results(known, result)
     return found
 
 
-def _together(one: AppliedJob, other: AppliedJob) -> AppliedJob:
-    rows = [job.rows for job in (one, other) if job.rows is not None]
-    before = [job.version_before for job in (one, other) if job.version_before is not None]
-    after = [job.version_after for job in (one, other) if job.version_after is not None]
-    is_new = any(job.version_after is not None and job.version_before is None for job in (one, other))
+def _merge_results(first: AppliedJob, second: AppliedJob) -> AppliedJob:
+    rows = [job.rows for job in (first, second) if job.rows is not None]
+    before = [job.version_before for job in (first, second) if job.version_before is not None]
+    after = [job.version_after for job in (first, second) if job.version_after is not None]
+    is_new = any(job.version_after is not None and job.version_before is None for job in (first, second))
     return AppliedJob(
-        table=one.table,
+        table=first.table,
         rows=sum(rows) if rows else None,
         version_before=None if is_new or not before else min(before),
         version_after=max(after, default=None),
-        skipped=one.skipped and other.skipped,
+        skipped=first.skipped and second.skipped,
     )
 
 

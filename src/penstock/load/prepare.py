@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from penstock.interfaces import WithStagingDataset
 from penstock.load.plan import Chain, schema_update
-from penstock.load.renewal import clear_tables
+from penstock.load.refresh import clear_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from penstock.schema import Table
 
 
-def prepare(
+def prepare_destination(
     client: JobClientBase,
     package: Package,
     chains: Sequence[Chain],
     tables_before: Callable[[], Mapping[str, Table]],
-    clear: Manifest | None = None,
+    manifest_to_clear: Manifest | None = None,
 ) -> frozenset[str]:
     """Make ready; gives the jobs whose rows go to the staging dataset.
 
@@ -31,8 +31,8 @@ def prepare(
     staged = tuple(chain for chain in chains if chain.write_disposition in _stage_dispositions(client))
     client.initialize_storage()
     if package.applied_schema_updates() is None:
-        if clear is not None and clear.begins_anew:
-            clear_tables(client, clear)
+        if manifest_to_clear is not None and manifest_to_clear.is_refresh:
+            clear_tables(client, manifest_to_clear)
         tables = [table for chain in chains for table in chain.tables]
         update = schema_update(tables_before(), client.schema.tables, tables)
         applied = client.update_stored_schema(tables, update)

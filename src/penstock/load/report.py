@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import DestinationHasFailedJobs
-from penstock.interfaces.amounts import human_count
+from penstock.interfaces.humanize import human_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

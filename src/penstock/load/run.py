@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, cast
 from penstock.errors import LoadCompletedElsewhere
 from penstock.interfaces import CommitRecord, StorageSchemaInfo, WithUndo
 from penstock.interfaces.progress import Collector
-from penstock.load.engine import Engine
-from penstock.load.intact import check_intact
-from penstock.load.plan import chains_of, outcomes
-from penstock.load.prepare import prepare
-from penstock.load.renewal import drop_gone
+from penstock.load.engine import LoadEngine
+from penstock.load.intact import verify_data_files
+from penstock.load.job_board import JobBoard
+from penstock.load.plan import chains_of, results_by_table
+from penstock.load.prepare import prepare_destination
+from penstock.load.progress import JobProgress
+from penstock.load.refresh import drop_removed_tables
 from penstock.load.report import FailedJob, PackageReport, TableReport
-from penstock.load.telling import JobsTold
-from penstock.load.work import Work
 from penstock.package import Retention, package_context
 from penstock.package.manifest import job_sizes
 from penstock.package.storage import as_json
@@ -30,67 +30,77 @@ if TYPE_CHECKING:
 
     from penstock.interfaces import AppliedJob, Ledger, LoadMark, StateInfo
     from penstock.load.settings import LoaderConfiguration
-    from penstock.load.worker import Opener
+    from penstock.load.worker import ClientFactory
     from penstock.package import Manifest, Package, Packages
     from penstock.schema import Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Into:
+class LoadTarget:
     """Where a load goes, and where it is written down."""
 
-    opener: Opener
+    client_factory: ClientFactory
     ledger: Ledger
     packages: Packages
-    check: Callable[[], None]
+    assert_leased: Callable[[], None]
     """Raises when another run has taken over; asked before anything that lasts."""
     retention: Retention
     collector: Collector = field(default_factory=Collector)
     """Who is told how the jobs stand."""
-    remember: Callable[[Manifest], None] = lambda manifest: None
+    on_committed: Callable[[Manifest], None] = lambda manifest: None
     """Told of a load that counts before its package is finished: so it is told again after a crash."""
 
 
-def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfiguration) -> PackageReport:
+def load(
+    manifest: Manifest, target: LoadTarget, *, state: StateInfo, load_settings: LoaderConfiguration
+) -> PackageReport:
     """Roll a sealed package forward. Any process may do it, any number of times: the result is the same."""
     started = time.monotonic()
-    package, opener = into.packages.package(manifest.load_id), into.opener
+    package, opener = target.packages.package(manifest.load_id), target.client_factory
     chains = chains_of(manifest.tables, opener.schema.tables)
     sizes = _table_sizes(manifest)
     clear = None if opener.destination.capabilities.renews_tables else manifest
-    if manifest.begins_anew:
+    if manifest.is_refresh:
         # What is let go must be replaced by all that belongs in its place.
-        rules = rules.model_copy(update={"raise_on_failed_jobs": True})
-    work = Work(package, into.packages.normalized, chains)
+        load_settings = load_settings.model_copy(update={"raise_on_failed_jobs": True})
+    work = JobBoard(package, target.packages.normalized_packages, chains)
     named = [
         *(folder.path for folder in manifest.folders),
         *(path for entry in manifest.tables for path in entry.folders),
     ]
-    package.remove_lost_attempts(named)
-    check_intact(package, work.unread(manifest))
-    into.ledger.initialize()
-    with _at_hand(package, state):
+    package.remove_orphaned_attempts(named)
+    verify_data_files(package, work.unread_folders(manifest))
+    target.ledger.initialize()
+    with _load_package_context(package, state):
         with opener.client() as client:
-            staged = prepare(client, package, chains, lambda: _tables_before(into.ledger, manifest), clear)
-        told = JobsTold(into.collector, sizes)
-        engine = Engine(
-            work, opener, mark=manifest.mark, staged=staged, rules=rules, told=told, check=into.check
+            staged = prepare_destination(
+                client, package, chains, lambda: _tables_before(target.ledger, manifest), clear
+            )
+        told = JobProgress(target.collector, sizes)
+        engine = LoadEngine(
+            work,
+            opener,
+            mark=manifest.mark,
+            staged_jobs=staged,
+            load_settings=load_settings,
+            progress=told,
+            assert_leased=target.assert_leased,
         )
         engine.run()
-        _verify(work, opener, manifest.mark)
-        applied = outcomes(work.results())
-        into.check()
+        _verify_earlier_commits(work, opener, manifest.mark)
+        applied = results_by_table(work.results())
+        target.assert_leased()
         # Those before it may all have been given up.
-        is_first = manifest.sequence == 1 or into.ledger.last_commit(manifest.pipeline_name) is None
-        into.packages.commit(manifest)
-        if not _write_down(manifest, into, state, applied):
+        is_first = manifest.sequence == 1 or target.ledger.last_commit(manifest.pipeline_name) is None
+        target.packages.commit(manifest)
+        if not _commit_to_ledger(manifest, target, state, applied):
             # Whether by another run or by a copy of the package: what this run reports is not what counts.
             raise LoadCompletedElsewhere(load_id=manifest.load_id, sequence=manifest.sequence)
-        drop_gone(opener, manifest, into.check, is_last=False)
+        drop_removed_tables(opener, manifest, target.assert_leased, is_last_attempt=False)
         with opener.client() as client:
             client.complete_load(manifest.load_id)
-    into.remember(manifest)
-    into.packages.finish(manifest.load_id, retention=into.retention)
+    target.on_committed(manifest)
+    target.packages.finish(manifest.load_id, retention=target.retention)
     return PackageReport(
         load_id=manifest.load_id,
         sequence=manifest.sequence,
@@ -105,39 +115,39 @@ def load(manifest: Manifest, into: Into, *, state: StateInfo, rules: LoaderConfi
             for job in applied.values()
         ),
         failed_jobs=tuple(
-            FailedJob(job_id=job, failed_message=message) for job, message in work.failed().items()
+            FailedJob(job_id=job, failed_message=message) for job, message in work.failed_messages().items()
         ),
         seconds=time.monotonic() - started,
         is_first=is_first,
     )
 
 
-def _verify(work: Work, opener: Opener, mark: LoadMark) -> None:
+def _verify_earlier_commits(job_board: JobBoard, client_factory: ClientFactory, mark: LoadMark) -> None:
     """Ask the tables that an earlier process wrote to whether they still show the rows of the load.
 
     An operator may have restored one since, and a load must not be completed without its rows.
     """
-    earlier = work.earlier_results()
+    earlier = job_board.earlier_results()
     if not earlier:
         return
-    with opener.client() as client:
+    with client_factory.client() as client:
         if isinstance(client, WithUndo):
             for applied in earlier:
                 client.verify(applied, mark)
 
 
-def finish(manifest: Manifest, into: Into, *, state: StateInfo) -> None:
+def finish_committed_load(manifest: Manifest, target: LoadTarget, *, state: StateInfo) -> None:
     """A load that is in the ledger is complete; what a process that died left undone is done here."""
-    package = into.packages.package(manifest.load_id)
-    drop_gone(into.opener, manifest, into.check, is_last=True)
-    with _at_hand(package, state), into.opener.client() as client:
+    package = target.packages.package(manifest.load_id)
+    drop_removed_tables(target.client_factory, manifest, target.assert_leased, is_last_attempt=True)
+    with _load_package_context(package, state), target.client_factory.client() as client:
         client.complete_load(manifest.load_id)
-    into.remember(manifest)
-    into.packages.finish(manifest.load_id, retention=into.retention)
+    target.on_committed(manifest)
+    target.packages.finish(manifest.load_id, retention=target.retention)
 
 
 @contextmanager
-def _at_hand(package: Package, state: StateInfo) -> Iterator[None]:
+def _load_package_context(package: Package, state: StateInfo) -> Iterator[None]:
     """What `load_package` gives; destinations that keep states find the pipeline's where dlt has it."""
     with package_context(package) as document:
         kept = {**state._asdict(), "created_at": state.created_at.isoformat()}
@@ -145,19 +155,21 @@ def _at_hand(package: Package, state: StateInfo) -> Iterator[None]:
         yield
 
 
-def _write_down(manifest: Manifest, into: Into, state: StateInfo, applied: Mapping[str, AppliedJob]) -> bool:
+def _commit_to_ledger(
+    manifest: Manifest, target: LoadTarget, state: StateInfo, applied: Mapping[str, AppliedJob]
+) -> bool:
     """Write schema and state, then the commit by which they count; return False where there was one.
 
     A process that is late must not make its schema the newest, so the ledger is asked first.
     """
-    if into.ledger.find_commit(schema_name=manifest.schema_name, load_id=manifest.load_id) is not None:
+    if target.ledger.find_commit(schema_name=manifest.schema_name, load_id=manifest.load_id) is not None:
         return False
     schema = Schema.from_dict(dict(manifest.schema))
-    into.ledger.store_schema(_schema_row(schema))
-    last = into.ledger.last_state(manifest.pipeline_name)
+    target.ledger.store_schema(_schema_row(schema))
+    last = target.ledger.last_state(manifest.pipeline_name)
     if last is None or last.version_hash != state.version_hash:
-        into.ledger.store_state(state, schema_hash=schema.version_hash)
-    return into.ledger.commit(
+        target.ledger.store_state(state, schema_hash=schema.version_hash)
+    return target.ledger.commit(
         CommitRecord(
             load_id=manifest.load_id,
             schema_name=manifest.schema_name,
@@ -171,7 +183,7 @@ def _write_down(manifest: Manifest, into: Into, state: StateInfo, applied: Mappi
                     job.table: {"before": job.version_before, "after": job.version_after, "rows": job.rows}
                     for job in applied.values()
                 },
-                **{name: {"dropped": True} for name in manifest.gone},
+                **{name: {"dropped": True} for name in manifest.removed_tables},
             },
         )
     )

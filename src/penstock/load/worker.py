@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from penstock.config import redact
 from penstock.errors import FollowupJobCreationFailedException
 from penstock.interfaces import FollowupJob, WithStagingDataset
-from penstock.load.failures import is_terminal, told
+from penstock.load.failures import describe_error, is_terminal
 
 if TYPE_CHECKING:
     import threading
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from penstock.schema import Schema
 
 
-class Sessions(Protocol):
+class SessionProvider(Protocol):
     """Lends sessions; `SessionPool` does."""
 
     def session(self) -> AbstractContextManager[SparkSession]:
@@ -38,13 +38,13 @@ class Sessions(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opener:
+class ClientFactory:
     """Opens clients of one destination for one schema, each with a session from the pool."""
 
     destination: Destination
     config: DestinationClientConfiguration
     schema: Schema
-    pool: Sessions
+    pool: SessionProvider
 
     @contextmanager
     def client(self) -> Iterator[JobClientBase]:
@@ -57,10 +57,10 @@ class Opener:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class JobTask:
     """One job to run."""
 
-    job: str
+    job_id: str
     path: str
     table: str
     load_id: str
@@ -70,7 +70,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class JobOutcome:
     """How a job ended. `running`: it has not ended, and nobody waits for it any more."""
 
     state: TLoadJobState
@@ -83,58 +83,60 @@ class Outcome:
     """What ends the run: the job is done, and what follows it is not known."""
 
 
-def run_job(task: Task, opener: Opener, *, stop: threading.Event, poll_pause: float) -> Outcome:
+def run_job(
+    task: JobTask, client_factory: ClientFactory, *, stop: threading.Event, poll_pause: float
+) -> JobOutcome:
     """Start or restore a job, and stay with it until it ends; errors become the state they mean."""
-    ended: list[Outcome] = []
+    ended: list[JobOutcome] = []
     try:
-        with opener.client() as client, _dataset(client, staging=task.is_staged) as used:
-            ended.append(_outcome(_begun(used, task), stop, poll_pause))
+        with client_factory.client() as client, _select_dataset(client, staging=task.is_staged) as used:
+            ended.append(_wait_for_outcome(_start_or_restore(used, task), stop, poll_pause))
     except Exception as error:  # a stranger's code may raise anything; it becomes a state
         # A job that is done stays done, even if its client could not be closed.
         if not ended or ended[0].state != "completed":
             state: TLoadJobState = "failed" if is_terminal(error) else "retry"
-            return Outcome(state=state, message=told(error), error=error)
-    return ended[0] if ended else Outcome(state="retry", message="the client kept an error to itself")
+            return JobOutcome(state=state, message=describe_error(error), error=error)
+    return ended[0] if ended else JobOutcome(state="retry", message="the client kept an error to itself")
 
 
-def _outcome(job: LoadJob, stop: threading.Event, poll_pause: float) -> Outcome:
-    state = _ended(job, stop, poll_pause)
+def _wait_for_outcome(job: LoadJob, stop: threading.Event, poll_pause: float) -> JobOutcome:
+    state = _wait_until_ended(job, stop, poll_pause)
     if state == "completed":
-        return _afterwards(job)
+        return _completed_outcome(job)
     if state == "running":
-        return Outcome(state=state)
+        return JobOutcome(state=state)
     # A job that failed may have changed some tables: those of which it knows the version after.
     done = job.applied() if state == "failed" else ()
     applied = tuple(table for table in done if table.version_after is not None)
-    return Outcome(state=state, message=redact(job.exception()), applied=applied)
+    return JobOutcome(state=state, message=redact(job.exception()), applied=applied)
 
 
-def _afterwards(job: LoadJob) -> Outcome:
+def _completed_outcome(job: LoadJob) -> JobOutcome:
     """What a completed job came to, and what follows it. Whatever goes wrong here, it is not run again."""
     try:
         followups = job.create_followup_jobs("completed") if isinstance(job, FollowupJob) else ()
         paths = tuple(followup.new_file_path() for followup in followups)
-        return Outcome(state="completed", applied=tuple(job.applied()), followups=paths)
+        return JobOutcome(state="completed", applied=tuple(job.applied()), followups=paths)
     except Exception as error:  # as above; it ends the run
-        halt = FollowupJobCreationFailedException(job_id=job.job_id(), cause=told(error))
+        halt = FollowupJobCreationFailedException(job_id=job.job_id(), cause=describe_error(error))
         halt.__cause__ = error
-        return Outcome(state="running", halt=halt)
+        return JobOutcome(state="running", halt=halt)
 
 
-def _begun(client: JobClientBase, task: Task) -> LoadJob:
+def _start_or_restore(client: JobClientBase, task: JobTask) -> LoadJob:
     if task.is_restored:
         return client.restore_file_load(task.path)
     return client.start_file_load(client.prepare_load_table(task.table), task.path, task.load_id)
 
 
-def _ended(job: LoadJob, stop: threading.Event, poll_pause: float) -> TLoadJobState:
+def _wait_until_ended(job: LoadJob, stop: threading.Event, poll_pause: float) -> TLoadJobState:
     state = job.state()
     while state == "running" and not stop.wait(poll_pause):
         state = job.state()
     return state
 
 
-def _dataset(client: JobClientBase, *, staging: bool) -> AbstractContextManager[JobClientBase]:
+def _select_dataset(client: JobClientBase, *, staging: bool) -> AbstractContextManager[JobClientBase]:
     if staging and isinstance(client, WithStagingDataset):
         return client.with_staging_dataset()
     return nullcontext(client)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from penstock.schema.column import Column
 
 
-def changes_in(before: Mapping[str, Table], table: Table) -> Iterator[str]:
+def schema_changes(before: Mapping[str, Table], table: Table) -> Iterator[str]:
     """What is new in a table, or that it is new."""
     known = before.get(table.name)
     own = [column for column in table.complete_columns() if not column.name.startswith(SYSTEM_PREFIX)]
@@ -24,11 +24,11 @@ def changes_in(before: Mapping[str, Table], table: Table) -> Iterator[str]:
     for column in own:
         had = known.columns.get(column.name)
         if had is None or not had.is_complete:
-            yield _new(table, column)
+            yield _new_column_text(table, column)
         elif had.data_type != column.data_type:
             yield f"{table.name}.{column.name} was {had.data_type} and is {column.data_type}"
 
 
-def _new(table: Table, column: Column) -> str:
+def _new_column_text(table: Table, column: Column) -> str:
     why = ", for values that do not fit beside it" if column.has("variant") else ""
     return f"new column {table.name}.{column.name}: {column.data_type}{why}"

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, cast
 
-from penstock.normalize.stored import Leaf, ListOf, Object, keyed_type
-from penstock.package.conversions import never_fails
-from penstock.package.picking import picked
-from penstock.package.projection import (
-    Access,
+from penstock.normalize.nested_layout import Leaf, ListOf, Object, raw_key_sql_type
+from penstock.package.projection.convert import is_always_convertible
+from penstock.package.projection.model import (
+    ColumnValue,
+    FieldAccess,
     Level,
     OutputColumn,
     Projection,
-    Refusal,
-    Value,
+    RowExclusion,
 )
+from penstock.package.projection.typed_values import typed_value
 from penstock.schema import spark_type
 from penstock.schema.defaults import (
     ID_COLUMN,
@@ -23,28 +23,28 @@ from penstock.schema.defaults import (
     LOAD_ID_COLUMN,
     PARENT_ID_COLUMN,
 )
-from penstock.schema.layout import canonical
-from penstock.schema.path import EACH, split_row
-from penstock.schema.rootkeys import propagated
-from penstock.schema.sparktypes import NESTED_TYPE
+from penstock.schema.layout import canonical_row_and_keys
+from penstock.schema.root_keys import propagated_columns
+from penstock.schema.spark_types import NESTED_TYPE_HINT
+from penstock.schema.value_path import EACH, split_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from penstock.normalize.learn import Form
-    from penstock.normalize.stored import Dataset, Node
-    from penstock.package.picking import Picked, Stored
+    from penstock.normalize.nested_layout import LayoutNode, NestedLayout
+    from penstock.normalize.profile import JsonForm
+    from penstock.package.projection.typed_values import StorageForm, ValueType
     from penstock.schema import Column, Table
     from penstock.schema.decision import Decision, Rule
-    from penstock.schema.look import SeenType
-    from penstock.schema.path import Path
+    from penstock.schema.observation import ObservedType
     from penstock.schema.types import DataType
+    from penstock.schema.value_path import ValuePath
 
-_ENTERED: Final = frozenset(("flatten", "rows", "nothing", "exclude"))
-_PLACED: Final = frozenset(("keep", "convert", "json"))
-_NUMERIC: Final = frozenset(("double", "decimal", "wei", "bigint", "bool", "timestamp"))
-_SIZED: Final = frozenset(("bigint", "decimal", "wei"))
-_SYSTEM: Final = frozenset((LOAD_ID_COLUMN, PARENT_ID_COLUMN, LIST_INDEX_COLUMN))
+_DESCENDING_ACTIONS: Final = frozenset(("flatten", "rows", "nothing", "exclude"))
+_COLUMN_ACTIONS: Final = frozenset(("keep", "convert", "json"))
+_NUMERIC_TYPES: Final = frozenset(("double", "decimal", "wei", "bigint", "bool", "timestamp"))
+_SIZED_TYPES: Final = frozenset(("bigint", "decimal", "wei"))
+_SYSTEM_COLUMNS: Final = frozenset((LOAD_ID_COLUMN, PARENT_ID_COLUMN, LIST_INDEX_COLUMN))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,45 +56,47 @@ class TablePlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Doubt:
+class UncertainValue:
     """Values of which it takes a look at each to know whether a column takes it."""
 
-    lists: tuple[tuple[tuple[Access, Stored | None], ...], ...]
+    lists: tuple[tuple[tuple[FieldAccess, StorageForm | None], ...], ...]
     """The lists on the way to the row that holds the value."""
-    access: Access
-    stored: Stored
-    kind: Picked
-    to: tuple[DataType, ...]
-    narrow: tuple[str | None, ...] = ()
+    access: FieldAccess
+    storage_form: StorageForm
+    kind: ValueType
+    target_types: tuple[DataType, ...]
+    narrower_types: tuple[str | None, ...] = ()
     """For each of these types the SQL type of its column, where that is declared smaller than usual."""
 
 
-def doubts(decision: Decision, dataset: Dataset) -> list[Doubt]:
+def uncertain_values(decision: Decision, layout: NestedLayout) -> list[UncertainValue]:
     """The values that every column may turn down, though the evidence says that one takes them."""
-    planner = Planner(decision, dataset)
-    return [doubt for row in decision.tables if planner.has_rows(row) for doubt in planner.doubts(row)]
+    planner = Planner(decision, layout)
+    return [
+        doubt for row in decision.tables if planner.has_rows(row) for doubt in planner.uncertain_values(row)
+    ]
 
 
-def strict_fractions(decision: Decision) -> frozenset[Path]:
+def strict_fractions(decision: Decision) -> frozenset[ValuePath]:
     """Where `5.0` would become something else than `5`, such as another text."""
     return frozenset(
         path
         for (path, kind), rule in decision.rules.items()
-        if kind == "double" and any(one.data_type not in _NUMERIC for one in _chain(rule))
+        if kind == "double" and any(one.data_type not in _NUMERIC_TYPES for one in _fallback_chain(rule))
     )
 
 
-def keeps_whole(decision: Decision, path: Path, form: Form) -> bool:
+def is_kept_as_json(decision: Decision, path: ValuePath, form: JsonForm) -> bool:
     """Whether an object or list at this path is stored as JSON, because nothing in it is asked for."""
-    rule = decision.rules.get((path, cast("SeenType", form)))
-    return rule is not None and rule.action not in _ENTERED
+    rule = decision.rules.get((path, cast("ObservedType", form)))
+    return rule is not None and rule.action not in _DESCENDING_ACTIONS
 
 
-def plan_tables(decision: Decision, dataset: Dataset, *, is_partial: bool = False) -> list[TablePlan]:
+def plan_tables(decision: Decision, layout: NestedLayout, *, is_partial: bool = False) -> list[TablePlan]:
     """A plan for each table that gets rows, parents before children."""
-    planner = Planner(decision, dataset)
+    planner = Planner(decision, layout)
     tables = decision.schema.tables
-    is_hashed = decision.row_id != "place"
+    is_hashed = decision.row_id_type != "place"
     return [
         TablePlan(
             table=tables[name],
@@ -106,64 +108,66 @@ def plan_tables(decision: Decision, dataset: Dataset, *, is_partial: bool = Fals
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class DecidedValue:
     """Values of one type at one place, with all that was decided about them."""
 
-    path: Path
-    access: Access
-    stored: Stored
+    path: ValuePath
+    access: FieldAccess
+    storage_form: StorageForm
     shape: str | None
-    kind: SeenType
-    chain: tuple[Rule, ...]
+    kind: ObservedType
+    rules: tuple[Rule, ...]
 
 
 class Planner:
     """Sorts what was decided by the rows that it is about."""
 
-    def __init__(self, decision: Decision, dataset: Dataset) -> None:
-        self.decision, self.dataset = decision, dataset
-        self.values: dict[Path, dict[tuple[Access, SeenType], Placed]] = {row: {} for row in decision.tables}
-        self.lists: dict[Path, dict[tuple[Access, Stored | None], None]] = {
+    def __init__(self, decision: Decision, layout: NestedLayout) -> None:
+        self.decision, self.layout = decision, layout
+        self.values: dict[ValuePath, dict[tuple[FieldAccess, ObservedType], DecidedValue]] = {
+            row: {} for row in decision.tables
+        }
+        self.lists: dict[ValuePath, dict[tuple[FieldAccess, StorageForm | None], None]] = {
             row: {} for row in decision.tables
         }
         for (path, kind), rule in decision.rules.items():
-            self._file(path, kind, rule)
+            self._add_rule(path, kind, rule)
 
-    def has_rows(self, row: Path) -> bool:
+    def has_rows(self, row: ValuePath) -> bool:
         """Whether the nested dataset has rows of this table."""
         return not row or bool(self.lists[row])
 
-    def _file(self, path: Path, kind: SeenType, rule: Rule) -> None:
-        row, keys = canonical(path, is_list=kind == "list")
+    def _add_rule(self, path: ValuePath, kind: ObservedType, rule: Rule) -> None:
+        row, keys = canonical_row_and_keys(path, is_list=kind == "list")
         if row not in self.values:
             return
         try:
-            node, access = self.dataset.reach(path)
+            node, access = self.layout.resolve(path)
         except KeyError:
             return
         if rule.action == "rows":
             elements = (*row, *keys, EACH)
             if kind == "list" and (isinstance(node, ListOf) or _is_mixed(node)) and elements in self.lists:
                 self.lists[elements][access, "mixed" if _is_mixed(node) else None] = None
-        elif rule.action not in _ENTERED or kind == "null":
-            chain = tuple(_chain(rule))
+        elif rule.action not in _DESCENDING_ACTIONS or kind == "null":
+            chain = tuple(_fallback_chain(rule))
             known = self.values[row].get((access, kind))
             if known is not None:
-                chain = tuple(dict.fromkeys((*known.chain, *chain)))
-            stored, shape = _stored(node, kind)
-            if kind == "null" or picked("x", stored, kind) != "NULL":
-                self.values[row][access, kind] = Placed(path, access, stored, shape, kind, chain)
+                chain = tuple(dict.fromkeys((*known.rules, *chain)))
+            stored, shape = _storage_form(node, kind)
+            if kind == "null" or typed_value("x", stored, kind) != "NULL":
+                self.values[row][access, kind] = DecidedValue(path, access, stored, shape, kind, chain)
 
-    def projection(self, row: Path) -> Projection:
+    def projection(self, row: ValuePath) -> Projection:
         """The way to the rows of one table."""
         tables = self.decision.schema.tables
-        ways = list(_ways(row))
+        ways = list(_row_lineage(row))
         table = tables[self.decision.tables[row]]
-        inherited = self._inherited(ways)
+        inherited = self._inherited_columns(ways)
         outputs = [
             one
-            for one in self._outputs(row, table)
-            if one.name not in _SYSTEM and one.name not in inherited and one.name != ID_COLUMN
+            for one in self._output_columns(row, table)
+            if one.name not in _SYSTEM_COLUMNS and one.name not in inherited and one.name != ID_COLUMN
         ]
         return Projection(
             levels=tuple(self._level(one, is_last=one == row) for one in ways),
@@ -173,11 +177,11 @@ class Planner:
             order=tuple(table.columns),
         )
 
-    def _level(self, row: Path, *, is_last: bool) -> Level:
+    def _level(self, row: ValuePath, *, is_last: bool) -> Level:
         name = self.decision.tables[row]
         table = self.decision.schema.tables[name]
-        outputs = {one.name: one for one in self._outputs(row, table)}
-        down = {} if is_last else dict(self._passed(row))
+        outputs = {one.name: one for one in self._output_columns(row, table)}
+        down = {} if is_last else dict(self._propagated_columns(row))
         return Level(
             table=name,
             lists=tuple(self.lists[row]),
@@ -188,47 +192,49 @@ class Planner:
                 if source != ID_COLUMN and source in outputs
             ),
             passes_id=tuple(to for source, to in down.items() if source == ID_COLUMN),
-            refused=tuple(self._refused(row)),
+            refused=tuple(self._row_refusals(row)),
         )
 
-    def _passed(self, row: Path) -> Mapping[str, str]:
+    def _propagated_columns(self, row: ValuePath) -> Mapping[str, str]:
         name = self.decision.tables[row]
         is_root = not self.decision.schema.tables[name].is_nested
-        return propagated(self.decision.schema, name, is_root=is_root)
+        return propagated_columns(self.decision.schema, name, is_root=is_root)
 
-    def _inherited(self, ways: list[Path]) -> tuple[str, ...]:
+    def _inherited_columns(self, row_paths: list[ValuePath]) -> tuple[str, ...]:
         """The names of columns that come down to the last of these rows; the nearest row counts."""
         found: dict[str, None] = {}
-        columns = self.decision.schema.tables[self.decision.tables[ways[-1]]].columns
-        for above in ways[:-1]:
+        columns = self.decision.schema.tables[self.decision.tables[row_paths[-1]]].columns
+        for above in row_paths[:-1]:
             known = self.decision.schema.tables[self.decision.tables[above]].columns
             outputs = {
                 one.name
-                for one in self._outputs(above, self.decision.schema.tables[self.decision.tables[above]])
+                for one in self._output_columns(
+                    above, self.decision.schema.tables[self.decision.tables[above]]
+                )
             }
-            for source, name in self._passed(above).items():
+            for source, name in self._propagated_columns(above).items():
                 if name in columns and (source == ID_COLUMN or (source in known and source in outputs)):
                     found[name] = None
         return tuple(found)
 
-    def _outputs(self, row: Path, table: Table) -> list[OutputColumn]:
+    def _output_columns(self, row: ValuePath, table: Table) -> list[OutputColumn]:
         """The columns that get values, in the order of the table."""
-        found: dict[str, list[Value]] = {}
+        found: dict[str, list[ColumnValue]] = {}
         kept: dict[str, str] = {}
         for placed in self.values[row].values():
             tried: list[DataType] = []
-            for rule in placed.chain:
-                if rule.action not in _PLACED or rule.column is None or rule.data_type is None:
+            for rule in placed.rules:
+                if rule.action not in _COLUMN_ACTIONS or rule.column is None or rule.data_type is None:
                     continue
                 shape = placed.shape
-                if shape is not None and NESTED_TYPE in table.columns[rule.column].hints:
+                if shape is not None and NESTED_TYPE_HINT in table.columns[rule.column].hints:
                     # As it came: what the column has beyond that, the destination knows by name.
                     kept[rule.column], shape = shape, None
                 found.setdefault(rule.column, []).append(
-                    Value(
+                    ColumnValue(
                         at=placed.access,
-                        stored=placed.stored,
-                        kind=cast("Picked", placed.kind),
+                        stored=placed.storage_form,
+                        kind=cast("ValueType", placed.kind),
                         to=rule.data_type,
                         unless=tuple(tried),
                         shape=shape,
@@ -245,92 +251,94 @@ class Planner:
             for name, values in sorted(found.items(), key=lambda item: order[item[0]])
         ]
 
-    def doubts(self, row: Path) -> Iterator[Doubt]:
+    def uncertain_values(self, row: ValuePath) -> Iterator[UncertainValue]:
         """Values in these rows that every column may turn down."""
         for placed in self.values[row].values():
             if placed.kind == "null":
                 continue
-            doubt = self.doubt(row, placed)
-            is_settled = len(doubt.to) < len(placed.chain)
+            doubt = self.uncertain_value(row, placed)
+            is_settled = len(doubt.target_types) < len(placed.rules)
             takes_all = any(
-                never_fails(doubt.kind, to) and narrow is None
-                for to, narrow in zip(doubt.to, doubt.narrow, strict=True)
+                is_always_convertible(doubt.kind, to) and narrow is None
+                for to, narrow in zip(doubt.target_types, doubt.narrower_types, strict=True)
             )
-            if doubt.to and not is_settled and not takes_all:
+            if doubt.target_types and not is_settled and not takes_all:
                 yield doubt
 
-    def doubt(self, row: Path, placed: Placed) -> Doubt:
+    def uncertain_value(self, row: ValuePath, value: DecidedValue) -> UncertainValue:
         """Where such values stand, and what they may become."""
-        rules = [rule for rule in placed.chain if rule.action in _PLACED and rule.data_type]
+        rules = [rule for rule in value.rules if rule.action in _COLUMN_ACTIONS and rule.data_type]
         columns = self.decision.schema.tables[self.decision.tables[row]].columns
-        return Doubt(
-            lists=tuple(tuple(self.lists[one]) for one in _ways(row) if one),
-            access=placed.access,
-            stored=placed.stored,
-            kind=cast("Picked", placed.kind),
-            to=tuple(rule.data_type for rule in rules if rule.data_type),
-            narrow=tuple(_narrow(columns.get(rule.column or "")) for rule in rules),
+        return UncertainValue(
+            lists=tuple(tuple(self.lists[one]) for one in _row_lineage(row) if one),
+            access=value.access,
+            storage_form=value.storage_form,
+            kind=cast("ValueType", value.kind),
+            target_types=tuple(rule.data_type for rule in rules if rule.data_type),
+            narrower_types=tuple(_narrower_type(columns.get(rule.column or "")) for rule in rules),
         )
 
-    def _refused(self, row: Path) -> Iterator[Refusal]:
+    def _row_refusals(self, row: ValuePath) -> Iterator[RowExclusion]:
         for placed in self.values[row].values():
-            yield from self.refusal(placed)
+            yield from self.value_refusals(placed)
 
-    def refusal(self, placed: Placed) -> Iterator[Refusal]:
+    def value_refusals(self, value: DecidedValue) -> Iterator[RowExclusion]:
         """With which of these values their row is left out, if with any."""
-        if placed.kind != "null" and any(rule.action == "discard_row" for rule in placed.chain):
-            yield Refusal(
-                at=placed.access,
-                stored=placed.stored,
-                kind=placed.kind,
+        if value.kind != "null" and any(rule.action == "discard_row" for rule in value.rules):
+            yield RowExclusion(
+                at=value.access,
+                stored=value.storage_form,
+                kind=value.kind,
                 unless=tuple(
-                    rule.data_type for rule in placed.chain if rule.action in _PLACED and rule.data_type
+                    rule.data_type
+                    for rule in value.rules
+                    if rule.action in _COLUMN_ACTIONS and rule.data_type
                 ),
             )
 
 
-def _stored(node: Node, kind: SeenType) -> tuple[Stored, str | None]:
+def _storage_form(node: LayoutNode, kind: ObservedType) -> tuple[StorageForm, str | None]:
     """How a value is stored, and its type where it was taken apart and is wanted whole."""
     if isinstance(node, Leaf):
-        is_document = node.stored == "typed" and kind == "json" and node.sql != "STRING"
-        return node.stored, node.sql if is_document else None
+        is_document = node.storage_form == "typed" and kind == "json" and node.sql != "STRING"
+        return node.storage_form, node.sql if is_document else None
     holds = isinstance(node, Object) == (kind == "object") and kind in ("object", "list")
-    return ("struct", keyed_type(node)) if holds else ("json", None)
+    return ("struct", raw_key_sql_type(node)) if holds else ("json", None)
 
 
-def _narrow(column: Column | None) -> str | None:
+def _narrower_type(column: Column | None) -> str | None:
     """The SQL type of a column that holds less than others of its type."""
-    if column is None or column.data_type not in _SIZED:
+    if column is None or column.data_type not in _SIZED_TYPES:
         return None
     found = spark_type(column)
     return None if found == spark_type(replace(column, precision=None, scale=None)) else found
 
 
-def _chain(rule: Rule | None) -> Iterator[Rule]:
+def _fallback_chain(rule: Rule | None) -> Iterator[Rule]:
     while rule is not None:
         yield replace(rule, otherwise=None)
         rule = rule.otherwise
 
 
-def _ways(row: Path) -> Iterator[Path]:
+def _row_lineage(row: ValuePath) -> Iterator[ValuePath]:
     """The rows on the way to a row, itself last."""
     if row:
         above, _ = split_row(row[:-1])
-        yield from _ways(above)
+        yield from _row_lineage(above)
     yield row
 
 
-def _is_mixed(node: Node) -> bool:
-    return isinstance(node, Leaf) and node.stored == "mixed"
+def _is_mixed(node: LayoutNode) -> bool:
+    return isinstance(node, Leaf) and node.storage_form == "mixed"
 
 
 __all__ = [
-    "Doubt",
-    "Placed",
+    "DecidedValue",
     "Planner",
     "TablePlan",
-    "doubts",
-    "keeps_whole",
+    "UncertainValue",
+    "is_kept_as_json",
     "plan_tables",
     "strict_fractions",
+    "uncertain_values",
 ]

@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from penstock.normalize.leftover import count_unfit
+from penstock.normalize.nested_layout import Leaf, raw_key_sql_type
 from penstock.normalize.plan import Planner
-from penstock.normalize.stored import Leaf, keyed_type
-from penstock.package.picking import is_present, picked
+from penstock.normalize.unexpected.unconvertible import unconvertible_count
+from penstock.package.projection.explode import is_excluded
+from penstock.package.projection.typed_values import is_present, typed_value
 from penstock.package.sql import literal
-from penstock.package.unfold import is_refused
-from penstock.schema.layout import canonical
-from penstock.schema.path import path_text, split_row
+from penstock.schema.layout import canonical_row_and_keys
+from penstock.schema.value_path import path_text, split_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from penstock.normalize.plan import Doubt, Placed
-    from penstock.normalize.rowids import Hashing
-    from penstock.normalize.stored import Dataset, Node
-    from penstock.package.projection import Level
-    from penstock.schema.decision import Decision, Refusal
-    from penstock.schema.path import Path
+    from penstock.normalize.nested_layout import LayoutNode, NestedLayout
+    from penstock.normalize.plan import DecidedValue, UncertainValue
+    from penstock.normalize.rowids import RowHashSpec
+    from penstock.package.projection.model import Level
+    from penstock.schema.decision import ContractRefusal, Decision
+    from penstock.schema.value_path import ValuePath
 
-KEYLESS: Final = "primary_key: discard_row"
+KEYLESS_RULE: Final = "primary_key: discard_row"
 """The rule that refuses rows without a key."""
 
 
@@ -41,7 +41,7 @@ class RefusedRows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedNested:
+class RefusedNestedRows:
     """Nested rows of one table that the contract refuses: the way to them, and why each is refused."""
 
     table: str
@@ -51,80 +51,84 @@ class RefusedNested:
     rows: tuple[RefusedRows, ...]
 
 
-def refused_rows(decision: Decision, dataset: Dataset) -> list[RefusedRows]:
+def refused_rows(decision: Decision, layout: NestedLayout) -> list[RefusedRows]:
     """Which root rows are left out as a whole, one entry for each thing that is refused in them."""
     if () not in decision.tables:
-        return [_refused(one, "true") for one in decision.refusals if not one.path]
-    planner = Planner(decision, dataset)
+        return [_as_refused_rows(one, "true") for one in decision.refusals if not one.path]
+    planner = Planner(decision, layout)
     return [
-        _refused(refusal, condition)
+        _as_refused_rows(refusal, condition)
         for refusal in decision.refusals
         if refusal.mode == "discard_row"
-        for condition in _conditions(planner, refusal, ())
+        for condition in _refusal_conditions(planner, refusal, ())
     ]
 
 
-def left_out(decision: Decision, dataset: Dataset, hashing: Hashing | None) -> list[RefusedRows]:
+def excluded_rows(
+    decision: Decision, layout: NestedLayout, hash_spec: RowHashSpec | None
+) -> list[RefusedRows]:
     """All root rows that are left out; `hashing` says what their ids are made of."""
-    keyless = keyless_rows(hashing.keys, dataset) if hashing else []
-    return [*refused_rows(decision, dataset), *keyless]
+    keyless = keyless_rows(hash_spec.keys, layout) if hash_spec else []
+    return [*refused_rows(decision, layout), *keyless]
 
 
-def keyless_rows(keys: Mapping[str, Sequence[Sequence[str]]] | None, dataset: Dataset) -> list[RefusedRows]:
+def keyless_rows(
+    keys: Mapping[str, Sequence[Sequence[str]]] | None, layout: NestedLayout
+) -> list[RefusedRows]:
     """Root rows that are to be merged by a key and lack a part of it: all of them would be one row."""
     return [
         RefusedRows(
-            condition=f"NOT ({' OR '.join(_present(paths, dataset)) or 'false'})",
+            condition=f"NOT ({' OR '.join(_presence_conditions(paths, layout)) or 'false'})",
             reason=f"{column} is part of the primary key and has no value",
             path=path_text(tuple(paths[0])),
-            rule=KEYLESS,
+            rule=KEYLESS_RULE,
         )
         for column, paths in (keys or {}).items()
     ]
 
 
-def _present(paths: Sequence[Sequence[str]], dataset: Dataset) -> Iterator[str]:
+def _presence_conditions(paths: Sequence[Sequence[str]], layout: NestedLayout) -> Iterator[str]:
     for path in paths:
         try:
-            node, access = dataset.reach(tuple(path))
+            node, access = layout.resolve(tuple(path))
         except KeyError:
             continue
-        stored = node.stored if isinstance(node, Leaf) else "struct"
+        stored = node.storage_form if isinstance(node, Leaf) else "struct"
         yield f"coalesce({is_present(access.sql(), stored)}, false)"
 
 
-def refused_nested(decision: Decision, dataset: Dataset) -> list[RefusedNested]:
+def refused_nested_rows(decision: Decision, layout: NestedLayout) -> list[RefusedNestedRows]:
     """Which rows of nested tables are left out; those above them stay."""
-    planner = Planner(decision, dataset)
-    found: dict[Path, list[Refusal]] = {}
+    planner = Planner(decision, layout)
+    found: dict[ValuePath, list[ContractRefusal]] = {}
     for refusal in decision.refusals:
-        row, _ = canonical(refusal.path, is_list=refusal.type == "list")
+        row, _ = canonical_row_and_keys(refusal.path, is_list=refusal.type == "list")
         if refusal.mode == "discard_row" and row in decision.tables and row and planner.has_rows(row):
             found.setdefault(row, []).append(refusal)
-    nested = (_nested(planner, row, refusals) for row, refusals in found.items())
-    return [*(one for one in nested if one.rows), *_tables(planner)]
+    nested = (_as_refused_nested(planner, row, refusals) for row, refusals in found.items())
+    return [*(one for one in nested if one.rows), *_refused_tables(planner)]
 
 
-def counts_of(decision: Decision, dataset: Dataset) -> list[tuple[Refusal, str]]:
+def refusal_counts(decision: Decision, layout: NestedLayout) -> list[tuple[ContractRefusal, str]]:
     """What the contract refuses, and SQL that counts it in a nested dataset.
 
     Root rows that are left out say why; else those values count that none of the columns takes.
     """
-    planner = Planner(decision, dataset)
-    found: list[tuple[Refusal, str]] = []
+    planner = Planner(decision, layout)
+    found: list[tuple[ContractRefusal, str]] = []
     for refusal in decision.refusals:
-        row, _ = canonical(refusal.path, is_list=refusal.type == "list")
+        row, _ = canonical_row_and_keys(refusal.path, is_list=refusal.type == "list")
         if refusal.mode == "discard_row" and not row:
-            said = _refused(refusal, "true")
+            said = _as_refused_rows(refusal, "true")
             is_said = f"raw.path = {literal(said.path)} AND raw.reason = {literal(said.reason)}"
             found.append((refusal, f"count_if({is_said})"))
         else:
-            sums = (count_unfit(place, "row") for place in _places(planner, refusal))
+            sums = (unconvertible_count(place, "row") for place in _uncertain_values(planner, refusal))
             found += [(refusal, f"{one} FILTER (WHERE raw IS NULL)") for one in sums]
     return found
 
 
-def _refused(refusal: Refusal, condition: str) -> RefusedRows:
+def _as_refused_rows(refusal: ContractRefusal, condition: str) -> RefusedRows:
     return RefusedRows(
         condition=condition,
         reason=refusal.reason,
@@ -133,88 +137,94 @@ def _refused(refusal: Refusal, condition: str) -> RefusedRows:
     )
 
 
-def _nested(planner: Planner, row: Path, refusals: Sequence[Refusal]) -> RefusedNested:
-    element, _ = planner.dataset.reach(split_row(refusals[0].path)[0])
-    return RefusedNested(
+def _as_refused_nested(
+    planner: Planner, row: ValuePath, refusals: Sequence[ContractRefusal]
+) -> RefusedNestedRows:
+    element, _ = planner.layout.resolve(split_row(refusals[0].path)[0])
+    return RefusedNestedRows(
         table=planner.decision.tables[row],
         levels=planner.projection(row).levels,
-        raw=_as_json(element),
+        raw=_row_json(element),
         rows=tuple(
-            _refused(refusal, condition)
+            _as_refused_rows(refusal, condition)
             for refusal in refusals
-            for condition in _conditions(planner, refusal, row)
+            for condition in _refusal_conditions(planner, refusal, row)
         ),
     )
 
 
-def _tables(planner: Planner) -> Iterator[RefusedNested]:
+def _refused_tables(planner: Planner) -> Iterator[RefusedNestedRows]:
     """Lists whose table is refused; the rows that hold them stay."""
-    for refusal, row, placed in _lists(planner):
-        value = picked(placed.access.sql(), placed.stored, "list")
-        yield RefusedNested(
+    for refusal, row, placed in _refused_lists(planner):
+        value = typed_value(placed.access.sql(), placed.storage_form, "list")
+        yield RefusedNestedRows(
             table=refusal.table,
             levels=planner.projection(row).levels,
             raw=value,
-            rows=(_refused(refusal, f"{value} IS NOT NULL"),),
+            rows=(_as_refused_rows(refusal, f"{value} IS NOT NULL"),),
         )
 
 
-def _lists(planner: Planner) -> Iterator[tuple[Refusal, Path, Placed]]:
+def _refused_lists(planner: Planner) -> Iterator[tuple[ContractRefusal, ValuePath, DecidedValue]]:
     for refusal in planner.decision.refusals:
         if refusal.entity != "tables" or not refusal.path:
             continue
         lists = refusal.path[:-1]
-        row, _ = canonical(lists, is_list=True)
+        row, _ = canonical_row_and_keys(lists, is_list=True)
         for placed in planner.values.get(row, {}).values():
             if (placed.path, placed.kind) == (lists, "list"):
                 yield refusal, row, placed
 
 
-def _conditions(planner: Planner, refusal: Refusal, row: Path) -> Iterator[str]:
+def _refusal_conditions(planner: Planner, refusal: ContractRefusal, row: ValuePath) -> Iterator[str]:
     """SQL that tells the rows that are left out because of it."""
     if refusal.type == "null" and not split_row(refusal.path)[0]:
-        yield _is_null(planner.dataset, refusal.path)
+        yield _is_explicit_null(planner.layout, refusal.path)
         return
     for placed in planner.values[row].values():
         if (placed.path, placed.kind) == (refusal.path, refusal.type):
-            yield from map(is_refused, planner.refusal(placed))
+            yield from map(is_excluded, planner.value_refusals(placed))
 
 
-def _is_null(dataset: Dataset, path: Path) -> str:
+def _is_explicit_null(layout: NestedLayout, path: ValuePath) -> str:
     """In the struct a key without a value is like one that is missing; in the text it is not."""
     key = orjson.dumps(str(path[-1])).decode()
     said = f"contains(text, {literal(f'{key}:null')})"
     try:
-        node, access = dataset.reach(path)
+        node, access = layout.resolve(path)
     except KeyError:
         return said
-    stored = node.stored if isinstance(node, Leaf) else "struct"
+    stored = node.storage_form if isinstance(node, Leaf) else "struct"
     return f"(NOT {is_present(access.sql(), stored)} AND {said})"
 
 
-def _places(planner: Planner, refusal: Refusal) -> Iterator[Doubt]:
+def _uncertain_values(planner: Planner, refusal: ContractRefusal) -> Iterator[UncertainValue]:
     if refusal.entity == "tables":
-        yield from (planner.doubt(row, found) for one, row, found in _lists(planner) if one is refusal)
+        yield from (
+            planner.uncertain_value(row, found)
+            for one, row, found in _refused_lists(planner)
+            if one is refusal
+        )
         return
-    row, _ = canonical(refusal.path, is_list=refusal.type == "list")
+    row, _ = canonical_row_and_keys(refusal.path, is_list=refusal.type == "list")
     try:
-        _, access = planner.dataset.reach(refusal.path)
+        _, access = planner.layout.resolve(refusal.path)
     except KeyError:
         return
     placed = planner.values.get(row, {}).get((access, refusal.type))
     if placed is not None and refusal.type != "null":
-        yield planner.doubt(row, placed)
+        yield planner.uncertain_value(row, placed)
 
 
-def _as_json(node: Node) -> str:
+def _row_json(node: LayoutNode) -> str:
     """SQL for the JSON of a nested row, as it came but for keys without a value."""
     match node:
-        case Leaf(stored="json"):
+        case Leaf(storage_form="json"):
             return "row"
-        case Leaf(stored="mixed"):
+        case Leaf(storage_form="mixed"):
             return "to_json(row)"
         case Leaf():
             in_list = "to_json(array(row))"
             return f"substring({in_list}, 2, length({in_list}) - 2)"
         case _:
-            return f"to_json(CAST(row AS {keyed_type(node)}))"
+            return f"to_json(CAST(row AS {raw_key_sql_type(node)}))"

@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from penstock.interfaces.amounts import human_count, human_size
-from penstock.normalize.changes import changes_in
-from penstock.package.quarantine import TABLE
+from penstock.interfaces.humanize import human_count, human_size
+from penstock.normalize.changes import schema_changes
+from penstock.package.quarantine import QUARANTINE_TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -58,7 +58,7 @@ class Reject:
         return f"{human_count(self.count, left_out)} of {self.table} left out: {self.reason}{example}"
 
 
-def rejects_of(decision: Decision) -> tuple[Reject, ...]:
+def contract_rejects(decision: Decision) -> tuple[Reject, ...]:
     """What was refused, where every row was looked at."""
     return tuple(
         Reject(
@@ -116,12 +116,12 @@ def root_report(
             for column in found.columns
             if column not in before[found.name].columns
         ),
-        changes=tuple(change for plan in plans for change in changes_in(before, plan.table)),
+        changes=tuple(change for plan in plans for change in schema_changes(before, plan.table)),
         nested=nested or {},
     )
 
 
-def joined_reports(reports: Sequence[RootReport]) -> RootReport:
+def merged_report(reports: Sequence[RootReport]) -> RootReport:
     """One report of a table that was read in several parts, in their order."""
     first = reports[0]
     tables = tuple(dict.fromkeys(table for report in reports for table in report.tables))
@@ -129,7 +129,7 @@ def joined_reports(reports: Sequence[RootReport]) -> RootReport:
     return RootReport(
         table=first.table,
         rows_in=sum(report.rows_in for report in reports),
-        rows_out=_sum(report.rows_out for report in reports),
+        rows_out=_sum_or_none(report.rows_out for report in reports),
         tables=tables,
         new_tables=new_tables,
         # What a later part added to a table that an earlier one made is no news of its own.
@@ -138,16 +138,16 @@ def joined_reports(reports: Sequence[RootReport]) -> RootReport:
         ),
         changes=tuple(dict.fromkeys(change for report in reports for change in report.changes)),
         nested={
-            name: _sum(report.nested.get(name) for report in reports if name in report.tables)
+            name: _sum_or_none(report.nested.get(name) for report in reports if name in report.tables)
             for name in tables
             if name != first.table
         },
-        rejects=_joined_rejects(reports),
+        rejects=_merged_rejects(reports),
         put_aside=sum(report.put_aside for report in reports),
     )
 
 
-def _joined_rejects(reports: Sequence[RootReport]) -> tuple[Reject, ...]:
+def _merged_rejects(reports: Sequence[RootReport]) -> tuple[Reject, ...]:
     """One for each reason, though several parts may have it."""
     found: dict[tuple[str, str | None, str, str], Reject] = {}
     for one in (one for report in reports for one in report.rejects):
@@ -182,7 +182,8 @@ class NormalizeReport:
     def notes(self) -> list[str]:
         """What was left out, in a line for each reason."""
         aside = [
-            f"of {root.table} {human_count(root.put_aside, 'row')} could not be read: see the table {TABLE}"
+            f"of {root.table} {human_count(root.put_aside, 'row')} could not be read: "
+            f"see the table {QUARANTINE_TABLE}"
             for root in self.roots
             if root.put_aside
         ]
@@ -227,7 +228,7 @@ def _root_lines(root: RootReport) -> Iterator[str]:
         yield f"  {human_count(root.put_aside, 'row')} put aside: nothing could be made of them"
 
 
-def _sum(counts: Iterator[int | None]) -> int | None:
+def _sum_or_none(counts: Iterator[int | None]) -> int | None:
     found = Counter[bool]()
     total = 0
     for count in counts:

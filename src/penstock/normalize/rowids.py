@@ -6,22 +6,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 from penstock.package import tags
-from penstock.package.picking import picked
+from penstock.package.projection.typed_values import typed_value
 from penstock.package.sql import literal
 from penstock.schema import plain_name
 from penstock.schema.defaults import SYSTEM_PREFIX
-from penstock.schema.path import EACH
+from penstock.schema.value_path import EACH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from penstock.normalize.stored import Dataset
-    from penstock.package.picking import Picked
+    from penstock.normalize.nested_layout import NestedLayout
+    from penstock.package.projection.typed_values import ValueType
     from penstock.schema import Decision, NamingConvention
-    from penstock.schema.look import SeenType
-    from penstock.schema.path import Path
+    from penstock.schema.observation import ObservedType
+    from penstock.schema.value_path import ValuePath
 
-_TAGS: Final[Mapping[SeenType, str]] = {
+_TAGS: Final[Mapping[ObservedType, str]] = {
     "timestamp": tags.DATETIME,
     "date": tags.DATE,
     "decimal": tags.DECIMAL,
@@ -32,7 +32,7 @@ _WITH_NULLS: Final = "map('ignoreNullFields', 'false')"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hashing:
+class RowHashSpec:
     """Ids of rows by what they hold.
 
     `keys` are the columns of the primary key, and the paths at which their values may stand; None where the
@@ -42,52 +42,54 @@ class Hashing:
     keys: Mapping[str, tuple[tuple[str, ...], ...]] | None = None
 
 
-def hashing_of(decision: Decision, naming: NamingConvention) -> Hashing | None:
+def row_hash_spec(decision: Decision, naming: NamingConvention) -> RowHashSpec | None:
     """How the root rows of a decision get their ids; None where it is by their place."""
-    match decision.row_id:
+    match decision.row_id_type:
         case "place":
             return None
         case "row_hash":
-            return Hashing()
+            return RowHashSpec()
         case "key_hash":
             table = decision.schema.tables[decision.tables[()]]
             named: dict[str, list[tuple[str, ...]]] = {one: [] for one in table.columns_with("primary_key")}
-            for path, column in _named(decision, naming):
+            for path, column in _column_paths(decision, naming):
                 if column in named:
                     named[column].append(path)
             # A key that nobody has seen may still come: under its own name it is found.
-            return Hashing(
+            return RowHashSpec(
                 keys={name: tuple(dict.fromkeys(found)) or ((name,),) for name, found in named.items()}
             )
 
 
-def typed_content(decision: Decision, dataset: Dataset, naming: NamingConvention) -> str | None:
+def typed_hash_input(decision: Decision, layout: NestedLayout, naming: NamingConvention) -> str | None:
     """SQL for the JSON text that the ids of typed rows are made of, as if rows of Python had come."""
-    hashing = hashing_of(decision, naming)
+    hashing = row_hash_spec(decision, naming)
     if hashing is None:
         return None
     if hashing.keys is None:
-        wanted: dict[str, Path] = {
-            key: (key,) for key in dataset.root.fields if not key.startswith(SYSTEM_PREFIX)
+        wanted: dict[str, ValuePath] = {
+            key: (key,) for key in layout.root.fields if not key.startswith(SYSTEM_PREFIX)
         }
     else:
         wanted = {name: paths[0] for name, paths in hashing.keys.items()}
     kinds = {path: kind for path, kind in decision.rules if kind in _TAGS}
-    fields = (f"{literal(name)}, {_value(dataset, path, kinds.get(path))}" for name, path in wanted.items())
+    fields = (
+        f"{literal(name)}, {_hashed_value(layout, path, kinds.get(path))}" for name, path in wanted.items()
+    )
     return f"to_json(named_struct({', '.join(fields)}), {_WITH_NULLS})"
 
 
-def _value(dataset: Dataset, path: Path, kind: SeenType | None) -> str:
+def _hashed_value(layout: NestedLayout, path: ValuePath, kind: ObservedType | None) -> str:
     try:
-        _, access = dataset.reach(path)
+        _, access = layout.resolve(path)
     except KeyError:
         return "CAST(NULL AS STRING)"
     if kind is None:
         return access.sql()
-    return f"concat({literal(_TAGS[kind])}, {picked(access.sql(), 'typed', cast('Picked', kind))})"
+    return f"concat({literal(_TAGS[kind])}, {typed_value(access.sql(), 'typed', cast('ValueType', kind))})"
 
 
-def _named(decision: Decision, naming: NamingConvention) -> Iterator[tuple[tuple[str, ...], str]]:
+def _column_paths(decision: Decision, naming: NamingConvention) -> Iterator[tuple[tuple[str, ...], str]]:
     """The columns of the root table that keys of its rows go to, whether or not all values fit there."""
     for (path, _), rule in decision.rules.items():
         if EACH in path or not path:

@@ -12,41 +12,46 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, StructType
 
 from penstock.errors import InternalError
-from penstock.interfaces.columns import NO_COLUMN
+from penstock.interfaces.file_schema import PLACEHOLDER_COLUMN
 from penstock.interfaces.progress import Collector
-from penstock.normalize.aside import quarantined, rows_aside
-from penstock.normalize.heads import number_of, read_head
-from penstock.normalize.jobs import Part, add_jobs, written_bytes
-from penstock.normalize.known import is_seen, terms_of, with_declared, with_root
-from penstock.normalize.landed import can_stay, file_columns
-from penstock.normalize.learn import learn
-from penstock.normalize.left import Normalized
-from penstock.normalize.leftover import has_unfit
-from penstock.normalize.plan import doubts, keeps_whole, strict_fractions
-from penstock.normalize.readings import Reading, readings_of
-from penstock.normalize.refusals import KEYLESS, counts_of, left_out, refused_nested
+from penstock.normalize.jobs import NormalizedPart, add_jobs, written_bytes
+from penstock.normalize.nested_counts import list_sizes
+from penstock.normalize.nested_layout import NestedLayout, Object, build_layout
+from penstock.normalize.normalized import NormalizedPackage
+from penstock.normalize.passthrough import can_pass_through, file_columns
+from penstock.normalize.plan import is_kept_as_json, strict_fractions, uncertain_values
+from penstock.normalize.prior_schema import (
+    has_seen_data,
+    inference_options,
+    with_declared_tables,
+    with_root_table,
+)
+from penstock.normalize.profile import profile_rows
+from penstock.normalize.progress import TableProgress
+from penstock.normalize.quarantine import quarantine_table, quarantined_rows
+from penstock.normalize.refusals import KEYLESS_RULE, excluded_rows, refusal_counts, refused_nested_rows
 from penstock.normalize.report import (
     NormalizeReport,
     Reject,
-    joined_reports,
-    rejects_of,
+    contract_rejects,
+    merged_report,
 )
-from penstock.normalize.rowids import Hashing, hashing_of, typed_content
+from penstock.normalize.rowids import RowHashSpec, row_hash_spec, typed_hash_input
+from penstock.normalize.sample import read_sample, row_number
 from penstock.normalize.settings import NormalizeConfiguration
-from penstock.normalize.shaped import Outcome, Shaped, part_of
-from penstock.normalize.sizes import list_sizes
-from penstock.normalize.steps import fit_rows, identify_rows, parse_rows, stamp_rows
+from penstock.normalize.steps import add_row_ids, hash_row_ids, pack_rows, parse_rows
 from penstock.normalize.stopwatch import Stopwatch
-from penstock.normalize.stored import Dataset, Object, dataset_of
-from penstock.normalize.telling import TablesTold
-from penstock.normalize.typed import typed_files, with_digits, with_kept
-from penstock.normalize.verify import Check, is_odd
+from penstock.normalize.table_inputs import TableInput, table_inputs
+from penstock.normalize.typed_files import typed_files, with_decimal_precision, with_nested_types
+from penstock.normalize.unexpected.row_check import RowCheck, unexpected_row_check
+from penstock.normalize.unexpected.unconvertible import has_unconvertible
+from penstock.normalize.written_dataset import TableResult, WrittenDataset, normalized_part
 from penstock.package import DataFolder, Package
-from penstock.package.extracted import Extracted
+from penstock.package.extract_manifest import ExtractManifest
 from penstock.schema import Evidence, decide
-from penstock.schema.frozen import FrozenMap, thaw
-from penstock.spark.folders import folder_facts, folder_of
-from penstock.spark.observe import observed
+from penstock.schema.frozen_map import FrozenMap, thaw
+from penstock.spark.folders import folder_aggregates, folder_column
+from penstock.spark.observation import observe_frame
 from penstock.spark.paths import spark_path
 
 if TYPE_CHECKING:
@@ -54,32 +59,32 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from penstock.normalize.learn import Form, Learned
-    from penstock.package.extracted import ExtractedTable
-    from penstock.schema import Decision, NamingConvention, Path, Schema, StoredSchema
-    from penstock.schema.terms import Terms
+    from penstock.normalize.profile import JsonForm, RowProfile
+    from penstock.package.extract_manifest import ExtractedTable
+    from penstock.schema import Decision, NamingConvention, Schema, StoredSchema, ValuePath
+    from penstock.schema.inference_options import InferenceOptions
     from penstock.schema.types import DataType
 
-_MOST_ROUNDS: Final = 8
+_MAX_ROUNDS: Final = 8
 # Rows that surprised are looked at by the driver; there may be any number of them.
-_MOST_LOOKED_AT: Final = 1_000
-_LONGEST_LOOKED_AT: Final = 100_000
-_ODD, _REFUSED, _KEYLESS = "odd", "refused", "keyless"
-_IS_ODD: Final = "raw IS NOT NULL AND raw.rule IS NULL"
+_MAX_PROFILED_ROWS: Final = 1_000
+_MAX_PROFILED_LENGTH: Final = 100_000
+_UNEXPECTED, _REFUSED, _KEYLESS = "odd", "refused", "keyless"
+_IS_UNEXPECTED: Final = "raw IS NOT NULL AND raw.rule IS NULL"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Work:
+class _PackageContext:
     """What all root tables of a package have in common."""
 
     package: Package
     spark: SparkSession
-    terms: Terms
+    options: InferenceOptions
     naming: NamingConvention
     table_extras: Mapping[str, Any]
-    folders: Iterator[str]
+    new_folders: Iterator[str]
     quarantine: bool
-    clock: Stopwatch
+    stopwatch: Stopwatch
 
     def address(self, folder: str) -> str:
         return spark_path(f"{self.package.path}/{folder}")
@@ -97,8 +102,8 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
     merge_strategy: str | None = None,
     can_alter: frozenset[tuple[DataType, DataType]] = frozenset(),
     collector: Collector | None = None,
-    emptied: Sequence[ExtractedTable] = (),
-) -> Normalized:
+    truncated: Sequence[ExtractedTable] = (),
+) -> NormalizedPackage:
     """Give every extracted table its final shape, and its nested tables.
 
     `table_extras` are said of every table, `table_defaults` of those that do not say it themselves.
@@ -111,41 +116,43 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
     started = time.monotonic()
     attempt = uuid.uuid4().hex[:12]
     folders = (f"data/normalized/{attempt}/{number:05d}" for number in count())
-    extracted = Extracted.from_dict(package.extracted())
-    told = TablesTold(collector or Collector())
-    work = _Work(
+    extracted = ExtractManifest.from_dict(package.read_extracted())
+    told = TableProgress(collector or Collector())
+    work = _PackageContext(
         package=package,
         spark=spark,
-        terms=terms_of(naming, extracted.contract, merge_strategy=merge_strategy, can_alter=can_alter),
+        options=inference_options(
+            naming, extracted.contract, merge_strategy=merge_strategy, can_alter=can_alter
+        ),
         naming=naming,
         table_extras=table_extras,
-        folders=folders,
+        new_folders=folders,
         quarantine=(settings or NormalizeConfiguration()).quarantine,
-        clock=Stopwatch(told.step),
+        stopwatch=Stopwatch(told.step),
     )
-    stored = with_declared(schema.stored, extracted)
-    roots: dict[str, list[Part]] = {}
-    found = readings_of(extracted.tables, emptied)
-    told.wait(naming.normalize_tables_path(name) for name in found)
+    stored = with_declared_tables(schema.stored, extracted)
+    roots: dict[str, list[NormalizedPart]] = {}
+    found = table_inputs(extracted.tables, truncated)
+    told.queue(naming.normalize_tables_path(name) for name in found)
     for table, readings in found.items():
         told.begin(naming.normalize_tables_path(table))
         # Each reading sees what the ones before it made of the table, as if they were loads.
         for reading in readings:
             name = naming.normalize_tables_path(reading.table.table)
-            if not reading.folders and not is_seen(stored, name):
+            if not reading.folders and not has_seen_data(stored, name):
                 continue
-            stored = with_root(stored, name, reading.table, table_extras, table_defaults)
-            read = _reader(reading)
+            stored = with_root_table(stored, name, reading.table, table_extras, table_defaults)
+            read = _normalizer_for(reading)
             for outcome in list(read(work, reading, name, stored)):
                 roots.setdefault(outcome.root, []).append(outcome.part)
                 stored = outcome.schema
-                told.hear(outcome.part.report.row_counts)
+                told.add_rows(outcome.part.report.row_counts)
         told.end()
     after = schema.clone()
     seen = [plan.table.name for parts in roots.values() for part in parts for plan in part.plans]
     after.update(stored.with_tables(stored.tables[name].with_seen_data() for name in dict.fromkeys(seen)))
     # Without a single row there is no folder: such a package brings nothing but state.
-    with work.clock("describe"):
+    with work.stopwatch("describe"):
         described = _describe_folders(
             work, [path for parts in roots.values() for one in parts for path in one.folders]
         )
@@ -153,13 +160,13 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
     entries = [entry for parts in roots.values() for entry in add_jobs(package, parts, described, attempt)]
     report = NormalizeReport(
         load_id=package.load_id,
-        roots=tuple(joined_reports([part.report for part in parts]) for parts in roots.values()),
+        roots=tuple(merged_report([part.report for part in parts]) for parts in roots.values()),
         seconds=time.monotonic() - started,
-        steps=work.clock.steps(sizes),
+        steps=work.stopwatch.steps(sizes),
         bytes_in=sum(table.bytes for table in extracted.tables),
         bytes_out=sum(sizes.values()),
     )
-    return Normalized(
+    return NormalizedPackage(
         tables=tuple(entries),
         folders=tuple(described.values()),
         schema=after,
@@ -167,213 +174,244 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
     )
 
 
-def _reader(reading: Reading) -> Callable[[_Work, Reading, str, StoredSchema], Iterator[Outcome]]:
-    if not reading.folders:
-        return _read_nothing
-    return _read_rows if reading.columns is None else _read_typed
+def _normalizer_for(
+    table_input: TableInput,
+) -> Callable[[_PackageContext, TableInput, str, StoredSchema], Iterator[TableResult]]:
+    if not table_input.folders:
+        return _normalize_empty
+    return _normalize_rows if table_input.columns is None else _normalize_typed
 
 
-def _read_nothing(work: _Work, reading: Reading, table: str, stored: StoredSchema) -> Iterator[Outcome]:
+def _normalize_empty(
+    context: _PackageContext, table_input: TableInput, table: str, schema: StoredSchema
+) -> Iterator[TableResult]:
     """A table that is left without a row has a dataset like any other: whoever loads it need not know."""
-    del reading
-    decision = decide(stored, table, [Evidence(path=(), type="object")], work.terms).check()
-    dataset = Dataset(Object(fields={}))
-    shaped = _written(work, work.spark.createDataFrame([], dataset.columns), dataset)
-    yield Outcome(root=table, part=part_of(decision, shaped, stored, table), schema=decision.schema)
+    del table_input
+    decision = decide(schema, table, [Evidence(path=(), type="object")], context.options).check()
+    dataset = NestedLayout(Object(fields={}))
+    shaped = _write_dataset(context, context.spark.createDataFrame([], dataset.columns), dataset)
+    yield TableResult(
+        root=table, part=normalized_part(decision, shaped, schema, table), schema=decision.schema
+    )
 
 
-def _read_rows(work: _Work, reading: Reading, table: str, stored: StoredSchema) -> Iterator[Outcome]:
+def _normalize_rows(
+    context: _PackageContext, table_input: TableInput, table: str, schema: StoredSchema
+) -> Iterator[TableResult]:
     """Shape rows of JSON by what their first ones are like; rows that are not like that in another round."""
-    with work.clock("learn"):
-        head = read_head(work.package.store, reading.folders, rows=reading.rows)
-    learned, is_all = head.learned, head.is_all
-    texts = stamp_rows(_texts(work, reading), load_id=work.package.load_id)
-    shaped: list[Shaped] = []
-    decision = decide(stored, table, learned.evidence, work.terms).check()
-    for number in range(_MOST_ROUNDS):
-        rows = identify_rows(texts, hashing_of(decision, work.naming))
-        shaped.append(_shape(work, rows, decision, learned, is_all=is_all))
+    with context.stopwatch("learn"):
+        head = read_sample(context.package.store, table_input.folders, rows=table_input.rows)
+    learned, is_all = head.profile, head.is_complete
+    texts = add_row_ids(_read_texts(context, table_input), load_id=context.package.load_id)
+    shaped: list[WrittenDataset] = []
+    decision = decide(schema, table, learned.evidence, context.options).check()
+    for number in range(_MAX_ROUNDS):
+        rows = hash_row_ids(texts, row_hash_spec(decision, context.naming))
+        shaped.append(_parse_and_write(context, rows, decision, learned, is_complete=is_all))
         if not number:
-            _check_count(reading, shaped[0])
-        if not shaped[-1].odd:
+            _check_count(table_input, shaped[0])
+        if not shaped[-1].unexpected:
             break
-        rest = work.spark.read.schema(shaped[-1].dataset.columns).parquet(work.address(shaped[-1].folder))
-        rest = rest.where(_IS_ODD).select("id", "raw.text", "raw.file", "raw.position")
-        with work.clock("look again"):
-            more = _look_at(rest, reading, most=_MOST_LOOKED_AT << number)
-        known, learned = learned, learned.joined(*more)
-        if learned.knows_no_more_than(known):
+        rest = context.spark.read.schema(shaped[-1].layout.columns).parquet(
+            context.address(shaped[-1].folder)
+        )
+        rest = rest.where(_IS_UNEXPECTED).select("id", "raw.text", "raw.file", "raw.position")
+        with context.stopwatch("look again"):
+            more = _profile_unexpected(rest, table_input, limit=_MAX_PROFILED_ROWS << number)
+        known, learned = learned, learned.merged_with(*more)
+        if learned.has_same_shape_as(known):
             break
-        texts, is_all = rest, len(more) == shaped[-1].odd
-        decision = decide(stored, table, learned.evidence, work.terms).check()
-    is_exact = learned.rows == reading.rows
+        texts, is_all = rest, len(more) == shaped[-1].unexpected
+        decision = decide(schema, table, learned.evidence, context.options).check()
+    is_exact = learned.rows == table_input.rows
     for one in shaped:
-        rejects = rejects_of(decision) if is_exact and one is shaped[0] else ()
+        rejects = contract_rejects(decision) if is_exact and one is shaped[0] else ()
         if decision.refusals and not is_exact:
-            rejects = _counted_rejects(work, one, decision)
-        left = one.odd if one is shaped[-1] else 0
-        part = part_of(decision, one, stored, table)
+            rejects = _count_rejects(context, one, decision)
+        left = one.unexpected if one is shaped[-1] else 0
+        part = normalized_part(decision, one, schema, table)
         rejects = (*part.report.rejects, *rejects)
-        report = replace(part.report, rows_in=one.rows - one.odd + left, rejects=rejects, put_aside=left)
-        yield Outcome(root=table, part=replace(part, report=report), schema=decision.schema)
-    yield from _put_aside(work, shaped, reading, decision)
+        report = replace(
+            part.report, rows_in=one.rows - one.unexpected + left, rejects=rejects, put_aside=left
+        )
+        yield TableResult(root=table, part=replace(part, report=report), schema=decision.schema)
+    yield from _write_quarantine(context, shaped, table_input, decision)
 
 
-def _look_at(rest: DataFrame, reading: Reading, *, most: int) -> list[Learned]:
+def _profile_unexpected(unexpected: DataFrame, table_input: TableInput, *, limit: int) -> list[RowProfile]:
     """Look at the first of the rows that surprised; very long ones only where there are no others."""
-    ordered = rest.orderBy("file", "position")
-    found = ordered.where(F.octet_length("text") <= _LONGEST_LOOKED_AT).limit(most).collect()
+    ordered = unexpected.orderBy("file", "position")
+    found = ordered.where(F.octet_length("text") <= _MAX_PROFILED_LENGTH).limit(limit).collect()
     return [
-        learn([row["text"]], start=number_of(row["file"], row["position"], reading.folders))
+        profile_rows([row["text"]], start=row_number(row["file"], row["position"], table_input.folders))
         for row in found or ordered.limit(1).collect()
     ]
 
 
-def _counted_rejects(work: _Work, shaped: Shaped, decision: Decision) -> tuple[Reject, ...]:
+def _count_rejects(
+    context: _PackageContext, dataset: WrittenDataset, decision: Decision
+) -> tuple[Reject, ...]:
     """What was refused, counted by Spark: there is a job for it only where a contract refuses anything."""
-    found = counts_of(decision, shaped.dataset)
+    found = refusal_counts(decision, dataset.layout)
     if not found:
         return ()
-    nested = work.spark.read.schema(shaped.dataset.columns).parquet(work.address(shaped.folder))
+    nested = context.spark.read.schema(dataset.layout.columns).parquet(context.address(dataset.folder))
     sums = [F.expr(counting).alias(f"n{index}") for index, (_, counting) in enumerate(found)]
-    with work.clock("count"):
+    with context.stopwatch("count"):
         counts = nested.agg(*sums).collect()[0]
     counted = [replace(refusal, count=counts[index] or 0) for index, (refusal, _) in enumerate(found)]
-    return rejects_of(replace(decision, refusals=tuple(one for one in counted if one.count)))
+    return contract_rejects(replace(decision, refusals=tuple(one for one in counted if one.count)))
 
 
-def _read_typed(work: _Work, reading: Reading, table: str, stored: StoredSchema) -> Iterator[Outcome]:
+def _normalize_typed(
+    context: _PackageContext, table_input: TableInput, table: str, schema: StoredSchema
+) -> Iterator[TableResult]:
     """Shape rows whose types are known before anybody looks at them."""
-    columns = reading.columns or {}
-    keep = stored.tables[table].extras.get("x-nested") == "keep"
-    files = typed_files(columns, rows=reading.rows, keep=keep)
-    decision = decide(stored, table, files.evidence, work.terms).check()
-    decision = with_kept(with_digits(decision, files.digits, work.naming), files.kept)
+    columns = table_input.columns or {}
+    keep = schema.tables[table].extras.get("x-nested") == "keep"
+    files = typed_files(columns, rows=table_input.rows, keep_nested=keep)
+    decision = decide(schema, table, files.evidence, context.options).check()
+    decision = with_nested_types(
+        with_decimal_precision(decision, files.precisions, context.naming), files.nested_types
+    )
     whole = typed_files(
         columns,
-        rows=reading.rows,
-        is_whole=lambda path, form: keeps_whole(decision, path, form),
-        keep=keep,
+        rows=table_input.rows,
+        kept_as_json=lambda path, form: is_kept_as_json(decision, path, form),
+        keep_nested=keep,
     )
-    if can_stay(reading, whole.dataset, decision):
-        found = _counted(work, reading, columns)
-        stays = Shaped(folders=reading.folders, dataset=whole.dataset, rows=found, landed=columns)
-        _check_count(reading, stays)
-        yield Outcome(root=table, part=part_of(decision, stays, stored, table), schema=decision.schema)
+    if can_pass_through(table_input, whole.layout, decision):
+        found = _count_rows(context, table_input, columns)
+        stays = WrittenDataset(
+            folders=table_input.folders, layout=whole.layout, rows=found, passthrough_columns=columns
+        )
+        _check_count(table_input, stays)
+        yield TableResult(
+            root=table, part=normalized_part(decision, stays, schema, table), schema=decision.schema
+        )
         return
     known = StructType.fromJson(thaw(columns))
-    held = known if known.fields else StructType().add(NO_COLUMN, BooleanType())
-    there = work.spark.read.schema(held).parquet(*_addresses(work, reading))
-    rows = fit_rows(
-        there, whole.dataset, columns, left_out(decision, whole.dataset, hashing_of(decision, work.naming))
+    held = known if known.fields else StructType().add(PLACEHOLDER_COLUMN, BooleanType())
+    there = context.spark.read.schema(held).parquet(*_addresses(context, table_input))
+    rows = pack_rows(
+        there,
+        whole.layout,
+        columns,
+        excluded_rows(decision, whole.layout, row_hash_spec(decision, context.naming)),
     )
-    stamped = stamp_rows(rows, load_id=work.package.load_id)
-    content = typed_content(decision, whole.dataset, work.naming)
+    stamped = add_row_ids(rows, load_id=context.package.load_id)
+    content = typed_hash_input(decision, whole.layout, context.naming)
     if content is not None:
-        stamped = identify_rows(stamped.withColumn("text", F.expr(content)), Hashing())
-    shaped = _written(work, stamped.select("id", "raw", "row"), whole.dataset)
-    _check_count(reading, shaped)
-    part = part_of(decision, shaped, stored, table)
-    rejects = _counted_rejects(work, shaped, decision) if decision.refusals else ()
+        stamped = hash_row_ids(stamped.withColumn("text", F.expr(content)), RowHashSpec())
+    shaped = _write_dataset(context, stamped.select("id", "raw", "row"), whole.layout)
+    _check_count(table_input, shaped)
+    part = normalized_part(decision, shaped, schema, table)
+    rejects = _count_rejects(context, shaped, decision) if decision.refusals else ()
     report = replace(part.report, rejects=(*part.report.rejects, *rejects))
-    yield Outcome(root=table, part=replace(part, report=report), schema=decision.schema)
-    yield from _put_aside(work, [shaped], reading, decision)
+    yield TableResult(root=table, part=replace(part, report=report), schema=decision.schema)
+    yield from _write_quarantine(context, [shaped], table_input, decision)
 
 
-def _counted(work: _Work, reading: Reading, columns: Mapping[str, Any]) -> int:
+def _count_rows(context: _PackageContext, table_input: TableInput, columns: Mapping[str, Any]) -> int:
     """How many rows stand in the files, as those who load them see it; by what files say of themselves."""
-    files = work.spark.read.schema(file_columns(columns)).parquet(*_addresses(work, reading))
-    with work.clock("count"):
+    files = context.spark.read.schema(file_columns(columns)).parquet(*_addresses(context, table_input))
+    with context.stopwatch("count"):
         return int(files.agg(F.count(F.lit(1))).collect()[0][0])
 
 
-def _shape(work: _Work, texts: DataFrame, decision: Decision, learned: Learned, *, is_all: bool) -> Shaped:
+def _parse_and_write(
+    context: _PackageContext, texts: DataFrame, decision: Decision, profile: RowProfile, *, is_complete: bool
+) -> WrittenDataset:
     """Write a nested dataset in one job, and find in it the rows that it does not stand for."""
 
-    def is_whole(path: Path, form: Form) -> bool:
-        return keeps_whole(decision, path, form)
+    def is_whole(path: ValuePath, form: JsonForm) -> bool:
+        return is_kept_as_json(decision, path, form)
 
-    dataset = dataset_of(learned.forms, is_whole, strict_fractions(decision))
-    doubtful = doubts(decision, dataset)
+    dataset = build_layout(profile.forms, is_whole, strict_fractions(decision))
+    doubtful = uncertain_values(decision, dataset)
 
-    def check(corrupt: str) -> Check:
-        if is_all and not learned.unreadable:
-            return Check(odd=has_unfit(doubtful, row="row", corrupt=corrupt))
-        return is_odd(
+    def check(corrupt: str) -> RowCheck:
+        if is_complete and not profile.unreadable:
+            return RowCheck(unexpected=has_unconvertible(doubtful, row="row", corrupt=corrupt))
+        return unexpected_row_check(
             dataset,
-            learned.forms,
+            profile.forms,
             doubtful,
-            is_whole=is_whole,
+            kept_as_json=is_whole,
             text="text",
             row="row",
             corrupt=corrupt,
-            has_strangers=learned.unreadable > 0,
+            has_invalid_json=profile.unreadable > 0,
         )
 
-    unwanted = left_out(decision, dataset, hashing_of(decision, work.naming))
+    unwanted = excluded_rows(decision, dataset, row_hash_spec(decision, context.naming))
     rows = parse_rows(texts, dataset, check, unwanted).select("id", "raw", "row")
-    return _written(work, rows, dataset)
+    return _write_dataset(context, rows, dataset)
 
 
-def _written(work: _Work, rows: DataFrame, dataset: Dataset, *, step: str = "shape") -> Shaped:
+def _write_dataset(
+    context: _PackageContext, rows: DataFrame, layout: NestedLayout, *, step: str = "shape"
+) -> WrittenDataset:
     """Write a nested dataset, and count what is in it."""
-    folder = next(work.folders)
-    lists = dict(enumerate(list_sizes(dataset).items()))
+    folder = next(context.new_folders)
+    lists = dict(enumerate(list_sizes(layout).items()))
     sums = {
-        _ODD: F.count_if(F.expr(_IS_ODD)),
+        _UNEXPECTED: F.count_if(F.expr(_IS_UNEXPECTED)),
         _REFUSED: F.count("raw.rule"),
-        _KEYLESS: F.count_if(F.col("raw.rule") == KEYLESS),
+        _KEYLESS: F.count_if(F.col("raw.rule") == KEYLESS_RULE),
     }
     sums |= {
         f"list{n}": F.sum(F.expr(f"CASE WHEN raw IS NULL THEN {size} END")) for n, (_, size) in lists.items()
     }
-    written, counts = observed(rows, sums)
-    with work.clock(step):
-        written.write.mode("overwrite").parquet(work.address(folder))
+    written, counts = observe_frame(rows, sums)
+    with context.stopwatch(step):
+        written.write.mode("overwrite").parquet(context.address(folder))
         found = counts.values()
         if found is None:
-            again = work.spark.read.schema(dataset.columns).parquet(work.address(folder))
+            again = context.spark.read.schema(layout.columns).parquet(context.address(folder))
             every = {"rows": F.count(F.lit(1)), **sums}
             found = again.agg(*(column.alias(name) for name, column in every.items())).collect()[0].asDict()
-    return Shaped(
+    return WrittenDataset(
         folders=(folder,),
-        dataset=dataset,
+        layout=layout,
         rows=found["rows"],
-        odd=found[_ODD],
+        unexpected=found[_UNEXPECTED],
         refused=found[_REFUSED],
         keyless=found[_KEYLESS],
-        sizes={path: found[f"list{n}"] or 0 for n, (path, _) in lists.items()},
+        list_sizes={path: found[f"list{n}"] or 0 for n, (path, _) in lists.items()},
     )
 
 
-def _put_aside(work: _Work, shaped: list[Shaped], reading: Reading, decision: Decision) -> Iterator[Outcome]:
+def _write_quarantine(
+    context: _PackageContext, datasets: list[WrittenDataset], table_input: TableInput, decision: Decision
+) -> Iterator[TableResult]:
     """Write rows that are refused, or that nothing could be made of, to the table of rows put aside."""
     after = decision.schema
-    for one in shaped if work.quarantine else ():
-        with_odd = one is shaped[-1]
-        if not (one.refused or (one.odd and with_odd) or refused_nested(decision, one.dataset)):
+    for one in datasets if context.quarantine else ():
+        with_odd = one is datasets[-1]
+        if not (one.refused or (one.unexpected and with_odd) or refused_nested_rows(decision, one.layout)):
             continue
-        aside = quarantined(after, reading.table, work.terms, work.table_extras)
-        nested = work.spark.read.schema(one.dataset.columns).parquet(work.address(one.folder))
-        rows = rows_aside(nested, aside, decision, one.dataset, with_odd=with_odd)
-        there = _written(work, rows, aside.dataset, step="put aside")
+        aside = quarantine_table(after, table_input.table, context.options, context.table_extras)
+        nested = context.spark.read.schema(one.layout.columns).parquet(context.address(one.folder))
+        rows = quarantined_rows(nested, aside, decision, one.layout, with_unexpected=with_odd)
+        there = _write_dataset(context, rows, aside.layout, step="put aside")
         if there.rows:
-            part = part_of(aside.decision, there, after, aside.table)
+            part = normalized_part(aside.decision, there, after, aside.table)
             after = aside.decision.schema
-            yield Outcome(root=aside.table, part=part, schema=after)
+            yield TableResult(root=aside.table, part=part, schema=after)
 
 
-def _check_count(reading: Reading, shaped: Shaped) -> None:
-    if shaped.rows != reading.rows:
+def _check_count(table_input: TableInput, dataset: WrittenDataset) -> None:
+    if dataset.rows != table_input.rows:
         raise InternalError(
-            f"{reading.rows} rows of {reading.table.table} went in and {shaped.rows} came out",
+            f"{table_input.rows} rows of {table_input.table.table} went in and {dataset.rows} came out",
             hint="keep the package folder and report this",
         )
 
 
-def _texts(work: _Work, reading: Reading) -> DataFrame:
+def _read_texts(context: _PackageContext, table_input: TableInput) -> DataFrame:
     # Reads with a given schema: otherwise Spark runs a job to find it in the files.
-    files = work.spark.read.schema("row STRING").parquet(*_addresses(work, reading))
+    files = context.spark.read.schema("row STRING").parquet(*_addresses(context, table_input))
     return files.select(
         F.col("row").alias("text"),
         F.col("_metadata.file_path").alias("file"),
@@ -381,18 +419,18 @@ def _texts(work: _Work, reading: Reading) -> DataFrame:
     )
 
 
-def _addresses(work: _Work, reading: Reading) -> list[str]:
-    return [work.address(folder) for folder in reading.folders]
+def _addresses(context: _PackageContext, table_input: TableInput) -> list[str]:
+    return [context.address(folder) for folder in table_input.folders]
 
 
-def _describe_folders(work: _Work, folders: Sequence[str]) -> dict[str, DataFolder]:
+def _describe_folders(context: _PackageContext, folders: Sequence[str]) -> dict[str, DataFolder]:
     """Count and hash the files of all folders in one job; no file is opened."""
     if not folders:
         return {}
-    reader = work.spark.read.format("binaryFile").option("recursiveFileLookup", "true")
-    files = reader.load([work.address(one) for one in folders]).select("path", "length")
-    inside = f"/packages/{work.package.load_id}/"
-    facts = files.groupBy(folder_of("path", inside)).agg(*folder_facts()).collect()
+    reader = context.spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+    files = reader.load([context.address(one) for one in folders]).select("path", "length")
+    inside = f"/packages/{context.package.load_id}/"
+    facts = files.groupBy(folder_column("path", inside)).agg(*folder_aggregates()).collect()
     return {
         row["folder"]: DataFolder(path=row[0], files=row[1], bytes=row[2], digest=row[3]) for row in facts
     }

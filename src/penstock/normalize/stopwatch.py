@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 class Stopwatch:
     """Adds up the seconds of each step, in the order in which steps first came."""
 
-    def __init__(self, tell: Callable[[str], None] | None = None) -> None:
+    def __init__(self, on_step: Callable[[str], None] | None = None) -> None:
         """`tell` hears of every step that begins."""
         self._seconds: dict[str, float] = {}
-        self._tell = tell
+        self._on_step = on_step
 
     @contextmanager
     def __call__(self, step: str) -> Iterator[None]:
         """Count the time of a block."""
-        if self._tell is not None:
-            self._tell(step)
+        if self._on_step is not None:
+            self._on_step(step)
         started = time.monotonic()
         try:
             yield

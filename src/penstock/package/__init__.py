@@ -5,7 +5,7 @@ Gives:   packages that any process can pick up where another left them.
 Touches: spark (paths), interfaces, schema, errors.
 """
 
-from penstock.interfaces.jobs import ParsedLoadJobFileName
+from penstock.interfaces.job_file_name import ParsedLoadJobFileName
 from penstock.package.context import (
     clear_destination_state,
     commit_load_package_state,
@@ -16,13 +16,13 @@ from penstock.package.context import (
 from penstock.package.folder import DataFolder
 from penstock.package.ids import create_load_id
 from penstock.package.info import LoadJobInfo, LoadPackageInfo
-from penstock.package.job import JobFile, JobPart, read_job
+from penstock.package.job_file import JobFile, JobPart, read_job
 from penstock.package.layout import TJobState, TLoadPackage, TLoadPackageState, TLoadPackageStatus
 from penstock.package.manifest import Manifest, TableEntry
 from penstock.package.package import Package
 from penstock.package.package_storage import PackageStorage
 from penstock.package.packages import Packages, Retention, sealed_manifest
-from penstock.package.projection import OutputColumn, Projection
+from penstock.package.projection.model import OutputColumn, Projection
 from penstock.package.storage import FileStorage
 
 __all__ = [

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from penstock.errors import CurrentLoadPackageStateNotAvailable
-from penstock.interfaces.current import CurrentPackage, current, during
+from penstock.interfaces.run_context import CurrentPackage, current_context, override_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from penstock.package.layout import TLoadPackage
     from penstock.package.package import Package
 
-_DESTINATION = "destination_state"
+_DESTINATION_STATE = "destination_state"
 
 
 @contextmanager
@@ -30,7 +30,7 @@ def package_context(package: Package) -> Iterator[TLoadPackage]:
             # Nothing else: what a thread has removed since must stay removed.
             document["state"].update({key: saved[key] for key in ("_state_version", "_version_hash")})
 
-    with during(package=CurrentPackage(document=document, commit=commit)):
+    with override_context(package=CurrentPackage(document=document, commit=commit)):
         yield cast("TLoadPackage", document)
 
 
@@ -44,30 +44,30 @@ def load_package() -> TLoadPackage:
       what to do: call this from a resource, a destination or a load job while it runs
       code: current-load-package-state-not-available
     """
-    return cast("TLoadPackage", _at_hand().document)
+    return cast("TLoadPackage", _current_package().document)
 
 
 def commit_load_package_state() -> None:
     """Write the state of the load package at hand. Safe to call from any thread."""
-    _at_hand().commit()
+    _current_package().commit()
 
 
 def destination_state() -> dict[str, Any]:
     """Get the part of the load package's state that is the destination's own; made when asked for."""
-    state: dict[str, Any] = _at_hand().document["state"]
-    found: dict[str, Any] = state.setdefault(_DESTINATION, {})
+    state: dict[str, Any] = _current_package().document["state"]
+    found: dict[str, Any] = state.setdefault(_DESTINATION_STATE, {})
     return found
 
 
 def clear_destination_state(commit: bool = True) -> None:  # noqa: FBT001, FBT002 - the page's signature
     """Remove the part of the load package's state that is the destination's own, and write that."""
-    _at_hand().document["state"].pop(_DESTINATION, None)
+    _current_package().document["state"].pop(_DESTINATION_STATE, None)
     if commit:
         commit_load_package_state()
 
 
-def _at_hand() -> CurrentPackage:
-    found = current().package
+def _current_package() -> CurrentPackage:
+    found = current_context().package
     if found is None:
         raise CurrentLoadPackageStateNotAvailable
     return found

@@ -7,17 +7,17 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.errors import UnsafePath
-from penstock.package.record import fitting
-from penstock.package.storage import checked
+from penstock.package.storage import safe_name
+from penstock.package.strict_record import validate_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from penstock.package.entry import Entry
+    from penstock.package.files import DirEntry
 
 # As `penstock.spark.folders` sums them up.
-_LANE: Final = 15
-_LANES: Final = 2
+_LANE_DIGITS: Final = 15
+_LANE_COUNT: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class DataFolder:
     bytes: int | None = None
     digest: str | None = None
 
-    def differs_from(self, listed: Iterable[Entry]) -> str | None:
+    def find_mismatch(self, entries: Iterable[DirEntry]) -> str | None:
         """What is different about the files that a listing shows, or None.
 
         Spark sees none that are hidden or empty.
@@ -41,7 +41,7 @@ class DataFolder:
         if self.digest is None:
             return None
         found = [
-            entry for entry in listed if entry.size and not entry.is_folder and entry.name[0] not in "._"
+            entry for entry in entries if entry.size and not entry.is_folder and entry.name[0] not in "._"
         ]
         if len(found) != self.files:
             return f"{self.files} files were written there, and {len(found)} are there"
@@ -59,18 +59,21 @@ class DataFolder:
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> DataFolder:
         """Read what `to_dict` gave; a path that leads out of the package is a `ValueError`."""
-        folder = fitting(DataFolder(**document))
+        folder = validate_fields(DataFolder(**document))
         try:
-            checked(folder.path)
+            safe_name(folder.path)
         except UnsafePath as error:
             raise ValueError(error.message) from error
         return folder
 
 
-def _digest(files: Iterable[Entry]) -> str:
+def _digest(files: Iterable[DirEntry]) -> str:
     """What `penstock.spark.folders` works out for the same files, in any order."""
-    sums = [0] * _LANES
+    sums = [0] * _LANE_COUNT
     for file in files:
         digits = hashlib.sha256(f"{file.name}/{file.size}".encode()).hexdigest()
-        sums = [total + int(digits[lane * _LANE : (lane + 1) * _LANE], 16) for lane, total in enumerate(sums)]
+        sums = [
+            total + int(digits[lane * _LANE_DIGITS : (lane + 1) * _LANE_DIGITS], 16)
+            for lane, total in enumerate(sums)
+        ]
     return hashlib.sha256("-".join(map(str, sums)).encode()).hexdigest()

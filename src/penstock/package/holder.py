@@ -20,7 +20,7 @@ class LeaseTimes:
     alive: float = 30.0
 
 
-def _user() -> str:
+def _user_name() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -28,19 +28,19 @@ def _user() -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
+class LeaseHolder:
     """A process that holds the lease, or held it."""
 
     token: str = field(default_factory=lambda: uuid.uuid4().hex)
     host: str = field(default_factory=socket.gethostname)
     machine: str | None = field(default_factory=machine_id)
     process: int = field(default_factory=os.getpid)
-    user: str = field(default_factory=_user)
+    user: str = field(default_factory=_user_name)
     started_at: float = field(default_factory=time.time)
     beat: float = 5.0
     alive: float = 30.0
 
-    def is_gone(self) -> bool:
+    def is_dead(self) -> bool:
         """True only when it is certain: the same machine and table of processes, and no such process."""
         if self.machine is None or self.machine != machine_id() or self.process <= 0:
             return False

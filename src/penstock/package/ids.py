@@ -7,7 +7,7 @@ import re
 import threading
 import time
 
-_OF_A_CLOCK = re.compile(r"([0-9]{1,12})\.([0-9]+)")
+_CLOCK_ID = re.compile(r"([0-9]{1,12})\.([0-9]+)")
 _lock = threading.Lock()
 _last = 0
 
@@ -33,7 +33,7 @@ def create_load_id(*, after: str | None = None) -> str:
 
 
 def _microseconds(load_id: str | None) -> int:
-    found = _OF_A_CLOCK.fullmatch(load_id or "")
+    found = _CLOCK_ID.fullmatch(load_id or "")
     return int(found[1]) * 1_000_000 + int(f"{found[2]:0<6}"[:6]) if found else 0
 
 

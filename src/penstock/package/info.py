@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from penstock.interfaces.amounts import human_seconds, human_size
+from penstock.interfaces.humanize import human_seconds, human_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from penstock.interfaces.jobs import ParsedLoadJobFileName
+    from penstock.interfaces.job_file_name import ParsedLoadJobFileName
     from penstock.package.layout import TJobState, TLoadPackageStatus
     from penstock.schema import Schema
 
@@ -128,6 +128,6 @@ class LoadPackageInfo(NamedTuple):
         return {**own, **{key: value for key, value in table.items() if key != "columns"}, "columns": columns}
 
 
-def moment(seconds: float) -> datetime:
+def utc_datetime(seconds: float) -> datetime:
     """A time of a listing, in UTC."""
     return datetime.fromtimestamp(seconds, UTC)

@@ -10,7 +10,7 @@ from penstock.errors import UnsafePath
 TLoadPackageStatus = Literal["new", "extracted", "normalized", "loaded", "aborted"]
 """How far a package has come."""
 
-FINISHED: frozenset[TLoadPackageStatus] = frozenset(("loaded", "aborted"))
+FINISHED_STATUSES: frozenset[TLoadPackageStatus] = frozenset(("loaded", "aborted"))
 
 TJobState = Literal["new_jobs", "failed_jobs", "started_jobs", "completed_jobs"]
 """The folder that a job file stands in."""
@@ -18,14 +18,25 @@ TJobState = Literal["new_jobs", "failed_jobs", "started_jobs", "completed_jobs"]
 JOB_STATES: tuple[TJobState, ...] = get_args(TJobState)
 NEW_JOBS, FAILED_JOBS, STARTED_JOBS, COMPLETED_JOBS = JOB_STATES
 
-EXTRACTED, NORMALIZED, SEALED = "extracted.json", "normalized.json", "sealed.json"
-COMPLETED = "package_completed.json"
-SCHEMA, STATE = "schema.json", "load_package_state.json"
-SCHEMA_UPDATES, APPLIED_SCHEMA_UPDATES = "schema_updates.json", "applied_schema_updates.json"
-CANCELLED, EXCEPTIONS, RESULTS, DATA = "_cancelled", ".exceptions", ".results", "data"
-FOLLOWUPS, ATTEMPTS = "followups", f"{DATA}/normalized"
+EXTRACTED_FILE, NORMALIZED_FILE, SEALED_FILE = "extracted.json", "normalized.json", "sealed.json"
+COMPLETED_FILE = "package_completed.json"
+SCHEMA_FILE, STATE_FILE = "schema.json", "load_package_state.json"
+SCHEMA_UPDATES_FILE, APPLIED_SCHEMA_UPDATES_FILE = "schema_updates.json", "applied_schema_updates.json"
+CANCELLED_FILE, EXCEPTIONS_FOLDER, RESULTS_FOLDER, DATA_FOLDER = (
+    "_cancelled",
+    ".exceptions",
+    ".results",
+    "data",
+)
+FOLLOWUPS_FOLDER, ATTEMPTS_FOLDER = "followups", f"{DATA_FOLDER}/normalized"
 
-PACKAGES, LOADED, SLOTS, OUTCOMES, LEASE = "packages", "loaded", "slots", "outcomes", "lease"
+PACKAGES_FOLDER, LOADED, SLOTS_FOLDER, OUTCOMES_FOLDER, LEASE_FOLDER = (
+    "packages",
+    "loaded",
+    "slots",
+    "outcomes",
+    "lease",
+)
 
 _LOAD_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,119}")
 

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock.config import logger
 from penstock.errors import LeaseLost, PackageDamaged, PipelineLocked
-from penstock.package.control import current_form, read_control, versioned
-from penstock.package.holder import Holder, LeaseTimes
-from penstock.package.layout import LEASE
-from penstock.package.record import record
+from penstock.package.control_file import encode_control, read_control, upgrade_document
+from penstock.package.holder import LeaseHolder, LeaseTimes
+from penstock.package.layout import LEASE_FOLDER
+from penstock.package.strict_record import read_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 _log = logger("penstock.package")
 _DIGITS = 10
-_KEPT = 3
+_KEPT_EPOCHS = 3
 _FENCE: Final = "fence"
-_NAME: Final = re.compile(rf"([0-9]{{{_DIGITS}}})\.(json|beat|released|fence)")
+_FILE_NAME: Final = re.compile(rf"([0-9]{{{_DIGITS}}})\.(json|beat|released|fence)")
 # Of a clock that cannot jump, one that goes on while the machine sleeps, where there is one.
 _CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
-_ended_here: Final[set[str]] = set()
+_unreleased_tokens: Final[set[str]] = set()
 """Tokens of leases of this process that ended while their storage, say a full disk, refused the release."""
 
 
@@ -55,22 +55,22 @@ class Lease:
         self,
         storage: FileStorage,
         epoch: int,
-        holder: Holder,
+        holder: LeaseHolder,
         *,
-        since: float,
+        acquired_at: float,
         on_lost: Callable[[], None] | None = None,
     ) -> None:
         self._storage, self.epoch, self.holder = storage, epoch, holder
         self._on_lost = on_lost
         self.notes: list[str] = []
         """What this run found that an earlier one had left too late."""
-        self._last_beat = since
-        self._count = 0
-        self._lost, self._ended, self._telling = threading.Event(), threading.Event(), threading.Lock()
-        self._thread = threading.Thread(target=self._run, name="penstock-lease", daemon=True)
+        self._last_heartbeat = acquired_at
+        self._heartbeat_count = 0
+        self._lost, self._released, self._loss_lock = threading.Event(), threading.Event(), threading.Lock()
+        self._thread = threading.Thread(target=self._send_heartbeats, name="penstock-lease", daemon=True)
         self._thread.start()
         # A storage that hangs holds a beat up for minutes; somebody must see that time runs out.
-        threading.Thread(target=self._watch, name="penstock-lease-watch", daemon=True).start()
+        threading.Thread(target=self._watch_expiry, name="penstock-lease-watch", daemon=True).start()
 
     @property
     def is_lost(self) -> bool:
@@ -79,8 +79,8 @@ class Lease:
 
     def check(self) -> None:
         """Stop here if the lease is lost, or if it was not renewed for so long that it may be."""
-        if self._is_late():
-            self._lose()
+        if self._is_expired():
+            self._mark_lost()
         if self._lost.is_set():
             raise LeaseLost(epoch=self.epoch, host=self.holder.host)
 
@@ -90,8 +90,8 @@ class Lease:
         What this process wrote before a call that returns was written before any later run began.
         """
         self.check()
-        if highest(self._storage) > self.epoch:
-            self._lose()
+        if current_epoch(self._storage) > self.epoch:
+            self._mark_lost()
         self.check()
 
     def release(self) -> None:
@@ -99,49 +99,49 @@ class Lease:
 
         A storage that cannot be reached is no error: what the run came to does not depend on it.
         """
-        self._ended.set()
+        self._released.set()
         self._thread.join(timeout=self.holder.alive)
-        if self._lost.is_set() or self._is_late():
+        if self._lost.is_set() or self._is_expired():
             return
         try:
             _release(self._storage, self.epoch, self.holder)
         except OSError as error:
-            _ended_here.add(self.holder.token)
+            _unreleased_tokens.add(self.holder.token)
             _log.warning("the next run may have to wait, as the lease was not given back: %s", error)
 
-    def _run(self) -> None:
-        while not self._ended.wait(self.holder.beat):
+    def _send_heartbeats(self) -> None:
+        while not self._released.wait(self.holder.beat):
             try:
-                self._beat()
+                self._renew()
             except OSError as error:
                 # A storage that does not answer may come back in time; the deadline decides.
                 _log.debug("a beat was missed: %s", error)
             if self._lost.is_set():
                 return
 
-    def _watch(self) -> None:
-        while not self._ended.wait(self.holder.beat) and not self._lost.is_set():
-            if self._is_late():
-                self._lose()
+    def _watch_expiry(self) -> None:
+        while not self._released.wait(self.holder.beat) and not self._lost.is_set():
+            if self._is_expired():
+                self._mark_lost()
 
-    def _beat(self) -> None:
+    def _renew(self) -> None:
         """Renew, but never what has run out: whoever watched may be about to take it, or have taken it."""
         begun = _now()
-        if self._is_late():
-            self._lose()
+        if self._is_expired():
+            self._mark_lost()
             return
-        self._count += 1
-        beat(self._storage, self.epoch, self._count)
-        if highest(self._storage) > self.epoch:
-            self._lose()
+        self._heartbeat_count += 1
+        write_heartbeat(self._storage, self.epoch, self._heartbeat_count)
+        if current_epoch(self._storage) > self.epoch:
+            self._mark_lost()
             return
-        self._last_beat = begun
+        self._last_heartbeat = begun
 
-    def _is_late(self) -> bool:
-        return _now() - self._last_beat > self.holder.alive
+    def _is_expired(self) -> bool:
+        return _now() - self._last_heartbeat > self.holder.alive
 
-    def _lose(self) -> None:
-        with self._telling:
+    def _mark_lost(self) -> None:
+        with self._loss_lock:
             if self._lost.is_set():
                 return
             self._lost.set()
@@ -149,7 +149,7 @@ class Lease:
             self._on_lost()
 
 
-def acquire(
+def acquire_lease(
     storage: FileStorage,
     *,
     pipeline: str,
@@ -161,33 +161,33 @@ def acquire(
     A holder that was killed is noticed after `alive` seconds, on the same machine at once.
     """
     limits = times or LeaseTimes()
-    holder = Holder(beat=limits.beat, alive=limits.alive)
-    epoch = highest(storage)
+    holder = LeaseHolder(beat=limits.beat, alive=limits.alive)
+    epoch = current_epoch(storage)
     was_held = epoch > 0 and not storage.exists(_path(epoch, "released"))
-    last_sign = _wait_for_death(storage, epoch, pipeline) if was_held else None
+    last_sign = _wait_for_expiry(storage, epoch, pipeline) if was_held else None
     mine, since = epoch + 1, _now()
-    if not storage.put_if_absent(_path(mine, "json"), versioned(asdict(holder))):
-        raise _locked(storage, pipeline)
+    if not storage.put_if_absent(_path(mine, "json"), encode_control(asdict(holder))):
+        raise _locked_error(storage, pipeline)
     try:
-        if highest(storage) > mine:
-            raise _locked(storage, pipeline)
+        if current_epoch(storage) > mine:
+            raise _locked_error(storage, pipeline)
         if was_held and storage.read(_path(epoch, "beat")) != last_sign:
             # It beat just now: it will find this epoch and stop, but until then it may go on.
             _release(storage, mine, holder)
-            raise _locked(storage, pipeline)
-        beat(storage, mine, 0)
+            raise _locked_error(storage, pipeline)
+        write_heartbeat(storage, mine, 0)
     except OSError:
         with suppress(OSError):  # nobody works under this epoch, so nobody should wait for its end
             _release(storage, mine, holder)
         raise
-    lease = Lease(storage, mine, holder, since=since, on_lost=on_lost)
+    lease = Lease(storage, mine, holder, acquired_at=since, on_lost=on_lost)
     with suppress(OSError):  # what is left is in nobody's way, and goes next time
-        _tidy(storage, mine)
+        _delete_old_epochs(storage, mine)
     return lease
 
 
 @contextmanager
-def held(
+def hold_lease(
     storage: FileStorage,
     *,
     pipeline: str,
@@ -195,51 +195,53 @@ def held(
     on_lost: Callable[[], None] | None = None,
 ) -> Iterator[Lease]:
     """Hold the lease for the time of a block."""
-    lease = acquire(storage, pipeline=pipeline, times=times, on_lost=on_lost)
+    lease = acquire_lease(storage, pipeline=pipeline, times=times, on_lost=on_lost)
     try:
         yield lease
     finally:
         lease.release()
 
 
-def highest(storage: FileStorage) -> int:
+def current_epoch(storage: FileStorage) -> int:
     """The epoch that counts, 0 when nobody ever held the lease."""
-    return max((epoch for epoch, suffix, _ in _listed(storage) if suffix == "json"), default=0)
+    return max((epoch for epoch, suffix, _ in _list_files(storage) if suffix == "json"), default=0)
 
 
-def beat(storage: FileStorage, epoch: int, count: int) -> None:
+def write_heartbeat(storage: FileStorage, epoch: int, count: int) -> None:
     """Show that the holder lives."""
-    storage.put(_path(epoch, "beat"), versioned({"count": count, "at": time.time()}))
+    storage.put(_path(epoch, "beat"), encode_control({"count": count, "at": time.time()}))
 
 
-def _release(storage: FileStorage, epoch: int, holder: Holder) -> None:
-    storage.put(_path(epoch, "released"), versioned({"token": holder.token}))
+def _release(storage: FileStorage, epoch: int, holder: LeaseHolder) -> None:
+    storage.put(_path(epoch, "released"), encode_control({"token": holder.token}))
 
 
-def _wait_for_death(storage: FileStorage, epoch: int, pipeline: str) -> bytes | None:
+def _wait_for_expiry(storage: FileStorage, epoch: int, pipeline: str) -> bytes | None:
     """Return when the holder is dead, with its last sign of life; raise at once while it shows one."""
-    holder = _holder(storage, epoch)
+    holder = _read_holder(storage, epoch)
     if holder is None:  # tidied away, so others have held it since
-        raise _locked(storage, pipeline)
+        raise _locked_error(storage, pipeline)
     seen = storage.read(_path(epoch, "beat"))
-    if holder.is_gone() or holder.token in _ended_here:
+    if holder.is_dead() or holder.token in _unreleased_tokens:
         return seen
-    if abs(time.time() - _beaten_at(storage, epoch, holder)) < holder.alive:
-        raise _locked(storage, pipeline)
+    if abs(time.time() - _last_heartbeat_at(storage, epoch, holder)) < holder.alive:
+        raise _locked_error(storage, pipeline)
     # Far off by the clock, which may be wrong on either side: a living holder beats while it is watched.
     until = _now() + max(holder.alive, 2 * holder.beat)
     while _now() < until:
         time.sleep(min(holder.beat, 1.0))
         if storage.exists(_path(epoch, "released")):
             return storage.read(_path(epoch, "beat"))
-        if storage.read(_path(epoch, "beat")) != seen or highest(storage) > epoch:
-            raise _locked(storage, pipeline)
+        if storage.read(_path(epoch, "beat")) != seen or current_epoch(storage) > epoch:
+            raise _locked_error(storage, pipeline)
     return seen
 
 
-def _locked(storage: FileStorage, pipeline: str) -> PipelineLocked:
+def _locked_error(storage: FileStorage, pipeline: str) -> PipelineLocked:
     # Others may go on while this looks; who held it last is told as well as it can be.
-    holder = _holder(storage, highest(storage)) or Holder(host="unknown", process=0, user="somebody")
+    holder = _read_holder(storage, current_epoch(storage)) or LeaseHolder(
+        host="unknown", process=0, user="somebody"
+    )
     return PipelineLocked(
         pipeline=pipeline,
         host=holder.host,
@@ -250,19 +252,19 @@ def _locked(storage: FileStorage, pipeline: str) -> PipelineLocked:
     )
 
 
-def _holder(storage: FileStorage, epoch: int) -> Holder | None:
+def _read_holder(storage: FileStorage, epoch: int) -> LeaseHolder | None:
     name = _path(epoch, "json")
     content = storage.read_json(name)
     if content is None:
         return None
     path = storage.path(name)
-    holder = record(Holder, current_form(content, "lease", path=path), path=path)
+    holder = read_record(LeaseHolder, upgrade_document(content, "lease", path=path), path=path)
     if min(holder.beat, holder.alive) <= 0:
         raise PackageDamaged(path=path, reason="it beats never, or has no time to live")
     return holder
 
 
-def _beaten_at(storage: FileStorage, epoch: int, holder: Holder) -> float:
+def _last_heartbeat_at(storage: FileStorage, epoch: int, holder: LeaseHolder) -> float:
     """When the holder says it has beaten last. What cannot be understood is watched, as if it were old."""
     try:
         seen = read_control(storage, _path(epoch, "beat"), "beat") or {}
@@ -277,27 +279,27 @@ def _beaten_at(storage: FileStorage, epoch: int, holder: Holder) -> float:
 
 def write_fence(storage: FileStorage, epoch: int, document: Mapping[str, Any]) -> None:
     """Write what the run of an epoch accepts of the runs before it."""
-    storage.put(_path(epoch, _FENCE), versioned(document))
+    storage.put(_path(epoch, _FENCE), encode_control(document))
 
 
 def read_fence(storage: FileStorage) -> tuple[int, dict[str, Any]]:
     """Read the fence of the highest epoch that has one; epoch 0 when there is none."""
-    epoch = max((epoch for epoch, suffix, _ in _listed(storage) if suffix == _FENCE), default=0)
+    epoch = max((epoch for epoch, suffix, _ in _list_files(storage) if suffix == _FENCE), default=0)
     return epoch, (read_control(storage, _path(epoch, _FENCE), _FENCE) or {}) if epoch else {}
 
 
-def _tidy(storage: FileStorage, epoch: int) -> None:
-    listed = _listed(storage)
+def _delete_old_epochs(storage: FileStorage, epoch: int) -> None:
+    listed = _list_files(storage)
     last_fence = max((number for number, suffix, _ in listed if suffix == _FENCE), default=0)
     for number, suffix, name in listed:
-        if number <= epoch - _KEPT and (suffix != _FENCE or number < last_fence):
-            storage.delete(f"{LEASE}/{name}")
+        if number <= epoch - _KEPT_EPOCHS and (suffix != _FENCE or number < last_fence):
+            storage.delete(f"{LEASE_FOLDER}/{name}")
 
 
-def _listed(storage: FileStorage) -> list[tuple[int, str, str]]:
-    found = (_NAME.fullmatch(name) for name in storage.names(LEASE))
+def _list_files(storage: FileStorage) -> list[tuple[int, str, str]]:
+    found = (_FILE_NAME.fullmatch(name) for name in storage.names(LEASE_FOLDER))
     return [(int(name[1]), name[2], name[0]) for name in found if name]
 
 
 def _path(epoch: int, suffix: str) -> str:
-    return f"{LEASE}/{epoch:0{_DIGITS}d}.{suffix}"
+    return f"{LEASE_FOLDER}/{epoch:0{_DIGITS}d}.{suffix}"

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PackageDamaged
 from penstock.interfaces import LoadMark, ParsedLoadJobFileName
-from penstock.package.control import current_form, versioned
+from penstock.package.control_file import encode_control, upgrade_document
 from penstock.package.folder import DataFolder
-from penstock.package.record import fitting
 from penstock.package.storage import from_json
+from penstock.package.strict_record import validate_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -43,7 +43,7 @@ class TableEntry:
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> TableEntry:
         """Read what stands in a manifest; what is missing or wrong is a `TypeError`."""
-        return fitting(TableEntry(**{**document, "more": tuple(document.get("more", ()))}))
+        return validate_fields(TableEntry(**{**document, "more": tuple(document.get("more", ()))}))
 
 
 def job_sizes(tables: Iterable[TableEntry], folders: Iterable[DataFolder]) -> dict[str, int | None]:
@@ -52,14 +52,14 @@ def job_sizes(tables: Iterable[TableEntry], folders: Iterable[DataFolder]) -> di
     every = tuple(tables)
     roots = {path: entry.job for entry in every for path in entry.folders}
     return {
-        entry.job: _sum([sizes.get(path) for path in entry.folders if roots[path] == entry.job])
+        entry.job: _sum_if_known([sizes.get(path) for path in entry.folders if roots[path] == entry.job])
         for entry in every
     }
 
 
-def _sum(found: Sequence[int | None]) -> int | None:
-    counted = [size for size in found if size is not None]
-    return sum(counted) if len(counted) == len(found) else None
+def _sum_if_known(sizes: Sequence[int | None]) -> int | None:
+    counted = [size for size in sizes if size is not None]
+    return sum(counted) if len(counted) == len(sizes) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class Manifest:
         """The content of the slot."""
         document = asdict(self)
         del document["stored_hash"]
-        return versioned(document)
+        return encode_control(document)
 
     @property
     def content_hash(self) -> str:
@@ -95,12 +95,12 @@ class Manifest:
         return self.stored_hash or hashlib.sha256(self.to_json()).hexdigest()
 
     @property
-    def begins_anew(self) -> bool:
+    def is_refresh(self) -> bool:
         """Whether tables or their rows go with this load."""
         return bool(self.dropped or self.truncated)
 
     @property
-    def gone(self) -> dict[str, Any]:
+    def removed_tables(self) -> dict[str, Any]:
         """Tables that are not there any more once the load counts: they go and get no rows."""
         brought = {entry.table for entry in self.tables}
         return {name: table for name, table in self.dropped.items() if name not in brought}
@@ -124,11 +124,11 @@ class Manifest:
     @staticmethod
     def from_dict(document: Mapping[str, Any], *, path: str = "a sealed manifest") -> Manifest:
         """The values of a document. A field that nobody knows is refused: it may change the meaning."""
-        content = current_form(document, "manifest", path=path)
+        content = upgrade_document(document, "manifest", path=path)
         try:
             content["tables"] = tuple(TableEntry.from_dict(entry) for entry in content["tables"])
             content["folders"] = tuple(DataFolder.from_dict(folder) for folder in content["folders"])
             content["truncated"] = tuple(content["truncated"])
-            return fitting(Manifest(**content))
+            return validate_fields(Manifest(**content))
         except (KeyError, TypeError, ValueError) as error:
             raise PackageDamaged(path=path, reason=f"{error} is missing or wrong in it") from error

@@ -10,10 +10,10 @@ from uuid import uuid4
 
 from penstock.errors import InternalError, LoadIsDecided, LoadPackageAborted, PackageDamaged
 from penstock.package.ids import create_load_id
-from penstock.package.layout import FAILED_JOBS, PACKAGES, SEALED, TLoadPackageStatus
-from penstock.package.lease import Lease, held, read_fence, write_fence
+from penstock.package.layout import FAILED_JOBS, PACKAGES_FOLDER, SEALED_FILE, TLoadPackageStatus
+from penstock.package.lease import Lease, hold_lease, read_fence, write_fence
 from penstock.package.package_storage import PackageStorage
-from penstock.package.slots import MOST_SLOTS, Decision, Outcome, Slots
+from penstock.package.slots import MAX_SEQUENCE, DecisionKind, LoadDecision, Slots
 from penstock.package.storage import FileStorage
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from penstock.package.manifest import Manifest
     from penstock.package.package import Package
 
-_ACCEPTED: Final = "accepted"
-_UNSEALED: Final[tuple[TLoadPackageStatus, ...]] = ("new", "extracted", "normalized")
+_ACCEPTED_KEY: Final = "accepted"
+_UNSEALED_STATUSES: Final[tuple[TLoadPackageStatus, ...]] = ("new", "extracted", "normalized")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,37 +56,37 @@ class Packages:
         return Slots(self.store)
 
     @property
-    def extracted(self) -> PackageStorage:
+    def extracted_packages(self) -> PackageStorage:
         """Packages that wait to be normalized."""
         return self._storage("extracted")
 
     @property
-    def normalized(self) -> PackageStorage:
+    def normalized_packages(self) -> PackageStorage:
         """Packages that wait to be loaded, or are being loaded."""
         return self._storage("normalized")
 
     @property
-    def loaded(self) -> PackageStorage:
+    def loaded_packages(self) -> PackageStorage:
         """Packages that are finished, loaded or aborted."""
         return self._storage("loaded")
 
     def package(self, load_id: str) -> Package:
         """The package with that id, there or not yet."""
-        return self.normalized.package(load_id)
+        return self.normalized_packages.package(load_id)
 
     def new_package(self) -> Package:
         """A package that is not there yet; its id is later than those of all that are."""
-        return self.package(create_load_id(after=self.loaded.newest_id()))
+        return self.package(create_load_id(after=self.loaded_packages.newest_load_id()))
 
     def with_status(self, status: TLoadPackageStatus) -> list[Package]:
         """Packages that have come exactly so far, oldest first, without those that were marked too late."""
         packages = [self.package(load_id) for load_id in self._storage(status).list_packages()]
-        return self._counting(packages)[0] if status in {"extracted", "normalized"} else packages
+        return self._split_by_fence(packages)[0] if status in {"extracted", "normalized"} else packages
 
     def known_ids(self) -> frozenset[str]:
         """Return the load ids of all packages that are pending or finished."""
         pending = [*self.with_status("extracted"), *self.with_status("normalized")]
-        return frozenset((*(package.load_id for package in pending), *self.loaded.list_packages()))
+        return frozenset((*(package.load_id for package in pending), *self.loaded_packages.list_packages()))
 
     @contextmanager
     def lease(
@@ -101,16 +101,16 @@ class Packages:
         Earlier runs may be stalled and not dead. Packages that are marked now count; what an earlier run
         marks from here on does not, as this run works without it.
         """
-        with held(self.store, pipeline=pipeline, times=times, on_lost=on_lost) as lease:
+        with hold_lease(self.store, pipeline=pipeline, times=times, on_lost=on_lost) as lease:
             # Before the first epoch there was no run that could be late.
             if lease.epoch > 1:
                 self._fence_off_earlier_runs(lease)
             yield lease
 
     def _fence_off_earlier_runs(self, lease: Lease) -> None:
-        pending = [self.package(load_id) for load_id in self.normalized.list_pending_packages()]
-        accepted, late = self._counting(pending)
-        write_fence(self.store, lease.epoch, {_ACCEPTED: [package.load_id for package in accepted]})
+        pending = [self.package(load_id) for load_id in self.normalized_packages.list_pending_packages()]
+        accepted, late = self._split_by_fence(pending)
+        write_fence(self.store, lease.epoch, {_ACCEPTED_KEY: [package.load_id for package in accepted]})
         for package in late:
             lease.notes.append(
                 f"package {package.load_id} is discarded: a run that had lost its lease completed it after a "
@@ -118,7 +118,7 @@ class Packages:
             )
             package.delete()
 
-    def _counting(self, pending: Sequence[Package]) -> tuple[list[Package], list[Package]]:
+    def _split_by_fence(self, pending: Sequence[Package]) -> tuple[list[Package], list[Package]]:
         """Split pending packages into those that count and those whose marker was written too late.
 
         A marker counts when its run was not fenced off, or when the run that fenced it off saw the marker.
@@ -126,10 +126,10 @@ class Packages:
         if not pending:
             return [], []
         epoch, fence = read_fence(self.store)
-        accepted = fence.get(_ACCEPTED, ())
+        accepted = fence.get(_ACCEPTED_KEY, ())
 
         def counts(package: Package) -> bool:
-            written = package.epoch()
+            written = package.extract_epoch()
             return written is None or written >= epoch or package.load_id in accepted
 
         return [one for one in pending if counts(one)], [one for one in pending if not counts(one)]
@@ -152,34 +152,34 @@ class Packages:
 
     def commit(self, manifest: Manifest) -> None:
         """Decide that a sealed load counts. From here on it is rolled forward and cannot be aborted."""
-        standing = self._settle(manifest, "commit")
+        standing = self._decide(manifest, "commit")
         if standing.decision == "abort":
             raise LoadPackageAborted(load_id=manifest.load_id, sequence=manifest.sequence, by=standing.by)
 
-    def abort(self, manifest: Manifest, facts: Mapping[str, Any] | None = None) -> Outcome:
+    def abort(self, manifest: Manifest, facts: Mapping[str, Any] | None = None) -> LoadDecision:
         """Decide that a sealed load will never count. Its slot stays used, its package is kept.
 
         With `facts` there is something to be done before the package is finished, and they say what: then
         `to_take_back` gives it until `finish` is called.
         """
-        standing = self._settle(manifest, "abort", facts)
+        standing = self._decide(manifest, "abort", facts)
         if standing.decision == "commit":
             raise LoadIsDecided(load_id=manifest.load_id, sequence=manifest.sequence)
         if not standing.facts:
             self.finish(manifest.load_id, "aborted")
         return standing
 
-    def to_roll_forward(self) -> Manifest | None:
+    def pending_load(self) -> Manifest | None:
         """The sealed load that is not finished, or None. What a crash left half done is done here first."""
         manifest = self.last_sealed()
-        return manifest if manifest is not None and self._state(manifest) == "open" else None
+        return manifest if manifest is not None and self._sealed_load_state(manifest) == "open" else None
 
-    def to_take_back(self) -> tuple[Manifest, Outcome] | None:
+    def pending_abort(self) -> tuple[Manifest, LoadDecision] | None:
         """The load that was aborted with facts and is not finished, or None."""
         manifest = self.last_sealed()
-        if manifest is None or self._state(manifest) != "aborted":
+        if manifest is None or self._sealed_load_state(manifest) != "aborted":
             return None
-        outcome = self.slots.outcome(manifest.sequence)
+        outcome = self.slots.find_decision(manifest.sequence)
         return None if outcome is None else (manifest, outcome)
 
     def finish(
@@ -192,87 +192,87 @@ class Packages:
         rules = retention or Retention()
         package = self.package(load_id)
         package.complete(status)
-        if not rules.data and not package.jobs.board().having(FAILED_JOBS):
+        if not rules.data and not package.jobs.list_jobs().in_state(FAILED_JOBS):
             package.remove_data()
-        self.loaded.note_finished(load_id)
+        self.loaded_packages.record_finished(load_id)
 
-    def tidy(self, retention: Retention | None = None) -> None:
+    def apply_retention(self, retention: Retention | None = None) -> None:
         """Finish what a crash left of finished packages, and drop the oldest beyond those that are kept."""
         rules = retention or Retention()
-        for load_id in self.loaded.list_late_packages():
-            self.finish(load_id, self.package(load_id).completion() or "loaded", rules)
-        finished = self.loaded.list_packages()
+        for load_id in self.loaded_packages.list_unrecorded_packages():
+            self.finish(load_id, self.package(load_id).final_status() or "loaded", rules)
+        finished = self.loaded_packages.list_packages()
         beyond = 0 if rules.packages is None else max(0, len(finished) - rules.packages)
         last = self.last_sealed() if beyond else None
         for load_id in finished[:beyond]:
             is_last = last is not None and last.load_id == load_id
-            if not is_last and not self.package(load_id).jobs.board().having(FAILED_JOBS):
-                self.loaded.delete_package(load_id, not_exists_ok=True)
+            if not is_last and not self.package(load_id).jobs.list_jobs().in_state(FAILED_JOBS):
+                self.loaded_packages.delete_package(load_id, not_exists_ok=True)
 
     def drop(self, load_id: str) -> TLoadPackageStatus | None:
         """Give a pending package up: deleted when it is not sealed (None), else aborted."""
-        manifest = self.sealed(load_id)
+        manifest = self.find_manifest(load_id)
         if manifest is None:
-            self.loaded.delete_package(load_id, not_exists_ok=True)
+            self.loaded_packages.delete_package(load_id, not_exists_ok=True)
             return None
         self.abort(manifest)
         return "aborted"
 
-    def unsealed(self) -> list[Package]:
+    def unsealed_packages(self) -> list[Package]:
         """Packages that wait and have no slot, oldest first."""
         last = self.last_sealed()
-        found = [package for status in _UNSEALED for package in self.with_status(status)]
+        found = [package for status in _UNSEALED_STATUSES for package in self.with_status(status)]
         others = [package for package in found if last is None or package.load_id != last.load_id]
         return sorted(others, key=lambda package: package.load_id)
 
     def drop_unsealed(self) -> None:
         """Delete packages without a slot, the newest first: each goes on from the one before it."""
-        for package in reversed(self.unsealed()):
+        for package in reversed(self.unsealed_packages()):
             self.drop(package.load_id)
 
-    def sealed(self, load_id: str) -> Manifest | None:
+    def find_manifest(self, load_id: str) -> Manifest | None:
         """The manifest of a package, or None when it has no slot."""
-        mark = self.package(load_id).mark()
+        mark = self.package(load_id).load_mark()
         if mark is not None:
-            return self._in_slot(load_id, mark.sequence)
+            return self._manifest_in_slot(load_id, mark.sequence)
         last = self.last_sealed()
         return last if last is not None and last.load_id == load_id else None
 
-    def _in_slot(self, load_id: str, sequence: int) -> Manifest:
+    def _manifest_in_slot(self, load_id: str, sequence: int) -> Manifest:
         """What is sealed must not pass for unsealed because its mark points elsewhere."""
         found = self.slots.read(sequence)
         if found is None or found.load_id != load_id:
-            path = self.package(load_id).store.path(SEALED)
+            path = self.package(load_id).store.path(SEALED_FILE)
             raise PackageDamaged(path=path, reason=f"the package does not stand in slot {sequence}")
         return found
 
     def _may_seal(self, manifest: Manifest) -> bool:
-        if not 1 <= manifest.sequence <= MOST_SLOTS:
+        if not 1 <= manifest.sequence <= MAX_SEQUENCE:
             raise InternalError(f"{manifest.sequence} cannot be the number of a load", hint="report this")
         # More than one behind is right where slots were lost: the ledger knows the numbers that were used.
         last = self.slots.last()
         if last >= manifest.sequence:
             return last == manifest.sequence  # what stands there decides
         before = self.slots.read(last) if last else None
-        if before is not None and self._state(before) != "ended":
+        if before is not None and self._sealed_load_state(before) != "ended":
             return False
-        mark = self.package(manifest.load_id).mark()
+        mark = self.package(manifest.load_id).load_mark()
         return mark is None or mark.sequence == manifest.sequence
 
-    def _state(self, manifest: Manifest) -> Literal["open", "aborted", "ended"]:
+    def _sealed_load_state(self, manifest: Manifest) -> Literal["open", "aborted", "ended"]:
         """What a sealed load waits for: to be rolled forward, taken back, or nothing.
 
         Steps that a crash left out are done first.
         """
         package = self.package(manifest.load_id)
-        outcome = self.slots.outcome(manifest.sequence)
-        if frozenset(package.store.names("")) <= {SEALED}:
+        outcome = self.slots.find_decision(manifest.sequence)
+        if frozenset(package.store.names("")) <= {SEALED_FILE}:
             # Deleted by hand, or before a late seal noted its slot there: its rows must not count later.
-            self._settle(manifest, "abort")
+            self._decide(manifest, "abort")
             return "ended"
-        if package.mark() is None:
+        if package.load_mark() is None:
             package.mark_sealed(manifest.mark)
-        if package.completion() is not None:
+        if package.final_status() is not None:
             return "ended"
         if outcome is None or outcome.decision == "commit":
             return "open"
@@ -281,12 +281,12 @@ class Packages:
         self.finish(manifest.load_id, "aborted")
         return "ended"
 
-    def _settle(
-        self, manifest: Manifest, decision: Decision, facts: Mapping[str, Any] | None = None
-    ) -> Outcome:
+    def _decide(
+        self, manifest: Manifest, decision: DecisionKind, facts: Mapping[str, Any] | None = None
+    ) -> LoadDecision:
         # Who decides is part of the record: two deciders never write the same bytes.
-        return self.slots.settle(
-            Outcome(
+        return self.slots.decide(
+            LoadDecision(
                 sequence=manifest.sequence,
                 load_id=manifest.load_id,
                 decision=decision,
@@ -296,14 +296,14 @@ class Packages:
         )
 
     def _storage(self, status: TLoadPackageStatus) -> PackageStorage:
-        return PackageStorage(self.store.below(PACKAGES), status)
+        return PackageStorage(self.store.subfolder(PACKAGES_FOLDER), status)
 
 
 def sealed_manifest(package: Package, mark: LoadMark) -> Manifest:
     """Read what a package was sealed with from its slot: nothing written into its folder changes it."""
-    root = package.store.at(package.store.root.removesuffix(f"/{PACKAGES}/{package.load_id}"))
+    root = package.store.with_root(package.store.root.removesuffix(f"/{PACKAGES_FOLDER}/{package.load_id}"))
     manifest = Slots(root).read(mark.sequence)
     if manifest is None or manifest.mark != mark:
-        path = package.store.path(SEALED)
+        path = package.store.path(SEALED_FILE)
         raise PackageDamaged(path=path, reason=f"slot {mark.sequence} has another load")
     return manifest

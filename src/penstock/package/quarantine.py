@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
     from penstock.schema.types import DataType
 
-TABLE: Final = "_dlt_quarantine"
-COLUMNS: Final[Mapping[str, DataType]] = {
+QUARANTINE_TABLE: Final = "_dlt_quarantine"
+QUARANTINE_COLUMNS: Final[Mapping[str, DataType]] = {
     "resource_name": "text",
     "table_name": "text",
     "path": "text",
@@ -26,4 +26,4 @@ or `json` for a row that cannot be read or written. `item` is the position of th
 resource, its file or its list.
 """
 ROOT_PATH: Final = "[]"
-UNREADABLE: Final = "json"
+UNREADABLE_RULE: Final = "json"

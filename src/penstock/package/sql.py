@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.schema.spark_sql import literal, quoted
+from penstock.schema.spark_sql import literal, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["inside_variant", "literal", "quoted", "rarely"]
+__all__ = ["literal", "out_of_line", "quote_name", "variant_value"]
 
 
-def inside_variant(value: str, keys: Sequence[str], kind: str) -> str:
+def variant_value(value: str, keys: Sequence[str], kind: str) -> str:
     r"""What stands under these keys inside a VARIANT, as a value of this type.
 
-    >>> inside_variant("v", ("a", "odd key"), "variant")
+    >>> variant_value("v", ("a", "odd key"), "variant")
     'try_variant_get(v, \'$["a"]["odd key"]\', \'variant\')'
     """
     path = "$"
@@ -29,13 +29,13 @@ def inside_variant(value: str, keys: Sequence[str], kind: str) -> str:
     return f"try_variant_get({value}, {literal(path)}, {literal(kind)})"
 
 
-def rarely(value: str, work: Callable[[str], str]) -> str:
+def out_of_line(value: str, build_sql: Callable[[str], str]) -> str:
     """SQL that takes much text and is seldom reached, given as a function of its value.
 
-    >>> rarely("x", lambda value: f"lower({value})")
+    >>> out_of_line("x", lambda value: f"lower({value})")
     'transform(array(x), r -> lower(r))[0]'
 
     A method of more than 8,000 bytes is never compiled by the JVM, and slows everything else in it down. The
     body of a lambda is not part of the generated method.
     """
-    return f"transform(array({value}), r -> {work('r')})[0]"
+    return f"transform(array({value}), r -> {build_sql('r')})[0]"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from penstock.package.layout import TLoadPackageState
 
 ENGINE_VERSION: Final = 1
-_NOT_HASHED = frozenset(("_state_version", "_state_engine_version", "_version_hash", "load_metrics"))
+_UNHASHED_KEYS = frozenset(("_state_version", "_state_engine_version", "_version_hash", "load_metrics"))
 
 
 def default_state(load_id: str, *, now: datetime | None = None) -> TLoadPackageState:
@@ -27,17 +27,17 @@ def default_state(load_id: str, *, now: datetime | None = None) -> TLoadPackageS
     state = {
         "_state_version": 0,
         "_state_engine_version": ENGINE_VERSION,
-        "created_at": (_moment(load_id) or now or datetime.now(UTC)).isoformat(timespec="microseconds"),
+        "created_at": (_load_id_time(load_id) or now or datetime.now(UTC)).isoformat(timespec="microseconds"),
     }
     return cast("TLoadPackageState", state)
 
 
-def bumped(state: TLoadPackageState) -> TLoadPackageState:
+def with_version(state: TLoadPackageState) -> TLoadPackageState:
     """The state with its hash. Its version grows when the content has changed since it was last hashed.
 
-    >>> first = bumped(default_state("1794700870.5"))
-    >>> second = bumped({**first, "destination_state": {"done": 3}})
-    >>> first["_state_version"], second["_state_version"], bumped(second)["_state_version"]
+    >>> first = with_version(default_state("1794700870.5"))
+    >>> second = with_version({**first, "destination_state": {"done": 3}})
+    >>> first["_state_version"], second["_state_version"], with_version(second)["_state_version"]
     (0, 1, 1)
     """
     document: dict[str, Any] = dict(state)  # a copy at once: other threads may add keys meanwhile
@@ -67,7 +67,7 @@ def read_state(document: Any, *, path: str) -> TLoadPackageState:
 
 
 def _digest(document: dict[str, Any]) -> str:
-    content = {key: value for key, value in document.items() if key not in _NOT_HASHED}
+    content = {key: value for key, value in document.items() if key not in _UNHASHED_KEYS}
     try:
         text = orjson.dumps(content, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
     except TypeError as error:
@@ -76,7 +76,7 @@ def _digest(document: dict[str, Any]) -> str:
     return base64.b64encode(hashlib.sha3_256(text).digest()).decode()
 
 
-def _moment(load_id: str) -> datetime | None:
+def _load_id_time(load_id: str) -> datetime | None:
     try:
         return datetime.fromtimestamp(float(load_id), UTC)
     except (ValueError, OverflowError, OSError):

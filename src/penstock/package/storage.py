@@ -18,10 +18,10 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from penstock.errors import PackageDamaged, UnsafePath, UsageError, full_storage_named
-from penstock.package.local import MOST_BYTES, LocalFiles
-from penstock.package.objects import ObjectFiles, answering
-from penstock.package.streams import AnsweringStream
+from penstock.errors import PackageDamaged, UnsafePath, UsageError, translate_disk_full
+from penstock.package.local_files import MAX_CONTROL_FILE_BYTES, LocalFiles
+from penstock.package.object_files import ObjectFiles, translate_store_errors
+from penstock.package.streams import StoreStream
 from penstock.spark.paths import local_path
 from penstock.spark.s3 import s3a_conf, s3fs_options
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from penstock.config import AwsCredentials
-    from penstock.package.entry import Entry
+    from penstock.package.files import DirEntry
 
-_LONGEST_PART, _LONGEST_PATH = 255, 900
+_MAX_PART_BYTES, _MAX_PATH_LENGTH = 255, 900
 # Names of a listing that looks for the next range to skip, and of one that reads on.
-_PROBE, _PAGE = 16, 1000
-_FEW_RANGES = 4
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\\]")
+_PROBE_SIZE, _PAGE_SIZE = 16, 1000
+_MAX_SCANNED_RANGES = 4
+_FORBIDDEN_CHARACTERS = re.compile(r"[\x00-\x1f\x7f\\]")
 
 
 class Files(Protocol):
@@ -56,14 +56,14 @@ class Files(Protocol):
     def move(self, source: str, target: str) -> None:
         """The target is there before the source goes."""
 
-    def entries(self, folder: str) -> list[Entry]:
+    def entries(self, folder: str) -> list[DirEntry]:
         """What stands directly in a folder."""
 
     @property
-    def can_seek(self) -> bool:
+    def supports_start_after(self) -> bool:
         """Whether a listing that starts in the middle costs nothing for the names before it."""
 
-    def names(self, folder: str, *, prefix: str, after: str, most: int | None) -> list[str]:
+    def names(self, folder: str, *, prefix: str, after: str, limit: int | None) -> list[str]:
         """List names of a folder, in any order: at least the first `most` that match."""
 
     def tree(self, folder: str) -> list[str]:
@@ -101,19 +101,19 @@ class FileStorage:
             self.root, **{**s3fs_options(self.root, credentials), **options}
         )
         self.is_local = isinstance(system, LocalFileSystem)
-        self.system: Any = system
+        self.file_system: Any = system
         self._files: Files = files or (LocalFiles() if self.is_local else ObjectFiles(system))
 
-    def below(self, name: str) -> FileStorage:
+    def subfolder(self, name: str) -> FileStorage:
         """The storage of a folder of this one, by the same connection."""
         storage = copy(self)
-        storage.__dict__.update(root=self.path(name), _base=f"{self._base}/{checked(name)}")
+        storage.__dict__.update(root=self.path(name), _base=f"{self._base}/{safe_name(name)}")
         return storage
 
-    def at(self, address: str) -> FileStorage:
+    def with_root(self, address: str) -> FileStorage:
         """The storage of another folder of the same kind, by the same connection."""
         storage = copy(self)
-        storage.__dict__.update(root=address.rstrip("/"), _base=self.system._strip_protocol(address))  # noqa: SLF001 - fsspec's own way to read addresses
+        storage.__dict__.update(root=address.rstrip("/"), _base=self.file_system._strip_protocol(address))  # noqa: SLF001 - fsspec's own way to read addresses
         return storage
 
     @property
@@ -128,17 +128,19 @@ class FileStorage:
 
     def path(self, name: str = "") -> str:
         """The full address of a file, in the form the root was given in."""
-        return f"{self.root}/{checked(name)}" if name else self.root
+        return f"{self.root}/{safe_name(name)}" if name else self.root
 
     def read(self, name: str) -> bytes | None:
         """The content of a file, or None when there is none."""
         try:
-            with self._in_the_way(name):
-                content = self._files.read(self._at(name))
+            with self._translate_path_errors(name):
+                content = self._files.read(self._resolve(name))
         except FileNotFoundError:
             return None
-        if len(content) > MOST_BYTES:
-            raise PackageDamaged(path=self.path(name), reason=f"it has more than {MOST_BYTES} bytes")
+        if len(content) > MAX_CONTROL_FILE_BYTES:
+            raise PackageDamaged(
+                path=self.path(name), reason=f"it has more than {MAX_CONTROL_FILE_BYTES} bytes"
+            )
         return content
 
     def read_json(self, name: str) -> Any | None:
@@ -153,38 +155,38 @@ class FileStorage:
 
     def exists(self, name: str) -> bool:
         """Whether a file or folder of that name is there."""
-        return self._files.exists(self._at(name))
+        return self._files.exists(self._resolve(name))
 
     def put(self, name: str, content: bytes) -> None:
         """Write a file so that readers see the old content or the new, never a part."""
-        with self._in_the_way(name):
-            self._files.put(self._at(name), content)
+        with self._translate_path_errors(name):
+            self._files.put(self._resolve(name), content)
 
     def put_if_absent(self, name: str, content: bytes) -> bool:
         """Write a file that must not be there yet; False when it was. Of many callers one gets True."""
-        with self._in_the_way(name):
-            return self._files.put_if_absent(self._at(name), content)
+        with self._translate_path_errors(name):
+            return self._files.put_if_absent(self._resolve(name), content)
 
     def move(self, source: str, target: str) -> bool:
         """Give a file another name; False when it is not there, because somebody else has moved it."""
         try:
-            with self._in_the_way(target):
-                self._files.move(self._at(source), self._at(target))
+            with self._translate_path_errors(target):
+                self._files.move(self._resolve(source), self._resolve(target))
         except FileNotFoundError:
             return False
         return True
 
-    def names(self, folder: str, *, prefix: str = "", after: str = "", most: int | None = None) -> list[str]:
+    def names(self, folder: str, *, prefix: str = "", after: str = "", limit: int | None = None) -> list[str]:
         """List the names directly under a folder, sorted; empty when the folder is not there.
 
         Only names that begin with `prefix` and sort after `after`, and of those the first `most`.
         """
         try:
-            with self._in_the_way(folder):
-                names = self._files.names(self._at(folder), prefix=prefix, after=after, most=most)
+            with self._translate_path_errors(folder):
+                names = self._files.names(self._resolve(folder), prefix=prefix, after=after, limit=limit)
         except FileNotFoundError:
             return []
-        return sorted(name for name in names if name > after and name.startswith(prefix))[:most]
+        return sorted(name for name in names if name > after and name.startswith(prefix))[:limit]
 
     def names_outside(self, folder: str, ranges: Iterable[tuple[str, str]]) -> list[str]:
         """List the names under a folder that are in none of the closed ranges, sorted.
@@ -192,52 +194,52 @@ class FileStorage:
         A store that can start a listing anywhere does not list what is inside them.
         """
         skipped = sorted(ranges)
-        if not self._files.can_seek:
-            return _outside(self._unsorted(folder), skipped)
+        if not self._files.supports_start_after:
+            return _names_outside(self._list_names(folder), skipped)
         outside: list[str] = []
-        after, most = "", _PROBE
+        after, most = "", _PROBE_SIZE
         while True:
-            page = self.names(folder, after=after, most=most)
+            page = self.names(folder, after=after, limit=most)
             for name in page:
                 end = _end_of_range(name, skipped)
                 if end is not None:
-                    after, most = end, _PROBE
+                    after, most = end, _PROBE_SIZE
                     break
                 outside.append(name)
                 after = name
             else:
                 if len(page) < most:
                     return outside
-                most = _PAGE
+                most = _PAGE_SIZE
 
-    def _unsorted(self, folder: str) -> list[str]:
+    def _list_names(self, folder: str) -> list[str]:
         try:
-            with self._in_the_way(folder):
-                return self._files.names(self._at(folder), prefix="", after="", most=None)
+            with self._translate_path_errors(folder):
+                return self._files.names(self._resolve(folder), prefix="", after="", limit=None)
         except FileNotFoundError:
             return []
 
-    def entries(self, folder: str) -> list[Entry]:
+    def entries(self, folder: str) -> list[DirEntry]:
         """The lines of a folder's listing, sorted by name; empty when the folder is not there."""
         try:
-            with self._in_the_way(folder):
-                return sorted(self._files.entries(self._at(folder)))
+            with self._translate_path_errors(folder):
+                return sorted(self._files.entries(self._resolve(folder)))
         except FileNotFoundError:
             return []
 
     def tree(self, folder: str) -> list[str]:
         """The names of all files in a folder and in those below it, sorted; empty when it is not there."""
-        start = len(self._at("")) + 1
+        start = len(self._resolve("")) + 1
         try:
-            return sorted(path[start:] for path in self._files.tree(self._at(folder)))
+            return sorted(path[start:] for path in self._files.tree(self._resolve(folder)))
         except FileNotFoundError:
             return []
 
     def copy_from(self, other: FileStorage, source: str, target: str) -> None:
         """Bring a data file over from another folder; by the store itself where both stand in one."""
-        if self.system == other.system:
-            with full_storage_named(self.path(target)):
-                self._files.copy(other._at(source), self._at(target))
+        if self.file_system == other.file_system:
+            with translate_disk_full(self.path(target)):
+                self._files.copy(other._resolve(source), self._resolve(target))
             return
         # On a disk a file that is being written can be seen; elsewhere it is there once it is whole.
         beside = f"{target}.{uuid.uuid4().hex}" if self.is_local else target
@@ -249,45 +251,45 @@ class FileStorage:
     def delete(self, name: str) -> None:
         """Delete a file or a folder with all that is in it; nothing to delete is no error."""
         try:
-            self._files.delete(self._at(name, last=False))
+            self._files.delete(self._resolve(name, check_last=False))
         except FileNotFoundError:
             return
 
     def open(self, name: str) -> IO[bytes]:
         """Open a data file for reading."""
-        with answering(self.path(name)):
-            stream = self.system.open(self._at(name), "rb")
-        return stream if self.is_local else cast("IO[bytes]", AnsweringStream(stream, self.path(name)))
+        with translate_store_errors(self.path(name)):
+            stream = self.file_system.open(self._resolve(name), "rb")
+        return stream if self.is_local else cast("IO[bytes]", StoreStream(stream, self.path(name)))
 
     def size(self, name: str) -> int:
         """The bytes of a file."""
-        with answering(self.path(name)):
-            self.system.invalidate_cache()
-            return int(self.system.size(self._at(name)))
+        with translate_store_errors(self.path(name)):
+            self.file_system.invalidate_cache()
+            return int(self.file_system.size(self._resolve(name)))
 
     def open_new(self, name: str) -> IO[bytes]:
         """Open a data file for writing; it is complete when closed."""
-        with full_storage_named(self.path(name)):
-            stream = self._files.open_new(self._at(name))
-        return cast("IO[bytes]", AnsweringStream(stream, self.path(name)))
+        with translate_disk_full(self.path(name)):
+            stream = self._files.open_new(self._resolve(name))
+        return cast("IO[bytes]", StoreStream(stream, self.path(name)))
 
     @contextmanager
-    def _in_the_way(self, name: str) -> Iterator[None]:
+    def _translate_path_errors(self, name: str) -> Iterator[None]:
         try:
-            with full_storage_named(self.path(name)):
+            with translate_disk_full(self.path(name)):
                 yield
         except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
             reason = "a file stands where a folder belongs, or a folder where a file does"
             raise PackageDamaged(path=self.path(name), reason=reason) from error
 
-    def _at(self, name: str, *, last: bool = True) -> str:
+    def _resolve(self, name: str, *, check_last: bool = True) -> str:
         """Where a file stands. A link on the way to it is refused; `last=False` lets it be one itself."""
         if not name:
             return str(self._base)
-        path = f"{self._base}/{checked(name)}"
+        path = f"{self._base}/{safe_name(name)}"
         if self.is_local:
             parents = name.count("/")
-            steps = [Path(path), *Path(path).parents][0 if last else 1 : parents + 1]
+            steps = [Path(path), *Path(path).parents][0 if check_last else 1 : parents + 1]
             if any(step.is_symlink() for step in steps):
                 raise PackageDamaged(path=self.path(name), reason="a link leads out of its folder")
         return path
@@ -309,28 +311,28 @@ def as_json(document: Any) -> bytes:
 def from_json(content: bytes, *, path: str) -> Any:
     """Read what `as_json` wrote. Two values under one key are damage: nobody could say which one counts."""
     try:
-        return json.loads(content, object_pairs_hook=_object)
+        return json.loads(content, object_pairs_hook=_unique_object)
     except (ValueError, RecursionError) as error:
         raise PackageDamaged(path=path, reason=str(error)) from error
 
 
-def absolute(location: str) -> str:
+def absolute_path(location: str) -> str:
     """A local path made absolute; an address with a scheme stays as it is."""
     path = local_path(location)
     return location if path is None else str(path.absolute())
 
 
-def checked(name: str) -> str:
+def safe_name(name: str) -> str:
     """Refuse a name that leads out of the folder or that some storage cannot hold."""
-    if len(name) > _LONGEST_PATH:
-        raise UnsafePath(name=name[:80] + "…", reason=f"it is longer than {_LONGEST_PATH} characters")
-    if _CONTROL.search(name):
+    if len(name) > _MAX_PATH_LENGTH:
+        raise UnsafePath(name=name[:80] + "…", reason=f"it is longer than {_MAX_PATH_LENGTH} characters")
+    if _FORBIDDEN_CHARACTERS.search(name):
         raise UnsafePath(name=name, reason="it has a backslash or a control character in it")
     for part in name.split("/"):
         if part in {"", ".", ".."}:
             raise UnsafePath(name=name, reason="it leads out of its folder or has an empty part")
-        if len(_utf8(part)) > _LONGEST_PART:
-            raise UnsafePath(name=part[:80] + "…", reason=f"a part is longer than {_LONGEST_PART} bytes")
+        if len(_utf8(part)) > _MAX_PART_BYTES:
+            raise UnsafePath(name=part[:80] + "…", reason=f"a part is longer than {_MAX_PART_BYTES} bytes")
     return name
 
 
@@ -339,13 +341,13 @@ def _end_of_range(name: str, ranges: Sequence[tuple[str, str]]) -> str | None:
     return next((end for start, end in ranges if start <= name <= end), None)
 
 
-def _outside(names: list[str], ranges: Sequence[tuple[str, str]]) -> list[str]:
+def _names_outside(names: list[str], ranges: Sequence[tuple[str, str]]) -> list[str]:
     """Return the names in none of the ranges, sorted.
 
-    >>> _outside(["c", "a", "b1"], [("b", "b2")])
+    >>> _names_outside(["c", "a", "b1"], [("b", "b2")])
     ['a', 'c']
     """
-    if len(ranges) > _FEW_RANGES:
+    if len(ranges) > _MAX_SCANNED_RANGES:
         names.sort()
         for start, end in ranges:
             del names[bisect_left(names, start) : bisect_right(names, end)]
@@ -362,7 +364,7 @@ def _utf8(part: str) -> bytes:
         raise UnsafePath(name=part[:80], reason="it has half of a character in it") from error
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     document = dict(pairs)
     if len(document) != len(pairs):
         raise ValueError("a key stands in it twice")

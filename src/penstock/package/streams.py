@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING, Any
 
-from penstock.package.objects import answering
+from penstock.package.object_files import translate_store_errors
 
 if TYPE_CHECKING:
     from types import TracebackType
 
 
-class AnsweringStream:
+class StoreStream:
     """A stream of a client library, which sends and fetches whenever it wants."""
 
     def __init__(self, stream: IO[bytes], path: str) -> None:
@@ -19,27 +19,27 @@ class AnsweringStream:
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes, fewer only at the end."""
-        with answering(self._path):
+        with translate_store_errors(self._path):
             content: bytes = self._stream.read(size)
             return content
 
     def write(self, content: Any) -> int:
         """Keep bytes, and send what has come together."""
-        with answering(self._path):
+        with translate_store_errors(self._path):
             count: int = self._stream.write(content)
             return count
 
     def flush(self) -> None:
         """Nothing must be sent now."""
-        with answering(self._path):
+        with translate_store_errors(self._path):
             self._stream.flush()
 
     def close(self) -> None:
         """Send what is left; a new file is there from now on."""
-        with answering(self._path):
+        with translate_store_errors(self._path):
             self._stream.close()
 
-    def __enter__(self) -> AnsweringStream:
+    def __enter__(self) -> StoreStream:
         return self
 
     def __exit__(
@@ -49,7 +49,7 @@ class AnsweringStream:
             self.close()
             return
         # Half a file must not stand where a whole one belongs, or stood.
-        with answering(self._path):
+        with translate_store_errors(self._path):
             self._stream.discard()
             self._stream.closed = True
 

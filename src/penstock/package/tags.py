@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 _ORDER = tuple(chr(0xF026 + index) for index in range(10))
-DECIMAL, DATETIME, DATE, UUID, HEX, BYTES, WEI, TIME, NUMBER, TEXT = _ORDER
+DECIMAL, DATETIME, DATE, UUID, HEX, BYTES, WEI, TIME, NON_FINITE, ESCAPED_TEXT = _ORDER
 """`NUMBER`: NaN and the infinities. `TEXT`: a text of the user's that begins like a mark."""
 
 FIRST: Final = DECIMAL
-LAST: Final = TEXT
+LAST: Final = ESCAPED_TEXT
 ALL: Final = frozenset(_ORDER)

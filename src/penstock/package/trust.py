@@ -18,9 +18,9 @@ from penstock.errors import StorageFull, StorageNotReachable, StorageNotTrusted
 if TYPE_CHECKING:
     from penstock.package.storage import FileStorage
 
-_TRIAL = "trial"
+_TRIAL_FOLDER = "trial"
 
-TRUSTED: Final[dict[str, str]] = {
+TRUSTED_PROTOCOLS: Final[dict[str, str]] = {
     "file": "hard links are made by the file system, once",
     "memory": "one process, one dictionary",
     "s3": "Amazon S3 checks If-None-Match in one step",
@@ -29,7 +29,7 @@ TRUSTED: Final[dict[str, str]] = {
 }
 """Protocols whose put-if-absent is decided by the store, and why."""
 
-_ALIASES = {"local": "file", "s3a": "s3", "gcs": "gs", "az": "abfs", "abfss": "abfs", "adl": "abfs"}
+_PROTOCOL_ALIASES = {"local": "file", "s3a": "s3", "gcs": "gs", "az": "abfs", "abfss": "abfs", "adl": "abfs"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Trust:
 def known_trust(storage: FileStorage) -> Trust:
     """What the table says; nothing is written."""
     protocol = _protocol(storage)
-    reason = TRUSTED.get(protocol)
+    reason = TRUSTED_PROTOCOLS.get(protocol)
     if reason is None:
         return Trust(trusted=False, reason=f"nothing is known about {protocol!r}")
     if protocol != "s3":
@@ -51,12 +51,12 @@ def known_trust(storage: FileStorage) -> Trust:
     return _s3_trust(storage)
 
 
-def tried_trust(storage: FileStorage) -> Trust:
+def probed_trust(storage: FileStorage) -> Trust:
     """The table's answer, lowered when a trial shows that the storage does not keep its word."""
     known = known_trust(storage)
     if not known.trusted:
         return known
-    name = f"{_TRIAL}/{uuid.uuid4().hex}"
+    name = f"{_TRIAL_FOLDER}/{uuid.uuid4().hex}"
     try:
         first, second = (storage.put_if_absent(name, uuid.uuid4().bytes) for _ in range(2))
     except (StorageNotReachable, StorageFull):
@@ -72,15 +72,15 @@ def tried_trust(storage: FileStorage) -> Trust:
 
 def require_trust(storage: FileStorage) -> None:
     """Refuse a storage on which two runs could both decide the same load."""
-    found = tried_trust(storage)
+    found = probed_trust(storage)
     if not found.trusted:
         raise StorageNotTrusted(path=storage.root, reason=found.reason)
 
 
 def _protocol(storage: FileStorage) -> str:
-    found = storage.system.protocol
+    found = storage.file_system.protocol
     name = found if isinstance(found, str) else found[0]
-    return _ALIASES.get(name, name)
+    return _PROTOCOL_ALIASES.get(name, name)
 
 
 def _s3_trust(storage: FileStorage) -> Trust:
@@ -88,15 +88,15 @@ def _s3_trust(storage: FileStorage) -> Trust:
 
     The name that a server sends proves nothing: others send it too.
     """
-    host = urlsplit(_s3_address(storage.system)).hostname
+    host = urlsplit(_s3_endpoint(storage.file_system)).hostname
     if host and re.search(r"(^|\.)amazonaws\.com(\.cn)?$", host):
-        return Trust(trusted=True, reason=TRUSTED["s3"])
+        return Trust(trusted=True, reason=TRUSTED_PROTOCOLS["s3"])
     if storage.conditional_writes:
         return Trust(trusted=True, reason=f"conditional_writes is set for the S3 server at {host}")
     return Trust(trusted=False, reason=f"the S3 server at {host} is not Amazon's")
 
 
-def _s3_address(system: Any) -> str:
+def _s3_endpoint(file_system: Any) -> str:
     """Where requests really go: the environment and profiles may name another server than the arguments."""
-    system.connect()
-    return str(system._s3.meta.endpoint_url)  # noqa: SLF001 - nothing else tells
+    file_system.connect()
+    return str(file_system._s3.meta.endpoint_url)  # noqa: SLF001 - nothing else tells

@@ -5,15 +5,15 @@ Gives:   a finished load, and a way to read it back.
 Touches: every room below.
 """
 
-from penstock.interfaces.framecursor import use_frame_cursors
-from penstock.interfaces.landing import use_lander
-from penstock.interfaces.reading import use_reader
+from penstock.interfaces.flow_reader import register_flow_reader
+from penstock.interfaces.frame_writer import register_frame_writer
+from penstock.interfaces.framecursor import register_frame_cursor_engine
 from penstock.pipeline.factory import dataset, pipeline
+from penstock.pipeline.late_imports import frame_cursor_engine, read_items, write_frame
 from penstock.pipeline.pipeline import Pipeline
-from penstock.pipeline.stages import frame_cursors, land_frame, read_items
 
-use_reader(read_items)
-use_lander(land_frame)
-use_frame_cursors(frame_cursors)
+register_flow_reader(read_items)
+register_frame_writer(write_frame)
+register_frame_cursor_engine(frame_cursor_engine)
 
 __all__ = ["Pipeline", "dataset", "pipeline"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from penstock.config import enter_scope
 from penstock.errors import PipelineNotActive
-from penstock.interfaces.current import current, enter
+from penstock.interfaces.run_context import current_context, update_context
 
 if TYPE_CHECKING:
     from penstock.pipeline.asking import Asking
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 def active_pipeline() -> Asking | None:
     """The pipeline that runs or was activated last; None where there is none."""
-    return cast("Asking | None", current().pipeline)
+    return cast("Asking | None", current_context().pipeline)
 
 
 def activate(pipeline: Asking) -> None:
     """Make a pipeline the active one; the one before it is active no more."""
-    enter(pipeline=pipeline)
+    update_context(pipeline=pipeline)
     enter_scope(pipeline_name=pipeline.pipeline_name)
 
 
 def deactivate(pipeline: Asking) -> None:
     """Leave no pipeline active."""
-    if current().pipeline is not pipeline:
+    if current_context().pipeline is not pipeline:
         raise PipelineNotActive(pipeline_name=pipeline.pipeline_name)
-    enter(pipeline=None)
+    update_context(pipeline=None)
     enter_scope(pipeline_name="")

@@ -10,15 +10,17 @@ from penstock.errors import UsageError
 from penstock.extract.settings import ExtractConfiguration
 
 
-def extraction_of(pipeline_name: str, **said: Any) -> ExtractConfiguration:
+def resolve_extract_settings(pipeline_name: str, **overrides: Any) -> ExtractConfiguration:
     """How a pipeline extracts: as the settings say, and over that what the caller says and is not None."""
     found = resolve_configuration(
         ExtractConfiguration, settings=read_settings(), sections=("extract",), pipeline_name=pipeline_name
     )
-    interval = said.get("commit_interval")
+    interval = overrides.get("commit_interval")
     if isinstance(interval, timedelta):
-        said["commit_interval"] = interval.total_seconds()
-    changes = {key: value for key, value in said.items() if value is not None and value is not config_value}
+        overrides["commit_interval"] = interval.total_seconds()
+    changes = {
+        key: value for key, value in overrides.items() if value is not None and value is not config_value
+    }
     checked = ExtractConfiguration(**{**found.model_dump(), **changes})
     if checked.commit_interval is not None and checked.commit_interval <= 0:
         raise UsageError(

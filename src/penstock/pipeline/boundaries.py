@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.extract.cursor.files import carry_files, remove_unnamed
-from penstock.package.extracted import Extracted
+from penstock.extract.cursor.boundary_files import copy_referenced_files, remove_unreferenced_files
+from penstock.package.extract_manifest import ExtractManifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -23,19 +23,19 @@ def remove_old_boundaries(packages: Packages, state: Callable[[], State], *, upt
 
     def states() -> Iterator[Mapping[str, Any]]:
         yield state().get("sources", {})
-        yield from _pending(packages)
+        yield from _pending_states(packages)
 
-    return remove_unnamed(packages.store, states(), upto=upto)
+    return remove_unreferenced_files(packages.store, states(), up_to_load_id=upto)
 
 
-def carry_boundaries(waiting: Packages, packages: Packages) -> None:
+def copy_boundaries(unbound: Packages, packages: Packages) -> None:
     """Copy what packages that wait name to where they will be carried."""
-    for state in _pending(waiting):
-        carry_files(waiting.store, packages.store, state)
+    for state in _pending_states(unbound):
+        copy_referenced_files(unbound.store, packages.store, state)
 
 
-def _pending(packages: Packages) -> Iterator[Mapping[str, Any]]:
+def _pending_states(packages: Packages) -> Iterator[Mapping[str, Any]]:
     for package in (*packages.with_status("extracted"), *packages.with_status("normalized")):
-        state = Extracted.from_dict(package.extracted()).state
+        state = ExtractManifest.from_dict(package.read_extracted()).state
         if state is not None:
             yield state

@@ -60,7 +60,7 @@ def configuration_of(pipeline_name: str | None) -> PipelineConfiguration:
     return resolve_configuration(PipelineConfiguration, settings=read_settings(), sections=sections)
 
 
-def salt_of(pipeline_name: str, said: str | None) -> str:
+def salt_of(pipeline_name: str, salt: str | None) -> str:
     """The salt that was said, else one that is made of the name: the same each time, and no secret.
 
     >>> salt_of("shop", None) == salt_of("shop", None) != salt_of("crm", None)
@@ -68,6 +68,6 @@ def salt_of(pipeline_name: str, said: str | None) -> str:
     >>> salt_of("shop", "grain")
     ***
     """
-    if said is not None:
-        return SecretText(said)
+    if salt is not None:
+        return SecretText(salt)
     return base64.b64encode(hashlib.sha3_256(pipeline_name.encode()).digest()).decode()

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from penstock.config import pipelines_folder
 from penstock.errors import CannotRestorePipelineException, InvalidDatasetName
 from penstock.interfaces import Destination, check_refresh
-from penstock.pipeline import stages
+from penstock.pipeline import late_imports
 from penstock.pipeline.active import active_pipeline
 from penstock.pipeline.configuration import configuration_of
-from penstock.pipeline.home import Home
-from penstock.pipeline.local import LocalPipeline
-from penstock.pipeline.origin import Origin
+from penstock.pipeline.home import PipelineContext
+from penstock.pipeline.last_target import LastTarget
+from penstock.pipeline.local_pipeline import LocalPipeline
 from penstock.pipeline.pipeline import Pipeline
 from penstock.pipeline.workdir import WorkDir, check_name
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from penstock.interfaces.hooks import RunHooks
     from penstock.interfaces.progress import Collector
     from penstock.load.report import LoadInfo
-    from penstock.pipeline.names import (
+    from penstock.pipeline.types import (
         TAnySchemaColumns,
         TColumnNames,
         TDestinationReferenceArg,
@@ -90,7 +90,7 @@ def pipeline(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     config = configuration_of(name)
     made = Pipeline(
         name,
-        _folder(pipelines_dir or config.pipelines_dir),
+        _resolve_pipelines_dir(pipelines_dir or config.pipelines_dir),
         pipeline_salt or config.pipeline_salt,
         destination or config.destination_name or config.destination_type,
         staging or config.staging_name or config.staging_type,
@@ -135,13 +135,13 @@ def attach(
     """
     name = pipeline_name or configuration_of(None).pipeline_name or _default_name()
     config = configuration_of(name)
-    folder = _folder(pipelines_dir or config.pipelines_dir)
+    folder = _resolve_pipelines_dir(pipelines_dir or config.pipelines_dir)
     local = LocalPipeline(folder / check_name(name))
-    last, problem = Origin.read(WorkDir(local.path))
+    last, problem = LastTarget.try_load(WorkDir(local.path))
     if problem is not None and (destination is None or dataset_name is None):
         raise problem
     destination = destination or last.destination(name) or config.destination_name or config.destination_type
-    reason = _unsaid(local, last, destination, staging)
+    reason = _missing_argument_reason(local, last, destination, staging)
     if reason is not None:
         raise CannotRestorePipelineException(pipeline_name=name, working_dir=str(local.path), reason=reason)
     dataset_name = dataset_name or last.dataset_name
@@ -162,7 +162,7 @@ def attach(
         runtime=None,
         spark=spark,
     )
-    reason = None if local.exists else _unknown(found)
+    reason = None if local.exists else _missing_load_reason(found)
     if reason is not None:
         raise CannotRestorePipelineException(
             pipeline_name=name, working_dir=str(found.working_dir), reason=reason
@@ -171,11 +171,11 @@ def attach(
     return found
 
 
-def _folder(pipelines_dir: str | Path | None) -> Path:
+def _resolve_pipelines_dir(pipelines_dir: str | Path | None) -> Path:
     return Path(pipelines_dir).absolute() if pipelines_dir is not None else pipelines_folder()
 
 
-def _unknown(pipeline: Pipeline) -> str | None:
+def _missing_load_reason(pipeline: Pipeline) -> str | None:
     """Why a pipeline without a working folder cannot be attached to; None where it can."""
     if pipeline.destination is not None and pipeline.first_run:
         return (
@@ -184,14 +184,15 @@ def _unknown(pipeline: Pipeline) -> str | None:
     return None
 
 
-def _unsaid(
-    local: LocalPipeline, last: Origin, destination: Any, staging: TDestinationReferenceArg
+def _missing_argument_reason(
+    local: LocalPipeline, last_target: LastTarget, destination: Any, staging: TDestinationReferenceArg
 ) -> str | None:
     """What must be said of a pipeline that has run here, as its folder does not tell it; None if nothing."""
     if destination is None and local.state is not None:
         return "its working folder does not tell to which destination it loads; pass destination"
-    if staging is None and last.staging_name is not None and last.staging_bucket is None:
-        return f"the address of its {last.staging_name} staging has keys, which are not kept; pass staging"
+    if staging is None and last_target.staging_name is not None and last_target.staging_bucket is None:
+        staging = last_target.staging_name
+        return f"the address of its {staging} staging has keys, which are not kept; pass staging"
     return None
 
 
@@ -262,13 +263,13 @@ def dataset(
     """
     found = Destination.from_reference(destination)
     check_name(dataset_name, InvalidDatasetName)
-    home = Home(
+    home = PipelineContext(
         pipeline_name=dataset_name,
         dataset_name=dataset_name,
         workdir=WorkDir(pipelines_folder() / dataset_name),
     )
-    target = stages.open_target(found, home, spark=spark)
-    return stages.open_dataset(target, spark=spark, consistent=consistent)
+    target = late_imports.open_target(found, home, spark=spark)
+    return late_imports.open_dataset(target, spark=spark, consistent=consistent)
 
 
 def _default_name() -> str:

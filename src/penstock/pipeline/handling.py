@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from penstock.config import in_scope
 from penstock.interfaces import Destination
-from penstock.interfaces.current import during
-from penstock.pipeline import stages
+from penstock.interfaces.run_context import override_context
+from penstock.pipeline import late_imports
 from penstock.pipeline.active import activate, active_pipeline, deactivate
 from penstock.pipeline.asking import Asking
 from penstock.pipeline.home import dataset_name_of
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from penstock.dataset.dataset import Dataset
     from penstock.dataset.sqlclient import SqlClient
     from penstock.interfaces import JobClientBase
-    from penstock.pipeline.names import TDestinationReferenceArg
     from penstock.pipeline.state import TPipelineState
+    from penstock.pipeline.types import TDestinationReferenceArg
     from penstock.schema import TSchemaTables
 
 
@@ -41,11 +41,11 @@ class Handling(Asking):
         State and schema are those of the last complete load, so the next `run` asks the source again for what
         was dropped.
         """
-        with self._at_work():
-            stages.drop_pending(
+        with self._run_context():
+            late_imports.drop_pending(
                 self._target() if self.destination is not None else None,
-                self._home(),
-                storage=self._storage(),
+                self._context(),
+                storage=self._package_storage(),
                 spark=self._spark,
                 with_partial_loads=with_partial_loads,
             )
@@ -63,8 +63,8 @@ class Handling(Asking):
         is found. `run` does this by itself, unless the setting `restore_from_destination` is false.
         """
         self._bind(destination, dataset_name, staging)
-        with self._at_work():
-            stages.sync_destination(self._target(), spark=self._spark)
+        with self._run_context():
+            late_imports.sync_destination(self._target(), spark=self._spark)
 
     def sync_schema(self, schema_name: str | None = None) -> TSchemaTables:
         """Bring the tables at the destination up to a schema, the default one if none is named.
@@ -73,8 +73,8 @@ class Handling(Asking):
         columns that are not there come with their first rows. Gives the tables and columns that the schema
         has more than after the last load.
         """
-        with self._at_work():
-            return stages.sync_schema(self._target(), spark=self._spark, schema_name=schema_name)
+        with self._run_context():
+            return late_imports.sync_schema(self._target(), spark=self._spark, schema_name=schema_name)
 
     def destination_client(self, schema_name: str | None = None) -> JobClientBase:
         """The client of the destination, to do by hand what a load does; use it in a `with` block.
@@ -83,8 +83,8 @@ class Handling(Asking):
         `with pipeline.destination_client() as client: client.drop_storage()` deletes the dataset,
         with the packages that wait in its folder.
         """
-        with self._at_work():
-            return stages.open_client(self._target(), spark=self._spark, schema_name=schema_name)
+        with self._run_context():
+            return late_imports.open_client(self._target(), spark=self._spark, schema_name=schema_name)
 
     @contextmanager
     def managed_state(self, *, extract_state: bool = False) -> Iterator[TPipelineState]:
@@ -94,15 +94,15 @@ class Handling(Asking):
         next package takes them along. With `extract_state` they are packages at once, which any machine can
         load. In the block `penstock.current.source_state()` is part of this state.
         """
-        before = self._memory().state
+        before = self._state_view().state
         state = deepcopy(before)
-        with self._at_work(), during(state=state, source_name=before["default_schema_name"]):
+        with self._run_context(), override_context(state=state, source_name=before["default_schema_name"]):
             yield cast("TPipelineState", state)
-        stages.keep_state(
+        late_imports.save_state_change(
             self._target() if self.destination is not None else None,
-            self._home(),
+            self._context(),
             (before, state),
-            storage=self._storage(),
+            storage=self._package_storage(),
             spark=self._spark,
             as_packages=extract_state,
         )
@@ -130,7 +130,7 @@ class Handling(Asking):
         A dataset shows complete loads only, all tables at one moment; `consistent=False` shows the tables as
         they are, with what a load has written that is not complete.
         """
-        return stages.open_dataset(self._target(), spark=self._spark, consistent=consistent)
+        return late_imports.open_dataset(self._target(), spark=self._spark, consistent=consistent)
 
     def sql_client(self, schema_name: str | None = None) -> SqlClient:
         """Query and change the tables with Spark SQL, by their bare names; use it in a `with` block.
@@ -138,12 +138,12 @@ class Handling(Asking):
         Values for `%s` are bound by the engine. `schema_name` says whose dataset is meant where schemas have
         datasets of their own.
         """
-        return stages.open_sql_client(self._target(), spark=self._spark, schema_name=schema_name)
+        return late_imports.open_sql_client(self._target(), spark=self._spark, schema_name=schema_name)
 
     @contextmanager
-    def _at_work(self) -> Iterator[None]:
+    def _run_context(self) -> Iterator[None]:
         """User code and the configuration know which pipeline runs."""
-        with during(pipeline=self), in_scope(pipeline_name=self.pipeline_name):
+        with override_context(pipeline=self), in_scope(pipeline_name=self.pipeline_name):
             yield
 
     def _bind(
@@ -163,4 +163,4 @@ class Handling(Asking):
         if staging is not None:
             self.staging = Destination.from_reference(staging)
         if credentials is not None:
-            self.destination = self._destination().with_arguments(credentials=credentials)
+            self.destination = self._require_destination().with_arguments(credentials=credentials)

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Home:
+class PipelineContext:
     """What stays the same, wherever a pipeline loads to."""
 
     pipeline_name: str
     dataset_name: str
     workdir: WorkDir
-    files: SchemaFiles = field(default_factory=SchemaFiles)
-    restores: bool = True
+    schema_files: SchemaFiles = field(default_factory=SchemaFiles)
+    restore_from_destination: bool = True
     """Whether state and schemas are those of the destination, and not those of this machine."""
     runtime: RunConfiguration | None = None
     """How a run behaves; None for what the settings say when it runs."""

@@ -11,7 +11,7 @@ from rich.errors import LiveError
 from rich.live import Live
 
 from penstock.interfaces.progress import Collector
-from penstock.pipeline.liveview import View, closing, drawn
+from penstock.pipeline.liveview import StepView, render_view, summary_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from penstock.interfaces.progress import SparkStage
 
-_SCREEN: Final = threading.Lock()
+_TERMINAL_LOCK: Final = threading.Lock()
 """Held by the one view that is drawn. Pipelines may run side by side, and a terminal has one end."""
 
 
@@ -40,18 +40,18 @@ class LiveCollector(Collector):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.console = console or get_console()
-        self._refresh, self._clock = refresh_per_second, clock
+        self._refresh_per_second, self._clock = refresh_per_second, clock
         self._lock = threading.Lock()
-        self._view: View | None = None
+        self._view: StepView | None = None
         self._live: Live | None = None
 
     @property
-    def is_on_screen(self) -> bool:
+    def can_draw(self) -> bool:
         """Whether there is anything to draw on."""
         return self.console.is_terminal or self.console.is_jupyter
 
     @property
-    def is_plain(self) -> bool:
+    def is_ascii_only(self) -> bool:
         """Whether the terminal knows ASCII only."""
         return self.console.options.ascii_only
 
@@ -84,28 +84,30 @@ class LiveCollector(Collector):
             if self._view is not None:
                 self._view.stages = tuple(found)
 
-    def drawn(self) -> RenderableType:
+    def render(self) -> RenderableType:
         """The view as it is now."""
         with self._lock:
             if self._view is None:
                 return ""
-            return drawn(self._view, now=self._clock(), height=self.console.size.height, plain=self.is_plain)
+            return render_view(
+                self._view, now=self._clock(), height=self.console.size.height, ascii_only=self.is_ascii_only
+            )
 
     def _start(self, step: str) -> None:
         super()._start(step)
-        self._view = View(step=step, begun=self._clock())
-        if not _SCREEN.acquire(blocking=False):
+        self._view = StepView(step=step, started_at=self._clock())
+        if not _TERMINAL_LOCK.acquire(blocking=False):
             return
         live = Live(
             console=self.console,
-            refresh_per_second=self._refresh,
+            refresh_per_second=self._refresh_per_second,
             transient=True,
-            get_renderable=self.drawn,
+            get_renderable=self.render,
         )
         try:
             live.start()
         except LiveError:  # somebody else draws on this console
-            _SCREEN.release()
+            _TERMINAL_LOCK.release()
             return
         self._live = live
 
@@ -116,8 +118,10 @@ class LiveCollector(Collector):
             try:
                 live.stop()
                 self.console.print(
-                    closing(view, now=self._clock(), failed=self.has_failed, plain=self.is_plain)
+                    summary_line(
+                        view, now=self._clock(), failed=self.has_failed, ascii_only=self.is_ascii_only
+                    )
                 )
             finally:
-                _SCREEN.release()
+                _TERMINAL_LOCK.release()
         super()._stop()

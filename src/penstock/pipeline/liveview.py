@@ -11,8 +11,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from penstock.interfaces.amounts import human_count, human_seconds, human_size
-from penstock.interfaces.progress import OF_THE_STEP
+from penstock.interfaces.humanize import human_count, human_seconds, human_size
+from penstock.interfaces.progress import STEP_COUNTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 
 COUNTING: Final = "counting"
 """The state of what is counted and never marked."""
-_AT_ONCE: Final = 0.1
+_BURST_SECONDS: Final = 0.1
 """Seconds; what is told within is told at one moment."""
-_MOST_STAGES: Final = 3
-_BAR: Final = 28
-_SLOW: Final = 10
-_FIRST: Final = ("failed", "retried", "left out")
-_LAST: Final = ("waiting", "done")
+_MAX_STAGES: Final = 3
+_BAR_WIDTH: Final = 28
+_SLOW_RATE: Final = 10
+_SHOWN_FIRST: Final = ("failed", "retried", "left out")
+_HIDDEN_FIRST: Final = ("waiting", "done")
 _COLOURS: Final = {"done": "green", "failed": "red", "left out": "red", "retried": "yellow", "waiting": "dim"}
 _SIGNS: Final = {"done": "✓", "failed": "✗", "left out": "✗", "retried": "↻", "waiting": "·"}
-_PLAIN: Final = {"done": "+", "failed": "!", "left out": "!", "retried": "!", "waiting": "."}
-_GOES_ON: Final = ("▸", ">")
+_ASCII_SIGNS: Final = {"done": "+", "failed": "!", "left out": "!", "retried": "!", "waiting": "."}
+_RUNNING_SIGNS: Final = ("▸", ">")
 
 
 @dataclass(slots=True, kw_only=True)
-class Line:
+class ProgressLine:
     """One resource or table: its rows, and how it stands."""
 
-    begun: float
-    last: float
+    started_at: float
+    updated_at: float
     count: int = 0
     total: int | None = None
     size: int | None = None
@@ -51,28 +51,28 @@ class Line:
     @property
     def rate(self) -> float | None:
         """Rows for each second while they came; None for what does not come bit by bit."""
-        took = self.last - self.begun
+        took = self.updated_at - self.started_at
         return self.count / took if self.state == COUNTING and self.count and took > 0 else None
 
 
 @dataclass(slots=True, kw_only=True)
-class View:
+class StepView:
     """One step that goes on: its lines in the order in which they came, and what counts for all of it."""
 
     step: str
-    begun: float
-    lines: dict[str, Line] = field(default_factory=dict)
-    overall: dict[str, Line] = field(default_factory=dict)
+    started_at: float
+    lines: dict[str, ProgressLine] = field(default_factory=dict)
+    overall: dict[str, ProgressLine] = field(default_factory=dict)
     stages: Sequence[SparkStage] = ()
-    _told: tuple[float, float] = (0.0, 0.0)
+    _last_updates: tuple[float, float] = (0.0, 0.0)
 
     def __post_init__(self) -> None:
-        self._told = (self.begun, self.begun)
+        self._last_updates = (self.started_at, self.started_at)
 
     def count(self, name: str, inc: int, *, now: float, total: int | None, inc_total: int | None) -> None:
         """Count more of something, of a total where one is told."""
         line = self._line(name, now)
-        line.count, line.last = line.count + inc, now
+        line.count, line.updated_at = line.count + inc, now
         line.total = total if total is not None else line.total
         line.total = (line.total or 0) + inc_total if inc_total else line.total
 
@@ -86,86 +86,89 @@ class View:
         """Rows of all lines."""
         return sum(line.count for line in self.lines.values())
 
-    def _line(self, name: str, now: float) -> Line:
-        if now - self._told[1] >= _AT_ONCE:
-            self._told = (self._told[1], now)
-        group = self.overall if name in OF_THE_STEP else self.lines
+    def _line(self, name: str, now: float) -> ProgressLine:
+        if now - self._last_updates[1] >= _BURST_SECONDS:
+            self._last_updates = (self._last_updates[1], now)
+        group = self.overall if name in STEP_COUNTERS else self.lines
         if name not in group:
             # What is told for the first time has come since others were told last.
-            group[name] = Line(begun=self._told[0], last=now)
+            group[name] = ProgressLine(started_at=self._last_updates[0], updated_at=now)
         return group[name]
 
 
-def drawn(view: View, *, now: float, height: int, plain: bool = False) -> RenderableType:
+def render_view(view: StepView, *, now: float, height: int, ascii_only: bool = False) -> RenderableType:
     """The view as it is now, in at most so many lines; `plain` is for terminals that know ASCII only."""
-    stages = view.stages[:_MOST_STAGES]
+    stages = view.stages[:_MAX_STAGES]
     room = max(height - 3 - len(stages), 1)
-    shown, folded = chosen(view.lines, room)
-    parts: list[RenderableType] = [_head(view, now)]
+    shown, folded = select_lines(view.lines, room)
+    parts: list[RenderableType] = [_header(view, now)]
     if shown:
-        parts.append(_table(shown, plain=plain))
+        parts.append(_line_table(shown, ascii_only=ascii_only))
     if folded:
-        text = f"  {'...' if plain else '…'} {_told(folded)}"
+        text = f"  {'...' if ascii_only else '…'} {_hidden_lines_text(folded)}"
         parts.append(Text(text, style="dim", no_wrap=True, overflow="ellipsis"))
-    parts += [_stages(stages)] if stages else []
+    parts += [_stage_table(stages)] if stages else []
     return Group(*parts)
 
 
-def closing(view: View, *, now: float, failed: bool, plain: bool = False) -> Text:
+def summary_line(view: StepView, *, now: float, failed: bool, ascii_only: bool = False) -> Text:
     """The line that is left of a step."""
-    sign = (_PLAIN if plain else _SIGNS)["failed" if failed else "done"]
-    took = human_seconds(now - view.begun)
+    sign = (_ASCII_SIGNS if ascii_only else _SIGNS)["failed" if failed else "done"]
+    took = human_seconds(now - view.started_at)
     facts = [human_count(line.count, name.lower().removesuffix("s")) for name, line in view.overall.items()]
     facts += [human_count(view.rows(), "row")] if view.lines else []
     size = sum(line.size or 0 for line in view.lines.values())
     facts += [human_size(size)] if size else []
     text = Text(f"{sign} ", style="red" if failed else "green", end="")
-    text.append(clean(view.step), style="bold" if failed else "default")
+    text.append(printable_line(view.step), style="bold" if failed else "default")
     text.append(f" {'stopped after' if failed else 'took'} {took}", style="default")
     text.append(f"  {', '.join(facts)}" if facts else "", style="dim")
     return text
 
 
-def chosen(lines: dict[str, Line], room: int) -> tuple[dict[str, Line], list[Line]]:
+def select_lines(
+    lines: dict[str, ProgressLine], max_lines: int
+) -> tuple[dict[str, ProgressLine], list[ProgressLine]]:
     """The lines to show, in their order, and those that there is no room for: waiting and done ones go first.
 
-    >>> lines = {name: Line(begun=0, last=0, state=state) for name, state in [("a", "done"), ("b", "shape")]}
-    >>> shown, folded = chosen(lines, 1)
+    >>> states = {"a": "done", "b": "shape"}.items()
+    >>> lines = {name: ProgressLine(started_at=0, updated_at=0, state=state) for name, state in states}
+    >>> shown, folded = select_lines(lines, 1)
     >>> list(shown), [line.state for line in folded]
     (['b'], ['done'])
     """
-    by_weight = sorted(lines, key=lambda name: _weight(lines[name]))[:room]
+    by_weight = sorted(lines, key=lambda name: _display_rank(lines[name]))[:max_lines]
     shown = {name: line for name, line in lines.items() if name in set(by_weight)}
     return shown, [line for name, line in lines.items() if name not in shown]
 
 
-def clean(text: str) -> str:
+def printable_line(text: str) -> str:
     """One line of text that moves no cursor and colours nothing, whatever it says."""
     first = (text.strip().splitlines() or [""])[0]
     return "".join(one if one.isprintable() else "\ufffd" for one in first)
 
 
-def _weight(line: Line) -> int:
-    if line.state in _FIRST:
+def _display_rank(line: ProgressLine) -> int:
+    if line.state in _SHOWN_FIRST:
         return 0
-    return 2 + _LAST.index(line.state) if line.state in _LAST else 1
+    return 2 + _HIDDEN_FIRST.index(line.state) if line.state in _HIDDEN_FIRST else 1
 
 
-def _head(view: View, now: float) -> Table:
+def _header(view: StepView, now: float) -> Table:
     head = Table.grid(padding=(0, 2))
     cells: list[RenderableType] = [
-        Text(clean(view.step), style="bold"),
-        Text(human_seconds(now - view.begun), style="dim"),
+        Text(printable_line(view.step), style="bold"),
+        Text(human_seconds(now - view.started_at), style="dim"),
     ]
     for name, line in view.overall.items():
         if line.total is not None:
-            bar = ProgressBar(total=max(line.total, 1), completed=line.count, width=_BAR)
+            bar = ProgressBar(total=max(line.total, 1), completed=line.count, width=_BAR_WIDTH)
             cells += [bar, Text(f"{line.count:,} of {line.total:,} {name.lower()}")]
     head.add_row(*cells)
     return head
 
 
-def _table(lines: dict[str, Line], *, plain: bool) -> Table:
+def _line_table(lines: dict[str, ProgressLine], *, ascii_only: bool) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column()
     table.add_column(no_wrap=True)
@@ -174,19 +177,19 @@ def _table(lines: dict[str, Line], *, plain: bool) -> Table:
     table.add_column(no_wrap=True, overflow="ellipsis")
     for name, line in lines.items():
         colour = _COLOURS.get(line.state, "cyan")
-        sign = (_PLAIN if plain else _SIGNS).get(line.state, _GOES_ON[plain])
+        sign = (_ASCII_SIGNS if ascii_only else _SIGNS).get(line.state, _RUNNING_SIGNS[ascii_only])
         table.add_row(
             Text(f" {sign}", style=colour),
-            Text(clean(name)),
-            Text(_rows(line)),
-            Text(_speed(line.rate), style="dim"),
+            Text(printable_line(name)),
+            Text(_row_text(line)),
+            Text(_rate_text(line.rate), style="dim"),
             Text("" if line.size is None else human_size(line.size), style="dim"),
-            Text(_state(line), style=colour),
+            Text(_state_text(line), style=colour),
         )
     return table
 
 
-def _rows(line: Line) -> str:
+def _row_text(line: ProgressLine) -> str:
     if not line.count and line.state != COUNTING:
         return "" if line.state != "done" else "0 rows"
     if line.total is not None and line.count < line.total:
@@ -194,29 +197,29 @@ def _rows(line: Line) -> str:
     return human_count(line.count, "row")
 
 
-def _speed(rate: float | None) -> str:
+def _rate_text(rate: float | None) -> str:
     if rate is None:
         return ""
-    return f"{rate:,.1f}/s" if rate < _SLOW else f"{rate:,.0f}/s"
+    return f"{rate:,.1f}/s" if rate < _SLOW_RATE else f"{rate:,.0f}/s"
 
 
-def _state(line: Line) -> str:
+def _state_text(line: ProgressLine) -> str:
     if line.state == COUNTING:
         return ""
-    return line.state if line.message is None else f"{line.state}: {clean(line.message)}"
+    return line.state if line.message is None else f"{line.state}: {printable_line(line.message)}"
 
 
-def _told(lines: Iterable[Line]) -> str:
+def _hidden_lines_text(lines: Iterable[ProgressLine]) -> str:
     states = Counter(line.state for line in lines)
     return f"and {states.total():,} more: " + ", ".join(f"{many:,} {state}" for state, many in states.items())
 
 
-def _stages(stages: Iterable[SparkStage]) -> Table:
+def _stage_table(stages: Iterable[SparkStage]) -> Table:
     table = Table.grid(padding=(0, 2))
     for stage in stages:
         table.add_row(
             Text(f"   Spark stage {stage.stage_id}", style="dim"),
-            ProgressBar(total=max(stage.tasks, 1), completed=stage.done, width=_BAR),
+            ProgressBar(total=max(stage.tasks, 1), completed=stage.done, width=_BAR_WIDTH),
             Text(f"{stage.done:,} of {stage.tasks:,} tasks", style="dim"),
         )
     return table

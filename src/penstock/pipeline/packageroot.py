@@ -15,22 +15,24 @@ from penstock.package import Packages
 from penstock.spark.paths import local_path, spark_path
 
 if TYPE_CHECKING:
-    from penstock.pipeline.site import Site
+    from penstock.pipeline.workspace import Workspace
 
 
-def check_package_root(site: Site, *, record: bool) -> str | None:
+def check_package_root(workspace: Workspace, *, record: bool) -> str | None:
     """Refuse another place for packages than that of the last run while something is unfinished there.
 
     A change is accepted when everything that was sealed in the old place is complete or aborted and nothing
     waits there, or when the settings say so. With `record` the new place is recorded, and the note says so:
     what does not load leaves the destination as it is.
     """
-    client, name = site.client, site.target.pipeline_name
+    client, name = workspace.client, workspace.target.pipeline_name
     if not isinstance(client, WithPackageStorage):
         return None
-    given = _shown(site.packages.store.root)
-    while (recorded := client.recorded_root(name)) and not _is_same(recorded, given):
-        reason = None if site.habits.accept_package_root else _reason_to_refuse(site, recorded)
+    given = _displayable_root(workspace.packages.store.root)
+    while (recorded := client.recorded_root(name)) and not _is_same_root(recorded, given):
+        reason = (
+            None if workspace.run_settings.accept_package_root else _reason_to_refuse(workspace, recorded)
+        )
         if reason is not None:
             raise PackageRootChanged(pipeline=name, recorded=recorded, given=given, reason=reason)
         if not record:
@@ -40,36 +42,36 @@ def check_package_root(site: Site, *, record: bool) -> str | None:
     return None
 
 
-def _reason_to_refuse(site: Site, recorded: str) -> str | None:
+def _reason_to_refuse(workspace: Workspace, recorded: str) -> str | None:
     """What may be unfinished in the place where packages were; None where nothing is."""
-    packages = Packages.at(recorded, credentials=site.target.config.storage_credentials)
+    packages = Packages.at(recorded, credentials=workspace.target.config.storage_credentials)
     try:
-        last, waiting = packages.last_sealed(), packages.unsealed()
-        is_finished = last is None or packages.package(last.load_id).completion() is not None
+        last, waiting = packages.last_sealed(), packages.unsealed_packages()
+        is_finished = last is None or packages.package(last.load_id).final_status() is not None
         is_found = bool(packages.store.names(""))
     except (OSError, PenstockError, ValueError) as error:
         return f"that place cannot be read: {redact(str(error))}"
-    if last is not None and not is_finished and not site.is_committed(last):
+    if last is not None and not is_finished and not workspace.is_committed(last):
         return f"load {last.load_id} is not finished there"
     if waiting:
         return f"{len(waiting)} packages wait there, {waiting[0].load_id} among them"
-    return None if is_found or _may_be_empty(site, recorded) else "nothing is found there"
+    return None if is_found or _may_be_empty(workspace, recorded) else "nothing is found there"
 
 
-def _may_be_empty(site: Site, recorded: str) -> bool:
+def _may_be_empty(workspace: Workspace, recorded: str) -> bool:
     """Whether it is right that nothing is where packages were: never used, or moved to the new place."""
-    client, name = site.client, site.target.pipeline_name
-    if isinstance(client, WithPackageStorage) and _is_same(recorded, client.package_root(name)):
+    client, name = workspace.client, workspace.target.pipeline_name
+    if isinstance(client, WithPackageStorage) and _is_same_root(recorded, client.package_root(name)):
         return True
-    sealed, committed = site.packages.last_sealed(), site.ledger.last_commit(name)
+    sealed, committed = workspace.packages.last_sealed(), workspace.ledger.last_commit(name)
     return sealed is not None and (committed is None or sealed.sequence >= (committed.sequence or 0))
 
 
-def _is_same(root: str, other: str) -> bool:
+def _is_same_root(root: str, other: str) -> bool:
     return spark_path(root) == spark_path(other)
 
 
-def _shown(root: str) -> str:
+def _displayable_root(root: str) -> str:
     """An address without secrets; that of a folder on this machine is absolute."""
     path = local_path(root)
     return redact(root if path is None else str(path.absolute()))

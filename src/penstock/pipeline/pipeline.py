@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 from penstock.config import config_value, logger
 from penstock.errors import CannotRestorePipelineException
 from penstock.interfaces import Destination, check_refresh
-from penstock.pipeline import stages
-from penstock.pipeline.allowed import check_dispositions, check_file_format
-from penstock.pipeline.arguments import extraction_of
+from penstock.pipeline import late_imports
+from penstock.pipeline.arguments import resolve_extract_settings
+from penstock.pipeline.capability_checks import check_dispositions, check_file_format
 from penstock.pipeline.configuration import salt_of
 from penstock.pipeline.handling import Handling
-from penstock.pipeline.history import History
 from penstock.pipeline.home import dataset_name_of
-from penstock.pipeline.local import LocalPipeline
+from penstock.pipeline.local_pipeline import LocalPipeline
 from penstock.pipeline.progress import collector_of
-from penstock.pipeline.stopping import ended_by_signals
+from penstock.pipeline.signals import interrupt_on_sigterm
+from penstock.pipeline.trace_history import TraceHistory
 from penstock.pipeline.workdir import WorkDir, check_name
 from penstock.sources import flows_of
 
@@ -40,7 +40,11 @@ if TYPE_CHECKING:
     from penstock.load.report import LoadInfo
     from penstock.normalize.info import NormalizeInfo
     from penstock.pipeline.configuration import PipelineConfiguration
-    from penstock.pipeline.names import (
+    from penstock.pipeline.recorder import Recorder
+    from penstock.pipeline.runner import Runner
+    from penstock.pipeline.settings import RunConfiguration
+    from penstock.pipeline.trace import PipelineTrace
+    from penstock.pipeline.types import (
         TAnySchemaColumns,
         TColumnNames,
         TDestinationReferenceArg,
@@ -48,10 +52,6 @@ if TYPE_CHECKING:
         TSchemaContract,
         TWriteDispositionConfig,
     )
-    from penstock.pipeline.recording import Recorder
-    from penstock.pipeline.runner import Runner
-    from penstock.pipeline.settings import RunConfiguration
-    from penstock.pipeline.trace import PipelineTrace
     from penstock.schema import Schema
 
 _LOG = logger("penstock.pipeline")
@@ -98,26 +98,26 @@ class Pipeline(Handling):
         self.config, self._runtime = config, runtime
         self.collector = collector_of(progress)
         self._spark, self._hooks = spark, tuple(hooks)
-        self._said = {"pipeline_salt": pipeline_salt, "dataset_name": dataset_name}
+        self._init_arguments = {"pipeline_salt": pipeline_salt, "dataset_name": dataset_name}
         if must_attach_to_local_pipeline and not LocalPipeline(self.working_dir).exists:
             raise CannotRestorePipelineException(
                 pipeline_name=pipeline_name,
                 working_dir=str(self.working_dir),
                 reason="this machine has no working folder of it",
             )
-        self._begin()
+        self._reset()
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         """Be as if made just now."""
         self._last_trace: PipelineTrace | None = None
         self._dev_since = datetime.now(UTC) if self.dev_mode else None
         self.dataset_name = dataset_name_of(
-            self._said["dataset_name"] or self.pipeline_name,
+            self._init_arguments["dataset_name"] or self.pipeline_name,
             layout=self.config.dataset_name_layout,
             dev_since=self._dev_since,
         )
         if self.dev_mode:
-            WorkDir(self.working_dir).forget()
+            WorkDir(self.working_dir).reset()
 
     def drop(self, pipeline_name: str | None = None) -> Pipeline:
         """Delete what this machine keeps of the pipeline: copies of state and schemas, values, traces.
@@ -128,14 +128,14 @@ class Pipeline(Handling):
         """
         workdir = WorkDir(self.working_dir)
         workdir.drop()
-        if stages.listing(None, self._home(), storage=self._storage()).has_pending:
+        if late_imports.package_listing(None, self._context(), storage=self._package_storage()).has_pending:
             _LOG.warning("packages of %s still wait: drop_pending_packages() is for them", self.pipeline_name)
-        made = self if pipeline_name in {None, self.pipeline_name} else self._called(str(pipeline_name))
-        made._begin()  # noqa: SLF001 - one of our own
+        made = self if pipeline_name in {None, self.pipeline_name} else self._clone_as(str(pipeline_name))
+        made._reset()  # noqa: SLF001 - one of our own
         made.activate()
         return made
 
-    def _called(self, pipeline_name: str) -> Pipeline:
+    def _clone_as(self, pipeline_name: str) -> Pipeline:
         """A pipeline made like this one, with another name."""
         return type(self)(
             pipeline_name,
@@ -152,7 +152,7 @@ class Pipeline(Handling):
             refresh=self.refresh,
             spark=self._spark,
             hooks=self._hooks,
-            **self._said,
+            **self._init_arguments,
         )
 
     @property
@@ -166,7 +166,7 @@ class Pipeline(Handling):
 
     def traces(self) -> Iterator[PipelineTrace]:
         """What the last runs on this machine came to, the newest first; a hundred are kept."""
-        return self._history().newest_first()
+        return self._history().traces()
 
     def run(  # noqa: PLR0913 - the arguments are the page's
         self,
@@ -212,7 +212,7 @@ class Pipeline(Handling):
         """
         self._bind(destination, dataset_name, staging, credentials)
         check_file_format(loader_file_format)
-        with self._traced() as recorder:
+        with self._record_call() as recorder:
             flows: tuple[Flow, ...] = ()
             if data is not None:
                 flows = flows_of(
@@ -228,9 +228,9 @@ class Pipeline(Handling):
                     refresh=refresh or self.refresh,
                     nested=nested,
                 )
-            check_dispositions(flows, self._destination())
+            check_dispositions(flows, self._require_destination())
             said = {"on_error": on_error, "commit_interval": commit_interval}
-            self._runner(recorder, extraction_of(self.pipeline_name, **said)).run(flows)
+            self._runner(recorder, resolve_extract_settings(self.pipeline_name, **said)).run(flows)
             return recorder.load_info()
 
     def extract(  # noqa: PLR0913 - the arguments are the page's
@@ -259,7 +259,7 @@ class Pipeline(Handling):
         the section `extract` where they are not said. `parent_table_name` makes the table one that is nested
         in another.
         """
-        with self._traced() as recorder:
+        with self._record_call() as recorder:
             flows = flows_of(
                 data,
                 table_name=table_name,
@@ -273,13 +273,15 @@ class Pipeline(Handling):
                 refresh=refresh or self.refresh,
                 nested=nested,
             )
-            extraction = extraction_of(
+            extraction = resolve_extract_settings(
                 self.pipeline_name, max_parallel_items=max_parallel_items, workers=workers, on_error=on_error
             ).model_copy(update={"commit_interval": None})
             if self.destination is not None:
                 check_dispositions(flows, self.destination)
                 return self._runner(recorder, extraction).extract(flows)
-            return stages.extract_to_wait(flows, self._home(), extraction=extraction, recorder=recorder)
+            return late_imports.extract_unbound(
+                flows, self._context(), extract_settings=extraction, recorder=recorder
+            )
 
     def normalize(
         self, workers: int = 1, loader_file_format: TLoaderFileFormat | None = None
@@ -291,7 +293,7 @@ class Pipeline(Handling):
         """
         del workers
         check_file_format(loader_file_format)
-        with self._traced() as recorder:
+        with self._record_call() as recorder:
             self._runner(recorder, file_format=loader_file_format).normalize()
             return recorder.normalize_info()
 
@@ -311,54 +313,54 @@ class Pipeline(Handling):
         are not said.
         """
         self._bind(destination, dataset_name, credentials=credentials)
-        with self._traced() as recorder:
+        with self._record_call() as recorder:
             said = {"workers": workers, "raise_on_failed_jobs": raise_on_failed_jobs}
-            self._runner(recorder, loading=said).load()
+            self._runner(recorder, load_overrides=said).load()
             return recorder.load_info()
 
     @contextmanager
-    def _traced(self) -> Iterator[Recorder]:
+    def _record_call(self) -> Iterator[Recorder]:
         """One call: what it comes to is written down, and what fails in a step says in which."""
         self.activate()
-        recorder = stages.recorder(self.pipeline_name, self._hooks, self._history())
-        recorder.start()
+        recorder = late_imports.new_recorder(self.pipeline_name, self._hooks, self._history())
+        recorder.notify_start()
         try:
-            with self._at_work(), recorder.listening(), ended_by_signals():
+            with self._run_context(), recorder.capture_settings(), interrupt_on_sigterm():
                 yield recorder
         except Exception as error:
-            if recorder.is_begun:
+            if recorder.has_begun_work:
                 raise recorder.failure(self, error) from error
-            if recorder.is_tried:
-                recorder.note(error)
+            if recorder.is_recorded:
+                recorder.record_failure(error)
             raise
         except BaseException as error:
             # Somebody wants it to stop: that is told and written down, and leaves as what it is.
-            if recorder.is_tried:
-                recorder.note(error)
+            if recorder.is_recorded:
+                recorder.record_failure(error)
             raise
         finally:
             self._last_trace = recorder.finish()
-            if recorder.is_tried:
+            if recorder.is_recorded:
                 self._history().add(self._last_trace)
 
     def _runner(
         self,
         recorder: Recorder,
-        extraction: ExtractConfiguration | None = None,
-        loading: Mapping[str, Any] | None = None,
+        extract_settings: ExtractConfiguration | None = None,
+        load_overrides: Mapping[str, Any] | None = None,
         file_format: str | None = None,
     ) -> Runner:
-        return stages.runner(
+        return late_imports.open_runner(
             self._target(),
             recorder,
             spark=self._spark,
-            extraction=extraction or extraction_of(self.pipeline_name),
-            loading={key: value for key, value in (loading or {}).items() if value is not None},
+            extract_settings=extract_settings or resolve_extract_settings(self.pipeline_name),
+            load_overrides={key: value for key, value in (load_overrides or {}).items() if value is not None},
             file_format=file_format,
         )
 
-    def _history(self) -> History:
-        return History(self.working_dir / "traces")
+    def _history(self) -> TraceHistory:
+        return TraceHistory(self.working_dir / "traces")
 
     def __repr__(self) -> str:
         to = self.destination.destination_name if self.destination else "no destination,"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from penstock.errors import UsageError
 from penstock.interfaces import WithLedger, WithPackageStorage
-from penstock.package.ledger import FileLedger
-from penstock.spark.own import SessionPool
-from penstock.spark.s3 import joined_conf, s3_needs
-from penstock.spark.session import check_session, find_session, lacks
+from penstock.package.file_ledger import FileLedger
+from penstock.spark.s3 import s3_needs, s3a_conf_for_all
+from penstock.spark.session import check_session, find_session, is_extension_missing
+from penstock.spark.session_pool import SessionPool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +47,7 @@ def package_root(target: Target, client: JobClientBase, *, master: str) -> str:
 
 def open_pool(
     target: Target,
-    packages: str,
+    root: str,
     *,
     spark: SparkSession | None,
     needs: tuple[str, ...] = (),
@@ -58,17 +58,17 @@ def open_pool(
 
     `needs` are those of sources, and `conf` is what our own are told besides.
     """
-    places, credentials = (target.config.storage_location, packages), target.config.storage_credentials
+    places, credentials = (target.config.storage_location, root), target.config.storage_credentials
     always = target.destination.capabilities.spark_needs
     wanted = tuple(dict.fromkeys((*always, *target.config.session_needs, *s3_needs(*places), *needs)))
     wishes = target.config.session_wishes
     user = find_session(spark, target.settings, (*wanted, *wishes))
     check_session(user, wanted)
-    wanted += tuple(wish for wish in wishes if not lacks(user.spark, wish))
-    told = {**joined_conf(places, credentials), **target.config.session_conf(), **conf}
+    wanted += tuple(wish for wish in wishes if not is_extension_missing(user.spark, wish))
+    told = {**s3a_conf_for_all(places, credentials), **target.config.session_conf(), **conf}
     return user, SessionPool(user, wanted, told, watch)
 
 
 def ledger_of(client: JobClientBase, packages: FileStorage) -> Ledger:
     """The destination's own ledger, else one beside the packages."""
-    return client.ledger() if isinstance(client, WithLedger) else FileLedger(packages.below(_LEDGER))
+    return client.ledger() if isinstance(client, WithLedger) else FileLedger(packages.subfolder(_LEDGER))

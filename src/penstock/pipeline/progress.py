@@ -14,8 +14,8 @@ from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Any
 
 from penstock.errors import UsageError
-from penstock.interfaces.progress import OF_THE_STEP, Collector
-from penstock.pipeline import stages
+from penstock.interfaces.progress import STEP_COUNTERS, Collector
+from penstock.pipeline import late_imports
 from penstock.pipeline.bars import alive_progress, enlighten, tqdm
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ class log(Collector):  # noqa: N801 - users write `progress=penstock.progress.lo
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._period, self._logger, self._level, self._clock = log_period, logger, log_level, clock
-        self._begun = self._last = 0.0
-        self._with_stats, self._worked = dump_system_stats, 0.0
+        self._started_at = self._written_at = 0.0
+        self._with_stats, self._cpu_at_start = dump_system_stats, 0.0
         self._counts: dict[str, tuple[int, int | None]] = {}
 
     def update(
@@ -69,9 +69,9 @@ class log(Collector):  # noqa: N801 - users write `progress=penstock.progress.lo
         if message is not None:
             self._write(f"{key}: {message}")
         now = self._clock()
-        if now - self._last >= self._period:
-            self._last = now
-            self._write(self._told())
+        if now - self._written_at >= self._period:
+            self._written_at = now
+            self._write(self._counts_text())
 
     def mark(self, name: str, state: str, *, size: int | None = None, message: str | None = None) -> None:
         """Say what went wrong, at once; how things stand otherwise is seen by their counts."""
@@ -82,23 +82,27 @@ class log(Collector):  # noqa: N801 - users write `progress=penstock.progress.lo
     def _start(self, step: str) -> None:
         super()._start(step)
         self._counts.clear()
-        self._begun = self._last = self._clock()
-        self._worked = time.process_time()
+        self._started_at = self._written_at = self._clock()
+        self._cpu_at_start = time.process_time()
 
     def _stop(self) -> None:
-        told, took = self._told(), self._clock() - self._begun
+        told, took = self._counts_text(), self._clock() - self._started_at
         end = f"{'stopped after' if self.has_failed else 'done in'} {took:.0f} s"
         self._write(f"{told}, {end}" if told else end)
         super()._stop()
 
-    def _told(self) -> str:
-        seconds = max(self._clock() - self._begun, 1e-9)
+    def _counts_text(self) -> str:
+        seconds = max(self._clock() - self._started_at, 1e-9)
         counts = [
             f"{name} {count:,}{'' if most is None else f' of {most:,}'}"
-            + ("" if name in OF_THE_STEP else f" ({count / seconds:,.0f}/s)")
+            + ("" if name in STEP_COUNTERS else f" ({count / seconds:,.0f}/s)")
             for name, (count, most) in self._counts.items()
         ]
-        stats = [f"{time.process_time() - self._worked:.0f} s of processor time"] if self._with_stats else []
+        stats = (
+            [f"{time.process_time() - self._cpu_at_start:.0f} s of processor time"]
+            if self._with_stats
+            else []
+        )
         return ", ".join([*counts, *stats])
 
     def _write(self, text: str) -> None:
@@ -123,21 +127,21 @@ def rich(console: Any = None, refresh_per_second: float = 4.0) -> Collector:
     >>> rich(Console(file=sys.stdout, force_terminal=False)).__class__.__name__
     'log'
     """
-    made = stages.live_view(console, refresh_per_second)
-    return made if made.is_on_screen else log(logger=made.console.file)
+    made = late_imports.live_view(console, refresh_per_second)
+    return made if made.can_draw else log(logger=made.console.file)
 
 
-def collector_of(said: str | Collector | None) -> Collector:
+def collector_of(progress: str | Collector | None) -> Collector:
     """The collector that a user named, or gave; None leaves it to where the run is watched.
 
     >>> type(collector_of("log")).__name__
     'log'
     """
-    match said:
+    match progress:
         case Collector():
-            return said
+            return progress
         case None:
-            return rich() if _is_watched() else null()
+            return rich() if _is_interactive_terminal() else null()
         case "none" | "null":
             return null()
         case "log":
@@ -152,13 +156,13 @@ def collector_of(said: str | Collector | None) -> Collector:
             return alive_progress()
         case _:
             raise UsageError(
-                f"there is no progress {said!r}",
+                f"there is no progress {progress!r}",
                 hint='use "log", "rich", "tqdm", "enlighten", "alive_progress" or "none", '
                 "or a penstock.progress.Collector",
             )
 
 
-def _is_watched() -> bool:
+def _is_interactive_terminal() -> bool:
     """Whether somebody looks at a terminal that can draw, and rich is there to draw with."""
     try:
         is_terminal = sys.stdout is not None and sys.stdout.isatty()

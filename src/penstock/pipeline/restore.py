@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from penstock.interfaces import WithStateSync
-from penstock.package.extracted import Extracted
-from penstock.package.typed import from_typed
-from penstock.pipeline.managing import with_unsent
-from penstock.pipeline.refreshing import begun_anew
-from penstock.pipeline.state import State, decode_state, new_state, with_sources
+from penstock.package.extract_manifest import ExtractManifest
+from penstock.package.typed_json import from_typed
+from penstock.pipeline.refresh import recreated_schema
+from penstock.pipeline.state import State, decode_state, new_state, state_after_package
+from penstock.pipeline.state_changes import apply_local_changes
 from penstock.pipeline.target import default_schema_name
 from penstock.schema import Schema, StoredSchema
-from penstock.schema.frozen import thaw
+from penstock.schema.frozen_map import thaw
 
 if TYPE_CHECKING:
     from penstock.interfaces import JobClientBase, Ledger, StateInfo, StorageSchemaInfo
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class PipelineSnapshot:
     """The schema and the state after the last complete load."""
 
     schema: Schema
     state: State
-    change: str | None = None
+    change_id: str | None = None
     """The change by hand that waited on this machine and is in the state; None where none is."""
 
 
 def restore(
     ledger: Ledger, client: JobClientBase, target: Target, *, schema_name: str | None = None
-) -> Known:
+) -> PipelineSnapshot:
     """The last complete load's schema and state; new ones where there is none.
 
     The ledger knows both. Where it knows nothing, because it stood on a machine that is gone, a destination
     that remembers them is asked. Without a `schema_name` the schema is the default one: the first that was
     ever loaded.
     """
-    if not target.restores:
-        found = remembered(target, schema_name=schema_name, destination_type=target.destination_type)
-        return replace(found, schema=target.files.taken(found.schema))
+    if not target.restore_from_destination:
+        found = local_snapshot(target, schema_name=schema_name, destination_type=target.destination_type)
+        return replace(found, schema=target.schema_files.with_imported_changes(found.schema))
     stored = stored_state(ledger, client, target.pipeline_name)
     if stored is None:
         name = schema_name or target.default_schema_name
@@ -60,10 +60,10 @@ def restore(
         name = schema_name or state["default_schema_name"]
     row = stored_schema(ledger, target, name)
     schema = Schema.from_dict(json.loads(row.schema)) if row else Schema(name)
-    return _changed(target.files.taken(schema), state, target.workdir)
+    return _with_local_changes(target.schema_files.with_imported_changes(schema), state, target.workdir)
 
 
-class Kept(Protocol):
+class HasWorkdir(Protocol):
     """What this machine keeps of a pipeline, and what that is called."""
 
     @property
@@ -79,27 +79,29 @@ class Kept(Protocol):
         """Its working folder."""
 
 
-def remembered(of: Kept, *, schema_name: str | None = None, destination_type: str = "") -> Known:
+def local_snapshot(
+    pipeline: HasWorkdir, *, schema_name: str | None = None, destination_type: str = ""
+) -> PipelineSnapshot:
     """What this machine keeps of the last load; nothing where that went to another dataset."""
-    state = of.workdir.state()
-    if state is not None and state.get("dataset_name") == of.dataset_name:
+    state = pipeline.workdir.state()
+    if state is not None and state.get("dataset_name") == pipeline.dataset_name:
         name = schema_name or state["default_schema_name"]
-        stored = of.workdir.schema(name)
+        stored = pipeline.workdir.schema(name)
         schema = Schema(name) if stored is None else Schema.from_dict(stored)
-        return _changed(schema, from_typed(state), of.workdir)
-    name = schema_name or default_schema_name(of.pipeline_name)
+        return _with_local_changes(schema, from_typed(state), pipeline.workdir)
+    name = schema_name or default_schema_name(pipeline.pipeline_name)
     fresh = new_state(
-        pipeline_name=of.pipeline_name,
-        dataset_name=of.dataset_name,
+        pipeline_name=pipeline.pipeline_name,
+        dataset_name=pipeline.dataset_name,
         schema_name=name,
         destination_type=destination_type,
     )
-    return _changed(Schema(name), fresh, of.workdir)
+    return _with_local_changes(Schema(name), fresh, pipeline.workdir)
 
 
-def _changed(schema: Schema, state: State, workdir: WorkDir) -> Known:
-    changed, change = with_unsent(state, workdir)
-    return Known(schema=schema, state=changed, change=change)
+def _with_local_changes(schema: Schema, state: State, workdir: WorkDir) -> PipelineSnapshot:
+    changed, change = apply_local_changes(state, workdir)
+    return PipelineSnapshot(schema=schema, state=changed, change_id=change)
 
 
 def stored_state(ledger: Ledger, client: JobClientBase, pipeline_name: str) -> StateInfo | None:
@@ -121,34 +123,44 @@ def stored_schema(ledger: Ledger, target: Target, name: str) -> StorageSchemaInf
     return None
 
 
-def after_pending(known: Known, packages: Packages, room: Packages | None = None) -> Known:
+def snapshot_after_pending(
+    snapshot: PipelineSnapshot, packages: Packages, unbound: Packages | None = None
+) -> PipelineSnapshot:
     """What the pipeline will know once all packages are loaded that wait; extraction goes on from there.
 
     In `room` are those that wait to be carried to the destination.
     """
-    sealed = packages.to_roll_forward()
-    state, change = known.state, known.change
+    sealed = packages.pending_load()
+    state, change = snapshot.state, snapshot.change_id
     if sealed is not None:
         state, change = from_typed(thaw(sealed.state)), None
     waiting = [*packages.with_status("extracted"), *packages.with_status("normalized")]
-    waiting += room.with_status("extracted") if room is not None else []
+    waiting += unbound.with_status("extracted") if unbound is not None else []
     for package in sorted(waiting, key=lambda package: package.load_id):
         if sealed is None or package.load_id != sealed.load_id:
-            extracted = Extracted.from_dict(package.extracted())
-            state = from_typed(with_sources(state, extracted))
-            if extracted.state is not None and extracted.change != change:
+            extracted = ExtractManifest.from_dict(package.read_extracted())
+            state = from_typed(state_after_package(state, extracted))
+            if extracted.state is not None and extracted.change_id != change:
                 change = None
-    return Known(schema=schema_after(known.schema, packages), state=state, change=change)
+    return PipelineSnapshot(
+        schema=schema_after_normalized(snapshot.schema, packages), state=state, change_id=change
+    )
 
 
-def schema_after(schema: Schema, packages: Packages, *, before: str | None = None) -> Schema:
+def schema_after_normalized(
+    schema: Schema, packages: Packages, *, before_load_id: str | None = None
+) -> Schema:
     """The schema once the packages are loaded that are normalized, and older than one."""
-    older = [one for one in packages.with_status("normalized") if before is None or one.load_id < before]
+    older = [
+        one
+        for one in packages.with_status("normalized")
+        if before_load_id is None or one.load_id < before_load_id
+    ]
     made = (Schema.from_dict(one.normalized_schema()) for one in reversed(older))
     return next((one for one in made if one.name == schema.name), schema)
 
 
-def with_source_schema(schema: Schema, extracted: Extracted) -> Schema:
+def with_source_schema(schema: Schema, extracted: ExtractManifest) -> Schema:
     """The schema with what the source says of it: its contract, its nesting, and, at first, its tables."""
     if extracted.schema is None:
         return schema
@@ -158,7 +170,7 @@ def with_source_schema(schema: Schema, extracted: Extracted) -> Schema:
         taken.update(brought)
         return taken
     if extracted.refresh is not None and extracted.refresh.mode == "drop_sources":
-        return begun_anew(schema, brought)
+        return recreated_schema(schema, brought)
     stored = taken.stored
     said = {key: value for key, value in brought.settings.items() if key == "schema_contract"}
     json_said = {**stored.normalizers.get("json", {}), **brought.normalizers.get("json", {})}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _TERMINAL: Final = (UsageError, DataError, InternalError)
-_KNOWN: Final = frozenset((*STEPS, "run", "sync"))
+_STEP_NAMES: Final = frozenset((*STEPS, "run", "sync"))
 """dlt's words for steps; nothing fails in the last two here."""
 
 
@@ -41,7 +41,7 @@ def retry_load(
     False
     """
     steps = frozenset(retry_on_pipeline_steps)
-    if unknown := sorted(steps - _KNOWN):
+    if unknown := sorted(steps - _STEP_NAMES):
         raise UsageError(
             f"{unknown[0]!r} is no step of a pipeline", hint=f"give a list of steps: {', '.join(STEPS)}"
         )

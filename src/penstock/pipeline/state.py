@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import orjson
 
 from penstock.errors import UnsupportedVersion
-from penstock.package.typed import from_typed, to_typed
-from penstock.schema.frozen import thaw
+from penstock.package.typed_json import from_typed, to_typed
+from penstock.schema.frozen_map import thaw
 
 if TYPE_CHECKING:
-    from penstock.package.extracted import Extracted
+    from penstock.package.extract_manifest import ExtractManifest
 
 ENGINE_VERSION = 4
 # A state that unpacks to more is not a state of ours; without a limit a small text could fill the memory.
-_MOST_BYTES = 64 * 1024 * 1024
+_MAX_BYTES = 64 * 1024 * 1024
 _NOT_HASHED = frozenset(("_state_version", "_state_engine_version", "_version_hash", "_local"))
 
 State = dict[str, Any]
@@ -90,7 +90,7 @@ def decode_state(text: str) -> State:
         document: State = orjson.loads(text)
     else:
         unpacker = zlib.decompressobj()
-        document = orjson.loads(unpacker.decompress(base64.b64decode(text), _MOST_BYTES))
+        document = orjson.loads(unpacker.decompress(base64.b64decode(text), _MAX_BYTES))
     if document.get("_state_engine_version", ENGINE_VERSION) > ENGINE_VERSION:
         has = str(document["_state_engine_version"])
         raise UnsupportedVersion(what="the pipeline state", has=has, supports=f"up to {ENGINE_VERSION}")
@@ -98,7 +98,7 @@ def decode_state(text: str) -> State:
     return found
 
 
-def with_sources(state: State, extracted: Extracted) -> State:
+def state_after_package(state: State, extracted: ExtractManifest) -> State:
     """The state after a package: what its source remembers, and the name of its schema.
 
     Everything in it can be written as JSON. Other sources are left as they are: a package that waited may

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from penstock.interfaces.progress import Collector
 from penstock.pipeline.schemafiles import SchemaFiles
-from penstock.schema import Schema, naming
-from penstock.schema.stored import MAX_NAME_LENGTH
+from penstock.schema import Schema, naming_convention
+from penstock.schema.stored_schema import MAX_NAME_LENGTH
 
 if TYPE_CHECKING:
     from penstock.config import Settings
@@ -23,7 +23,7 @@ def default_schema_name(pipeline_name: str) -> str:
     >>> default_schema_name("MyShop-eu")
     'my_shop_eu'
     """
-    return naming("snake_case", MAX_NAME_LENGTH).normalize_identifier(pipeline_name)
+    return naming_convention("snake_case", MAX_NAME_LENGTH).normalize_identifier(pipeline_name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +42,8 @@ class Target:
     """The bucket in which packages are kept, where it is not that of the destination."""
     staging_name: str | None = None
     """The name of the destination that has this bucket."""
-    files: SchemaFiles = field(default_factory=SchemaFiles)
-    restores: bool = True
+    schema_files: SchemaFiles = field(default_factory=SchemaFiles)
+    restore_from_destination: bool = True
     """Whether state and schemas are those of the destination, and not those of this machine."""
     runtime: RunConfiguration | None = None
     """How a run behaves; None for what the settings say."""

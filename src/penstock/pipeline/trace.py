@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 from penstock.config import ResolvedValue
-from penstock.interfaces.amounts import human_count, human_size
+from penstock.interfaces.humanize import human_count, human_size
 from penstock.interfaces.process import ProcessId
 
 if TYPE_CHECKING:
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
     from penstock.interfaces.process import ProcessState
 
-Step: TypeAlias = Literal["extract", "normalize", "load"]
-STEPS: Final[tuple[Step, ...]] = ("extract", "normalize", "load")
+TPipelineStep: TypeAlias = Literal["extract", "normalize", "load"]
+STEPS: Final[tuple[TPipelineStep, ...]] = ("extract", "normalize", "load")
 ENGINE_VERSION: Final = 2
-_UNFINISHED: Final[Mapping[ProcessState, str]] = {
+_UNFINISHED_TEXTS: Final[Mapping[ProcessState, str]] = {
     "running": "is still running",
     "ended": "did not finish: the process ended without saying why (killed, out of memory, machine restart)",
     "unknown": "has not finished: it runs elsewhere, or its process ended without saying why",
 }
-_NEXT: Final = (
+_NEXT_RUN_HINT: Final = (
     "run it again: packages that are complete are loaded first, what was not fully extracted is extracted "
     "again, and nothing is loaded twice"
 )
@@ -43,7 +43,7 @@ class StepInfo(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class StoredStepInfo:
     """What a step gave back in an earlier process: its plain data, and the text it was printed as."""
 
     document: Mapping[str, Any]
@@ -67,7 +67,7 @@ class Told:
 class StepTrace:
     """One step of a run: what it came to, how long it took, and what it failed with."""
 
-    step: Step
+    step: TPipelineStep
     seconds: float
     info: StepInfo
     rows: int | None = None
@@ -81,7 +81,7 @@ class StepTrace:
     def summary(self) -> str:
         """One line: how long it took, how much there was, and what it failed with.
 
-        >>> info = Told(document={"loads_ids": []}, text="")
+        >>> info = StoredStepInfo(document={"loads_ids": []}, text="")
         >>> StepTrace(step="load", seconds=2.5, info=info, rows=1, bytes=2048, spark_jobs=3).summary()
         'load: 2.5 s, 1 row, 2.0 KB, 3 Spark jobs'
         """
@@ -110,7 +110,7 @@ class StepTrace:
     def from_dict(document: Mapping[str, Any]) -> StepTrace:
         """Read what `asdict` gave."""
         facts = dict(document)
-        return StepTrace(info=Told(document=facts.pop("info"), text=facts.pop("text")), **facts)
+        return StepTrace(info=StoredStepInfo(document=facts.pop("info"), text=facts.pop("text")), **facts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,19 +144,19 @@ class PipelineTrace:
     @property
     def last_extract_info(self) -> Any:
         """What extraction came to; None where there was none."""
-        return self._last("extract")
+        return self._last_info("extract")
 
     @property
     def last_normalize_info(self) -> Any:
         """What normalization came to: rows of each table, what is new, and what was left out."""
-        return self._last("normalize")
+        return self._last_info("normalize")
 
     @property
     def last_load_info(self) -> Any:
         """What the load came to; None where there was none."""
-        return self._last("load")
+        return self._last_info("load")
 
-    def last_pipeline_step_trace(self, step: Step) -> StepTrace | None:
+    def last_pipeline_step_trace(self, step: TPipelineStep) -> StepTrace | None:
         """The last step of that name."""
         return next((one for one in reversed(self.steps) if one.step == step), None)
 
@@ -184,7 +184,7 @@ class PipelineTrace:
             steps=tuple(map(StepTrace.from_dict, document["steps"])),
         )
 
-    def _last(self, name: Step) -> StepInfo | None:
+    def _last_info(self, name: TPipelineStep) -> StepInfo | None:
         found = self.last_pipeline_step_trace(name)
         return found.info if found else None
 
@@ -224,12 +224,12 @@ class RunStart:
     @property
     def outcome(self) -> str:
         """What is known of how it went on, in words."""
-        return _UNFINISHED[self.state]
+        return _UNFINISHED_TEXTS[self.state]
 
     @property
-    def next_move(self) -> str:
+    def hint(self) -> str:
         """What the next run does about it; empty for a run that is still running."""
-        return "" if self.state == "running" else _NEXT
+        return "" if self.state == "running" else _NEXT_RUN_HINT
 
     def asdict(self) -> dict[str, Any]:
         """Plain data, as it is written to the history of the pipeline."""
@@ -255,4 +255,4 @@ class RunStart:
     def __str__(self) -> str:
         begun = f"{self.started_at:%Y-%m-%d %H:%M:%S} UTC"
         line = f"Run of {self.pipeline_name!r} started at {begun}, {self.outcome}"
-        return f"{line}\n  what to do: {self.next_move}" if self.next_move else line
+        return f"{line}\n  what to do: {self.hint}" if self.hint else line

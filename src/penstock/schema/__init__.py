@@ -6,25 +6,25 @@ Touches: errors.
 """
 
 from penstock.schema.column import COLUMN_HINTS, COMPOUND_HINTS, Column, TColumnSchema
-from penstock.schema.contract import Contract, ContractSettings, contract_of
+from penstock.schema.contract import Contract, ContractSettings, effective_contract
 from penstock.schema.decide import decide
-from penstock.schema.decision import Decision, Refusal, Rule
-from penstock.schema.evidence import Evidence, gather, merged
-from penstock.schema.hashes import content_hash, versioned
-from penstock.schema.imports import exported, imported, schema_file_name
-from penstock.schema.migrate import ENGINE_VERSION
-from penstock.schema.models import columns_of_model, contract_of_model
-from penstock.schema.names import NamingConvention, naming
-from penstock.schema.path import EACH, Path, path_of, path_text
-from penstock.schema.relations import Relation, relations
-from penstock.schema.rootkeys import root_of
+from penstock.schema.decision import ContractRefusal, Decision, Rule
+from penstock.schema.evidence import Evidence, gather, merge_evidence
+from penstock.schema.hashes import content_hash, stamp_version
+from penstock.schema.inference_options import InferenceOptions
+from penstock.schema.migrations import ENGINE_VERSION
+from penstock.schema.name_collisions import NameCollision, find_key_collisions, plain_name, unique_names
+from penstock.schema.naming import NamingConvention, naming_convention
+from penstock.schema.pydantic_models import columns_of_model, contract_of_model
+from penstock.schema.relations import TableRelation, relations
+from penstock.schema.root_keys import root_table
 from penstock.schema.schema import Schema
-from penstock.schema.sparktypes import spark_type
-from penstock.schema.stored import StoredSchema, TStoredSchema, check_schema_name
+from penstock.schema.schema_file import export_schema, import_schema, schema_file_name
+from penstock.schema.spark_types import spark_type
+from penstock.schema.stored_schema import StoredSchema, TStoredSchema, check_schema_name
 from penstock.schema.table import Table, TSchemaTables, TTableSchema, TWriteDisposition
-from penstock.schema.terms import Terms
-from penstock.schema.types import DATA_TYPES, DataType, data_type
-from penstock.schema.unique import NameCollision, collisions, plain_name, unique_names
+from penstock.schema.types import DATA_TYPES, DataType, parse_data_type
+from penstock.schema.value_path import EACH, ValuePath, parse_path, path_text
 
 __all__ = [
     "COLUMN_HINTS",
@@ -34,15 +34,14 @@ __all__ = [
     "ENGINE_VERSION",
     "Column",
     "Contract",
+    "ContractRefusal",
     "ContractSettings",
     "DataType",
     "Decision",
     "Evidence",
+    "InferenceOptions",
     "NameCollision",
     "NamingConvention",
-    "Path",
-    "Refusal",
-    "Relation",
     "Rule",
     "Schema",
     "StoredSchema",
@@ -52,27 +51,28 @@ __all__ = [
     "TTableSchema",
     "TWriteDisposition",
     "Table",
-    "Terms",
+    "TableRelation",
+    "ValuePath",
     "check_schema_name",
-    "collisions",
     "columns_of_model",
     "content_hash",
-    "contract_of",
     "contract_of_model",
-    "data_type",
     "decide",
-    "exported",
+    "effective_contract",
+    "export_schema",
+    "find_key_collisions",
     "gather",
-    "imported",
-    "merged",
-    "naming",
-    "path_of",
+    "import_schema",
+    "merge_evidence",
+    "naming_convention",
+    "parse_data_type",
+    "parse_path",
     "path_text",
     "plain_name",
     "relations",
-    "root_of",
+    "root_table",
     "schema_file_name",
     "spark_type",
+    "stamp_version",
     "unique_names",
-    "versioned",
 ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from penstock.schema.sparktypes import decimal_digits, known_type, nearest_width
+from penstock.schema.spark_types import integer_width, precision_and_scale, required_type
 
 if TYPE_CHECKING:
     from penstock.schema.column import Column
@@ -34,11 +34,11 @@ def arrow_type(column: Column) -> pa.DataType:
     >>> arrow_type(Column(name="at", data_type="timestamp"))
     TimestampType(timestamp[us, tz=UTC])
     """
-    match known_type(column):
+    match required_type(column):
         case "bigint":
-            return _INTEGERS[nearest_width(column.precision)]
+            return _INTEGERS[integer_width(column.precision)]
         case "decimal" | "wei":
-            return pa.decimal128(*decimal_digits(column))
+            return pa.decimal128(*precision_and_scale(column))
         case "timestamp":
             digits = _MICROSECONDS if column.precision is None else column.precision
             unit = next((name for most, name in _UNITS.items() if digits <= most), "ns")

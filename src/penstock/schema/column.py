@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
 
-from penstock.schema.frozen import FrozenMap, freeze, thaw
-from penstock.schema.types import DataType, data_type
+from penstock.schema.frozen_map import FrozenMap, freeze, thaw
+from penstock.schema.types import DataType, parse_data_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,7 +82,7 @@ class Column:
         if name is not None:
             said["name"] = name
         if "data_type" in said:
-            said["data_type"] = data_type(said["data_type"])
+            said["data_type"] = parse_data_type(said["data_type"])
         return cls(**said, hints=FrozenMap({k: freeze(v) for k, v in document.items() if k not in said}))
 
     def to_dict(self) -> TColumnSchema:

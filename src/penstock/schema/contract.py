@@ -38,7 +38,7 @@ class Contract:
     def from_settings(cls, settings: ContractSettings | None) -> Contract:
         """Read what a user wrote; nothing written means that everything evolves."""
         if settings is None:
-            return OPEN
+            return DEFAULT_CONTRACT
         if isinstance(settings, str):
             settings = dict.fromkeys(ENTITIES, settings)
         if not isinstance(settings, Mapping):
@@ -51,17 +51,17 @@ class Contract:
         return cls(**settings)
 
 
-OPEN: Final = Contract()
+DEFAULT_CONTRACT: Final = Contract()
 _HINT: Final = f"give one of {', '.join(MODES)}, or such a mode for each of {', '.join(ENTITIES)}"
 
 
-def contract_of(
+def effective_contract(
     table: str,
     tables: Mapping[str, Table],
     *,
     parent: str | None = None,
-    schema: ContractSettings | None = None,
-    run: ContractSettings | None = None,
+    schema_contract: ContractSettings | None = None,
+    run_contract: ContractSettings | None = None,
 ) -> Contract:
     """Find the contract that counts for a table: that of the run, else of the table, else of the schema.
 
@@ -69,12 +69,12 @@ def contract_of(
     above a table that is not among `tables` yet. System tables are bound by no contract.
     """
     if table.startswith(SYSTEM_PREFIX):
-        return OPEN
-    if run is not None:
-        return Contract.from_settings(run)
+        return DEFAULT_CONTRACT
+    if run_contract is not None:
+        return Contract.from_settings(run_contract)
     known = tables.get(table)
     above = known.parent if known else parent
     own = known.extras.get("schema_contract") if known else None
     if own is None and above is not None:
-        return contract_of(above, tables, schema=schema)
-    return Contract.from_settings(schema if own is None else own)
+        return effective_contract(above, tables, schema_contract=schema_contract)
+    return Contract.from_settings(schema_contract if own is None else own)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from penstock.schema.iso import parse_moment, parse_time
+from penstock.schema.iso import parse_date_or_datetime, parse_time
 from penstock.schema.types import DATA_TYPES, DEFAULT_DECIMAL_SCALE, MAX_DECIMAL_PRECISION, DataType
 
 if TYPE_CHECKING:
@@ -25,42 +25,46 @@ if TYPE_CHECKING:
 
 SMALLEST_BIGINT: Final = -(2**63)
 LARGEST_BIGINT: Final = 2**63 - 1
-ORDINARY: Final = frozenset(string.ascii_letters) - set("tTfFyYnNiI")
+PLAIN_TEXT_INITIALS: Final = frozenset(string.ascii_letters) - set("tTfFyYnNiI")
 """A text that begins like this is no number, no moment, no boolean and no document; most texts do."""
 _WHOLE_DIGITS: Final = MAX_DECIMAL_PRECISION - DEFAULT_DECIMAL_SCALE
 _TRUE: Final = frozenset(("yes", "true", "t", "y", "1"))
 _FALSE: Final = frozenset(("no", "false", "f", "n", "0"))
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_HEX: Final = 16
-_WIDE: Final = Context(prec=10_000)
+_HEX_BASE: Final = 16
+_WIDE_CONTEXT: Final = Context(prec=10_000)
 
 
-def converted(value: Any, seen: DataType, to: DataType) -> Any:
+def convert_value(value: Any, from_type: DataType, to_type: DataType) -> Any:
     """Give the value as a column of type `to` holds it; `ValueError` when it cannot be that.
 
-    >>> converted("0x1F", "text", "bigint"), converted(3.0, "double", "bigint")
+    >>> convert_value("0x1F", "text", "bigint"), convert_value(3.0, "double", "bigint")
     (31, 3)
     """
-    if seen == to:
+    if from_type == to_type:
         return value
-    conversion = _CONVERSIONS.get((to, seen))
+    conversion = _CONVERSIONS.get((to_type, from_type))
     if conversion is None:
-        raise ValueError(f"{seen} is never {to}")
+        raise ValueError(f"{from_type} is never {to_type}")
     try:
         return conversion(value)
     except (OverflowError, InvalidOperation) as error:
         raise ValueError(str(error)) from error
 
 
-def always_converts(seen: DataType, to: DataType) -> bool:
+def is_always_convertible(from_type: DataType, to_type: DataType) -> bool:
     """Whether every value of type `seen` fits a column of type `to`."""
-    return to in (seen, "text") or (to, seen) == ("timestamp", "date")
+    return to_type in (from_type, "text") or (to_type, from_type) == ("timestamp", "date")
 
 
-def fitting(value: Any, seen: DataType) -> frozenset[DataType]:
+def fitting_types(value: Any, from_type: DataType) -> frozenset[DataType]:
     """Name the other types that this value fits."""
-    targets = _OF_ORDINARY_TEXT if seen == "text" and value[:1] in ORDINARY else _TARGETS[seen]
-    return frozenset(to for to in targets if _fits(value, seen, to))
+    targets = (
+        _PLAIN_TEXT_TARGETS
+        if from_type == "text" and value[:1] in PLAIN_TEXT_INITIALS
+        else _TARGETS[from_type]
+    )
+    return frozenset(to for to in targets if _is_convertible(value, from_type, to))
 
 
 def fits_decimal(value: Decimal) -> bool:
@@ -69,16 +73,16 @@ def fits_decimal(value: Decimal) -> bool:
         return False
     if not value:
         return True
-    plain = value.normalize(_WIDE)
+    plain = value.normalize(_WIDE_CONTEXT)
     _, digits, exponent = plain.as_tuple()
     if not isinstance(exponent, int):  # infinite, or no number
         return False
     return -exponent <= DEFAULT_DECIMAL_SCALE and len(digits) + exponent <= _WHOLE_DIGITS
 
 
-def _fits(value: Any, seen: DataType, to: DataType) -> bool:
+def _is_convertible(value: Any, from_type: DataType, to_type: DataType) -> bool:
     try:
-        converted(value, seen, to)
+        convert_value(value, from_type, to_type)
     except ValueError:
         return False
     return True
@@ -86,17 +90,17 @@ def _fits(value: Any, seen: DataType, to: DataType) -> bool:
 
 def _bigint_from_text(text: str) -> int:
     trimmed = text.strip()
-    return _bigint(_from_hex(trimmed) if trimmed.startswith("0x") else int(trimmed))
+    return _require_bigint(_parse_hex(trimmed) if trimmed.startswith("0x") else int(trimmed))
 
 
 def _bigint_from_number(value: float | Decimal) -> int:
     whole = int(value)
     if whole != value:
         raise ValueError(value)
-    return _bigint(whole)
+    return _require_bigint(whole)
 
 
-def _bigint(value: int) -> int:
+def _require_bigint(value: int) -> int:
     if not SMALLEST_BIGINT <= value <= LARGEST_BIGINT:
         raise ValueError(value)
     return value
@@ -105,18 +109,18 @@ def _bigint(value: int) -> int:
 def _double_from_text(text: str) -> float:
     trimmed = text.strip()
     if trimmed.startswith("0x"):
-        return _double(Decimal(_from_hex(trimmed)))
+        return _exact_double(Decimal(_parse_hex(trimmed)))
     value = float(trimmed)
-    return _double(Decimal(trimmed)) if math.isfinite(value) else _not_by_overflow(value, trimmed)
+    return _exact_double(Decimal(trimmed)) if math.isfinite(value) else _require_no_overflow(value, trimmed)
 
 
-def _not_by_overflow(value: float, text: str) -> float:
+def _require_no_overflow(value: float, text: str) -> float:
     if math.isinf(value) and any(character.isdigit() for character in text):
         raise ValueError(text)
     return value
 
 
-def _double(value: Decimal) -> float:
+def _exact_double(value: Decimal) -> float:
     """The double that reads as the same digits, or none: `0.1` has one, 2**53 + 1 has none."""
     nearest = float(value)
     if math.isinf(nearest) or Decimal(repr(nearest)) != value:
@@ -124,23 +128,23 @@ def _double(value: Decimal) -> float:
     return nearest
 
 
-def _number(text: str) -> Decimal:
+def _decimal_from_text(text: str) -> Decimal:
     trimmed = text.strip()
-    return Decimal(_from_hex(trimmed) if trimmed.startswith("0x") else trimmed)
+    return Decimal(_parse_hex(trimmed) if trimmed.startswith("0x") else trimmed)
 
 
-def _from_hex(text: str) -> int:
-    return int(text.removeprefix("0x"), _HEX)
+def _parse_hex(text: str) -> int:
+    return int(text.removeprefix("0x"), _HEX_BASE)
 
 
-def _decimal(value: Decimal) -> Decimal:
+def _require_decimal(value: Decimal) -> Decimal:
     if not fits_decimal(value):
         raise ValueError(value)
     return value
 
 
-def _wei(value: Decimal) -> Decimal:
-    is_whole = value.is_finite() and value == value.to_integral_value(context=_WIDE)
+def _require_wei(value: Decimal) -> Decimal:
+    is_whole = value.is_finite() and value == value.to_integral_value(context=_WIDE_CONTEXT)
     if not is_whole or value.adjusted() >= MAX_DECIMAL_PRECISION:
         raise ValueError(value)
     return value
@@ -170,7 +174,7 @@ def _timestamp_from_date(day: date) -> datetime:
 
 
 def _timestamp_from_text(text: str) -> datetime:
-    moment = parse_moment(text)
+    moment = parse_date_or_datetime(text)
     match moment:
         case datetime(tzinfo=None):
             return moment.replace(tzinfo=UTC)
@@ -209,7 +213,7 @@ def _binary_from_bigint(value: int) -> bytes:
     return value.to_bytes((value.bit_length() + 7) // 8, "little")
 
 
-def _text_from_moment(value: datetime | date | time) -> str:
+def _text_from_temporal(value: datetime | date | time) -> str:
     return value.isoformat()
 
 
@@ -220,26 +224,26 @@ _CONVERSIONS: Final[Mapping[tuple[DataType, DataType], Callable[[Any], Any]]] = 
     ("text", "wei"): lambda value: format(value, "f"),
     ("text", "bool"): str,
     ("text", "binary"): lambda value: base64.b64encode(value).decode("ascii"),
-    ("text", "timestamp"): _text_from_moment,
-    ("text", "date"): _text_from_moment,
-    ("text", "time"): _text_from_moment,
+    ("text", "timestamp"): _text_from_temporal,
+    ("text", "date"): _text_from_temporal,
+    ("text", "time"): _text_from_temporal,
     ("text", "json"): lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")),
     ("bigint", "text"): _bigint_from_text,
     ("bigint", "double"): _bigint_from_number,
     ("bigint", "decimal"): _bigint_from_number,
     ("bigint", "wei"): _bigint_from_number,
     ("double", "text"): _double_from_text,
-    ("double", "bigint"): lambda value: _double(Decimal(value)),
-    ("double", "decimal"): _double,
-    ("double", "wei"): _double,
-    ("decimal", "text"): lambda text: _decimal(_number(text)),
+    ("double", "bigint"): lambda value: _exact_double(Decimal(value)),
+    ("double", "decimal"): _exact_double,
+    ("double", "wei"): _exact_double,
+    ("decimal", "text"): lambda text: _require_decimal(_decimal_from_text(text)),
     ("decimal", "bigint"): Decimal,
-    ("decimal", "double"): lambda value: _decimal(Decimal(repr(value))),
-    ("decimal", "wei"): _decimal,
-    ("wei", "text"): lambda text: _wei(_number(text)),
+    ("decimal", "double"): lambda value: _require_decimal(Decimal(repr(value))),
+    ("decimal", "wei"): _require_decimal,
+    ("wei", "text"): lambda text: _require_wei(_decimal_from_text(text)),
     ("wei", "bigint"): Decimal,
-    ("wei", "double"): lambda value: _wei(Decimal(repr(value))),
-    ("wei", "decimal"): _wei,
+    ("wei", "double"): lambda value: _require_wei(Decimal(repr(value))),
+    ("wei", "decimal"): _require_wei,
     ("bool", "text"): _bool_from_text,
     ("bool", "bigint"): _bool_from_number,
     ("bool", "double"): _bool_from_number,
@@ -261,4 +265,4 @@ _CONVERSIONS: Final[Mapping[tuple[DataType, DataType], Callable[[Any], Any]]] = 
 _TARGETS: Final[Mapping[DataType, tuple[DataType, ...]]] = {
     kind: tuple(to for to, seen in _CONVERSIONS if seen == kind) for kind in DATA_TYPES
 }
-_OF_ORDINARY_TEXT: Final[tuple[DataType, ...]] = ("binary",)
+_PLAIN_TEXT_TARGETS: Final[tuple[DataType, ...]] = ("binary",)

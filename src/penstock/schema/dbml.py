@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.schema.relations import drawn_tables, relations
+from penstock.schema.relations import diagram_tables, relations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from penstock.schema.column import Column
-    from penstock.schema.relations import Relation
-    from penstock.schema.stored import StoredSchema
+    from penstock.schema.relations import TableRelation
+    from penstock.schema.stored_schema import StoredSchema
     from penstock.schema.table import Table
 
 _SIGNS: Final = {"many_to_one": ">", "one_to_many": "<", "one_to_one": "-", "many_to_many": "<>"}
@@ -20,9 +20,9 @@ _ZERO: Final = "zero"
 
 def to_dbml(stored: StoredSchema, *, include_dlt_tables: bool = True) -> str:
     """Write the tables and their relations; a relation to a table that is not there is left out."""
-    tables = drawn_tables(stored, include_dlt_tables=include_dlt_tables)
+    tables = diagram_tables(stored, include_dlt_tables=include_dlt_tables)
     shown = {table.name for table in tables}
-    blocks = ["\n".join(_table(table)) for table in tables]
+    blocks = ["\n".join(_table_lines(table)) for table in tables]
     lines = [
         _reference(one)
         for one in relations(stored, include_dlt_tables=include_dlt_tables)
@@ -31,41 +31,44 @@ def to_dbml(stored: StoredSchema, *, include_dlt_tables: bool = True) -> str:
     return "\n\n".join([*blocks, "\n".join(lines)]).rstrip() + "\n"
 
 
-def _table(table: Table) -> Iterator[str]:
-    yield f"Table {_name(table.name)} {{"
-    yield from (f"    {_column(column)}" for column in table.complete_columns())
+def _table_lines(table: Table) -> Iterator[str]:
+    yield f"Table {_quote_name(table.name)} {{"
+    yield from (f"    {_column_line(column)}" for column in table.complete_columns())
     note = table.extras.get("description")
     if note:
-        yield f"    Note: {_text(note)}"
+        yield f"    Note: {_quote_text(note)}"
     yield "}"
 
 
-def _column(column: Column) -> str:
+def _column_line(column: Column) -> str:
     facts = ["pk"] if column.has("primary_key") else []
     facts += ["unique"] if column.has("unique") else []
     facts += [] if column.is_nullable else ["not null"]
     said = column.hints.get("description")
-    facts += [f"note: {_text(said)}"] if said else []
+    facts += [f"note: {_quote_text(said)}"] if said else []
     settings = f" [{', '.join(facts)}]" if facts else ""
-    return f"{_name(column.name)} {column.data_type}{settings}"
+    return f"{_quote_name(column.name)} {column.data_type}{settings}"
 
 
-def _reference(relation: Relation) -> str:
+def _reference(relation: TableRelation) -> str:
     # DBML has no sign for "none or one".
     sign = _SIGNS[relation.cardinality.replace(_ZERO, "one")]
-    ours, theirs = _end(relation.table, relation.columns), _end(relation.to_table, relation.to_columns)
+    ours, theirs = (
+        _endpoint(relation.table, relation.columns),
+        _endpoint(relation.to_table, relation.to_columns),
+    )
     return f"Ref: {ours} {sign} {theirs}"
 
 
-def _end(table: str, columns: tuple[str, ...]) -> str:
-    names = ", ".join(map(_name, columns))
-    return f"{_name(table)}.{names}" if len(columns) == 1 else f"{_name(table)}.({names})"
+def _endpoint(table: str, columns: tuple[str, ...]) -> str:
+    names = ", ".join(map(_quote_name, columns))
+    return f"{_quote_name(table)}.{names}" if len(columns) == 1 else f"{_quote_name(table)}.({names})"
 
 
-def _name(name: str) -> str:
+def _quote_name(name: str) -> str:
     return '"' + name.replace('"', "'") + '"'
 
 
-def _text(text: Any) -> str:
+def _quote_text(text: Any) -> str:
     escaped = str(text).replace("\\", "\\\\").replace("'", "\\'")
     return f"'''{escaped}'''" if "\n" in escaped else f"'{escaped}'"

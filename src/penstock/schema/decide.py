@@ -4,40 +4,43 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from penstock.schema.contract import contract_of
-from penstock.schema.decision import Decision, Refusal, Rule
-from penstock.schema.frozen import FrozenMap
-from penstock.schema.layout import lay_out
-from penstock.schema.namer import SOURCE_PATH, Namer
-from penstock.schema.names import stored_naming
+from penstock.schema.column_names import SOURCE_PATH_HINT, Namer
+from penstock.schema.contract import effective_contract
+from penstock.schema.decision import ContractRefusal, Decision, Rule
+from penstock.schema.frozen_map import FrozenMap
+from penstock.schema.inference_options import InferenceOptions
+from penstock.schema.layout import build_layout
+from penstock.schema.naming import stored_naming_convention
 from penstock.schema.patterns import NamePatterns
-from penstock.schema.place import PlaceDecision, Surroundings, is_new
-from penstock.schema.rootkeys import propagated, with_root_key
-from penstock.schema.rowids import row_id_of
+from penstock.schema.root_keys import propagated_columns, with_root_key
+from penstock.schema.rowids import row_id_type
 from penstock.schema.systemcolumns import system_columns
 from penstock.schema.table import Table
-from penstock.schema.terms import Terms
+from penstock.schema.table_decision import BatchContext, TableDecision, is_new_table
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from penstock.schema.column import Column
     from penstock.schema.contract import Contract, EvolutionMode
-    from penstock.schema.decision import Action
+    from penstock.schema.decision import RuleAction
     from penstock.schema.evidence import Evidence
-    from penstock.schema.layout import Place
-    from penstock.schema.look import SeenType
-    from penstock.schema.path import Path
-    from penstock.schema.rowids import RowId
-    from penstock.schema.stored import StoredSchema
+    from penstock.schema.layout import TableEvidence
+    from penstock.schema.name_collisions import NameCollision
+    from penstock.schema.observation import ObservedType
+    from penstock.schema.rowids import RowIdType
+    from penstock.schema.stored_schema import StoredSchema
     from penstock.schema.types import DataType
-    from penstock.schema.unique import NameCollision
+    from penstock.schema.value_path import ValuePath
 
-_DEFAULT_TERMS: Final = Terms()
+_DEFAULT_OPTIONS: Final = InferenceOptions()
 
 
 def decide(
-    stored: StoredSchema, table: str, evidence: Collection[Evidence], terms: Terms = _DEFAULT_TERMS
+    stored: StoredSchema,
+    table: str,
+    evidence: Collection[Evidence],
+    options: InferenceOptions = _DEFAULT_OPTIONS,
 ) -> Decision:
     """Decide what becomes of the rows of a root table, by what was seen in them.
 
@@ -50,51 +53,51 @@ def decide(
         >>> [(c.name, c.data_type) for c in decision.update["orders"].columns.values()][::3]
         [('id', 'bigint'), ('id__v_double', 'double')]
     """
-    return _Decider(stored, table, terms).decide(evidence)
+    return _Decider(stored, table, options).decide(evidence)
 
 
 class _Decider:
-    def __init__(self, stored: StoredSchema, table: str, terms: Terms) -> None:
-        self.table, self.terms = table, terms
+    def __init__(self, stored: StoredSchema, table: str, options: InferenceOptions) -> None:
+        self.table, self.options = table, options
         self.stored = with_root_key(stored, table) if table in stored.tables else stored
-        rules = terms.naming or stored_naming(stored.normalizers)
+        rules = options.naming or stored_naming_convention(stored.normalizers)
         self.namer = Namer(rules, stored.normalizers.get("use_break_path_on_normalize") is not False)
-        self.patterns = NamePatterns.of(stored.settings)
-        self.rules: dict[tuple[Path, SeenType], Rule] = {}
-        self.refusals: list[Refusal] = []
+        self.patterns = NamePatterns.from_settings(stored.settings)
+        self.rules: dict[tuple[ValuePath, ObservedType], Rule] = {}
+        self.refusals: list[ContractRefusal] = []
         self.collisions: list[NameCollision] = []
         self.never_typed: dict[str, tuple[str, ...]] = {}
-        self.decided: dict[str, Table] = {}
+        self.decided_tables: dict[str, Table] = {}
         self.update: dict[str, Table] = {}
-        self.tables: dict[Path, str] = {}
+        self.tables: dict[ValuePath, str] = {}
 
     def decide(self, evidence: Collection[Evidence]) -> Decision:
-        layout = lay_out(
+        layout = build_layout(
             self.table,
             evidence,
             stored=self.stored,
             namer=self.namer,
             patterns=self.patterns,
-            max_columns=self.terms.max_columns,
-            max_nesting=self.terms.max_nesting,
+            max_columns=self.options.max_columns,
+            max_nesting=self.options.max_nesting,
         )
-        around = Surroundings(
+        around = BatchContext(
             namer=self.namer,
             patterns=self.patterns,
             tables=self.stored.tables,
             detections=tuple(self.stored.settings.get("detections") or ()),
-            terms=self.terms,
-            whole=layout.whole,
+            options=self.options,
+            kept_as_json=layout.kept_as_json,
         )
-        for place in layout.places.values():
-            self._decide_place(place, layout.owners.get(place.table), around)
-        changed = {name: self.decided[name] for name in self.update}
+        for place in layout.tables.values():
+            self._decide_table(place, layout.owners.get(place.table), around)
+        changed = {name: self.decided_tables[name] for name in self.update}
         return Decision(
             schema=self.stored.with_tables(changed.values()) if changed else self.stored,
             update=FrozenMap(self.update),
             rules=self.rules,
             tables=self.tables,
-            row_id=self._row_id(),
+            row_id_type=self._row_id_type(),
             refusals=tuple(
                 sorted(self.refusals, key=lambda refusal: (refusal.first[:-1], refusal.first[-1]))
             ),
@@ -102,74 +105,86 @@ class _Decider:
             never_typed=FrozenMap(self.never_typed),
         )
 
-    def _row_id(self) -> RowId:
+    def _row_id_type(self) -> RowIdType:
         root = self.tables.get(())
-        return row_id_of(self.decided[root], self.terms.merge_strategy) if root else "place"
+        return row_id_type(self.decided_tables[root], self.options.merge_strategy) if root else "place"
 
-    def _decide_place(self, place: Place, owner: str | None, around: Surroundings) -> None:
-        if place.parent is not None and place.parent.row not in self.tables:
+    def _decide_table(self, table_evidence: TableEvidence, owner: str | None, context: BatchContext) -> None:
+        if table_evidence.parent is not None and table_evidence.parent.row_path not in self.tables:
             return
-        known = self.stored.tables.get(place.table)
-        contract = self._contract(place)
-        if is_new(known) and contract.tables != "evolve":
-            self._refuse_table(place, contract.tables)
+        known = self.stored.tables.get(table_evidence.table)
+        contract = self._contract(table_evidence)
+        if is_new_table(known) and contract.tables != "evolve":
+            self._refuse_table(table_evidence, contract.tables)
             return
-        self.tables[place.row] = place.table
-        for one in place.lists:
-            self.rules[one.path, one.type] = Rule(action="rows", table=place.table)
-        fresh = self._fresh(place, known, owner)
-        decision = PlaceDecision(place, known, fresh=fresh, contract=contract, around=around)
-        after, added = decision.decide(self._system_columns(place, is_root=not fresh.is_nested))
-        self.decided[place.table] = after
+        self.tables[table_evidence.row_path] = table_evidence.table
+        for one in table_evidence.lists:
+            self.rules[one.path, one.type] = Rule(action="rows", table=table_evidence.table)
+        fresh = self._empty_table(table_evidence, known, owner)
+        decision = TableDecision(table_evidence, known, empty_table=fresh, contract=contract, context=context)
+        after, added = decision.decide(self._system_columns(table_evidence, is_root=not fresh.is_nested))
+        self.decided_tables[table_evidence.table] = after
         if added is not None:
-            self.update[place.table] = added
+            self.update[table_evidence.table] = added
         self.rules.update(decision.rules)
         self.refusals.extend(decision.refusals)
         self.collisions.extend(decision.collisions)
         if decision.never_typed:
-            self.never_typed[place.table] = tuple(decision.never_typed)
+            self.never_typed[table_evidence.table] = tuple(decision.never_typed)
 
-    def _contract(self, place: Place) -> Contract:
-        return contract_of(
-            place.table,
+    def _contract(self, table_evidence: TableEvidence) -> Contract:
+        return effective_contract(
+            table_evidence.table,
             self.stored.tables,
-            parent=place.parent.table if place.parent else None,
-            schema=self.stored.settings.get("schema_contract"),
-            run=self.terms.contract,
+            parent=table_evidence.parent.table if table_evidence.parent else None,
+            schema_contract=self.stored.settings.get("schema_contract"),
+            run_contract=self.options.contract,
         )
 
-    def _refuse_table(self, place: Place, mode: EvolutionMode) -> None:
+    def _refuse_table(self, table_evidence: TableEvidence, mode: EvolutionMode) -> None:
         """Rows without a table are left out; the row that holds the list of them stays."""
-        action: Action = "freeze" if mode == "freeze" else "discard_value" if place.parent else "discard_row"
-        evidence = place.lists or [one for field in place.fields.values() for one in field]
+        action: RuleAction = (
+            "freeze" if mode == "freeze" else "discard_value" if table_evidence.parent else "discard_row"
+        )
+        evidence = table_evidence.lists or [one for field in table_evidence.fields.values() for one in field]
         for one in evidence:
-            self.rules[one.path, one.type] = Rule(action=action, table=place.table)
+            self.rules[one.path, one.type] = Rule(action=action, table=table_evidence.table)
         self.refusals.append(
-            Refusal(
-                table=place.table,
+            ContractRefusal(
+                table=table_evidence.table,
                 column=None,
-                path=place.row,
-                type="list" if place.parent else "object",
+                path=table_evidence.row_path,
+                type="list" if table_evidence.parent else "object",
                 entity="tables",
                 mode=mode,
-                count=place.rows,
-                first=(*place.first_row, 0),
+                count=table_evidence.row_count,
+                first=(*table_evidence.first_row, 0),
                 reason="there is no such table",
             )
         )
 
-    def _fresh(self, place: Place, known: Table | None, owner: str | None) -> Table:
+    def _empty_table(
+        self, table_evidence: TableEvidence, stored_table: Table | None, owner: str | None
+    ) -> Table:
         """What the table is without columns; a stored one that nested rows go to may be a root by itself."""
-        parent = place.parent.table if place.parent and not (known and not known.is_nested) else None
-        fresh = Table(name=place.table, parent=parent, extras={SOURCE_PATH: owner} if owner else {})
-        return fresh if known else fresh.with_root_defaults()
+        parent = (
+            table_evidence.parent.table
+            if table_evidence.parent and not (stored_table and not stored_table.is_nested)
+            else None
+        )
+        fresh = Table(
+            name=table_evidence.table, parent=parent, extras={SOURCE_PATH_HINT: owner} if owner else {}
+        )
+        return fresh if stored_table else fresh.with_root_defaults()
 
-    def _system_columns(self, place: Place, *, is_root: bool) -> tuple[Column, ...]:
+    def _system_columns(self, table_evidence: TableEvidence, *, is_root: bool) -> tuple[Column, ...]:
         inherited: dict[str, DataType] = {}
-        above = place.parent
+        above = table_evidence.parent
         while above is not None:
-            table = self.decided[above.table]
-            for source, name in propagated(self.stored, above.table, is_root=not table.is_nested).items():
+            table = self.decided_tables[above.table]
+            for source, name in propagated_columns(
+                self.stored, above.table, is_root=not table.is_nested
+            ).items():
                 column = table.columns.get(source)
                 if column is not None and column.data_type is not None:
                     inherited.setdefault(name, column.data_type)

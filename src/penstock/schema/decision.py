@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from penstock.errors import DataValidationError
 from penstock.schema.contract import ContractEntity
-from penstock.schema.frozen import FrozenMap
+from penstock.schema.frozen_map import FrozenMap
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from penstock.schema.contract import EvolutionMode
     from penstock.schema.evidence import Position
-    from penstock.schema.look import SeenType
-    from penstock.schema.path import Path
-    from penstock.schema.rowids import RowId
-    from penstock.schema.stored import StoredSchema
+    from penstock.schema.name_collisions import NameCollision
+    from penstock.schema.observation import ObservedType
+    from penstock.schema.rowids import RowIdType
+    from penstock.schema.stored_schema import StoredSchema
     from penstock.schema.table import Table
     from penstock.schema.types import DataType
-    from penstock.schema.unique import NameCollision
+    from penstock.schema.value_path import ValuePath
 
 RefusedEntity = ContractEntity | Literal["nullable"]
-Action = Literal[
+RuleAction = Literal[
     "keep",
     "convert",
     "json",
@@ -52,7 +52,7 @@ Action = Literal[
 class Rule:
     """What to do with the values of one type at one path."""
 
-    action: Action
+    action: RuleAction
     table: str
     column: str | None = None
     """The column that takes the value; for `rows` there is none, and `table` is the table of the elements."""
@@ -62,13 +62,13 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class ContractRefusal:
     """Values that the contract refuses, or that a column cannot be without."""
 
     table: str
     column: str | None
-    path: Path
-    type: SeenType
+    path: ValuePath
+    type: ObservedType
     entity: RefusedEntity
     mode: EvolutionMode
     count: int
@@ -87,18 +87,18 @@ class Decision:
 
     schema: StoredSchema
     update: Mapping[str, Table] = field(default=FrozenMap[Any]())
-    rules: Mapping[tuple[Path, SeenType], Rule]
-    tables: Mapping[Path, str]
+    rules: Mapping[tuple[ValuePath, ObservedType], Rule]
+    tables: Mapping[ValuePath, str]
     """The table of each kind of row: `()` for the root rows, else the path of the elements of a list."""
-    row_id: RowId = "place"
+    row_id_type: RowIdType = "place"
     """What the ids of root rows are made of."""
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[ContractRefusal, ...] = ()
     """In the order in which the rows came."""
     collisions: tuple[NameCollision, ...] = ()
     never_typed: Mapping[str, tuple[str, ...]] = field(default=FrozenMap[Any]())
     """Columns that came with nothing but nulls and do not exist yet, by table."""
 
-    def rule(self, path: Path, kind: SeenType) -> Rule:
+    def rule(self, path: ValuePath, kind: ObservedType) -> Rule:
         """Give the rule for a value; one that the evidence did not have raises `KeyError`."""
         return self.rules[path, kind]
 

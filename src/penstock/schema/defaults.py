@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.schema.column import Column
-from penstock.schema.frozen import FrozenMap, freeze
+from penstock.schema.frozen_map import FrozenMap, freeze
 from penstock.schema.table import Table
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _system_table(name: str, description: str, *columns: Column) -> Table:
     )
 
 
-VERSION: Final = _system_table(
+VERSION_DEFINITION: Final = _system_table(
     VERSION_TABLE,
     "Created by DLT. Tracks schema updates",
     _column("version", "bigint", "Numeric version of the schema, incremented on each schema change"),
@@ -54,7 +54,7 @@ VERSION: Final = _system_table(
     _column("schema", "text", "JSON representation of the complete schema definition"),
 )
 
-LOADS: Final = _system_table(
+LOADS_DEFINITION: Final = _system_table(
     LOADS_TABLE,
     "Created by DLT. Tracks completed loads",
     _column("load_id", "text", "Unique identifier of the load operation").with_hints(precision=64),
@@ -64,9 +64,11 @@ LOADS: Final = _system_table(
     _column("schema_version_hash", "text", "Hash of the schema version used during this load", nullable=True),
 )
 
-SYSTEM_TABLES: Final = FrozenMap[Table]({table.name: table for table in (VERSION, LOADS)})
+SYSTEM_TABLES: Final = FrozenMap[Table](
+    {table.name: table for table in (VERSION_DEFINITION, LOADS_DEFINITION)}
+)
 
-SETTINGS: Final[FrozenMap[Any]] = freeze(
+DEFAULT_SETTINGS: Final[FrozenMap[Any]] = freeze(
     {
         "detections": ["iso_timestamp"],
         "default_hints": {
@@ -79,4 +81,6 @@ SETTINGS: Final[FrozenMap[Any]] = freeze(
     }
 )
 
-NORMALIZERS: Final[FrozenMap[Any]] = freeze({"names": "snake_case", "json": {"module": JSON_NORMALIZER}})
+DEFAULT_NORMALIZERS: Final[FrozenMap[Any]] = freeze(
+    {"names": "snake_case", "json": {"module": JSON_NORMALIZER}}
+)

@@ -6,8 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.schema.look import NOTHING_DETECTED, NOTHING_FITS, Detection, Look, SeenType, look, typed
-from penstock.schema.path import EACH, Path
+from penstock.schema.observation import (
+    NO_DETECTIONS,
+    NO_TYPES,
+    Detection,
+    ObservedType,
+    ValueObservation,
+    observe_value,
+    typed_value,
+)
+from penstock.schema.value_path import EACH, ValuePath
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
@@ -16,7 +24,7 @@ if TYPE_CHECKING:
 
 MAX_EXAMPLES: Final = 3
 MAX_EXAMPLE_LENGTH: Final = 80
-VALUE: Final = "value"
+VALUE_KEY: Final = "value"
 """The key under which a row that is no object stands, and an element that is neither object nor list."""
 
 Position = tuple[int, ...]
@@ -36,18 +44,18 @@ class Evidence:
     it empty, which is always safe. `detected` are the detectors that every one of them satisfies.
     """
 
-    path: Path
-    type: SeenType
+    path: ValuePath
+    type: ObservedType
     count: int = 1
     first: Position = (0, 0)
-    fits: frozenset[DataType] = NOTHING_FITS
-    detected: frozenset[Detection] = NOTHING_DETECTED
+    fits: frozenset[DataType] = NO_TYPES
+    detected: frozenset[Detection] = NO_DETECTIONS
     longest: int = 0
     """Characters of the longest text; for timestamps, the most digits of a second."""
     examples: tuple[str, ...] = ()
 
     @property
-    def key(self) -> tuple[Path, SeenType, frozenset[DataType], frozenset[Detection]]:
+    def key(self) -> tuple[ValuePath, ObservedType, frozenset[DataType], frozenset[Detection]]:
         """What makes values alike."""
         return (self.path, self.type, self.fits, self.detected)
 
@@ -62,16 +70,16 @@ class Evidence:
         )
 
 
-def merged(parts: Iterable[Evidence]) -> tuple[Evidence, ...]:
+def merge_evidence(parts: Iterable[Evidence]) -> tuple[Evidence, ...]:
     """Add up evidence that several machines gathered, in any order; ordered by path and first position."""
     by_key: dict[Any, Evidence] = {}
     for part in parts:
         known = by_key.get(part.key)
         by_key[part.key] = part if known is None else known.merged(part)
-    return tuple(sorted(by_key.values(), key=_order))
+    return tuple(sorted(by_key.values(), key=_sort_key))
 
 
-def _order(evidence: Evidence) -> tuple[int, Position, str]:
+def _sort_key(evidence: Evidence) -> tuple[int, Position, str]:
     return len(evidence.path), evidence.first, str(evidence.path)
 
 
@@ -79,8 +87,8 @@ def gather(
     rows: Iterable[Any],
     *,
     start: int = 0,
-    whole: Container[Path] = (),
-    look_at: Callable[[Any], Look] = look,
+    json_paths: Container[ValuePath] = (),
+    observe: Callable[[Any], ValueObservation] = observe_value,
 ) -> tuple[Evidence, ...]:
     """Look at rows in Python: the reference for what an engine has to find out.
 
@@ -93,33 +101,35 @@ def gather(
     """
     tallies: dict[Any, Tally] = {}
     for number, row in enumerate(rows, start):
-        for path, position, value in walk(row, number, whole=whole):
-            seen = look_at(value)
+        for path, position, value in walk_values(row, number, json_paths=json_paths):
+            seen = observe(value)
             key = (path, seen.type, seen.fits, seen.detected)
             tally = tallies.get(key)
             if tally is None:
                 tally = tallies[key] = Tally(position)
             tally.add(seen, value)
-    return merged(tally.evidence(*key) for key, tally in tallies.items())
+    return merge_evidence(tally.evidence(*key) for key, tally in tallies.items())
 
 
-def walk(row: Any, number: int, *, whole: Container[Path] = ()) -> Iterator[tuple[Path, Position, Any]]:
+def walk_values(
+    row: Any, number: int, *, json_paths: Container[ValuePath] = ()
+) -> Iterator[tuple[ValuePath, Position, Any]]:
     """Give every value of a row with its path and position, rows above before rows below.
 
     Inside a row, keys come in the order in which dlt makes columns of them: those of the row itself, then
     those of its objects, the last object first. It does not recurse, so depth is no limit.
     """
-    top = row if isinstance(row, Mapping) else {VALUE: row}
-    rows: list[tuple[Any, Path, Position]] = [(top, (), (number,))]
+    top = row if isinstance(row, Mapping) else {VALUE_KEY: row}
+    rows: list[tuple[Any, ValuePath, Position]] = [(top, (), (number,))]
     while rows:
         current, at, position = rows.pop()
-        lists: list[tuple[Path, Any]] = []
+        lists: list[tuple[ValuePath, Any]] = []
         # The row itself. An element may be an object, a list of more rows, or a value.
         yield at, (*position, 0), current
-        if at in whole:
+        if at in json_paths:
             continue
         if isinstance(current, Mapping):
-            yield from _fields(current, at, position, whole, lists)
+            yield from _walk_fields(current, at, position, json_paths, lists)
         elif _is_list(current):
             lists.append((at, current))
         for path, elements in reversed(lists):
@@ -127,25 +137,25 @@ def walk(row: Any, number: int, *, whole: Container[Path] = ()) -> Iterator[tupl
             rows.extend((element, (*path, EACH), (*position, index)) for index, element in reversed(numbered))
 
 
-def _fields(
+def _walk_fields(
     row: Mapping[str, Any],
-    at: Path,
+    at: ValuePath,
     position: Position,
-    whole: Container[Path],
-    lists: list[tuple[Path, Any]],
-) -> Iterator[tuple[Path, Position, Any]]:
+    json_paths: Container[ValuePath],
+    lists: list[tuple[ValuePath, Any]],
+) -> Iterator[tuple[ValuePath, Position, Any]]:
     """Every value in the objects of one row; lists are noted down for later."""
     ordinal = 0
-    objects: list[tuple[Path, Mapping[str, Any]]] = [(at, row)]
+    objects: list[tuple[ValuePath, Mapping[str, Any]]] = [(at, row)]
     while objects:
         above, fields = objects.pop()
         for key, value in fields.items():
             path = (*above, str(key))
             ordinal += 1
             yield path, (*position, ordinal), value
-            if isinstance(value, Mapping) and path not in whole:
+            if isinstance(value, Mapping) and path not in json_paths:
                 objects.append((path, value))
-            elif _is_list(value) and path not in whole:
+            elif _is_list(value) and path not in json_paths:
                 lists.append((path, value))
 
 
@@ -158,18 +168,18 @@ class Tally:
         self.count, self.first, self.longest = 0, first, 0
         self.examples: list[str] = []
 
-    def add(self, seen: Look, value: Any) -> None:
+    def add(self, observation: ValueObservation, value: Any) -> None:
         """Count one more."""
         self.count += 1
-        self.longest = max(self.longest, seen.length)
-        if len(self.examples) < MAX_EXAMPLES and seen.type not in ("null", "object", "list"):
+        self.longest = max(self.longest, observation.length)
+        if len(self.examples) < MAX_EXAMPLES and observation.type not in ("null", "object", "list"):
             # Not the value itself: Python refuses to spell out a number of 5,000 digits.
-            text = str(typed(value)[1])[:MAX_EXAMPLE_LENGTH]
+            text = str(typed_value(value)[1])[:MAX_EXAMPLE_LENGTH]
             if text not in self.examples:
                 self.examples.append(text)
 
     def evidence(
-        self, path: Path, kind: SeenType, fits: frozenset[DataType], detected: frozenset[Detection]
+        self, path: ValuePath, kind: ObservedType, fits: frozenset[DataType], detected: frozenset[Detection]
     ) -> Evidence:
         """What was counted, and what makes these values alike."""
         return Evidence(

@@ -5,27 +5,27 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from penstock.schema.relations import drawn_tables, relations
+from penstock.schema.relations import diagram_tables, relations
 
 if TYPE_CHECKING:
     from penstock.schema.column import Column
-    from penstock.schema.relations import Relation
-    from penstock.schema.stored import StoredSchema
+    from penstock.schema.relations import TableRelation
+    from penstock.schema.stored_schema import StoredSchema
     from penstock.schema.table import Table
 
-_HEAD: Final = """digraph {
+_PREAMBLE: Final = """digraph {
     graph [rankdir=LR, nodesep=0.4, ranksep=1.2, fontname="Helvetica"]
     node [shape=plain, fontname="Helvetica", fontsize=11]
     edge [fontname="Helvetica", fontsize=9, color="#666666", dir=both]"""
-_ENDS: Final = {"zero": "teeodot", "one": "tee", "many": "crow"}
+_ARROWS: Final = {"zero": "teeodot", "one": "tee", "many": "crow"}
 _SYSTEM_COLOUR, _DATA_COLOUR = "#d9d9d9", "#c6e2f5"
 
 
 def to_dot(stored: StoredSchema, *, hide_columns: bool = False, include_dlt_tables: bool = True) -> str:
     """Write the diagram: a box for each table with its columns, a line for each relation."""
-    tables = drawn_tables(stored, include_dlt_tables=include_dlt_tables)
+    tables = diagram_tables(stored, include_dlt_tables=include_dlt_tables)
     shown = {table.name: table for table in tables}
-    lines = [_HEAD, *(_node(table, hide_columns=hide_columns) for table in tables)]
+    lines = [_PREAMBLE, *(_node(table, hide_columns=hide_columns) for table in tables)]
     lines += [
         _edge(one, shown, hide_columns=hide_columns)
         for one in relations(stored, include_dlt_tables=include_dlt_tables)
@@ -39,7 +39,7 @@ def _node(table: Table, *, hide_columns: bool) -> str:
     if not hide_columns:
         rows += [_row(number, column) for number, column in enumerate(table.complete_columns())]
     label = f'<table border="0" cellborder="1" cellspacing="0" cellpadding="4">{"".join(rows)}</table>'
-    return f"    {_quoted(table.name)} [label=<{label}>]"
+    return f"    {_quote(table.name)} [label=<{label}>]"
 
 
 def _row(number: int, column: Column) -> str:
@@ -50,11 +50,11 @@ def _row(number: int, column: Column) -> str:
     return f"<tr>{ends}</tr>"
 
 
-def _edge(relation: Relation, shown: dict[str, Table], *, hide_columns: bool) -> str:
+def _edge(relation: TableRelation, shown: dict[str, Table], *, hide_columns: bool) -> str:
     ours, _, theirs = relation.cardinality.partition("_to_")
     tail = _port(relation.table, relation.columns, shown, side="e", hide_columns=hide_columns)
     head = _port(relation.to_table, relation.to_columns, shown, side="w", hide_columns=hide_columns)
-    facts = f"label={_quoted(relation.label)}, arrowtail={_ENDS[ours]}, arrowhead={_ENDS[theirs]}"
+    facts = f"label={_quote(relation.label)}, arrowtail={_ARROWS[ours]}, arrowhead={_ARROWS[theirs]}"
     return f"    {tail} -> {head} [{facts}]"
 
 
@@ -63,13 +63,13 @@ def _port(
 ) -> str:
     """The place of the first column in its box; a table that is not drawn is a name without a box."""
     if table not in shown:
-        return _quoted(table)
+        return _quote(table)
     names = [column.name for column in shown[table].complete_columns()]
     if hide_columns or columns[0] not in names:
-        return f"{_quoted(table)}:_"
-    return f"{_quoted(table)}:{side}{names.index(columns[0])}"
+        return f"{_quote(table)}:_"
+    return f"{_quote(table)}:{side}{names.index(columns[0])}"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     # Outside the box DOT has its own escapes, in which only the quote and the backslash matter.
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

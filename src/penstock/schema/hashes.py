@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 if TYPE_CHECKING:
-    from penstock.schema.stored import StoredSchema
+    from penstock.schema.stored_schema import StoredSchema
 
 MAX_PREVIOUS_HASHES: Final = 10
-_NOT_CONTENT: Final = ("version", "version_hash", "imported_version_hash", "previous_hashes")
+_VERSION_KEYS: Final = ("version", "version_hash", "imported_version_hash", "previous_hashes")
 
 
 def content_hash(stored: StoredSchema) -> str:
@@ -22,7 +22,7 @@ def content_hash(stored: StoredSchema) -> str:
     The order of tables does not matter; the order of columns does, because destinations keep it.
     """
     document = stored.to_dict()
-    content = {key: value for key, value in document.items() if key not in _NOT_CONTENT}
+    content = {key: value for key, value in document.items() if key not in _VERSION_KEYS}
     digest = sha3_256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
     for name in sorted(stored.tables):
         digest.update(name.encode())
@@ -31,18 +31,20 @@ def content_hash(stored: StoredSchema) -> str:
     return base64.b64encode(digest.digest()).decode("ascii")
 
 
-def versioned(stored: StoredSchema, *, since: StoredSchema | None) -> StoredSchema:
+def stamp_version(stored: StoredSchema, *, previous: StoredSchema | None) -> StoredSchema:
     """Stamp version, hash and history on `stored`, as the successor of `since`.
 
     However many changes lie between, the version grows by one, and not at all when the content is the same. A
     schema that was never stored has version 1 and no history.
     """
     now = content_hash(stored)
-    if since is None:
+    if previous is None:
         return replace(stored, version=1, version_hash=now, previous_hashes=())
-    if now == since.version_hash:
-        return replace(stored, version=since.version, version_hash=now, previous_hashes=since.previous_hashes)
-    history = since.previous_hashes
-    if since.version_hash not in history:
-        history = (since.version_hash, *history)[:MAX_PREVIOUS_HASHES]
-    return replace(stored, version=since.version + 1, version_hash=now, previous_hashes=history)
+    if now == previous.version_hash:
+        return replace(
+            stored, version=previous.version, version_hash=now, previous_hashes=previous.previous_hashes
+        )
+    history = previous.previous_hashes
+    if previous.version_hash not in history:
+        history = (previous.version_hash, *history)[:MAX_PREVIOUS_HASHES]
+    return replace(stored, version=previous.version + 1, version_hash=now, previous_hashes=history)

@@ -39,25 +39,27 @@ _LOOSE_TIME: Final = re.compile(
 )
 _BASIC_TIME: Final = re.compile("T" + _BASIC_CLOCK + _ZONE, re.ASCII)
 # A cheap look before the careful one: most texts of most tables are neither dates nor times.
-_BEGINS_LIKE_A_DATE: Final = re.compile(r"\d{4}", re.ASCII)
-_DAY: Final = 24 * 60
+_DATE_PREFIX: Final = re.compile(r"\d{4}", re.ASCII)
+_MINUTES_PER_DAY: Final = 24 * 60
 
 
-def parse_moment(text: str) -> datetime | date | None:
+def parse_date_or_datetime(text: str) -> datetime | date | None:
     """Read a date with or without a time of day; None when it is neither.
 
     A moment without a zone comes back without one. Digits below the microsecond are cut off.
 
-    >>> parse_moment("2024-01-02T03:04Z"), parse_moment("20240102"), parse_moment("2 Jan 2024")
-    (datetime.datetime(2024, 1, 2, 3, 4, tzinfo=datetime.timezone.utc), datetime.date(2024, 1, 2), None)
+    >>> parse_date_or_datetime("2024-01-02T03:04Z")
+    datetime.datetime(2024, 1, 2, 3, 4, tzinfo=datetime.timezone.utc)
+    >>> parse_date_or_datetime("20240102"), parse_date_or_datetime("2 Jan 2024")
+    (datetime.date(2024, 1, 2), None)
     """
-    if not _BEGINS_LIKE_A_DATE.match(text):
+    if not _DATE_PREFIX.match(text):
         return None
     for shape in (_EXTENDED, _BASIC, _SLASHED):
         found = shape.fullmatch(text)
         if found:
             try:
-                return _moment(found.groupdict())
+                return _date_or_datetime(found.groupdict())
             except (ValueError, OverflowError):
                 return None
     return None
@@ -71,18 +73,18 @@ def parse_time(text: str) -> time | None:
         return None
     parts = found.groupdict()
     try:
-        clock, zone = _clock(parts), _zone(parts)
+        clock, zone = _time_of_day(parts), _utc_offset(parts)
     except ValueError:
         return None
     moment = datetime.combine(date(2000, 1, 2), clock, tzinfo=zone or UTC)
     return moment.astimezone(UTC).time()
 
 
-def _moment(parts: dict[str, str | None]) -> datetime | date:
+def _date_or_datetime(parts: dict[str, str | None]) -> datetime | date:
     day = _date(parts)
     if parts.get("hour") is None:
         return day
-    return datetime.combine(day, _clock(parts), tzinfo=_zone(parts))
+    return datetime.combine(day, _time_of_day(parts), tzinfo=_utc_offset(parts))
 
 
 def _date(parts: dict[str, str | None]) -> date:
@@ -98,13 +100,13 @@ def _date(parts: dict[str, str | None]) -> date:
     return date(year, int(parts.get("month") or 1), int(parts.get("day") or 1))
 
 
-def _clock(parts: dict[str, str | None]) -> time:
+def _time_of_day(parts: dict[str, str | None]) -> time:
     micros = (parts.get("fraction") or "0")[:6].ljust(6, "0")
     minute = parts.get("minute") or parts.get("late") or 0
     return time(int(parts["hour"] or 0), int(minute), int(parts["second"] or 0), int(micros))
 
 
-def _zone(parts: dict[str, str | None]) -> timezone | None:
+def _utc_offset(parts: dict[str, str | None]) -> timezone | None:
     text = parts.get("zone")
     if not text:
         return None
@@ -112,6 +114,6 @@ def _zone(parts: dict[str, str | None]) -> timezone | None:
         return UTC
     digits = text[1:].replace(":", "").ljust(4, "0")
     minutes = int(digits[:2]) * 60 + int(digits[2:])
-    if minutes >= _DAY:
+    if minutes >= _MINUTES_PER_DAY:
         raise ValueError(text)
     return timezone(timedelta(minutes=minutes if text[0] == "+" else -minutes))

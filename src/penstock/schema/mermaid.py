@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from penstock.schema.relations import drawn_tables, relations
+from penstock.schema.relations import diagram_tables, relations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from penstock.schema.column import Column
-    from penstock.schema.stored import StoredSchema
+    from penstock.schema.stored_schema import StoredSchema
     from penstock.schema.table import Table
 
-_ENDS: Final = {"zero": ("|o", "o|"), "one": ("||", "||"), "many": ("}o", "o{")}
+_CARDINALITY_MARKS: Final = {"zero": ("|o", "o|"), "one": ("||", "||"), "many": ("}o", "o{")}
 _NOT_A_WORD: Final = re.compile(r"\W")
 
 
@@ -35,20 +35,20 @@ def to_mermaid(
         "_dlt_loads" }o--|| "_dlt_version" : "_dlt_schema_version"
     """
     lines = ["erDiagram"]
-    for table in drawn_tables(stored, include_dlt_tables=include_dlt_tables):
+    for table in diagram_tables(stored, include_dlt_tables=include_dlt_tables):
         lines += _entity(table, hide_columns=hide_columns, hide_descriptions=hide_descriptions)
     for one in relations(stored, include_dlt_tables=include_dlt_tables):
         ours, _, theirs = one.cardinality.partition("_to_")
-        arrow = f"{_ENDS[ours][0]}--{_ENDS[theirs][1]}"
-        lines.append(f'    "{_text(one.table)}" {arrow} "{_text(one.to_table)}" : "{_text(one.label)}"')
+        arrow = f"{_CARDINALITY_MARKS[ours][0]}--{_CARDINALITY_MARKS[theirs][1]}"
+        lines.append(f'    "{_escape(one.table)}" {arrow} "{_escape(one.to_table)}" : "{_escape(one.label)}"')
     return "\n".join(lines)
 
 
 def _entity(table: Table, *, hide_columns: bool, hide_descriptions: bool) -> Iterator[str]:
     if hide_columns or not table.complete_columns():
-        yield f'    "{_text(table.name)}"'
+        yield f'    "{_escape(table.name)}"'
         return
-    yield f'    "{_text(table.name)}" {{'
+    yield f'    "{_escape(table.name)}" {{'
     for column in table.complete_columns():
         yield f"        {_attribute(column, hide_descriptions=hide_descriptions)}"
     yield "    }"
@@ -68,9 +68,9 @@ def _attribute(column: Column, *, hide_descriptions: bool) -> str:
     # Mermaid takes words only for attributes; what is no word character is drawn as an underscore.
     words = [str(column.data_type), _NOT_A_WORD.sub("_", column.name), ", ".join(keys)]
     if said and not hide_descriptions:
-        words.append(f'"{_text(said)}"')
+        words.append(f'"{_escape(said)}"')
     return " ".join(filter(None, words))
 
 
-def _text(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace('"', "'").replace("\n", " ")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from penstock.schema.defaults import LOADS, NORMALIZERS, SYSTEM_TABLES
-from penstock.schema.frozen import thaw
+from penstock.schema.defaults import DEFAULT_NORMALIZERS, LOADS_DEFINITION, SYSTEM_TABLES
+from penstock.schema.frozen_map import thaw
 from penstock.schema.table import Table
 
-Step = Callable[[dict[str, Any]], None]
+MigrationStep = Callable[[dict[str, Any]], None]
 
 _SEPARATOR: Final = "__"
 _ROOT_KEY: Final = {"propagation": {"root": {"_dlt_id": "_dlt_root_id"}}}
@@ -25,12 +25,12 @@ def _add_settings_and_parents(document: dict[str, Any]) -> None:
         "default_hints": {hint: [f"re:{text}" for text in patterns] for hint, patterns in hints.items()},
         "preferred_types": {f"re:{pattern}": kind for pattern, kind in preferred.items()},
     }
-    normalizers = thaw(NORMALIZERS)
+    normalizers = thaw(DEFAULT_NORMALIZERS)
     normalizers["json"]["config"] = thaw(_ROOT_KEY)
     document["normalizers"] = normalizers
     old: dict[str, Any] = document.pop("tables")
     document["tables"] = {
-        name: {**_document(Table(name=name, parent=_parent(name, old))), "columns": columns}
+        name: {**_table_document(Table(name=name, parent=_parent(name, old))), "columns": columns}
         for name, columns in old.items()
     }
     for group in ("excludes", "includes"):
@@ -48,38 +48,38 @@ def _parent(name: str, tables: dict[str, Any]) -> str | None:
 
 def _move_filter(tables: dict[str, Any], group: str, pattern: str) -> None:
     root, _, path = pattern.removeprefix("^").partition(_SEPARATOR)
-    table = tables.setdefault(root, _document(Table(name=root)))
+    table = tables.setdefault(root, _table_document(Table(name=root)))
     table.setdefault("filters", {}).setdefault(group, []).append(f"re:^{path}")
 
 
-def _document(table: Table) -> dict[str, Any]:
+def _table_document(table: Table) -> dict[str, Any]:
     return dict(table.with_root_defaults().to_dict())
 
 
-def _add_hash(document: dict[str, Any]) -> None:
+def _add_version_hash(document: dict[str, Any]) -> None:
     document.setdefault("version_hash", "")
 
 
 def _replace_system_tables(document: dict[str, Any]) -> None:
-    document["tables"].update({name: _document(table) for name, table in SYSTEM_TABLES.items()})
+    document["tables"].update({name: _table_document(table) for name, table in SYSTEM_TABLES.items()})
 
 
 def _replace_loads_table(document: dict[str, Any]) -> None:
-    document["tables"][LOADS.name] = _document(LOADS)
+    document["tables"][LOADS_DEFINITION.name] = _table_document(LOADS_DEFINITION)
 
 
-def _unseal(document: dict[str, Any]) -> None:
+def _remove_seals(document: dict[str, Any]) -> None:
     document["settings"].pop("schema_sealed", None)
     for table in document["tables"].values():
         table.pop("table_sealed", None)
 
 
-EARLY_STEPS: Final[tuple[Step, ...]] = (
+EARLY_STEPS: Final[tuple[MigrationStep, ...]] = (
     _add_filters,
     _add_settings_and_parents,
-    _add_hash,
+    _add_version_hash,
     _replace_system_tables,
     _replace_loads_table,
-    _unseal,
+    _remove_seals,
 )
 """The step at index i leads from engine i + 1 to the next."""

@@ -8,23 +8,25 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.schema.column import Column
-from penstock.schema.types import data_type
+from penstock.schema.types import parse_data_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from penstock.schema.names import NamingConvention
+    from penstock.schema.naming import NamingConvention
     from penstock.schema.table import Table
     from penstock.schema.types import DataType
 
-REGEX: Final = "re:"
+REGEX_PREFIX: Final = "re:"
 _NOT_NULL: Final = "not_null"
 
 
 @lru_cache(maxsize=4096)
-def compiled(pattern: str) -> re.Pattern[str]:
+def compile_pattern(pattern: str) -> re.Pattern[str]:
     """Read a pattern: a name, or `re:` and an expression that is searched for in names."""
-    return re.compile(pattern[len(REGEX) :] if pattern.startswith(REGEX) else f"^{re.escape(pattern)}$")
+    return re.compile(
+        pattern[len(REGEX_PREFIX) :] if pattern.startswith(REGEX_PREFIX) else f"^{re.escape(pattern)}$"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +37,27 @@ class NamePatterns:
     hints: tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> NamePatterns:
+    def from_settings(cls, settings: Mapping[str, Any]) -> NamePatterns:
         """Read them from the settings of a schema document."""
         preferred = settings.get("preferred_types") or {}
         hints = settings.get("default_hints") or {}
         return cls(
-            tuple((compiled(pattern), data_type(kind)) for pattern, kind in preferred.items()),
-            tuple((hint, tuple(map(compiled, patterns))) for hint, patterns in hints.items()),
+            tuple((compile_pattern(pattern), parse_data_type(kind)) for pattern, kind in preferred.items()),
+            tuple((hint, tuple(map(compile_pattern, patterns))) for hint, patterns in hints.items()),
         )
 
     def preferred_type(self, column: str) -> DataType | None:
         """Give the type of the first pattern that is found in the name."""
         return next((kind for pattern, kind in self.preferred if pattern.search(column)), None)
 
-    def inferred(self, column: str, kind: DataType) -> Column:
+    def infer_column(self, column: str, kind: DataType) -> Column:
         """Make a column out of what its name and its first value say."""
         found = {hint for hint, patterns in self.hints if any(p.search(column) for p in patterns)}
         hints = {hint: True for hint, _ in self.hints if hint in found and hint != _NOT_NULL}
         return Column(name=column, data_type=kind, nullable=_NOT_NULL not in found, hints=hints)
 
 
-class Filters:
+class ColumnFilters:
     """Which columns of a table are left out, by the filters of the table and of those above it by name."""
 
     def __init__(self, table: str, tables: Mapping[str, Table], naming: NamingConvention) -> None:
@@ -66,11 +68,11 @@ class Filters:
         """Whether there is any filter; in nearly every schema there is none."""
         return bool(self._levels)
 
-    def leave_out(self, column: str) -> bool:
+    def is_excluded(self, column: str) -> bool:
         """Whether a filter takes this column out and none takes it back in."""
         for below, excludes, includes in self._levels:
             path = self._naming.make_path(*below, column)
-            if _found(excludes, path) and not _found(includes, path):
+            if _matches_any(excludes, path) and not _matches_any(includes, path):
                 return True
         return False
 
@@ -87,10 +89,10 @@ def _levels(
         filters = above.extras.get("filters") if above else None
         if filters and filters.get("excludes"):
             excludes, includes = (
-                tuple(map(compiled, filters.get(key, ()))) for key in ("excludes", "includes")
+                tuple(map(compile_pattern, filters.get(key, ()))) for key in ("excludes", "includes")
             )
             yield branch[length:], excludes, includes
 
 
-def _found(patterns: Patterns, path: str) -> bool:
+def _matches_any(patterns: Patterns, path: str) -> bool:
     return any(pattern.search(path) for pattern in patterns)

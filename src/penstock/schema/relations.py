@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from penstock.schema.defaults import LOAD_ID_COLUMN, LOADS_TABLE, SYSTEM_PREFIX, VERSION_TABLE
-from penstock.schema.rootkeys import root_of
+from penstock.schema.root_keys import root_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from penstock.schema.stored import StoredSchema
+    from penstock.schema.stored_schema import StoredSchema
     from penstock.schema.table import Table
 
 DEFAULT_CARDINALITY: Final = "many_to_one"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Relation:
+class TableRelation:
     """Columns of one table that name rows of another."""
 
     table: str
@@ -29,13 +29,17 @@ class Relation:
     cardinality: str = DEFAULT_CARDINALITY
 
 
-def relations(stored: StoredSchema, *, include_dlt_tables: bool = True) -> tuple[Relation, ...]:
+def relations(stored: StoredSchema, *, include_dlt_tables: bool = True) -> tuple[TableRelation, ...]:
     """Give the relations between the tables of a schema: those that are declared, and those of the engine."""
-    found = [one for table in stored.tables.values() for one in (*_declared(table), *_nested(table, stored))]
+    found = [
+        one
+        for table in stored.tables.values()
+        for one in (*_declared_relations(table), *_nesting_relations(table, stored))
+    ]
     if include_dlt_tables:
-        found += [one for table in stored.tables.values() for one in _loaded(table)]
+        found += [one for table in stored.tables.values() for one in _load_relations(table)]
         found.append(
-            Relation(
+            TableRelation(
                 table=LOADS_TABLE,
                 columns=("schema_version_hash",),
                 to_table=VERSION_TABLE,
@@ -47,7 +51,7 @@ def relations(stored: StoredSchema, *, include_dlt_tables: bool = True) -> tuple
     return tuple(one for one in found if not one.table.startswith(SYSTEM_PREFIX))
 
 
-def drawn_tables(stored: StoredSchema, *, include_dlt_tables: bool = True) -> tuple[Table, ...]:
+def diagram_tables(stored: StoredSchema, *, include_dlt_tables: bool = True) -> tuple[Table, ...]:
     """Give the tables that a diagram shows."""
     return tuple(
         table
@@ -56,9 +60,9 @@ def drawn_tables(stored: StoredSchema, *, include_dlt_tables: bool = True) -> tu
     )
 
 
-def _declared(table: Table) -> Iterator[Relation]:
+def _declared_relations(table: Table) -> Iterator[TableRelation]:
     for reference in table.extras.get("references") or ():
-        yield Relation(
+        yield TableRelation(
             table=table.name,
             columns=tuple(reference["columns"]),
             to_table=reference["referenced_table"],
@@ -68,22 +72,22 @@ def _declared(table: Table) -> Iterator[Relation]:
         )
 
 
-def _nested(table: Table, stored: StoredSchema) -> Iterator[Relation]:
+def _nesting_relations(table: Table, stored: StoredSchema) -> Iterator[TableRelation]:
     if table.parent is None or table.parent not in stored.tables:
         return
-    links = {"parent_key": stored.tables[table.parent], "root_key": root_of(table.name, stored.tables)}
+    links = {"parent_key": stored.tables[table.parent], "root_key": root_table(table.name, stored.tables)}
     for hint, above in links.items():
         key, to = table.columns_with(hint), above.columns_with("row_key")
         if key and to:
             label = f"_dlt_{hint.removesuffix('_key')}"
-            yield Relation(
+            yield TableRelation(
                 table=table.name, columns=key[:1], to_table=above.name, to_columns=to[:1], label=label
             )
 
 
-def _loaded(table: Table) -> Iterator[Relation]:
+def _load_relations(table: Table) -> Iterator[TableRelation]:
     if LOAD_ID_COLUMN in table.columns:
         columns, to_columns = (LOAD_ID_COLUMN,), ("load_id",)
-        yield Relation(
+        yield TableRelation(
             table=table.name, columns=columns, to_table=LOADS_TABLE, to_columns=to_columns, label="_dlt_load"
         )

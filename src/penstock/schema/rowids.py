@@ -9,11 +9,11 @@ from penstock.schema.defaults import ID_COLUMN
 if TYPE_CHECKING:
     from penstock.schema.table import Table
 
-RowId = Literal["place", "key_hash", "row_hash"]
-_BY_KEY: Final = frozenset(("upsert", "insert-only", "cdc"))
+RowIdType = Literal["place", "key_hash", "row_hash"]
+_KEY_HASH_STRATEGIES: Final = frozenset(("upsert", "insert-only", "cdc"))
 
 
-def row_id_of(table: Table, default_strategy: str | None = None) -> RowId:
+def row_id_type(table: Table, default_strategy: str | None = None) -> RowIdType:
     """Say it of a root table, by the hints that dlt goes by.
 
     `default_strategy` is that of the destination, for tables that are merged and do not say how.
@@ -24,7 +24,7 @@ def row_id_of(table: Table, default_strategy: str | None = None) -> RowId:
     if table.write_disposition != "merge" or table.is_nested:
         return "place"
     strategy = table.extras.get("x-merge-strategy") or default_strategy
-    if strategy in _BY_KEY and table.columns_with("primary_key"):
+    if strategy in _KEY_HASH_STRATEGIES and table.columns_with("primary_key"):
         return "key_hash"
     versions = table.columns_with("x-row-version")
     return "row_hash" if strategy == "scd2" and versions[:1] == (ID_COLUMN,) else "place"

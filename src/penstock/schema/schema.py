@@ -10,14 +10,14 @@ from penstock.errors import TableNotFound
 from penstock.schema.contract import Contract, ContractSettings
 from penstock.schema.dbml import to_dbml
 from penstock.schema.defaults import SYSTEM_PREFIX
-from penstock.schema.frozen import FrozenMap
+from penstock.schema.document import parse_document, schema_document, to_json, to_yaml
+from penstock.schema.frozen_map import FrozenMap
 from penstock.schema.graphviz import to_dot
-from penstock.schema.hashes import versioned
+from penstock.schema.hashes import stamp_version
 from penstock.schema.mermaid import to_mermaid
-from penstock.schema.names import NamingConvention, stored_naming
-from penstock.schema.pretty import document_of, read_document, to_json, to_yaml
-from penstock.schema.rootkeys import with_root_key
-from penstock.schema.stored import StoredSchema, TStoredSchema
+from penstock.schema.naming import NamingConvention, stored_naming_convention
+from penstock.schema.root_keys import with_root_key
+from penstock.schema.stored_schema import StoredSchema, TStoredSchema
 from penstock.schema.table import Table
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ class Schema:
     """
 
     def __init__(self, name: str) -> None:
-        self._since: StoredSchema | None = None
-        self._value = StoredSchema(name=name)
+        self._last_saved: StoredSchema | None = None
+        self._current = StoredSchema(name=name)
         self._stamped: StoredSchema | None = None
 
     @classmethod
@@ -62,13 +62,13 @@ class Schema:
     @classmethod
     def from_text(cls, text: str) -> Schema:
         """Read a schema document from YAML or JSON, such as a file that `to_pretty_yaml` wrote."""
-        return cls.from_dict(read_document(text))
+        return cls.from_dict(parse_document(text))
 
     def to_dict(
         self, *, remove_defaults: bool = False, remove_processing_hints: bool = False
     ) -> TStoredSchema:
         """Write the schema document, with version and hash of this moment (`pretty.document_of`)."""
-        return document_of(
+        return schema_document(
             self.stored, remove_defaults=remove_defaults, remove_processing_hints=remove_processing_hints
         )
 
@@ -101,7 +101,7 @@ class Schema:
         if with_name is None or with_name == self.name:
             return copy(self)
         renamed = Schema(with_name)
-        renamed.update(replace(self._value, imported_version_hash=None))
+        renamed.update(replace(self._current, imported_version_hash=None))
         return renamed
 
     @property
@@ -109,13 +109,13 @@ class Schema:
         """The value of this moment, stamped with its version."""
         if self._stamped is None:
             # Not at each change: a thousand new tables would hash the whole schema a thousand times.
-            self._stamped = versioned(self._value, since=self._since)
+            self._stamped = stamp_version(self._current, previous=self._last_saved)
         return self._stamped
 
     @property
     def name(self) -> str:
         """The name, which also names the state and the entries in `_dlt_version`."""
-        return self._value.name
+        return self._current.name
 
     @property
     def version(self) -> int:
@@ -135,39 +135,39 @@ class Schema:
     @property
     def is_new(self) -> bool:
         """Whether the schema was never stored."""
-        return self._since is None
+        return self._last_saved is None
 
     @property
     def is_modified(self) -> bool:
         """Whether there is something to store."""
-        return self._since is None or self._since.version_hash != self.version_hash
+        return self._last_saved is None or self._last_saved.version_hash != self.version_hash
 
     @property
     def naming(self) -> NamingConvention:
         """The convention for names, without the limit that a destination may add."""
-        return stored_naming(self._value.normalizers)
+        return stored_naming_convention(self._current.normalizers)
 
     @property
     def normalizes_paths(self) -> bool:
         """Whether `__` in a name from data is a separator; false in schemas that older engines began."""
-        return self._value.normalizers.get("use_break_path_on_normalize") is not False
+        return self._current.normalizers.get("use_break_path_on_normalize") is not False
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """Detections, default hints, preferred types and the schema contract."""
-        return self._value.settings
+        return self._current.settings
 
     def set_schema_contract(self, settings: ContractSettings | None) -> None:
         """Say what may happen to tables that have no contract of their own; nothing takes it back."""
         Contract.from_settings(settings or None)
-        kept = FrozenMap(self._value.settings).without("schema_contract")
+        kept = FrozenMap(self._current.settings).without("schema_contract")
         said = {"schema_contract": settings} if settings else {}
-        self._replace(replace(self._value, settings=kept.with_items(said)))
+        self._replace(replace(self._current, settings=kept.with_items(said)))
 
     @property
     def tables(self) -> Mapping[str, Table]:
         """All tables by name, system tables too."""
-        return self._value.tables
+        return self._current.tables
 
     def data_tables(
         self, *, seen_data_only: bool = False, include_incomplete: bool = False
@@ -195,13 +195,13 @@ class Schema:
             self.get_table(incoming.parent)
         known = self.tables.get(incoming.name)
         merged = known.merged(incoming) if known else incoming.with_root_defaults()
-        self._replace(with_root_key(self._value.with_tables([merged]), merged.name))
+        self._replace(with_root_key(self._current.with_tables([merged]), merged.name))
         return merged
 
     def drop_tables(self, names: Iterable[str]) -> tuple[Table, ...]:
         """Forget tables, and give what they were; an unknown name raises `TableNotFound`."""
         dropped = tuple(self.get_table(name) for name in names)
-        self._replace(self._value.without_tables(*(table.name for table in dropped)))
+        self._replace(self._current.without_tables(*(table.name for table in dropped)))
         return dropped
 
     def update(self, stored: StoredSchema) -> None:
@@ -213,14 +213,14 @@ class Schema:
 
         If its content is not what its hash says, that counts as a new version.
         """
-        self._value = self._since = self._stamped = versioned(stored, since=stored)
+        self._current = self._last_saved = self._stamped = stamp_version(stored, previous=stored)
 
     def mark_saved(self) -> None:
         """Say that the value of this moment was stored, so that the next change counts as a new version."""
-        self._since = self.stored
+        self._last_saved = self.stored
 
     def _replace(self, stored: StoredSchema) -> None:
-        self._value, self._stamped = stored, None
+        self._current, self._stamped = stored, None
 
     def __repr__(self) -> str:
         return f"Schema({self.name!r}, version={self.version}, tables={len(self.tables)})"

@@ -13,7 +13,7 @@ _TAG_BYTES: Final = 4
 _TAG_LETTERS: Final = str.maketrans("/+", "ab")
 
 
-def tag_of(identifier: str) -> str:
+def hash_tag(identifier: str) -> str:
     """Six lower-case letters and digits that depend on nothing but `identifier`."""
     digest = shake_128(identifier.encode("utf-8", "surrogatepass")).digest(_TAG_BYTES)
     return base64.b64encode(digest).decode("ascii").rstrip("=").translate(_TAG_LETTERS).lower()
@@ -27,26 +27,26 @@ def shorten(name: str, *, original: str, max_length: int | None) -> str:
     """
     if max_length is None or len(name) <= max_length:
         return name
-    room = _room(name, max_length=max_length)
+    room = _length_beside_tag(name, max_length=max_length)
     head, tail = room - room // 2, room // 2
-    return name[:head] + tag_of(original) + name[len(name) - tail :]
+    return name[:head] + hash_tag(original) + name[len(name) - tail :]
 
 
-def tagged(name: str, *, original: str, max_length: int | None) -> str:
+def append_tag(name: str, *, original: str, max_length: int | None) -> str:
     """Append the tag of `original` to `name`, giving up the end of the name where both do not fit.
 
     Where even the underscore does not fit, the tag alone is the name.
     """
-    tag = tag_of(original)
+    tag = hash_tag(original)
     if max_length is None:
         return f"{name}_{tag}"
-    room = _room(name, max_length=max_length) - 1
+    room = _length_beside_tag(name, max_length=max_length) - 1
     # An underscore left at the cut would make `__`, which is a path.
     head = name[: max(room, 0)].rstrip("_")
     return f"{head}_{tag}" if head else tag
 
 
-def _room(name: str, *, max_length: int) -> int:
+def _length_beside_tag(name: str, *, max_length: int) -> int:
     room = max_length - TAG_LENGTH
     if room < 0:
         reason = f"it must be cut to {max_length} characters, and its tag alone needs {TAG_LENGTH}"

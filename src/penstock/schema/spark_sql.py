@@ -15,10 +15,10 @@ _ESCAPED: Final = re.compile(r"['\\\x00-\x1f\x7f]|(?<=\$)\{")
 _WITH_BACKSLASH: Final = frozenset("'\\{")
 
 
-def quoted(*parts: str) -> str:
+def quote_name(*parts: str) -> str:
     """Quote an identifier, or a path of identifiers.
 
-    >>> quoted("row", "odd `key`.x")
+    >>> quote_name("row", "odd `key`.x")
     '`row`.`odd ``key``.x`'
     """
     return ".".join(f"`{part.replace('`', '``')}`" for part in parts)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from penstock.schema.sparktypes import decimal_digits, known_type, nearest_width, spark_type
+from penstock.schema.spark_types import integer_width, precision_and_scale, required_type, spark_type
 
 if TYPE_CHECKING:
     from penstock.schema.column import Column
@@ -35,13 +35,13 @@ def sql_type(column: Column, dialect: str = "postgres") -> str:
 
 
 def _in_postgres(column: Column) -> str:
-    match known_type(column):
+    match required_type(column):
         case "text":
             return f"VARCHAR({column.precision})" if column.precision else "TEXT"
         case "bigint":
-            return _INTEGERS[nearest_width(column.precision)]
+            return _INTEGERS[integer_width(column.precision)]
         case "decimal" | "wei":
-            digits, scale = decimal_digits(column)
+            digits, scale = precision_and_scale(column)
             return f"NUMERIC({digits},{scale})"
         case "timestamp":
             return _with_digits("TIMESTAMP" if column.timezone is False else "TIMESTAMPTZ", column)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from penstock.schema.patterns import NamePatterns
     from penstock.schema.types import DataType
 
-_OF_ROOTS: Final[Mapping[str, DataType]] = {LOAD_ID_COLUMN: "text", ID_COLUMN: "text"}
-_OF_NESTED: Final[Mapping[str, DataType]] = {
+_ROOT_COLUMNS: Final[Mapping[str, DataType]] = {LOAD_ID_COLUMN: "text", ID_COLUMN: "text"}
+_NESTED_COLUMNS: Final[Mapping[str, DataType]] = {
     PARENT_ID_COLUMN: "text",
     LIST_INDEX_COLUMN: "bigint",
     ID_COLUMN: "text",
@@ -30,5 +30,5 @@ def system_columns(
     patterns: NamePatterns, *, is_root: bool, inherited: Mapping[str, DataType]
 ) -> tuple[Column, ...]:
     """Give the columns in the order in which dlt adds them; `inherited` come down from rows above."""
-    own = _OF_ROOTS if is_root else _OF_NESTED
-    return tuple(patterns.inferred(name, kind) for name, kind in {**inherited, **own}.items())
+    own = _ROOT_COLUMNS if is_root else _NESTED_COLUMNS
+    return tuple(patterns.infer_column(name, kind) for name, kind in {**inherited, **own}.items())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, cast
 
 from penstock.errors import TablePropertiesConflictException
 from penstock.schema.column import COMPOUND_HINTS, Column, TColumnSchema
-from penstock.schema.frozen import FrozenMap, freeze, thaw
+from penstock.schema.frozen_map import FrozenMap, freeze, thaw
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from penstock.schema.shorten import TAG_LENGTH, tagged
+from penstock.schema.shorten import TAG_LENGTH, append_tag
 
 if TYPE_CHECKING:
-    from penstock.schema.names import NamingConvention
+    from penstock.schema.naming import NamingConvention
 
 RESERVED_TABLES: Final = frozenset(
     (
@@ -22,8 +22,8 @@ RESERVED_TABLES: Final = frozenset(
 # Dots split the names of job files, slashes split paths, and the rest is read as a pattern or an escape by a
 # file system, a URL or a template.
 _UNSAFE: Final = re.compile(r"[./\\:*?\"<>|\[\]{}%#^\x00-\x1f\x7f]")
-_JOINED: Final = re.compile(r"__+")
-_LONGEST: Final = 210
+_REPEATED_UNDERSCORES: Final = re.compile(r"__+")
+_MAX_BYTES: Final = 210
 """Bytes of a name, so that with its ids and endings it is the name of one file."""
 
 
@@ -37,13 +37,13 @@ def safe_table_name(name: str, *, max_length: int | None = None) -> str:
     """
     encoded = name.encode("utf-8", "replace")
     is_safe = not _UNSAFE.search(name) and name.lower() not in RESERVED_TABLES
-    if is_safe and len(encoded) <= _LONGEST:
+    if is_safe and len(encoded) <= _MAX_BYTES:
         return name
-    head = encoded[: _LONGEST - TAG_LENGTH - 1].decode("utf-8", "ignore")
+    head = encoded[: _MAX_BYTES - TAG_LENGTH - 1].decode("utf-8", "ignore")
     if not is_safe:
         # Two underscores may be a path, which naming conventions take apart.
-        head = _JOINED.sub("_", _UNSAFE.sub("_", head))
-    return tagged(head.rstrip("_") or "table", original=name, max_length=max_length)
+        head = _REPEATED_UNDERSCORES.sub("_", _UNSAFE.sub("_", head))
+    return append_tag(head.rstrip("_") or "table", original=name, max_length=max_length)
 
 
 def nested_table_name(naming: NamingConvention, *fragments: str) -> str:

@@ -11,16 +11,16 @@ DataType = Literal[
 ]
 
 DATA_TYPES: Final[tuple[DataType, ...]] = get_args(DataType)
-ALIASES: Final[dict[str, DataType]] = {"complex": "json"}
+TYPE_ALIASES: Final[dict[str, DataType]] = {"complex": "json"}
 
 MAX_DECIMAL_PRECISION: Final = 38
 DEFAULT_DECIMAL_SCALE: Final = 9
 MIN_ADJUSTED_SCALE: Final = 6
 
 
-def data_type(name: str) -> DataType:
+def parse_data_type(name: str) -> DataType:
     """Accept a type by its name or by a name it had in older schemas."""
-    known = ALIASES.get(name, name)
+    known = TYPE_ALIASES.get(name, name)
     for candidate in DATA_TYPES:
         if candidate == known:
             return candidate

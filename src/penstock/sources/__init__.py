@@ -8,11 +8,11 @@ Touches: interfaces, schema, config, errors.
 from typing import Any
 
 from penstock.interfaces.incremental import Incremental as incremental  # noqa: N813 - dlt's name for it
+from penstock.sources.backfill_windows import windows
 from penstock.sources.factory import SourceFactory
-from penstock.sources.given import flows_of
+from penstock.sources.flows import flows_of
 from penstock.sources.resource import Resource
 from penstock.sources.source import Source
-from penstock.sources.windows import windows
 
 DltResource = Resource
 DltSource = Source

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import CurrentLoadPackageStateNotAvailable, NotDuringRun
-from penstock.interfaces.current import current
+from penstock.interfaces.run_context import current_context
 from penstock.sources.state import resource_state, source_state
 
 if TYPE_CHECKING:
@@ -35,35 +35,35 @@ state = source_state
 
 def pipeline() -> Any:
     """The pipeline that runs."""
-    return _at_hand("a pipeline", current().pipeline)
+    return _require("a pipeline", current_context().pipeline)
 
 
 def source_schema() -> Schema:
     """The schema of the source at hand. What the function of a source changes in it counts."""
-    found: Schema = _at_hand("the schema of a source", current().schema)
+    found: Schema = _require("the schema of a source", current_context().schema)
     return found
 
 
 def source() -> Source:
     """The source that is extracted."""
-    found: Source = _at_hand("the source", current().source)
+    found: Source = _require("the source", current_context().source)
     return found
 
 
 def resource() -> Resource:
     """The resource that is extracted."""
-    found: Resource = _at_hand("the resource", current().resource)
+    found: Resource = _require("the resource", current_context().resource)
     return found
 
 
 def resource_name() -> str:
     """The name of the resource that is extracted."""
-    return str(_at_hand("the resource", current().resource_name))
+    return str(_require("the resource", current_context().resource_name))
 
 
 def resource_metrics() -> dict[str, Any]:
     """A dict for counts of the resource that is extracted; it is part of the report, and not of the state."""
-    found: dict[str, Any] = _at_hand("the resource", current().metrics)
+    found: dict[str, Any] = _require("the resource", current_context().metrics)
     return found
 
 
@@ -73,12 +73,12 @@ def spark(conf: Mapping[str, str] | None = None) -> Any:
     It can open what the destination's session can, and what `conf` says besides: keys of another bucket, say.
     It is there until the extraction is over.
     """
-    return _at_hand("a Spark session", current().sessions)(conf or {})
+    return _require("a Spark session", current_context().lend_session)(conf or {})
 
 
 def load_package_state() -> dict[str, Any]:
     """The load package at hand: its id and its state."""
-    package = current().package
+    package = current_context().package
     if package is None:
         raise CurrentLoadPackageStateNotAvailable
     return package.document
@@ -90,7 +90,7 @@ def destination_state() -> dict[str, Any]:
     return found
 
 
-def _at_hand(what: str, found: Any) -> Any:
-    if found is None:
+def _require(what: str, value: Any) -> Any:
+    if value is None:
         raise NotDuringRun(what=what)
-    return found
+    return value

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar, Unpack, ov
 
 from penstock.config import read_settings
 from penstock.interfaces.hints import make_hints
-from penstock.interfaces.source import Declared
-from penstock.sources.call import Call
-from penstock.sources.factory import SourceFactory, SourceTerms
+from penstock.interfaces.source import DeclarationBase
+from penstock.sources.factory import SourceFactory, SourceOptions
 from penstock.sources.resource import Resource
 from penstock.sources.section import module_section, sections_of
 from penstock.sources.source import Source
-from penstock.sources.work import with_work
+from penstock.sources.user_function import UserFunction
+from penstock.sources.work_items import with_work_items
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,10 +70,10 @@ class ResourceArguments(TypedDict, total=False):
 
 
 @overload
-def source(func: Callable[..., Any], /, **said: Unpack[SourceArguments]) -> SourceFactory: ...
+def source(func: Callable[..., Any], /, **arguments: Unpack[SourceArguments]) -> SourceFactory: ...
 @overload
 def source(
-    func: None = None, /, **said: Unpack[SourceArguments]
+    func: None = None, /, **arguments: Unpack[SourceArguments]
 ) -> Callable[[Callable[..., Any]], SourceFactory]: ...
 def source(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     func: Callable[..., Any] | None = None,
@@ -100,7 +100,7 @@ def source(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     >>> list(shop(3))
     [0, 1, 2]
     """
-    terms = SourceTerms(
+    terms = SourceOptions(
         name=name,
         section=section,
         max_table_nesting=max_table_nesting,
@@ -118,10 +118,10 @@ def source(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
 
 @overload
 def resource(
-    data: None = None, /, **said: Unpack[ResourceArguments]
+    data: None = None, /, **arguments: Unpack[ResourceArguments]
 ) -> Callable[[Callable[..., Any]], Resource]: ...
 @overload
-def resource(data: Any, /, **said: Unpack[ResourceArguments]) -> Resource: ...
+def resource(data: Any, /, **arguments: Unpack[ResourceArguments]) -> Resource: ...
 def resource(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     data: Any = None,
     /,
@@ -190,8 +190,8 @@ def resource(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     )
 
     def declare(given: Any, *, is_transformer: bool = False) -> Any:
-        if _gives_resource(given):
-            return _resource_function(given, spec=spec, section=section)
+        if _returns_resource(given):
+            return _resource_factory(given, spec=spec, section=section)
         made = _impl_cls.from_data(
             given,
             name=name if isinstance(name, str) else None,
@@ -203,19 +203,19 @@ def resource(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
             spec=spec,
             namer=name if callable(name) else None,
         )
-        split = with_work(made, work_items, rate_limit)
+        split = with_work_items(made, work_items, rate_limit)
         return split.parallelize() if parallelized else split
 
     return declare if data is None else declare(data)
 
 
 @overload
-def transformer(f: Callable[..., Any], /, **said: Unpack[ResourceArguments]) -> Resource: ...
+def transformer(f: Callable[..., Any], /, **arguments: Unpack[ResourceArguments]) -> Resource: ...
 @overload
 def transformer(
-    f: None = None, /, **said: Unpack[ResourceArguments]
+    f: None = None, /, **arguments: Unpack[ResourceArguments]
 ) -> Callable[[Callable[..., Any]], Resource]: ...
-def transformer(f: Callable[..., Any] | None = None, /, **said: Unpack[ResourceArguments]) -> Any:
+def transformer(f: Callable[..., Any] | None = None, /, **arguments: Unpack[ResourceArguments]) -> Any:
     """Declare a transformer: a function that takes an item of another resource, and returns or yields items.
 
     It takes the arguments of `resource`. `data_from`, or `|`, says where its items come from.
@@ -226,7 +226,7 @@ def transformer(f: Callable[..., Any] | None = None, /, **said: Unpack[ResourceA
     >>> list(resource([1, 2], name="numbers") | details(factor=10))
     [{'number': 1, 'double': 20}, {'number': 2, 'double': 40}]
     """
-    declare: Any = resource(None, **said)
+    declare: Any = resource(None, **arguments)
     return partial(declare, is_transformer=True) if f is None else declare(f, is_transformer=True)
 
 
@@ -249,25 +249,27 @@ def defer(f: Callable[P, R]) -> Callable[P, Callable[[], R]]:
     return later
 
 
-def _gives_resource(given: Any) -> bool:
+def _returns_resource(data: Any) -> bool:
     """Whether a function says that it returns a resource: it is called at once then, not when extracted."""
-    if not inspect.isfunction(given):
+    if not inspect.isfunction(data):
         return False
-    said = inspect.signature(given).return_annotation
+    said = inspect.signature(data).return_annotation
     if isinstance(said, type):
-        return issubclass(said, Declared)
+        return issubclass(said, DeclarationBase)
     return isinstance(said, str) and said.rpartition(".")[2] in {"DltResource", "Resource"}
 
 
-def _resource_function(
+def _resource_factory(
     function: Callable[..., Resource], *, spec: type[BaseConfiguration] | None, section: str | None
 ) -> Callable[..., Resource]:
     sections = sections_of(section or module_section(function), function.__name__)
 
     @wraps(function)
     def made(*args: Any, **kwargs: Any) -> Resource:
-        call = Call(function=function, spec=spec).bind(*args, **kwargs)
-        opener = call.opener(resource=function.__name__, sections=sections, settings=cache(read_settings))
+        call = UserFunction(function=function, spec=spec).bind(*args, **kwargs)
+        opener = call.configured_function(
+            resource=function.__name__, sections=sections, settings=cache(read_settings)
+        )
         found: Resource = opener()
         return found
 

@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from penstock.config import in_scope, read_settings
 from penstock.errors import UnsupportedData
-from penstock.interfaces.current import during
+from penstock.interfaces.run_context import override_context
 from penstock.schema import Schema
-from penstock.schema.imports import schema_file_name
-from penstock.sources.call import Call
+from penstock.schema.schema_file import schema_file_name
 from penstock.sources.resource import Resource
 from penstock.sources.section import module_file, module_section, sections_of
 from penstock.sources.source import Source
+from penstock.sources.user_function import UserFunction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from penstock.config import BaseConfiguration
 
-_FORMATS: Final[tuple[Literal["yaml", "json"], ...]] = ("yaml", "json")
+_SCHEMA_FORMATS: Final[tuple[Literal["yaml", "json"], ...]] = ("yaml", "json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceTerms:
+class SourceOptions:
     """What is said of a source, beside its function."""
 
     name: str | None = None
@@ -46,21 +46,21 @@ class SourceTerms:
 class SourceFactory:
     """A function that gives resources; calling it gives a source with them."""
 
-    def __init__(self, function: Callable[..., Any], terms: SourceTerms) -> None:
+    def __init__(self, function: Callable[..., Any], options: SourceOptions) -> None:
         update_wrapper(self, function)
-        self._function, self._terms = function, terms
+        self._function, self._options = function, options
 
     @property
     def name(self) -> str:
         """The name of the sources that this makes."""
-        given = self._terms.schema
+        given = self._options.schema
         named = given.name if isinstance(given, Schema) else None
-        return self._terms.name or named or self._function.__name__
+        return self._options.name or named or self._function.__name__
 
     @property
     def section(self) -> str:
         """The section of the configuration in which arguments are looked for."""
-        return self._terms.section or module_section(self._function) or self.name
+        return self._options.section or module_section(self._function) or self.name
 
     def clone(
         self,
@@ -88,7 +88,7 @@ class SourceFactory:
             "cls": _impl_cls,
         }
         changes: dict[str, Any] = {key: value for key, value in said.items() if value is not None}
-        return SourceFactory(self._function, replace(self._terms, **changes))
+        return SourceFactory(self._function, replace(self._options, **changes))
 
     with_args = clone
 
@@ -97,41 +97,43 @@ class SourceFactory:
 
         Of a coroutine function this is a coroutine, which gives the source.
         """
-        call = Call(function=self._function, spec=self._terms.spec).bind(*args, **kwargs)
+        call = UserFunction(function=self._function, spec=self._options.spec).bind(*args, **kwargs)
         sections = sections_of(self.section, self.name)
-        opener = call.opener(resource=self.name, sections=sections, settings=cache(read_settings))
-        schema = self._schema()
+        opener = call.configured_function(
+            resource=self.name, sections=sections, settings=cache(read_settings)
+        )
+        schema = self._find_schema()
         if inspect.iscoroutinefunction(self._function):
-            return cast("Source", self._later(opener, schema))
-        with self._at_hand(schema):
-            return self._source(opener(), schema)
+            return cast("Source", self._call_async(opener, schema))
+        with self._in_context(schema):
+            return self._build_source(opener(), schema)
 
-    async def _later(self, opener: Callable[..., Any], schema: Schema) -> Source:
-        with self._at_hand(schema):
-            return self._source(await opener(), schema)
+    async def _call_async(self, function: Callable[..., Any], schema: Schema) -> Source:
+        with self._in_context(schema):
+            return self._build_source(await function(), schema)
 
     @contextmanager
-    def _at_hand(self, schema: Schema) -> Iterator[None]:
+    def _in_context(self, schema: Schema) -> Iterator[None]:
         sections = sections_of(self.section, self.name)
-        with during(source_name=self.name, schema=schema), in_scope(sections=sections):
+        with override_context(source_name=self.name, schema=schema), in_scope(sections=sections):
             yield
 
-    def _source(self, given: Any, schema: Schema) -> Source:
-        if isinstance(given, Source):
-            return given
-        source = self._terms.cls(schema, self.section, _resources(given, self.name))
+    def _build_source(self, result: Any, schema: Schema) -> Source:
+        if isinstance(result, Source):
+            return result
+        source = self._options.cls(schema, self.section, _as_resources(result, self.name))
         for term in ("max_table_nesting", "root_key", "schema_contract"):
-            if getattr(self._terms, term) is not None:
-                setattr(source, term, getattr(self._terms, term))
-        return source.parallelize() if self._terms.parallelized else source
+            if getattr(self._options, term) is not None:
+                setattr(source, term, getattr(self._options, term))
+        return source.parallelize() if self._options.parallelized else source
 
-    def _schema(self) -> Schema:
+    def _find_schema(self) -> Schema:
         """The schema that was given, the file of it beside the module, or a new one."""
-        given = self._terms.schema
+        given = self._options.schema
         if isinstance(given, Schema):
             return given.clone(with_name=self.name)
         file = module_file(self._function)
-        beside = [file.parent / schema_file_name(self.name, kind) for kind in _FORMATS] if file else []
+        beside = [file.parent / schema_file_name(self.name, kind) for kind in _SCHEMA_FORMATS] if file else []
         for path in [Path(given)] if given is not None else beside:
             if given is not None or path.is_file():
                 return Schema.from_text(path.read_text(encoding="utf-8")).clone(with_name=self.name)
@@ -141,9 +143,9 @@ class SourceFactory:
         return f"<@penstock.source {self.name!r}>"
 
 
-def _resources(given: Any, name: str) -> list[Resource]:
-    if given is None:
+def _as_resources(result: Any, name: str) -> list[Resource]:
+    if result is None:
         raise UnsupportedData(data_type="source", reason=f"{name} gave no resources, not even an empty list")
-    is_one = isinstance(given, Resource) or callable(given) or not isinstance(given, Iterable)
-    found = [given] if is_one else list(given)
+    is_one = isinstance(result, Resource) or callable(result) or not isinstance(result, Iterable)
+    found = [result] if is_one else list(result)
     return [one if isinstance(one, Resource) else Resource.from_data(one) for one in found]

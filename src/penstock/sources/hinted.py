@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from penstock.errors import DataItemRequiredForDynamicTableHints
-from penstock.interfaces.declared import declared_tables
+from penstock.interfaces.declared_tables import declared_tables
 from penstock.interfaces.hints import TableHints, make_hints
-from penstock.interfaces.source import Declared
-from penstock.schema import naming
-from penstock.schema.frozen import thaw
+from penstock.interfaces.source import DeclarationBase
+from penstock.schema import naming_convention
+from penstock.schema.frozen_map import thaw
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from penstock.sources.declaration import Declaration
 
 
-class Hinted(Declared):
+class _HintedResource(DeclarationBase):
     """Says what its tables are called, what columns they have, and how they are written."""
 
     __slots__ = ("declaration",)
@@ -54,8 +54,8 @@ class Hinted(Declared):
         return "append" if said is None else thaw(said)
 
     @write_disposition.setter
-    def write_disposition(self, said: Any) -> None:
-        self.apply_hints(write_disposition=said)
+    def write_disposition(self, value: Any) -> None:
+        self.apply_hints(write_disposition=value)
 
     @property
     def columns(self) -> Any:
@@ -153,14 +153,18 @@ class Hinted(Declared):
         if create_table_variant:
             self.declaration = self.declaration.with_variant(hints_template)
         else:
-            self.change(hints=self.hints.merged(hints_template))
-            self.declaration = self.declaration.with_cursor()
+            self.change(hints=self.hints.merged_with(hints_template))
+            self.declaration = self.declaration.with_cursor_step()
 
     def compute_table_schema(self, item: Any = None) -> TTableSchema:
         """The table as the hints declare it; where a hint is a function, for this item."""
-        if item is None and self.hints.dynamic:
-            raise DataItemRequiredForDynamicTableHints(resource=self.name, hint_name=self.hints.dynamic[0])
-        (root, *_) = declared_tables(self.hints.at(item), resource=self.name, naming=naming("direct"))
+        if item is None and self.hints.dynamic_names:
+            raise DataItemRequiredForDynamicTableHints(
+                resource=self.name, hint_name=self.hints.dynamic_names[0]
+            )
+        (root, *_) = declared_tables(
+            self.hints.for_item(item), resource=self.name, naming=naming_convention("direct")
+        )
         return root.to_dict()
 
     def change(self, **changes: Any) -> None:

@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from penstock.config import BaseConfiguration, Settings
 
 
-def injected(
+def injected_arguments(
     function: Callable[..., Any],
     *,
     spec: type[BaseConfiguration] | None,
-    given: Mapping[str, Any],
+    explicit: Mapping[str, Any],
     sections: tuple[str, ...],
     settings: Callable[[], Settings],
 ) -> dict[str, Any]:
     """The arguments that are given, and those that configuration adds; settings are read if need be."""
     if not inspect.isroutine(function):
-        return dict(given)
+        return dict(explicit)
     taken = function_spec(function, spec=spec)
     if not taken.fields:
-        return dict(given)
-    found = resolve_arguments(taken, given, settings=settings(), sections=sections)
-    return {**given, **found}
+        return dict(explicit)
+    found = resolve_arguments(taken, explicit, settings=settings(), sections=sections)
+    return {**explicit, **found}

@@ -5,26 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.interfaces import hints as table_hints
-from penstock.interfaces.items import EmptyTable, HintsMark, Marked, TableNameMark
+from penstock.interfaces.items import EmptyTable, HintsMark, MarkedItem, TableNameMark
 
 if TYPE_CHECKING:
     from penstock.interfaces.hints import TableHints
 
 
-def with_table_name(item: Any, table_name: str) -> Marked:
+def with_table_name(item: Any, table_name: str) -> MarkedItem:
     """Send an item, or a page of rows, to a table of this name.
 
     >>> with_table_name({"id": 1}, "orders").mark
     TableNameMark(table_name='orders')
     """
-    return Marked(item, TableNameMark(table_name))
+    return MarkedItem(item, TableNameMark(table_name))
 
 
 def with_hints(
     item: Any,
     hints: TableHints | None = None,
     create_table_variant: bool = False,  # noqa: FBT001, FBT002 - dlt's signature
-) -> Marked:
+) -> MarkedItem:
     """Change the hints of the resource from this item on; None as the item only changes the hints.
 
     With `create_table_variant` they are those of the table that they name; the resource keeps its own.
@@ -32,7 +32,7 @@ def with_hints(
     >>> with_hints({"id": 1}, make_hints(write_disposition="replace")).mark.hints.write_disposition
     'replace'
     """
-    return Marked(item, HintsMark(hints or table_hints.NO_HINTS, create_table_variant))
+    return MarkedItem(item, HintsMark(hints or table_hints.NO_HINTS, create_table_variant))
 
 
 def make_hints(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
@@ -52,7 +52,7 @@ def make_hints(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
 ) -> TableHints:
     """Make hints for `with_hints`.
 
-    >>> make_hints(table_name="orders", primary_key="id").said()
+    >>> make_hints(table_name="orders", primary_key="id").to_dict()
     {'table_name': 'orders', 'primary_key': 'id'}
     """
     return table_hints.make_hints(

@@ -7,22 +7,22 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 from penstock.errors import MissingTableName, UnsupportedData, UsageError
+from penstock.interfaces.flow_reader import read_flow
 from penstock.interfaces.frames import frame_kind
 from penstock.interfaces.hints import NO_HINTS, TableHints
-from penstock.interfaces.reading import read
-from penstock.interfaces.source import Declared, Flow
-from penstock.sources.call import Call
+from penstock.interfaces.source import DeclarationBase, Flow
 from penstock.sources.declaration import Declaration
 from penstock.sources.section import module_section
 from penstock.sources.state import resource_state
-from penstock.sources.stepped import Stepped
+from penstock.sources.stepped import _SteppedResource
 from penstock.sources.streams import streams_of
+from penstock.sources.user_function import UserFunction
 
 if TYPE_CHECKING:
     from penstock.config import BaseConfiguration
 
 
-class Resource(Stepped):
+class Resource(_SteppedResource):
     """Items and what is known of their tables. Nothing runs until it is extracted or iterated over.
 
     Make one with `@penstock.resource` or `@penstock.transformer`. Calling it binds the arguments of its
@@ -54,25 +54,25 @@ class Resource(Stepped):
         namer: Callable[..., str] | None = None,
     ) -> Self:
         """Declare a resource of data, of a generator, or of a function that gives either."""
-        _refuse(data)
+        _check_data(data)
         takes_item = is_transformer or data_from is not None
         is_function = callable(data) and frame_kind(data) is None
         if takes_item and not is_function:
             raise UsageError("a transformer is not made of data", hint="pass a function that takes an item")
-        call = Call(function=data, takes_item=takes_item, spec=spec) if is_function else None
+        call = UserFunction(function=data, takes_item=takes_item, spec=spec) if is_function else None
         if call is not None:
             call.signature  # noqa: B018 - a transformer that takes no item is refused here
         return cls(
             Declaration(
-                name=name or _name_of(data),
+                name=name or _default_name(data),
                 data=None if is_function else data,
-                call=call,
+                user_function=call,
                 namer=namer,
                 section=section or (module_section(data) if is_function else None),
                 is_transformer=takes_item,
                 hints=hints,
                 selected=selected,
-            ).with_cursor(),
+            ).with_cursor_step(),
             parent=data_from,
         )
 
@@ -103,17 +103,19 @@ class Resource(Stepped):
     @property
     def requires_args(self) -> bool:
         """Whether the function has arguments without default."""
-        return self.declaration.call is not None and bool(self.declaration.call.needed)
+        return self.declaration.user_function is not None and bool(
+            self.declaration.user_function.required_args
+        )
 
     @property
     def args_bound(self) -> bool:
         """Whether arguments were bound, or none can be."""
-        return self.declaration.call is None or self.declaration.call.is_bound
+        return self.declaration.user_function is None or self.declaration.user_function.is_bound
 
     @property
     def explicit_args(self) -> dict[str, Any]:
         """The arguments that were bound."""
-        return dict(self.declaration.call.given) if self.declaration.call else {}
+        return dict(self.declaration.user_function.explicit_args) if self.declaration.user_function else {}
 
     @property
     def exhausted(self) -> bool:
@@ -129,7 +131,7 @@ class Resource(Stepped):
 
     def bind(self, *args: Any, **kwargs: Any) -> Self:
         """Bind the arguments of the function, in place."""
-        self.declaration = self.declaration.with_bound(*args, **kwargs)
+        self.declaration = self.declaration.with_arguments(*args, **kwargs)
         return self
 
     def __call__(self, *args: Any, **kwargs: Any) -> Self:
@@ -177,7 +179,9 @@ class Resource(Stepped):
 
     def __iter__(self) -> Iterator[Any]:
         """Read the items, without loading them. State lasts as long as the reading."""
-        return read(Flow(name=self.section or self.name, streams=streams_of([self]), section=self.section))
+        return read_flow(
+            Flow(name=self.section or self.name, streams=streams_of([self]), section=self.section)
+        )
 
     def __repr__(self) -> str:
         kind = "transformer" if self.is_transformer else "resource"
@@ -185,17 +189,17 @@ class Resource(Stepped):
         return f"<penstock.{kind} {self.name!r}, write_disposition={self.write_disposition!r}{fed}>"
 
 
-def _refuse(data: Any) -> None:
+def _check_data(data: Any) -> None:
     if isinstance(data, (str, bytes, dict)):
         raise UnsupportedData(data_type=type(data).__name__, reason="it is one value, not rows")
-    if isinstance(data, Declared):
+    if isinstance(data, DeclarationBase):
         raise UnsupportedData(data_type=type(data).__name__, reason="it is declared already")
     fits = isinstance(data, (Iterable, AsyncIterator)) or callable(data) or frame_kind(data) is not None
     if not fits:
         raise UnsupportedData(data_type=type(data).__name__, reason="it cannot be iterated")
 
 
-def _name_of(data: Any) -> str:
+def _default_name(data: Any) -> str:
     name = getattr(data, "__name__", None)
     if isinstance(name, str) and (callable(data) or isinstance(data, (Iterator, AsyncIterator))):
         return name

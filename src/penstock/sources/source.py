@@ -6,13 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from penstock.errors import NotDuringRun
-from penstock.interfaces.current import current
-from penstock.interfaces.declared import declared_tables
-from penstock.interfaces.reading import read
-from penstock.interfaces.source import Declared, Flow
-from penstock.schema.frozen import thaw
+from penstock.interfaces.declared_tables import declared_tables
+from penstock.interfaces.flow_reader import read_flow
+from penstock.interfaces.run_context import current_context
+from penstock.interfaces.source import DeclarationBase, Flow
+from penstock.schema.frozen_map import thaw
 from penstock.sources.resource import Resource
-from penstock.sources.resources import ResourceDict
+from penstock.sources.resource_dict import ResourceDict
 from penstock.sources.state import source_state
 from penstock.sources.streams import streams_of
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from penstock.schema import Schema
 
-_OWN = frozenset(("schema", "section", "_resources"))
+_OWN_ATTRIBUTES = frozenset(("schema", "section", "_resources"))
 
 
-class Source(Declared):
+class Source(DeclarationBase):
     """Resources under one name. Make one with `@penstock.source`.
 
     Resources are attributes and items of `resources`. Nothing runs until it is extracted or iterated over.
@@ -71,22 +71,22 @@ class Source(Declared):
     @property
     def max_table_nesting(self) -> int | None:
         """How many levels of nesting become tables and columns; what is deeper is kept as JSON."""
-        found: int | None = self._json_settings().get("max_nesting")
+        found: int | None = self._normalizer_settings().get("max_nesting")
         return found
 
     @max_table_nesting.setter
     def max_table_nesting(self, levels: int | None) -> None:
-        self._set_json("max_nesting", levels)
+        self._set_normalizer_setting("max_nesting", levels)
 
     @property
     def root_key(self) -> bool | None:
         """Whether nested rows carry the id of their root row; None leaves it to the write disposition."""
-        found: bool | None = self._json_settings().get("root_key_propagation")
+        found: bool | None = self._normalizer_settings().get("root_key_propagation")
         return found
 
     @root_key.setter
-    def root_key(self, said: bool | None) -> None:
-        self._set_json("root_key_propagation", said)
+    def root_key(self, value: bool | None) -> None:
+        self._set_normalizer_setting("root_key_propagation", value)
 
     @property
     def schema_contract(self) -> Any:
@@ -94,13 +94,13 @@ class Source(Declared):
         return thaw(self.schema.settings.get("schema_contract"))
 
     @schema_contract.setter
-    def schema_contract(self, said: Any) -> None:
-        self.schema.set_schema_contract(said)
+    def schema_contract(self, value: Any) -> None:
+        self.schema.set_schema_contract(value)
 
     @property
     def run(self) -> Callable[..., Any]:
         """The `run` of the pipeline at hand, with this source as its data."""
-        pipeline = current().pipeline
+        pipeline = current_context().pipeline
         if pipeline is None:
             raise NotDuringRun(what="a pipeline")
         return partial(pipeline.run, self)
@@ -150,7 +150,7 @@ class Source(Declared):
         for resource in self._resources.selected.values():
             if item is None and resource.has_dynamic_table_name:
                 continue
-            hints = resource.hints.at(item)
+            hints = resource.hints.for_item(item)
             for table in declared_tables(hints, resource=resource.name, naming=found.naming):
                 found.update_table(table)
         return found
@@ -167,7 +167,7 @@ class Source(Declared):
 
     def __iter__(self) -> Iterator[Any]:
         """Read the items of all selected resources, without loading them."""
-        return read(self.flow())
+        return read_flow(self.flow())
 
     def __getattr__(self, name: str) -> Resource:
         resources: dict[str, Resource] = self.__dict__.get("_resources", {})
@@ -176,17 +176,17 @@ class Source(Declared):
         raise AttributeError(f"source has no resource {name!r}; it has {', '.join(resources)}")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, Resource) and name not in _OWN:
+        if isinstance(value, Resource) and name not in _OWN_ATTRIBUTES:
             self._resources[name] = value
         else:
             super().__setattr__(name, value)
 
-    def _json_settings(self) -> dict[str, Any]:
+    def _normalizer_settings(self) -> dict[str, Any]:
         json = self.schema.stored.normalizers.get("json", {})
         return dict(json.get("config", {}))
 
-    def _set_json(self, key: str, value: Any) -> None:
-        kept = {name: said for name, said in self._json_settings().items() if name != key}
+    def _set_normalizer_setting(self, key: str, value: Any) -> None:
+        kept = {name: said for name, said in self._normalizer_settings().items() if name != key}
         config = {**kept, key: value} if value is not None else kept
         stored = self.schema.stored
         json = {name: said for name, said in stored.normalizers.get("json", {}).items() if name != "config"}

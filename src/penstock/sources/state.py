@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import NotDuringRun, UsageError
-from penstock.interfaces.current import current, on_executor
+from penstock.interfaces.run_context import current_context, is_on_executor
 
 if TYPE_CHECKING:
-    from penstock.interfaces.current import Current
+    from penstock.interfaces.run_context import RunContext
 
 SOURCES, RESOURCES = "sources", "resources"
 
@@ -23,14 +23,14 @@ def source_state(source_state_key: str | None = None) -> dict[str, Any]:
     >>> source_state()
     {}
     """
-    moment = current()
+    moment = current_context()
     if moment.state is None:
-        if on_executor():
+        if is_on_executor():
             raise UsageError(
                 "state is kept on the driver, and this runs on an executor",
                 hint="pass what the function needs as an argument, or set extract.work_items = 'driver'",
             )
-        return _of_active(moment, source_state_key)
+        return _active_source_state(moment, source_state_key)
     name = source_state_key or moment.source_name
     if name is None:
         raise NotDuringRun(what="the source")
@@ -38,11 +38,11 @@ def source_state(source_state_key: str | None = None) -> dict[str, Any]:
     return found
 
 
-def _of_active(moment: Current, key: str | None) -> dict[str, Any]:
-    if moment.pipeline is None:
+def _active_source_state(context: RunContext, key: str | None) -> dict[str, Any]:
+    if context.pipeline is None:
         return {}
-    state = moment.pipeline.kept_state()
-    name = key or moment.source_name or state["default_schema_name"]
+    state = context.pipeline.kept_state()
+    name = key or context.source_name or state["default_schema_name"]
     found: dict[str, Any] = state[SOURCES].get(name, {})
     return found
 
@@ -56,7 +56,7 @@ def resource_state(
     {}
     """
     state = source_state() if source_state_ is None else source_state_
-    name = resource_name or current().resource_name
+    name = resource_name or current_context().resource_name
     if name is None:
         raise NotDuringRun(what="the resource")
     found: dict[str, Any] = state.setdefault(RESOURCES, {}).setdefault(name, {})

@@ -6,31 +6,31 @@ from typing import TYPE_CHECKING, Any, Self
 
 from penstock.errors import UsageError
 from penstock.interfaces.incremental import Incremental
-from penstock.interfaces.source import Limit, Step, StepKind
-from penstock.sources.call import takes_mark
-from penstock.sources.cursors import cursor_step
-from penstock.sources.hinted import Hinted
+from penstock.interfaces.source import ItemStep, Limit, StepKind
+from penstock.sources.hinted import _HintedResource
+from penstock.sources.resource_cursor import cursor_step
+from penstock.sources.user_function import step_takes_mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-class Stepped(Hinted):
+class _SteppedResource(_HintedResource):
     """Changes its items on their way. Every method changes the resource itself, and gives it back."""
 
     __slots__ = ()
 
     def add_map(self, item_map: Callable[..., Any], insert_at: int | None = None) -> Self:
         """Replace each row by what `item_map` makes of it; a row that becomes None is left out."""
-        return self._add("map", item_map, insert_at)
+        return self._add_function_step("map", item_map, insert_at)
 
     def add_yield_map(self, item_map: Callable[..., Iterator[Any]], insert_at: int | None = None) -> Self:
         """Replace each row by the items that `item_map` yields for it."""
-        return self._add("yield_map", item_map, insert_at)
+        return self._add_function_step("yield_map", item_map, insert_at)
 
     def add_filter(self, item_filter: Callable[..., bool], insert_at: int | None = None) -> Self:
         """Keep the rows for which `item_filter` is true."""
-        return self._add("filter", item_filter, insert_at)
+        return self._add_function_step("filter", item_filter, insert_at)
 
     def add_step(
         self, item_transform: Callable[..., Any] | Incremental[Any], insert_at: int | None = None
@@ -42,11 +42,11 @@ class Stepped(Hinted):
         if isinstance(item_transform, Incremental):
             self.declaration = self.declaration.with_step(cursor_step(item_transform), insert_at)
             return self
-        return self._add("call", item_transform, insert_at)
+        return self._add_function_step("call", item_transform, insert_at)
 
     def add_metrics(self, metrics_f: Callable[..., None], insert_at: int | None = None) -> Self:
         """Call `metrics_f(items, meta, metrics)` with each item; `metrics` is a dict that it may fill."""
-        self.declaration = self.declaration.with_step(Step(kind="metrics", function=metrics_f), insert_at)
+        self.declaration = self.declaration.with_step(ItemStep(kind="metrics", function=metrics_f), insert_at)
         return self
 
     def add_limit(
@@ -84,7 +84,7 @@ class Stepped(Hinted):
     @property
     def can_parallelize(self) -> bool:
         """Whether there is anything to run: data that is there already has nothing."""
-        return self.declaration.call is not None or hasattr(self.declaration.data, "__next__")
+        return self.declaration.user_function is not None or hasattr(self.declaration.data, "__next__")
 
     def parallelize(self) -> Self:
         """Run the generator, or the transformer for each item, in a thread; the order of items may change."""
@@ -96,9 +96,9 @@ class Stepped(Hinted):
         self.change(parallel=True)
         return self
 
-    def _add(self, kind: StepKind, function: Callable[..., Any], insert_at: int | None) -> Self:
+    def _add_function_step(self, kind: StepKind, function: Callable[..., Any], insert_at: int | None) -> Self:
         if not callable(function):
             raise UsageError(f"{function!r} is not a function", hint="pass a function of an item")
-        step = Step(kind=kind, function=function, takes_mark=takes_mark(function))
+        step = ItemStep(kind=kind, function=function, takes_mark=step_takes_mark(function))
         self.declaration = self.declaration.with_step(step, insert_at)
         return self

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def conf_set(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
+def temporary_conf(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
     """Set settings for the block alone, and bring back what the session had: it may be the user's."""
     before = {key: spark.conf.get(key, None) for key in conf}
     try:

@@ -14,11 +14,11 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, NullType, StructField, StructType
 
-from penstock.interfaces.columns import file_name
-from penstock.interfaces.framecursor import FrameBounds, FrameSeen
-from penstock.schema.spark_sql import quoted
+from penstock.interfaces.file_schema import file_column_name
+from penstock.interfaces.framecursor import FrameBounds, FrameObservation
+from penstock.schema.spark_sql import quote_name
 from penstock.spark.paths import spark_path
-from penstock.spark.session import untold
+from penstock.spark.session import missing_conf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,49 +26,49 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
-    from penstock.interfaces.landing import LandedFrame
+    from penstock.interfaces.frame_writer import FrameWriteResult
 
 FURTHEST: Final = "penstock_furthest"
 MISSING: Final = "penstock_missing"
 _HASH: Final = "penstock_hash"
-_DIGITS: Final = 18
-_JSON: Final = {"timeZone": "UTC"}
-_BROADCAST: Final = 100_000
-_AT_ONCE: Final = 100_000
+_HASH_DIGITS: Final = 18
+_JSON_OPTIONS: Final = {"timeZone": "UTC"}
+_MAX_BROADCAST_HASHES: Final = 100_000
+_HASH_BATCH_SIZE: Final = 100_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_NUMBERS: Final = ("tinyint", "smallint", "int", "bigint", "float", "double")
+_NUMERIC_TYPES: Final = ("tinyint", "smallint", "int", "bigint", "float", "double")
 
 
-def new_rows(frame: DataFrame, bounds: FrameBounds, *, known: Iterable[bytes] = ()) -> DataFrame:
+def new_rows(frame: DataFrame, bounds: FrameBounds, *, known_hashes: Iterable[bytes] = ()) -> DataFrame:
     """The rows of the range, without those at its start whose hashes are known. Nothing runs.
 
     TypeError where a bound is not of the column's type. Rows without a value stay, unless they are excluded:
     where they are not allowed, they are found while the frame is written.
     """
-    kind, cursor = _kind(frame, bounds.column), _column(bounds.column)
-    wanted = _inside(cursor, bounds, kind)
+    kind, cursor = _column_type(frame, bounds.column), _column(bounds.column)
+    wanted = _range_filter(cursor, bounds, kind)
     within = frame if wanted is None else frame.filter(_with_missing(wanted, cursor, bounds))
-    hashes = _hashes(known if bounds.start is not None else ())
+    hashes = _hash_table(known_hashes if bounds.start is not None else ())
     if not len(hashes):
         return within
     at_start = cursor == _literal(bounds.start, kind)
     others = frame.sparkSession.createDataFrame(hashes)
-    others = F.broadcast(others) if len(hashes) <= _BROADCAST else others
+    others = F.broadcast(others) if len(hashes) <= _MAX_BROADCAST_HASHES else others
     marked = within.withColumn(_HASH, F.when(at_start, row_hash(frame, bounds.key)))
     return marked.join(others, on=_HASH, how="left_anti").drop(_HASH)
 
 
 def aggregates(frame: DataFrame, bounds: FrameBounds) -> dict[str, Column]:
     """What is observed while new rows are written: how far they go, and how many have no value."""
-    kind, cursor = _kind(frame, bounds.column), _column(bounds.column)
+    kind, cursor = _column_type(frame, bounds.column), _column(bounds.column)
     furthest = F.max(cursor) if bounds.is_max else F.min(cursor)
-    return {FURTHEST: _outwards(furthest, kind), MISSING: F.count_if(cursor.isNull())}
+    return {FURTHEST: _encode_value(furthest, kind), MISSING: F.count_if(cursor.isNull())}
 
 
-def seen_of(values: Mapping[str, Any], frame: DataFrame, bounds: FrameBounds) -> FrameSeen:
+def observation(values: Mapping[str, Any], frame: DataFrame, bounds: FrameBounds) -> FrameObservation:
     """What was observed, in values of Python; the furthest is None where no row has a value."""
-    furthest = _inwards(values[FURTHEST], _kind(frame, bounds.column))
-    return FrameSeen(furthest=furthest, missing=int(values[MISSING]))
+    furthest = _decode_value(values[FURTHEST], _column_type(frame, bounds.column))
+    return FrameObservation(last_value=furthest, missing_count=int(values[MISSING]))
 
 
 def row_hash(frame: DataFrame, key: tuple[str, ...] | None) -> Column:
@@ -78,59 +78,63 @@ def row_hash(frame: DataFrame, key: tuple[str, ...] | None) -> Column:
     """
     kinds = {one.name: one.dataType for one in frame.schema.fields}
     names = [name for name, kind in kinds.items() if kind != NullType()] if key is None else list(key)
-    values = [_column(name).cast(_nameless(kinds[name])) for name in names]
-    text = F.to_json(F.struct(*(value.alias(f"n{at}") for at, value in enumerate(values))), _JSON)
-    return F.substring(F.sha2(text, 256), 1, _DIGITS)
+    values = [_column(name).cast(_with_numbered_fields(kinds[name])) for name in names]
+    text = F.to_json(F.struct(*(value.alias(f"n{at}") for at, value in enumerate(values))), _JSON_OPTIONS)
+    return F.substring(F.sha2(text, 256), 1, _HASH_DIGITS)
 
 
-def hashes_in(frame: DataFrame, landed: LandedFrame, bounds: FrameBounds, last_value: Any) -> Iterator[bytes]:
+def boundary_hashes(
+    frame: DataFrame, result: FrameWriteResult, bounds: FrameBounds, last_value: Any
+) -> Iterator[bytes]:
     """The hashes of the rows with the last value, read from the files that the frame was written to."""
-    rows = _landed(frame, landed)
-    at_last = rows.filter(_column(bounds.column) == _literal(last_value, _kind(rows, bounds.column)))
+    rows = _read_landed(frame, result)
+    at_last = rows.filter(_column(bounds.column) == _literal(last_value, _column_type(rows, bounds.column)))
     for row in at_last.select(row_hash(rows, bounds.key).alias(_HASH)).toLocalIterator():
         yield bytes.fromhex(row[_HASH])
 
 
-def read_back(frame: DataFrame, landed: LandedFrame, bounds: FrameBounds) -> dict[str, Any]:
+def aggregates_from_files(frame: DataFrame, result: FrameWriteResult, bounds: FrameBounds) -> dict[str, Any]:
     """What was not observed, from the files."""
-    rows = _landed(frame, landed)
+    rows = _read_landed(frame, result)
     wanted = [column.alias(name) for name, column in aggregates(rows, bounds).items()]
     (found,) = rows.agg(*wanted).collect()
     return dict(found.asDict())
 
 
-def _landed(frame: DataFrame, landed: LandedFrame) -> DataFrame:
+def _read_landed(frame: DataFrame, landed: FrameWriteResult) -> DataFrame:
     """The rows of a frame as its files hold them, under the names that it has."""
     session = frame.sparkSession
-    rows = session.read.options(**untold(landed.conf, session)).parquet(spark_path(landed.address))
+    rows = session.read.options(**missing_conf(landed.conf, session)).parquet(spark_path(landed.address))
     there = frozenset(rows.columns)
-    names = [name for name in frame.columns if file_name(name) in there]
-    return rows.select(*(F.col(file_name(name)).alias(name) for name in names))
+    names = [name for name in frame.columns if file_column_name(name) in there]
+    return rows.select(*(F.col(file_column_name(name)).alias(name) for name in names))
 
 
-def _nameless(kind: DataType) -> DataType:
+def _with_numbered_fields(kind: DataType) -> DataType:
     """The same type with numbers for the names in it."""
     match kind:
         case StructType():
             inner = enumerate(kind.fields)
-            return StructType([StructField(f"n{at}", _nameless(one.dataType)) for at, one in inner])
+            return StructType(
+                [StructField(f"n{at}", _with_numbered_fields(one.dataType)) for at, one in inner]
+            )
         case ArrayType():
-            return ArrayType(_nameless(kind.elementType))
+            return ArrayType(_with_numbered_fields(kind.elementType))
         case MapType():
-            return MapType(_nameless(kind.keyType), _nameless(kind.valueType))
+            return MapType(_with_numbered_fields(kind.keyType), _with_numbered_fields(kind.valueType))
         case _:
             return kind
 
 
-def _hashes(known: Iterable[bytes]) -> pa.Table:
+def _hash_table(known: Iterable[bytes]) -> pa.Table:
     """Hashes as a frame; a part at a time, because a list of texts takes ten times the memory."""
     left, chunks = iter(known), []
-    while part := [digest.hex() for digest in islice(left, _AT_ONCE)]:
+    while part := [digest.hex() for digest in islice(left, _HASH_BATCH_SIZE)]:
         chunks.append(pa.array(part, pa.string()))
     return pa.table({_HASH: pa.chunked_array(chunks, pa.string())})
 
 
-def _inside(cursor: Column, bounds: FrameBounds, kind: str) -> Column | None:
+def _range_filter(cursor: Column, bounds: FrameBounds, kind: str) -> Column | None:
     parts: list[Column] = []
     if bounds.start is not None:
         start = _literal(bounds.start, kind)
@@ -140,7 +144,7 @@ def _inside(cursor: Column, bounds: FrameBounds, kind: str) -> Column | None:
         end = _literal(bounds.end, kind)
         until = cursor <= end if bounds.is_max else cursor >= end
         parts.append((cursor != end) & until if bounds.is_end_open else until)
-    if bounds.missing == "exclude":
+    if bounds.on_missing == "exclude":
         parts.append(cursor.isNotNull())
     if not parts:
         return None
@@ -151,20 +155,20 @@ def _inside(cursor: Column, bounds: FrameBounds, kind: str) -> Column | None:
 
 
 def _with_missing(wanted: Column, cursor: Column, bounds: FrameBounds) -> Column:
-    return wanted if bounds.missing == "exclude" else wanted | cursor.isNull()
+    return wanted if bounds.on_missing == "exclude" else wanted | cursor.isNull()
 
 
 def _column(name: str) -> Column:
-    return F.col(quoted(name))
+    return F.col(quote_name(name))
 
 
-def _kind(frame: DataFrame, name: str) -> str:
+def _column_type(frame: DataFrame, name: str) -> str:
     """The type of a column in short; KeyError where there is none of that name."""
     return dict(frame.dtypes)[name]
 
 
 def _literal(value: Any, kind: str) -> Column:
-    _check(value, kind)
+    _check_type(value, kind)
     match value:
         case datetime() if kind == "timestamp":
             aware = value if value.tzinfo else value.replace(tzinfo=UTC)
@@ -180,7 +184,7 @@ def _literal(value: Any, kind: str) -> Column:
             return F.lit(value)
 
 
-def _check(value: Any, kind: str) -> None:
+def _check_type(value: Any, kind: str) -> None:
     if isinstance(value, datetime):
         fits = kind in {"timestamp", "timestamp_ntz"}
     else:
@@ -189,7 +193,7 @@ def _check(value: Any, kind: str) -> None:
             "date": date,
             "boolean": bool,
             "binary": bytes,
-            **dict.fromkeys(_NUMBERS, (int, float, Decimal)),
+            **dict.fromkeys(_NUMERIC_TYPES, (int, float, Decimal)),
         }
         wanted = (int, float, Decimal) if kind.startswith("decimal") else types.get(kind)
         fits = wanted is not None and isinstance(value, wanted)
@@ -197,14 +201,14 @@ def _check(value: Any, kind: str) -> None:
         raise TypeError(f"a {type(value).__name__} cannot be compared with a column of {kind}")
 
 
-def _outwards(value: Column, kind: str) -> Column:
+def _encode_value(value: Column, kind: str) -> Column:
     if kind == "timestamp":
         return F.unix_micros(value)
     is_text = kind in {"timestamp_ntz", "date"} or kind.startswith("decimal")
     return value.cast("string") if is_text else value
 
 
-def _inwards(value: Any, kind: str) -> Any:
+def _decode_value(value: Any, kind: str) -> Any:
     readers: dict[str, Callable[[Any], Any]] = {
         "timestamp": lambda number: _EPOCH + timedelta(microseconds=number),
         "timestamp_ntz": datetime.fromisoformat,

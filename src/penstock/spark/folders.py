@@ -10,23 +10,23 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 # Digits of SHA-256 that fit a decimal sum over many millions of files.
-_LANE = 15
+_LANE_DIGITS = 15
 
 
-def folder_of(path: str, inside: str) -> Column:
+def folder_column(path: str, root_suffix: str) -> Column:
     """The folder that a file stands in, relative to the one whose name ends with `inside`."""
-    below = F.substring_index(F.col(path), inside, -1)
+    below = F.substring_index(F.col(path), root_suffix, -1)
     return F.regexp_replace(below, "/[^/]*$", "").alias("folder")
 
 
-def folder_facts() -> list[Column]:
+def folder_aggregates() -> list[Column]:
     """Aggregates over `path` and `length`: the same files give the same digest in any order."""
     name = F.element_at(F.split(F.col("path"), "/"), -1)
     digest = F.sha2(F.concat_ws("/", name, F.col("length").cast("string")), 256)
     lanes = [
-        F.sum(F.conv(F.substring(digest, 1 + lane * _LANE, _LANE), 16, 10).cast("decimal(38,0)")).cast(
-            "string"
-        )
+        F.sum(
+            F.conv(F.substring(digest, 1 + lane * _LANE_DIGITS, _LANE_DIGITS), 16, 10).cast("decimal(38,0)")
+        ).cast("string")
         for lane in range(2)
     ]
     return [

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from penstock.config.places import jars_folder
+from penstock.config.folders import jars_folder
 from penstock.errors import JarNotVerified
-from penstock.spark.presets import SPARK_BRINGS, preset
+from penstock.spark.presets import SPARK_PROVIDED, preset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,26 +33,26 @@ def jar_conf(spark_version: str, needs: Iterable[str], settings: Settings) -> di
     wanted = tuple(needs)
     given = settings.spark("jars")
     if given:
-        return _on_class_path(Path(jar) for jar in given.split(":"))
+        return _class_path_conf(Path(jar) for jar in given.split(":"))
     cached = cache_folder(spark_version, wanted)
     if (cached / _COMPLETE).exists():
         jars = sorted(cached.glob("*.jar"))
         for jar in jars:
             verify_jar(jar)
-        return _on_class_path(jars)
+        return _class_path_conf(jars)
     coordinates = [item for need in wanted for item in preset(spark_version, need).coordinates]
     if not coordinates:
         return {}
-    return {"spark.jars.packages": ",".join(coordinates), "spark.jars.excludes": ",".join(SPARK_BRINGS)}
+    return {"spark.jars.packages": ",".join(coordinates), "spark.jars.excludes": ",".join(SPARK_PROVIDED)}
 
 
-def keep_jars(spark_version: str, needs: Iterable[str], resolved: str, *, own: str = "") -> None:
+def cache_jars(spark_version: str, needs: Iterable[str], resolved_jars: str, *, user_jars: str = "") -> None:
     """Check what Spark resolved (its `spark.jars`), and copy it into the cache for the next start.
 
     `own` are jars that the user names besides: these are not looked at.
     """
-    theirs = {_file_of(address) for address in own.split(",")}
-    jars = [jar for jar in map(_file_of, resolved.split(",")) if jar not in theirs and jar.is_file()]
+    theirs = {_local_file(address) for address in user_jars.split(",")}
+    jars = [jar for jar in map(_local_file, resolved_jars.split(",")) if jar not in theirs and jar.is_file()]
     for jar in jars:
         verify_jar(jar)
     cached = cache_folder(spark_version, tuple(needs))
@@ -85,7 +85,7 @@ def checksums() -> Mapping[str, str]:
     return {name.rpartition("/")[2]: digest for digest, name in map(str.split, lines)}
 
 
-def _file_of(address: str) -> Path:
+def _local_file(address: str) -> Path:
     return Path(urlsplit(address).path)
 
 
@@ -96,6 +96,6 @@ def cache_folder(spark_version: str, needs: tuple[str, ...]) -> Path:
     return jars_folder() / name
 
 
-def _on_class_path(jars: Iterable[Path]) -> dict[str, str]:
+def _class_path_conf(jars: Iterable[Path]) -> dict[str, str]:
     joined = ":".join(str(jar) for jar in jars)
     return {"spark.driver.extraClassPath": joined, "spark.executor.extraClassPath": joined}

@@ -20,7 +20,7 @@ class Preset:
     extension: str | None = None
     session_conf: Mapping[str, str] = field(default_factory=dict)
     """Settings that a running session takes; penstock sets them in sessions of its own."""
-    first_conf: Mapping[str, str] = field(default_factory=dict)
+    initial_conf: Mapping[str, str] = field(default_factory=dict)
     """Settings of a session that penstock starts; one that is given has its own."""
 
 
@@ -29,7 +29,7 @@ _DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 _ICEBERG_EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 
 # What Spark is told comes first, then whatever the machine has: environment, profile, container, instance.
-_S3_KEYS = {
+_S3_CREDENTIALS_CONF = {
     "spark.hadoop.fs.s3a.aws.credentials.provider": ",".join(
         (
             "org.apache.hadoop.fs.s3a.TemporaryAWSCredentialsProvider",
@@ -60,7 +60,9 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType(
                 extension=_ICEBERG_EXTENSION,
             ),
             # The version of Hadoop is that of Spark itself.
-            "s3": Preset(coordinates=("org.apache.hadoop:hadoop-aws:3.4.2",), first_conf=_S3_KEYS),
+            "s3": Preset(
+                coordinates=("org.apache.hadoop:hadoop-aws:3.4.2",), initial_conf=_S3_CREDENTIALS_CONF
+            ),
         },
         "4.0": {
             **_DRIVERS,
@@ -73,13 +75,15 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType(
                 coordinates=("org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0",),
                 extension=_ICEBERG_EXTENSION,
             ),
-            "s3": Preset(coordinates=("org.apache.hadoop:hadoop-aws:3.4.1",), first_conf=_S3_KEYS),
+            "s3": Preset(
+                coordinates=("org.apache.hadoop:hadoop-aws:3.4.1",), initial_conf=_S3_CREDENTIALS_CONF
+            ),
         },
     }
 )
 
 # What Spark has itself, in newer versions than some of the jars ask for: one of each on the class path.
-SPARK_BRINGS = (
+SPARK_PROVIDED = (
     "com.fasterxml.jackson.*:*",
     "com.github.luben:*",
     "com.google.code.findbugs:*",
@@ -100,7 +104,9 @@ SPARK_BRINGS = (
 
 # Files of a task are moved when it ends and again when its job does: one that dies, or comes to life again,
 # leaves nothing among the files that count. The other way, "2", moves them once, task by task.
-SAFE_COMMIT: Mapping[str, str] = MappingProxyType({"mapreduce.fileoutputcommitter.algorithm.version": "1"})
+SAFE_COMMIT_CONF: Mapping[str, str] = MappingProxyType(
+    {"mapreduce.fileoutputcommitter.algorithm.version": "1"}
+)
 
 ESCAPED_LITERALS = "spark.sql.parser.escapedStringLiterals"
 
@@ -129,7 +135,7 @@ OWN_CONF: Mapping[str, str] = MappingProxyType(
         "spark.sql.files.ignoreMissingFiles": "false",
         # What plans show of the options of a table.
         "spark.sql.redaction.options.regex": "(?i)url|uri|secret|password|token|credential|access[.]?key",
-        **SAFE_COMMIT,
+        **SAFE_COMMIT_CONF,
         **SQL_TEXT_CONF,
     }
 )
@@ -143,7 +149,7 @@ LOCAL_CONF: Mapping[str, str] = MappingProxyType(
 )
 
 # For a session that penstock starts on this machine; what the user configures wins.
-LOCAL_START: Mapping[str, str] = MappingProxyType(
+LOCAL_START_CONF: Mapping[str, str] = MappingProxyType(
     {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -177,5 +183,5 @@ def start_conf(spark_version: str, needs: Iterable[str]) -> dict[str, str]:
     if extensions:
         conf["spark.sql.extensions"] = ",".join(extensions)
     for found in presets:
-        conf |= {**found.first_conf, **found.session_conf}
+        conf |= {**found.initial_conf, **found.session_conf}
     return conf

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from penstock.config import AwsCredentials
-    from penstock.spark.own import SessionPool
     from penstock.spark.session import UserSession
+    from penstock.spark.session_pool import SessionPool
 
 _FROM_DRIVER, _FROM_EXECUTORS = "from_driver", "from_executors"
 
@@ -61,7 +61,7 @@ def probe_storage(root: str, spark: SparkSession, *, credentials: AwsCredentials
     try:
         files.makedirs(base, exist_ok=True)
         files.pipe_file(f"{base}/{_FROM_DRIVER}.txt", b"seen")
-        _executors_read(root, spark)
+        _check_executors_read(root, spark)
         spark.range(8, numPartitions=2).write.mode("overwrite").parquet(
             spark_path(f"{root}/{_FROM_EXECUTORS}")
         )
@@ -74,7 +74,7 @@ def probe_storage(root: str, spark: SparkSession, *, credentials: AwsCredentials
     return f"driver and executors both read and write {root.rsplit('/', 1)[0]}"
 
 
-def _executors_read(root: str, spark: SparkSession) -> None:
+def _check_executors_read(root: str, spark: SparkSession) -> None:
     try:
         lines = spark.read.text(spark_path(f"{root}/{_FROM_DRIVER}.txt")).select(F.col("value")).collect()
     except PySparkException as error:

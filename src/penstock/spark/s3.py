@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
     from penstock.config import AwsCredentials
 
-NEED: Final = "s3"
+S3_PRESET: Final = "s3"
 """The key of the preset table."""
 _SCHEMES: Final = frozenset(("s3", "s3a", "s3n"))
-_PROVIDERS: Final = "org.apache.hadoop.fs.s3a"
+_S3A_PACKAGE: Final = "org.apache.hadoop.fs.s3a"
 # Signatures name a region, also for stores that have none.
-_ANY_REGION: Final = "us-east-1"
-_STYLES: Final = {"path": "path", "vhost": "virtual", "virtual": "virtual"}
+_DEFAULT_REGION: Final = "us-east-1"
+_ADDRESSING_STYLES: Final = {"path": "path", "vhost": "virtual", "virtual": "virtual"}
 
 
-def bucket_of(location: str | None) -> str | None:
+def s3_bucket(location: str | None) -> str | None:
     """The bucket of an address on S3; None for all others.
 
-    >>> bucket_of("s3://lake/raw"), bucket_of("/lake/raw")
+    >>> s3_bucket("s3://lake/raw"), s3_bucket("/lake/raw")
     ('lake', None)
     """
     scheme, found, rest = (location or "").partition("://")
@@ -37,7 +37,7 @@ def s3_needs(*locations: str | None) -> tuple[str, ...]:
     >>> s3_needs("/lake", "s3://packages/shop"), s3_needs("/lake")
     (('s3',), ())
     """
-    return (NEED,) if any(bucket_of(location) is not None for location in locations) else ()
+    return (S3_PRESET,) if any(s3_bucket(location) is not None for location in locations) else ()
 
 
 def s3fs_options(location: str, credentials: AwsCredentials | None) -> dict[str, Any]:
@@ -45,12 +45,12 @@ def s3fs_options(location: str, credentials: AwsCredentials | None) -> dict[str,
 
     Plain texts, not secret ones: fsspec tells two file systems apart by what their options look like.
     """
-    if bucket_of(location) is None:
+    if s3_bucket(location) is None:
         return {}
     options: dict[str, Any] = {"use_listings_cache": False}
     if credentials is None:
         return options
-    style = _STYLES.get(credentials.s3_url_style or "")
+    style = _ADDRESSING_STYLES.get(credentials.s3_url_style or "")
     said = {
         "key": credentials.aws_access_key_id,
         "secret": credentials.aws_secret_access_key,
@@ -68,43 +68,43 @@ def s3fs_options(location: str, credentials: AwsCredentials | None) -> dict[str,
 
 def s3a_conf(location: str | None, credentials: AwsCredentials | None) -> dict[str, str]:
     """What Hadoop must be told to open the bucket of an address; other buckets do not hear of it."""
-    bucket = bucket_of(location)
+    bucket = s3_bucket(location)
     if bucket is None or credentials is None:
         return {}
-    said = {**_keys(credentials), **_place(credentials)}
+    said = {**_credentials_conf(credentials), **_endpoint_conf(credentials)}
     return {f"fs.s3a.bucket.{bucket}.{name}": value for name, value in said.items()}
 
 
-def joined_conf(locations: Iterable[str | None], credentials: AwsCredentials | None) -> dict[str, str]:
+def s3a_conf_for_all(locations: Iterable[str | None], credentials: AwsCredentials | None) -> dict[str, str]:
     """What Hadoop must be told to open all of these."""
     return {key: value for place in locations for key, value in s3a_conf(place, credentials).items()}
 
 
-def _keys(credentials: AwsCredentials) -> dict[str, str]:
+def _credentials_conf(credentials: AwsCredentials) -> dict[str, str]:
     if credentials.aws_access_key_id is not None and credentials.aws_secret_access_key is not None:
         keys = {
             "access.key": credentials.aws_access_key_id,
             "secret.key": credentials.aws_secret_access_key,
         }
         if credentials.aws_session_token is None:
-            return {**keys, "aws.credentials.provider": f"{_PROVIDERS}.SimpleAWSCredentialsProvider"}
+            return {**keys, "aws.credentials.provider": f"{_S3A_PACKAGE}.SimpleAWSCredentialsProvider"}
         return {
             **keys,
             "session.token": credentials.aws_session_token,
-            "aws.credentials.provider": f"{_PROVIDERS}.TemporaryAWSCredentialsProvider",
+            "aws.credentials.provider": f"{_S3A_PACKAGE}.TemporaryAWSCredentialsProvider",
         }
     if credentials.profile_name is not None:
         return {
             "auth.profile.name": credentials.profile_name,
-            "aws.credentials.provider": f"{_PROVIDERS}.auth.ProfileAWSCredentialsProvider",
+            "aws.credentials.provider": f"{_S3A_PACKAGE}.auth.ProfileAWSCredentialsProvider",
         }
     return {}
 
 
-def _place(credentials: AwsCredentials) -> dict[str, str]:
+def _endpoint_conf(credentials: AwsCredentials) -> dict[str, str]:
     """Where the store is. One with an address of its own is asked by path, as Python's client does it."""
-    endpoint, style = credentials.endpoint_url, _STYLES.get(credentials.s3_url_style or "")
-    region = credentials.region_name or (_ANY_REGION if endpoint else None)
+    endpoint, style = credentials.endpoint_url, _ADDRESSING_STYLES.get(credentials.s3_url_style or "")
+    region = credentials.region_name or (_DEFAULT_REGION if endpoint else None)
     place = {"endpoint.region": region} if region else {}
     if endpoint:
         plain = endpoint.lower().startswith("http://")

@@ -16,9 +16,9 @@ from pyspark.sql import SparkSession
 from penstock.config import home_folder
 from penstock.errors import JarNotVerified, SessionLacksConf, SparkNotAvailable
 from penstock.spark.installed import installed_version
-from penstock.spark.jars import jar_conf, keep_jars
+from penstock.spark.jars import cache_jars, jar_conf
 from penstock.spark.paths import spark_path
-from penstock.spark.presets import ESCAPED_LITERALS, LOCAL_START, SQL_TEXT_CONF, preset, start_conf
+from penstock.spark.presets import ESCAPED_LITERALS, LOCAL_START_CONF, SQL_TEXT_CONF, preset, start_conf
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -44,20 +44,20 @@ class UserSession:
         return not self.is_connect and self.master.startswith("local")
 
 
-def find_session(given: SparkSession | None, settings: Settings, needs: Iterable[str]) -> UserSession:
+def find_session(spark: SparkSession | None, settings: Settings, needs: Iterable[str]) -> UserSession:
     """The session to work for; it is built only when none is given and the process has none."""
-    if given is not None:
-        return _described(given, "given")
-    present = session_at_hand(None)
+    if spark is not None:
+        return _user_session(spark, "given")
+    present = existing_session(None)
     if present is not None:
-        return _described(present, "active")
-    return _described(_build(settings, tuple(needs)), "built")
+        return _user_session(present, "active")
+    return _user_session(_build(settings, tuple(needs)), "built")
 
 
 def check_session(session: UserSession, needs: Iterable[str]) -> None:
     """Refuse a session that lacks what only counts at its start, with the lines that mend it."""
     for need in needs:
-        if lacks(session.spark, need):
+        if is_extension_missing(session.spark, need):
             conf = start_conf(session.spark.version, [need])
             if has := _extensions(session.spark):
                 conf["spark.sql.extensions"] = f"{has},{conf['spark.sql.extensions']}"
@@ -69,24 +69,24 @@ def check_session(session: UserSession, needs: Iterable[str]) -> None:
             raise SessionLacksConf(destination=need, conf=conf)
 
 
-def session_at_hand(given: SparkSession | None) -> SparkSession | None:
+def existing_session(spark: SparkSession | None) -> SparkSession | None:
     """The session that is there already, if one is; none is built.
 
     Spark has an active session for each thread. A thread without one works for the session of the process:
     a builder would give that one too, with its settings changed.
     """
-    if given is not None:
-        return given
+    if spark is not None:
+        return spark
     if (active := SparkSession.getActiveSession()) is not None:
         return active
     try:
         default = SparkSession.active()
     except PySparkException:
         return None
-    return default if is_connect(default) or _runs(default) else None
+    return default if is_connect(default) or _is_running(default) else None
 
 
-def _runs(classic: SparkSession) -> bool:
+def _is_running(classic: SparkSession) -> bool:
     """Whether the Spark of a session was not stopped: a stopped context has no start time any more."""
     try:
         return bool(classic.sparkContext.startTime)
@@ -96,26 +96,26 @@ def _runs(classic: SparkSession) -> bool:
 
 def check_format(spark: SparkSession, table_format: str) -> None:
     """Refuse a session that cannot work with tables of a format."""
-    check_session(_described(spark, "given"), [table_format])
+    check_session(_user_session(spark, "given"), [table_format])
 
 
-def lacks(spark: SparkSession, need: str) -> bool:
+def is_extension_missing(spark: SparkSession, need: str) -> bool:
     """Whether a session was started without the extension that goes with a need."""
     extension = preset(spark.version, need).extension
     return bool(extension) and extension not in _extensions(spark).split(",")
 
 
-def target_master(given: SparkSession | None, settings: Settings) -> str:
+def target_master(spark: SparkSession | None, settings: Settings) -> str:
     """Where Spark will run, without starting it."""
-    session = session_at_hand(given)
+    session = existing_session(spark)
     if session is not None:
-        return _described(session, "given").master
+        return _user_session(session, "given").master
     return settings.spark("remote") or settings.spark("master") or LOCAL_MASTER
 
 
-def is_remote(given: SparkSession | None, settings: Settings) -> bool:
+def is_remote(spark: SparkSession | None, settings: Settings) -> bool:
     """Whether this machine is, or will be, a client of a Spark Connect server, without starting anything."""
-    session = session_at_hand(given)
+    session = existing_session(spark)
     return is_connect(session) if session is not None else bool(settings.spark("remote"))
 
 
@@ -124,7 +124,7 @@ def is_connect(spark: SparkSession) -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
-def untold(conf: Mapping[str, str], spark: SparkSession) -> Mapping[str, str]:
+def missing_conf(conf: Mapping[str, str], spark: SparkSession) -> Mapping[str, str]:
     """What a session has not been told, for a reader or a writer of its own to tell.
 
     Nothing for a client of Spark Connect: its server writes plans down as they come, with all options.
@@ -138,7 +138,7 @@ def _extensions(spark: SparkSession) -> str:
     return spark.conf.get("spark.sql.extensions", "") or ""
 
 
-def _described(spark: SparkSession, origin: str) -> UserSession:
+def _user_session(spark: SparkSession, origin: str) -> UserSession:
     connect = is_connect(spark)
     # A Connect client sees the server's master, which says nothing about what this machine shares with it.
     master = "a Spark Connect server" if connect else str(spark.conf.get("spark.master"))
@@ -154,7 +154,7 @@ def _build(settings: Settings, needs: tuple[str, ...]) -> SparkSession:
         text_conf = {key: value for key, value in SQL_TEXT_CONF.items() if key != ESCAPED_LITERALS}
         for key, value in {**text_conf, **own}.items():
             builder = builder.config(key, value)
-        return _started(builder)
+        return _start(builder)
     spark_version = installed_version()
     if spark_version is None:
         raise SparkNotAvailable(reason="pyspark is not installed", hint="pip install 'penstock[spark]'")
@@ -163,28 +163,30 @@ def _build(settings: Settings, needs: tuple[str, ...]) -> SparkSession:
     if master.startswith("local"):
         # Otherwise Spark leaves a folder `spark-warehouse` wherever it is started.
         warehouse = {"spark.sql.warehouse.dir": spark_path(str(home_folder() / "warehouse"))}
-        conf = {**LOCAL_START, **_quiet(), **warehouse, **conf}
+        conf = {**LOCAL_START_CONF, **_quiet_log_conf(), **warehouse, **conf}
         # Workers of a local Spark are this Python, whatever `python3` is on the PATH; no conf says so.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("penstock")
     for key, value in {**conf, **own}.items():
         builder = builder.config(key, value)
-    spark = _started(builder)
+    spark = _start(builder)
     if "spark.jars.packages" in conf and "spark.jars.packages" not in own:
-        _keep_or_stop(spark, spark_version, needs, own.get("spark.jars", ""))
+        _cache_jars_or_stop(spark, spark_version, needs, own.get("spark.jars", ""))
     return spark
 
 
-def _keep_or_stop(spark: SparkSession, spark_version: str, needs: tuple[str, ...], own: str) -> None:
+def _cache_jars_or_stop(
+    spark: SparkSession, spark_version: str, needs: tuple[str, ...], user_jars: str
+) -> None:
     """Keep the jars that Spark has resolved; stop the session where one is not what it should be."""
     try:
-        keep_jars(spark_version, needs, spark.conf.get("spark.jars", "") or "", own=own)
+        cache_jars(spark_version, needs, spark.conf.get("spark.jars", "") or "", user_jars=user_jars)
     except JarNotVerified:
         spark.stop()
         raise
 
 
-def _started(builder: SparkSession.Builder) -> SparkSession:
+def _start(builder: SparkSession.Builder) -> SparkSession:
     before = signal.getsignal(signal.SIGINT)
     try:
         spark = builder.getOrCreate()
@@ -199,7 +201,7 @@ def _started(builder: SparkSession.Builder) -> SparkSession:
     return spark
 
 
-def _quiet() -> dict[str, str]:
+def _quiet_log_conf() -> dict[str, str]:
     """Spark's greeting is fourteen lines of warnings; errors still show."""
     settings = files("penstock.spark").joinpath("log4j2.properties")
     return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{settings}"}

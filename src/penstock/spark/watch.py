@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    Tell = Callable[[Sequence[SparkStage]], None]
+    StageListener = Callable[[Sequence[SparkStage]], None]
 
-_GROUP: Final = "spark.jobGroup.id"
-_CANCEL_AGAIN: Final = (0.5, 1, 2, 4, 8, 16, 32)
+_GROUP_PROPERTY: Final = "spark.jobGroup.id"
+_CANCEL_DELAYS: Final = (0.5, 1, 2, 4, 8, 16, 32)
 """Seconds between the times that the jobs of an interrupted run are cancelled."""
 
 
@@ -35,13 +35,15 @@ class SparkWatch:
     are told apart by the group of the thread that starts them. A client of Connect hears of stages only.
     """
 
-    def __init__(self, run: str, *, tell: Tell | None = None, every: float = 0.5) -> None:
-        self._run, self._tell, self._every = run, tell, every
+    def __init__(
+        self, run_id: str, *, on_stages: StageListener | None = None, poll_interval: float = 0.5
+    ) -> None:
+        self._run_id, self._on_stages, self._poll_interval = run_id, on_stages, poll_interval
         self._step = ""
         self._jobs: dict[str, set[int]] = {}
-        self._unknown: set[str] = set()
+        self._uncounted_steps: set[str] = set()
         self._groups: dict[str, frozenset[int]] = {}
-        self._ours: dict[str, _Group] = {}
+        self._own_groups: dict[str, _JobGroup] = {}
         self._operations: dict[str | None, Sequence[SparkStage]] = {}
         self._lock, self._stopped = threading.Lock(), threading.Event()
         self._poller: threading.Thread | None = None
@@ -50,20 +52,20 @@ class SparkWatch:
         """Sessions that are lent from now on work for this step."""
         self._step = step
 
-    def jobs(self, step: str) -> int | None:
+    def job_count(self, step: str) -> int | None:
         """The jobs of Spark that a step has started; None where Spark does not tell."""
-        return None if step in self._unknown else len(self._jobs.get(step, ()))
+        return None if step in self._uncounted_steps else len(self._jobs.get(step, ()))
 
     @contextmanager
-    def lent(self, spark: SparkSession) -> Iterator[None]:
+    def track(self, spark: SparkSession) -> Iterator[None]:
         """Watch what this thread does with a session in a block."""
         step = self._step
         if is_connect(spark):
-            self._unknown.add(step)
-            with self._heard(spark):
+            self._uncounted_steps.add(step)
+            with self._track_connect(spark):
                 yield
         else:
-            with self._grouped(spark, step):
+            with self._track_group(spark, step):
                 yield
 
     def interrupt(self) -> None:
@@ -73,12 +75,12 @@ class SparkWatch:
         again for a minute, in a thread of its own. The groups belong to this run alone.
         """
         with self._lock:
-            groups = list(self._ours.values())
+            groups = list(self._own_groups.values())
         for group in groups:
             group.cancel()
         if groups:
             threading.Thread(
-                target=_cancel_again, args=(groups,), name="penstock-cancel", daemon=True
+                target=_repeat_cancel, args=(groups,), name="penstock-cancel", daemon=True
             ).start()
 
     def close(self) -> None:
@@ -86,17 +88,17 @@ class SparkWatch:
         self._stopped.set()
 
     @contextmanager
-    def _grouped(self, spark: SparkSession, step: str) -> Iterator[None]:
-        group = self._group_of(spark, step)
+    def _track_group(self, spark: SparkSession, step: str) -> Iterator[None]:
+        group = self._enter_group(spark, step)
         if group is None:
-            self._unknown.add(step)
+            self._uncounted_steps.add(step)
             yield
             return
         with self._lock:
-            self._groups.setdefault(group.name, group.before)
-            if group.is_ours:
-                self._ours[group.name] = group
-        self._poll(group.tracker)
+            self._groups.setdefault(group.name, group.jobs_before)
+            if group.is_own:
+                self._own_groups[group.name] = group
+        self._start_polling(group.tracker)
         try:
             yield
         finally:
@@ -104,19 +106,19 @@ class SparkWatch:
                 self._jobs.setdefault(step, set()).update(group.jobs())
                 group.leave()
 
-    def _group_of(self, spark: Any, step: str) -> _Group | None:
+    def _enter_group(self, spark: Any, step: str) -> _JobGroup | None:
         try:
-            return _Group.entered(spark.sparkContext, f"penstock-{self._run}-{step}")
+            return _JobGroup.enter(spark.sparkContext, f"penstock-{self._run_id}-{step}")
         except Exception:  # a platform may refuse all of it, by errors of its own
             return None
 
     @contextmanager
-    def _heard(self, spark: Any) -> Iterator[None]:
-        if self._tell is None:
+    def _track_connect(self, spark: Any) -> Iterator[None]:
+        if self._on_stages is None:
             yield
             return
         # One for each time: a session that is lent twice at once must not lose the other's.
-        handler = partial(self._hear)
+        handler = partial(self._on_connect_progress)
         with suppress(Exception):  # as above
             spark.registerProgressHandler(handler)
         try:
@@ -125,72 +127,72 @@ class SparkWatch:
             with suppress(Exception):
                 spark.removeProgressHandler(handler)
 
-    def _hear(
+    def _on_connect_progress(
         self, *, stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str | None, done: bool
     ) -> None:
         """What a client of Spark Connect is told of an operation."""
         del inflight_tasks
         with self._lock:
-            self._operations[operation_id] = tuple(_told_by_connect(stages or ()))
+            self._operations[operation_id] = tuple(_connect_stages(stages or ()))
             if done:
                 del self._operations[operation_id]
             every = [stage for found in self._operations.values() for stage in found]
-        if self._tell is not None:
+        if self._on_stages is not None:
             with suppress(Exception):  # the work that goes on is not to blame for who looks at it
-                self._tell(every)
+                self._on_stages(every)
 
-    def _poll(self, tracker: Any) -> None:
-        if self._tell is None or self._poller is not None:
+    def _start_polling(self, tracker: Any) -> None:
+        if self._on_stages is None or self._poller is not None:
             return
         self._poller = threading.Thread(
-            target=self._ask, args=(tracker, self._tell), name="penstock-stages", daemon=True
+            target=self._poll_stages, args=(tracker, self._on_stages), name="penstock-stages", daemon=True
         )
         self._poller.start()
 
-    def _ask(self, tracker: Any, tell: Tell) -> None:
-        while not self._stopped.wait(self._every):
+    def _poll_stages(self, tracker: Any, on_stages: StageListener) -> None:
+        while not self._stopped.wait(self._poll_interval):
             with self._lock:
                 groups = dict(self._groups)
             try:
-                tell(active_stages(tracker, groups) if groups else ())
+                on_stages(active_stages(tracker, groups) if groups else ())
             except Exception:  # as above; nobody needs it
                 return
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Group:
+class _JobGroup:
     """The group that the jobs of a thread have: the user's where there is one, else one of ours."""
 
     context: Any
     tracker: Any
     name: str
-    before: frozenset[int]
-    is_ours: bool
+    jobs_before: frozenset[int]
+    is_own: bool
 
     @staticmethod
-    def entered(context: Any, name: str) -> _Group:
-        tracker, found = context.statusTracker(), context.getLocalProperty(_GROUP)
+    def enter(context: Any, name: str) -> _JobGroup:
+        tracker, found = context.statusTracker(), context.getLocalProperty(_GROUP_PROPERTY)
         before = frozenset(tracker.getJobIdsForGroup(found or name))
         if found is None:
-            context.setLocalProperty(_GROUP, name)
-        return _Group(
-            context=context, tracker=tracker, name=found or name, before=before, is_ours=found is None
+            context.setLocalProperty(_GROUP_PROPERTY, name)
+        return _JobGroup(
+            context=context, tracker=tracker, name=found or name, jobs_before=before, is_own=found is None
         )
 
     def jobs(self) -> set[int]:
         """Those that have come since."""
-        return set(self.tracker.getJobIdsForGroup(self.name)) - self.before
+        return set(self.tracker.getJobIdsForGroup(self.name)) - self.jobs_before
 
     def cancel(self) -> None:
         self.context.cancelJobGroup(self.name)
 
     def leave(self) -> None:
-        if self.is_ours:
-            self.context.setLocalProperty(_GROUP, None)
+        if self.is_own:
+            self.context.setLocalProperty(_GROUP_PROPERTY, None)
 
 
-def _cancel_again(groups: Sequence[_Group]) -> None:
-    for seconds in _CANCEL_AGAIN:
+def _repeat_cancel(groups: Sequence[_JobGroup]) -> None:
+    for seconds in _CANCEL_DELAYS:
         time.sleep(seconds)
         with suppress(Exception):  # a session that was stopped has no jobs any more
             for group in groups:
@@ -211,7 +213,7 @@ def active_stages(tracker: Any, groups: Mapping[str, frozenset[int]]) -> list[Sp
     ]
 
 
-def _told_by_connect(stages: Iterable[Any]) -> Iterator[SparkStage]:
+def _connect_stages(stages: Iterable[Any]) -> Iterator[SparkStage]:
     for stage in stages:
         if not stage.done:
             yield SparkStage(stage_id=stage.stage_id, tasks=stage.num_tasks, done=stage.num_completed_tasks)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Read = Callable[[str, str], Sequence[Mapping[str, Any]]]
 
-ROOT = "items"
+ROOT_TABLE = "items"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,7 @@ class Bench:
     def load(self, rows: Sequence[Mapping[str, Any]], **hints: Any) -> LoadInfo:
         """Load rows into the table of the case; what a step fails with is raised as it is."""
         try:
-            return self.pipeline().run(resource(list(rows), name=ROOT, **{**self.hints, **hints}))
+            return self.pipeline().run(resource(list(rows), name=ROOT_TABLE, **{**self.hints, **hints}))
         except PipelineStepFailed as failed:
             raise failed.exception from failed
 
@@ -86,12 +86,12 @@ class Bench:
     def rows(self, table: str) -> list[dict[str, Any]]:
         """All rows of a table; moments as text, in UTC."""
         found = self.read(self.dataset_name, table) if self.read else self._read(table)
-        return [{name: _plain(value) for name, value in row.items()} for row in found]
+        return [{name: _plain_value(value) for name, value in row.items()} for row in found]
 
     def documents(self, *nested: str) -> dict[str, Any]:
         """The root table and those nested in it, by the last parts of their names."""
-        tables = [ROOT, *(f"{ROOT}__{name}" for name in nested)]
-        return documents({table: self.rows(table) for table in tables}, ROOT)
+        tables = [ROOT_TABLE, *(f"{ROOT_TABLE}__{name}" for name in nested)]
+        return documents({table: self.rows(table) for table in tables}, ROOT_TABLE)
 
     def _read(self, table: str) -> Sequence[Mapping[str, Any]]:
         try:
@@ -101,7 +101,7 @@ class Bench:
         return list(found)
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     if isinstance(value, datetime):
         aware = value if value.tzinfo else value.replace(tzinfo=UTC)
         return aware.astimezone(UTC).isoformat()

@@ -24,7 +24,7 @@ def documents(tables: Tables, root: str) -> dict[str, Any]:
     {'rows': [{'id': 1, 'tags': [{'value': 'x'}]}], 'orphans': {}}
     """
     rows = [_document(row, root, tables) for row in tables.get(root, ())]
-    orphans = {table: _without_parent(table, tables) for table in tables if table != root}
+    orphans = {table: _orphan_count(table, tables) for table in tables if table != root}
     return {
         "rows": sorted(rows, key=repr),
         "orphans": {table: count for table, count in orphans.items() if count},
@@ -32,7 +32,7 @@ def documents(tables: Tables, root: str) -> dict[str, Any]:
 
 
 def _document(row: Mapping[str, Any], table: str, tables: Tables) -> dict[str, Any]:
-    found = {name: value for name, value in row.items() if value is not None and not _is_inner(name)}
+    found = {name: value for name, value in row.items() if value is not None and not _is_system_column(name)}
     for below in sorted(tables):
         if _parent(below) == table:
             rows = [one for one in tables[below] if one["_dlt_parent_id"] == row["_dlt_id"]]
@@ -42,7 +42,7 @@ def _document(row: Mapping[str, Any], table: str, tables: Tables) -> dict[str, A
     return dict(sorted(found.items()))
 
 
-def _without_parent(table: str, tables: Tables) -> int:
+def _orphan_count(table: str, tables: Tables) -> int:
     above = {row["_dlt_id"] for row in tables.get(_parent(table), ())}
     return sum(row["_dlt_parent_id"] not in above for row in tables[table])
 
@@ -51,5 +51,5 @@ def _parent(table: str) -> str:
     return table.rpartition("__")[0]
 
 
-def _is_inner(column: str) -> bool:
+def _is_system_column(column: str) -> bool:
     return column.startswith("_dlt") and not column.startswith("_dlt_valid")

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from penstock.errors import UsageError
-from penstock.testing.histories import HISTORIES, History
-from penstock.testing.promises import PROMISES
+from penstock.testing.cases import CASES
+from penstock.testing.scenarios import SCENARIOS, Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -64,7 +64,7 @@ class Case:
         raise AssertionError(f"{self.name} is passed: take its gap away ({self.gap.why})")
 
     def _check(self, bench: Bench) -> None:
-        missing = self._missing(bench)
+        missing = self._unsupported_need(bench)
         if missing is None:
             self.check(bench)
             return
@@ -76,7 +76,7 @@ class Case:
             raise
         raise AssertionError(f"{missing!r} is not among the capabilities, and was not refused")
 
-    def _missing(self, bench: Bench) -> str | None:
+    def _unsupported_need(self, bench: Bench) -> str | None:
         able = bench.destination.capabilities
         known = {*able.supported_write_dispositions, *able.supported_merge_strategies}
         return next((word for word in self.needs if word not in known), None)
@@ -92,8 +92,8 @@ def destination_suite(gaps: Mapping[str, Gap] | None = None, *, only: Iterable[s
     >>> names[0], len(names) == len(set(names))
     ('append-adds-rows', True)
     """
-    cases = [_of_history(one) for one in HISTORIES]
-    cases += [Case(name=one.name, promise=one.promise, check=one.check, needs=one.needs) for one in PROMISES]
+    cases = [_scenario_case(one) for one in SCENARIOS]
+    cases += [Case(name=one.name, promise=one.promise, check=one.check, needs=one.needs) for one in CASES]
     known = {case.name for case in cases}
     unknown = [name for name in (*(gaps or {}), *only) if name not in known]
     if unknown:
@@ -102,12 +102,12 @@ def destination_suite(gaps: Mapping[str, Gap] | None = None, *, only: Iterable[s
     return tuple(replace(case, gap=(gaps or {}).get(case.name)) for case in chosen)
 
 
-def _of_history(one: History) -> Case:
+def _scenario_case(scenario: Scenario) -> Case:
     def check(bench: Bench) -> None:
-        for rows, said in one.loads:
-            hints: dict[str, Any] = {**one.hints, **said}
+        for rows, said in scenario.loads:
+            hints: dict[str, Any] = {**scenario.hints, **said}
             bench.load(rows, **hints)
-        found = bench.documents(*one.nested)
-        assert found == one.expected(), f"{one.promise}: {found}"
+        found = bench.documents(*scenario.nested)
+        assert found == scenario.expected(), f"{scenario.promise}: {found}"
 
-    return Case(name=one.name, promise=one.promise, check=check, needs=one.needs)
+    return Case(name=scenario.name, promise=scenario.promise, check=check, needs=scenario.needs)

@@ -12,7 +12,7 @@ from tests.flow.icebergs import watched
 from tests.flow.making import CATALOG, QUICK, session_with
 
 from penstock.destinations.delta.reference import DeltaReference
-from penstock.destinations.iceberg.marks import MANIFEST, SEQUENCE
+from penstock.destinations.iceberg.commit_metadata import MANIFEST, SEQUENCE
 from penstock.destinations.iceberg.reference import IcebergReference
 from penstock.interfaces import Destination
 

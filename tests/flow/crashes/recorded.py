@@ -175,8 +175,8 @@ def differences(root: Path, spark: SparkSession, expected: Expected) -> list[str
     said = [
         *_if(len(found.loaded) != 2, f"{len(found.loaded)} loads are complete"),
         *_if(set(done(root).values()) != {2}, f"the state has {done(root)}"),
-        *_if(bool(packages.unsealed()), "packages wait"),
-        *_if(packages.to_roll_forward() is not None, "a load waits"),
+        *_if(bool(packages.unsealed_packages()), "packages wait"),
+        *_if(packages.pending_load() is not None, "a load waits"),
         *[
             f"{table} has more than one content of load {number}"
             for table, number in contents_of(root, spark, lake)

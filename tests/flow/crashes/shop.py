@@ -16,8 +16,8 @@ from tests.flow.crashes.lakes import DELTA, Lake
 
 import penstock
 from penstock.package import Packages
-from penstock.package.control import read_control, versioned
-from penstock.package.ledger import FileLedger
+from penstock.package.control_file import encode_control, read_control
+from penstock.package.file_ledger import FileLedger
 from penstock.package.storage import FileStorage
 from penstock.pipeline.state import decode_state
 from penstock.testing import documents
@@ -123,7 +123,7 @@ def bury_holder(packages: Packages) -> None:
     for name in store.names("lease"):
         if name.endswith(".json"):
             holder = read_control(store, f"lease/{name}", "lease") or {}
-            store.put(f"lease/{name}", versioned({**holder, "process": gone.pid}))
+            store.put(f"lease/{name}", encode_control({**holder, "process": gone.pid}))
 
 
 def image(root: Path, into: Path) -> Path:

@@ -111,6 +111,6 @@ class Shop:
             other.run(1)
             return other
         source, target = (FileStorage(one.location, credentials=self.credentials) for one in (self, other))
-        source.system.copy(source.root, target.root, recursive=True)
+        source.file_system.copy(source.root, target.root, recursive=True)
         shutil.copytree(self.disk, disk)
         return other

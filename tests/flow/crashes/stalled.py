@@ -16,8 +16,8 @@ from tests.flow.crashes.recorded import chosen
 from tests.flow.crashes.steps import Step, Steps
 
 from penstock.errors import LeaseLost, PenstockError, PipelineLocked
-from penstock.package.local import LocalFiles
-from penstock.package.objects import ObjectFiles
+from penstock.package.local_files import LocalFiles
+from penstock.package.object_files import ObjectFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -174,7 +174,7 @@ def problems(shop: Shop, disk: Path, expected: object) -> list[str]:
         next_shop.run(2)
     except PenstockError as error:
         return [f"the next run fails: {error}"]
-    waiting = [package.load_id for package in next_shop.packages.unsealed()]
+    waiting = [package.load_id for package in next_shop.packages.unsealed_packages()]
     content = next_shop.content()
     return [
         *([f"packages {waiting} wait"] if waiting else []),

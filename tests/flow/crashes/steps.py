@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _TARGETS: Final = {"os.link": 1, "os.rename": 1, "os.remove": 0}
 _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-_COMMITS: Final = frozenset(("append", "overwrite", "merge", "renew", "undo", "empty"))
+_COMMITS: Final = frozenset(("append", "overwrite", "merge", "recreate", "undo", "truncate"))
 _IN_DELETE: Final = "in the middle of a delete"
 _VARYING: Final = (
     (re.compile(r"(\d{10}\.\d+)"), "<load>"),

@@ -29,7 +29,7 @@ from tests.flow.crashes.recorded import (
 from tests.flow.crashes.shop import ASKED, BATCHES, ROOTS, bury, lake_of, pipeline_at, shop
 from tests.flow.crashes.steps import Step, Steps, watched
 
-from penstock.testing.promises import Crash
+from penstock.testing.cases import Crash
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,11 +16,11 @@ from tests.flow.crashes.shop import NAME, bury, image, lake_of, pipeline_at
 from tests.flow.crashes.steps import Step, Steps, unwatched, watched
 
 import penstock
-from penstock.destinations.filesystem import plain, present
-from penstock.destinations.filesystem.publish import FileList, Lists
+from penstock.destinations.filesystem import plain_client, table_files
+from penstock.destinations.filesystem.file_lists import FileList, FileLists
 from penstock.destinations.filesystem.run import write_rows
-from penstock.package.local import LocalFiles
-from penstock.testing.promises import Crash
+from penstock.package.local_files import LocalFiles
+from penstock.testing.cases import Crash
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,7 +132,7 @@ def die_at(word: str) -> Any:
     return look
 
 
-class Forgetful(Lists):
+class Forgetful(FileLists):
     """Every process thinks that it is the first."""
 
     def find(self, load_id: str) -> FileList | None:
@@ -147,16 +147,16 @@ def test_without_the_list_an_attempt_leaves_files_that_the_next_does_not_know(
     """The first attempt has two files for each table, the second one, as on a cluster of another size."""
     root, write = load.base(f"agreed-{is_agreed}"), write_rows
     if not is_agreed:
-        monkeypatch.setattr(present, "Lists", Forgetful)
+        monkeypatch.setattr(table_files, "FileLists", Forgetful)
 
     def write_two(rows: DataFrame, *arguments: Any, **options: Any) -> Any:
         return write(rows.repartition(2), *arguments, **options)
 
-    monkeypatch.setattr(plain, "write_rows", write_two)
+    monkeypatch.setattr(plain_client, "write_rows", write_two)
     steps = Steps(root, die_at("link lake/shop/_dlt_files/events/0"))
     with watched(steps), pytest.raises(Crash):
         run(root, spark, 2)
-    monkeypatch.setattr(plain, "write_rows", write)
+    monkeypatch.setattr(plain_client, "write_rows", write)
     bury(root)
 
     assert (load.problems(root, spark) == []) is is_agreed

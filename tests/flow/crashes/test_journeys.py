@@ -22,7 +22,7 @@ from tests.flow.crashes.recorded import CHOSEN_LAKE, EACH_LAKE
 from tests.flow.crashes.shop import bury, image, lake_of, packages_at
 from tests.flow.crashes.steps import Step, Steps, watched
 
-from penstock.testing.promises import Crash
+from penstock.testing.cases import Crash
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,7 +56,7 @@ class Journey:
             shutil.rmtree(root / "disk")
         run(root, spark, 2, destination=self.lake, disk="another" if wiped else "disk")
         found = outcome(root, spark, self.lake)
-        waiting = ["a package waits"] if packages_at(root).unsealed() else []
+        waiting = ["a package waits"] if packages_at(root).unsealed_packages() else []
         return waiting + [
             f"{name}: {found[name]}" for name in self.expected if found[name] != self.expected[name]
         ]

@@ -13,11 +13,11 @@ from tests.flow.crashes.shop import bury_holder
 from tests.flow.making import CATALOG, session_with
 
 import penstock
-from penstock.destinations.delta.place import Folders
+from penstock.destinations.delta.addressing import PathTables
 from penstock.errors import CommitRolledBack, DestinationAhead, LoadClientJobFailed, PackageRootChanged
 from penstock.interfaces import Destination
 from penstock.package import Packages
-from penstock.testing.promises import Crash, Mortal
+from penstock.testing.cases import Crash, CrashingDestination
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +62,7 @@ class Half:
         """Load the first rows, then die with the second ones in one of two tables."""
         self.run(FIRST)
         at, after = (2, False) if is_noted else (1, True)
-        mortal = Mortal(self.destination.reference, at=at, after=after)
+        mortal = CrashingDestination(self.destination.reference, at=at, after=after)
         dying = Destination(self.kind, mortal, self.destination.arguments)
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("LOAD__WORKERS", "1")
@@ -151,15 +151,15 @@ def test_a_table_that_is_made_before_its_rows_has_them_after_a_retry(
     tried: list[str] = []
 
     @dataclass(frozen=True, slots=True)
-    class FailingOnce(Folders):
+    class FailingOnce(PathTables):
         def write(self, table: str, *arguments: Any) -> None:
             tried.append(table)
             if len(tried) == 2:
                 raise OSError("the store does not answer")
-            Folders.write(self, table, *arguments)
+            PathTables.write(self, table, *arguments)
 
     def once(tables: Any) -> Any:
-        return replace(tables, place=FailingOnce(tables.place.store))
+        return replace(tables, addressing=FailingOnce(tables.addressing.store))
 
     lake = DELTA.destination(str(tmp_path / "lake"), once, table_properties={"team": "shop"})
     pipeline = penstock.pipeline(

@@ -18,9 +18,9 @@ from tests.flow.crashes.shop import NAME, bury, lake_of, pipeline_at, shop
 from tests.flow.crashes.steps import Step, Steps, WatchedTables, watched
 
 from penstock.interfaces import AppliedJob, Destination, LoadMark
-from penstock.package.local import LocalFiles
-from penstock.pipeline import forward
-from penstock.testing.promises import Crash
+from penstock.package.local_files import LocalFiles
+from penstock.pipeline import package_runner
+from penstock.testing.cases import Crash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -158,7 +158,7 @@ def test_without_put_if_absent_one_number_has_two_contents(
     root = recorded.from_base("two-contents")
     monkeypatch.setattr(LocalFiles, "put_if_absent", put)
     # Each run normalizes the package itself: what one of them has left would be the same content.
-    monkeypatch.setattr(forward, "left_of", lambda *_, **__: None)
+    monkeypatch.setattr(package_runner, "load_normalized", lambda *_, **__: None)
 
     stand_still(
         root,

@@ -76,7 +76,7 @@ def stuck(
         patch.setenv("LOAD__WORKERS", "1")
         with failing(LoadClientJobFailed, match="table prices refuses a row"):
             pipeline_at(root, spark, destination=refusing).run(shop(2))
-    assert packages_at(root).to_roll_forward() is not None
+    assert packages_at(root).pending_load() is not None
     return root
 
 
@@ -131,7 +131,7 @@ def test_it_is_taken_back_and_may_be_killed_at_each_of_its_steps(
     tried = chosen(steps.seen, few=1)
     for step in tried:
         trial = recorded.trial(images / str(step.number), f"taking-back-{step.number}")
-        is_decided = packages_at(trial).slots.outcome(2) is not None
+        is_decided = packages_at(trial).slots.find_decision(2) is not None
         # The next run goes on with what was decided, and so does the next call.
         if not is_decided or step.number % 2:
             drop(trial, spark, lake)
@@ -148,7 +148,7 @@ def test_a_load_that_was_begun_can_be_kept_and_nothing_is_taken_from_others(
     stuck: Path, recorded: Recorded, spark: SparkSession, other: SparkSession
 ) -> None:
     drop(stuck, spark, DELTA, with_partial_loads=False)
-    assert packages_at(stuck).to_roll_forward() is not None
+    assert packages_at(stuck).pending_load() is not None
 
     other.sql(f"INSERT INTO {at(stuck, 'events')} (id, _dlt_load_id, _dlt_id) VALUES (99, 'x', 'y')")
     seen = content(stuck, spark)

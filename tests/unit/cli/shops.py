@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import penstock
 from penstock.cli.app import app
 from penstock.package import Packages
-from penstock.package.extracted import Extracted
+from penstock.package.extract_manifest import ExtractManifest
 from penstock.pipeline.state import new_state
 from penstock.pipeline.workdir import WorkDir
 from penstock.schema import Schema
@@ -62,11 +62,11 @@ def stuck(tmp_path: Path, disk: Path) -> Packages:
     )
     workdir = WorkDir(disk / "shop")
     workdir.save(state=state, schema=Schema("shop").to_dict())
-    workdir.save_origin({"destination_name": "delta", "dataset_name": "raw"})
+    workdir.save_last_target({"destination_name": "delta", "dataset_name": "raw"})
     packages = Packages.at(str(tmp_path / "lake" / "raw" / "_dlt_pkg" / "shop"))
-    storage = packages.normalized
+    storage = packages.normalized_packages
     storage.create_package(STUCK, schema=Schema("shop"))
-    packages.package(STUCK).mark_extracted(Extracted(schema_name="shop").to_dict())
+    packages.package(STUCK).mark_extracted(ExtractManifest(schema_name="shop").to_dict())
     for job in JOBS:
         packages.package(STUCK).jobs.add(job, b"{}")
         storage.start_job(STUCK, job)

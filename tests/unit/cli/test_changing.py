@@ -19,8 +19,8 @@ from penstock.cli.app import app
 from penstock.errors import PipelineLocked, UsageError
 from penstock.interfaces import LoadMark
 from penstock.package import Packages
-from penstock.package.extracted import Extracted
-from penstock.package.lease import held
+from penstock.package.extract_manifest import ExtractManifest
+from penstock.package.lease import hold_lease
 from penstock.pipeline.state import new_state
 from penstock.pipeline.workdir import WorkDir
 from penstock.schema import Schema
@@ -124,7 +124,7 @@ def test_in_a_terminal_a_no_leaves_everything_and_a_yes_does_it(waiting: list[st
 def test_what_a_run_is_working_on_is_not_dropped(disk: Path, waiting: list[str]) -> None:
     packages = Packages.at(str(disk / "shop" / "extracted"))
 
-    with held(packages.store, pipeline="shop"):
+    with hold_lease(packages.store, pipeline="shop"):
         done = asked("drop-pending", "--yes")
 
     assert isinstance(done.exception, PipelineLocked)
@@ -144,15 +144,15 @@ def test_a_load_that_was_begun_is_told_apart(
     state = new_state(pipeline_name="shop", dataset_name="shop", schema_name="shop", destination_type="delta")
     WorkDir(disk / "shop").save(state=state, schema=Schema("shop").to_dict())
     packages = Packages.at(str(tmp_path / "lake" / "shop" / "_dlt_pkg" / "shop"))
-    packages.normalized.create_package("17.5", schema=Schema("shop"))
+    packages.normalized_packages.create_package("17.5", schema=Schema("shop"))
     package = packages.package("17.5")
-    package.mark_extracted(Extracted(schema_name="shop").to_dict())
+    package.mark_extracted(ExtractManifest(schema_name="shop").to_dict())
     package.jobs.add("items.5c1c2f0d11.0.reference", b"{}")
     package.mark_sealed(LoadMark(pipeline_name="shop", sequence=1, load_id="17.5", manifest_hash="h"))
     where = ("--location", str(tmp_path / "lake"))
 
     before = asked("drop-pending", *where, *words).stderr.splitlines()[0]
-    packages.normalized.start_job("17.5", "items.5c1c2f0d11.0.reference")
+    packages.normalized_packages.start_job("17.5", "items.5c1c2f0d11.0.reference")
     after = asked("drop-pending", *where, *words).stderr.splitlines()[0]
 
     assert before == "Package 17.5 (normalized, schema shop, 2 B) is deleted."
@@ -184,9 +184,9 @@ def test_a_sync_with_a_place_that_is_not_there_deletes_nothing_unless_told(
     store_load(tmp_path, "10.5")
     assert asked("sync", "--destination", "delta", "--location", str(tmp_path / "lake")).exit_code == 0
     workdir, typo = WorkDir(disk / "shop"), ("--yes", "--location", str(tmp_path / "leak"))
-    workdir.save_local({"seen": 1})
+    workdir.save_local_values({"seen": 1})
     unsent: dict[str, Any] = {"id": "1", "of": None, "sources": {}}
-    workdir.save_unsent("shop", unsent)
+    workdir.save_local_changes("shop", unsent)
     files = {path: path.read_text(encoding="utf-8") for path in disk.rglob("*.json")}
 
     refused = asked("sync", *typo)
@@ -198,8 +198,8 @@ def test_a_sync_with_a_place_that_is_not_there_deletes_nothing_unless_told(
     assert done.exit_code == 0
     assert "are deleted, because delta dataset 'shop' is not there. Packages stay." in done.stderr
     assert (workdir.state(), workdir.schema("shop")) == (None, None)
-    assert (workdir.local(), workdir.unsent("shop")) == ({"seen": 1}, unsent)
-    assert workdir.origin()["destination_name"] == "delta"
+    assert (workdir.local_values(), workdir.local_changes("shop")) == ({"seen": 1}, unsent)
+    assert workdir.last_target()["destination_name"] == "delta"
 
 
 def test_a_sync_that_replaces_nothing_does_not_ask(waiting: list[str], synced: list[Any]) -> None:

@@ -57,7 +57,7 @@ def test_a_java_home_without_java_is_a_failure(
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
 
-    found = doctor._java()
+    found = doctor._check_java()
 
     assert found.verdict == "failure"
     assert found.fact == f"JAVA_HOME is {tmp_path / 'nowhere'}, where there is no bin/java"
@@ -71,7 +71,7 @@ def test_a_java_home_without_java_is_not_made_good_by_the_path(
     monkeypatch.setenv("PATH", str(tmp_path / "jdk" / "bin"))
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
 
-    assert doctor._java().verdict == "failure"
+    assert doctor._check_java().verdict == "failure"
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_java_is_known_by_what_it_says(
     install_java(tmp_path / "jdk", says)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
 
-    found = doctor._java()
+    found = doctor._check_java()
 
     assert found.verdict == verdict
     assert fact in found.fact
@@ -102,17 +102,17 @@ def test_java_is_found_on_the_path_too(
     install_java(tmp_path / "jdk", 'openjdk version "17.0.14" 2025-01-21')
     monkeypatch.setenv("PATH", str(tmp_path / "jdk" / "bin"))
 
-    assert doctor._java().fact == f"17.0.14 at {tmp_path / 'jdk' / 'bin' / 'java'}"
+    assert doctor._check_java().fact == f"17.0.14 at {tmp_path / 'jdk' / 'bin' / 'java'}"
 
 
 @pytest.mark.parametrize("version", ["4.0.0", "4.1.4"])
 def test_a_supported_spark_is_fine(version: str) -> None:
-    assert doctor._spark(version).verdict == "ok"
+    assert doctor._check_pyspark(version).verdict == "ok"
 
 
 @pytest.mark.parametrize("version", ["3.5.6", "4.2.0", "5.0.0.dev1"])
 def test_another_spark_is_refused_with_the_line_that_installs_ours(version: str) -> None:
-    found = doctor._spark(version)
+    found = doctor._check_pyspark(version)
 
     assert found.verdict == "failure"
     assert found.fact == f"pyspark {version} is not supported, only 4.0 and 4.1"
@@ -120,7 +120,7 @@ def test_another_spark_is_refused_with_the_line_that_installs_ours(version: str)
 
 
 def test_a_machine_without_spark_is_told_how_to_get_it() -> None:
-    found = doctor._spark(None)
+    found = doctor._check_pyspark(None)
 
     assert (found.verdict, found.fix) == ("failure", "pip install 'penstock[spark]'")
 
@@ -155,15 +155,15 @@ def test_jars_that_are_configured_must_be_there(tmp_path: Path) -> None:
     jar, missing = tmp_path / "delta.jar", tmp_path / "gone.jar"
     jar.touch()
 
-    fine = doctor._jars("4.1.4", Settings(environment={"SPARK__JARS": str(jar)}))
-    bad = doctor._jars("4.1.4", Settings(environment={"SPARK__JARS": f"{jar}:{missing}"}))
+    fine = doctor._check_jars("4.1.4", Settings(environment={"SPARK__JARS": str(jar)}))
+    bad = doctor._check_jars("4.1.4", Settings(environment={"SPARK__JARS": f"{jar}:{missing}"}))
 
     assert (fine.verdict, fine.fact) == ("ok", "1 from the [spark] settings")
     assert (bad.verdict, bad.fact) == ("failure", f"not there: {missing}")
 
 
 def test_jars_that_are_not_here_yet_are_only_a_note(no_java: None) -> None:
-    assert doctor._jars("4.1.4", Settings()).verdict == "warning"
+    assert doctor._check_jars("4.1.4", Settings()).verdict == "warning"
 
 
 def test_the_command_prints_one_object_a_line_and_fails_where_something_is_wrong(no_java: None) -> None:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from tests.unit.cli.shops import asked, extracted, told
 
 import penstock
-from penstock.pipeline.history import MOST_TRACES, History
-from penstock.pipeline.local import LocalPipeline
+from penstock.pipeline.local_pipeline import LocalPipeline
 from penstock.pipeline.trace import RunStart
+from penstock.pipeline.trace_history import MAX_TRACES, TraceHistory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,11 +78,11 @@ def test_a_run_is_shown_as_running_until_its_trace_replaces_the_record_of_its_st
 
 def test_no_more_runs_are_kept_because_some_were_killed(disk: Path) -> None:
     extracted()
-    history, trace = History(disk / "shop" / "traces"), penstock.pipeline("shop").last_trace
+    history, trace = TraceHistory(disk / "shop" / "traces"), penstock.pipeline("shop").last_trace
     assert trace is not None
-    for number in range(MOST_TRACES + 5):
+    for number in range(MAX_TRACES + 5):
         history.add(
             RunStart(transaction_id=f"{number:03}", pipeline_name="shop", started_at=trace.started_at)
         )
 
-    assert len(list(history.runs())) == MOST_TRACES
+    assert len(list(history.runs())) == MAX_TRACES

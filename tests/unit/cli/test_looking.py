@@ -16,7 +16,7 @@ from penstock.errors import (
     LoadPackageNotFound,
     SchemaNotFoundError,
 )
-from penstock.package.extracted import Extracted
+from penstock.package.extract_manifest import ExtractManifest
 from penstock.pipeline.workdir import WorkDir
 from penstock.schema import Schema
 
@@ -80,9 +80,9 @@ def test_jobs_that_wait_to_be_tried_again_say_why_they_failed(
 
 def test_jobs_that_failed_for_good_are_shown_too(tmp_path: Path, disk: Path) -> None:
     packages = stuck(tmp_path, disk)
-    (job,) = (one.name.file_name() for one in packages.package(STUCK).jobs.board().having("new_jobs"))
-    packages.normalized.start_job(STUCK, job)
-    packages.normalized.fail_job(STUCK, job, "left out")
+    (job,) = (one.name.file_name() for one in packages.package(STUCK).jobs.list_jobs().in_state("new_jobs"))
+    packages.normalized_packages.start_job(STUCK, job)
+    packages.normalized_packages.fail_job(STUCK, job, "left out")
 
     (failed,) = told("shop", "failed-jobs", *lake(tmp_path))
 
@@ -139,9 +139,9 @@ def test_the_state_is_printed_and_what_may_be_a_secret_is_not(disk: Path) -> Non
 
 def test_no_secret_is_printed_by_any_command(tmp_path: Path, disk: Path) -> None:
     packages = stuck(tmp_path, disk)
-    (job,) = (one.name.file_name() for one in packages.package(STUCK).jobs.board().having("new_jobs"))
-    packages.normalized.start_job(STUCK, job)
-    packages.normalized.retry_job(STUCK, job, f"cannot open postgresql://ada:{SECRET}@db/x")
+    (job,) = (one.name.file_name() for one in packages.package(STUCK).jobs.list_jobs().in_state("new_jobs"))
+    packages.normalized_packages.start_job(STUCK, job)
+    packages.normalized_packages.retry_job(STUCK, job, f"cannot open postgresql://ada:{SECRET}@db/x")
     penstock.pipeline("shop").set_local_state_val("password", SECRET)
     trace = next((disk / "shop").glob("traces/*"), None)
     assert trace is None
@@ -173,7 +173,7 @@ def test_big_states_and_long_lists_are_printed_whole(disk: Path) -> None:
 
     penstock.pipeline("shop").extract(big())
     for number in range(300):
-        WorkDir(disk / f"p{number:03}").save_local({"n": number})
+        WorkDir(disk / f"p{number:03}").save_local_values({"n": number})
 
     (state,) = told("shop", "state")
 
@@ -186,8 +186,8 @@ def test_big_states_and_long_lists_are_printed_whole(disk: Path) -> None:
 def test_many_packages_are_listed_whole(tmp_path: Path, disk: Path) -> None:
     packages = stuck(tmp_path, disk)
     for number in range(MANY):
-        packages.extracted.create_package(f"17947{number:05}.5")
-        packages.package(f"17947{number:05}.5").mark_extracted(Extracted(schema_name="shop").to_dict())
+        packages.extracted_packages.create_package(f"17947{number:05}.5")
+        packages.package(f"17947{number:05}.5").mark_extracted(ExtractManifest(schema_name="shop").to_dict())
 
     assert len(told("shop", "packages", *lake(tmp_path))) == MANY + 1
     shown = asked("shop", "packages", *lake(tmp_path)).stdout

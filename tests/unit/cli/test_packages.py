@@ -26,7 +26,7 @@ JOBS = ("items.5c1c2f0d11.0.reference", "orders.5c1c2f0d11.0.reference")
 @pytest.fixture
 def packages(tmp_path: Path) -> Packages:
     found = Packages.at(str(tmp_path))
-    storage = found.normalized
+    storage = found.normalized_packages
     storage.create_package(LOAD_ID, schema=Schema("shop"))
     for job in JOBS:
         found.package(LOAD_ID).jobs.add(job, b"{}")
@@ -35,7 +35,7 @@ def packages(tmp_path: Path) -> Packages:
     storage.start_job(LOAD_ID, again)
     storage.fail_job(LOAD_ID, again, "\x1b[31mno such [bold]column[/bold]")
     storage.complete_job(LOAD_ID, JOBS[0])
-    found.extracted.create_package("1794709966.000001")
+    found.extracted_packages.create_package("1794709966.000001")
     return found
 
 
@@ -46,7 +46,7 @@ def rendered(table: Table) -> str:
 
 
 def test_the_jobs_of_a_package_are_a_table_with_the_failed_ones_first(packages: Packages) -> None:
-    lines = rendered(package_table(packages.normalized.get_load_package_info(LOAD_ID))).splitlines()
+    lines = rendered(package_table(packages.normalized_packages.get_load_package_info(LOAD_ID))).splitlines()
 
     assert lines[0].strip() == f"Package {LOAD_ID} is normalized"
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines if "│" in line]
@@ -56,7 +56,10 @@ def test_the_jobs_of_a_package_are_a_table_with_the_failed_ones_first(packages: 
 
 
 def test_packages_are_a_table_with_a_line_for_each(packages: Packages) -> None:
-    infos = [packages.normalized.get_load_package_info(load_id) for load_id in (LOAD_ID, "1794709966.000001")]
+    infos = [
+        packages.normalized_packages.get_load_package_info(load_id)
+        for load_id in (LOAD_ID, "1794709966.000001")
+    ]
 
     lines = [line for line in rendered(packages_table(infos)).splitlines() if "│" in line]
 

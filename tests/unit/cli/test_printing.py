@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.cli.printing import plain, shown
+from penstock.cli.output import mask_secrets, printable
 from penstock.redaction import MASK
 
 TEXTS = st.text(max_size=8)
@@ -29,7 +29,7 @@ def leaves(value: Any) -> list[Any]:
 
 @given(VALUES, st.sampled_from(["password", "api_key", "aws_secret_access_key", "tokens"]))
 def test_all_that_stands_below_the_name_of_a_secret_is_masked(value: Any, name: str) -> None:
-    found = shown({"page": {name: value}, "other": value})
+    found = mask_secrets({"page": {name: value}, "other": value})
 
     assert set(map(str, leaves(found["page"]))) <= {MASK, "None", "True", "False"}
     assert found["other"] == value
@@ -37,7 +37,7 @@ def test_all_that_stands_below_the_name_of_a_secret_is_masked(value: Any, name: 
 
 @given(TEXTS)
 def test_a_text_keeps_its_lines_and_loses_what_moves_a_cursor(text: str) -> None:
-    found = plain(text)
+    found = printable(text)
 
     assert len(found) == len(text)
     assert all(one >= " " or one in "\t\n" for one in found)
@@ -46,4 +46,4 @@ def test_a_text_keeps_its_lines_and_loses_what_moves_a_cursor(text: str) -> None
 
 @given(st.dictionaries(TEXTS, VALUES))
 def test_what_is_shown_can_be_written_as_json(document: dict[str, Any]) -> None:
-    assert json.loads(json.dumps(shown(document))).keys() == document.keys()
+    assert json.loads(json.dumps(mask_secrets(document))).keys() == document.keys()

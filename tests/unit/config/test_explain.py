@@ -34,12 +34,12 @@ def test_every_place_is_shown_and_the_one_that_counts_is_marked() -> None:
 
     found = explain("sources.hub.pages", settings=settings, pipeline_name="shop")["pages"]
 
-    assert (found.shown, str(found.place)) == ("'3'", "environment: SOURCES__PAGES")
-    assert [str(look) for look in found.looks if look.has_value] == [
+    assert (found.text, str(found.location)) == ("'3'", "environment: SOURCES__PAGES")
+    assert [str(look) for look in found.locations if look.has_value] == [
         "> environment: SOURCES__PAGES",
         "  config.toml: sources.hub.pages (set, but an earlier place wins)",
     ]
-    assert len(found.looks) == 18
+    assert len(found.locations) == 18
 
 
 def test_a_spec_is_explained_field_by_field() -> None:
@@ -56,8 +56,8 @@ def test_a_spec_is_explained_field_by_field() -> None:
 def test_a_missing_value_is_called_so_and_nothing_is_raised() -> None:
     found = explain(Api, settings=Settings(), sections=("sources",))
 
-    assert (found["url"].origin, found["url"].shown) == ("missing", None)
-    assert [str(look.place) for look in found["token"].looks] == [
+    assert (found["url"].origin, found["url"].text) == ("missing", None)
+    assert [str(look.location) for look in found["token"].locations] == [
         "environment: SOURCES__TOKEN",
         "environment: TOKEN",
         "secrets.toml: sources.token",
@@ -79,10 +79,10 @@ def test_credentials_as_one_text_are_taken_apart() -> None:
 
     found = explain(Database, settings=settings, sections=("destination",))
 
-    assert found["credentials"].shown == "***"
-    assert found["credentials.username"].shown == "'ada'"
-    assert found["credentials.password"].shown == "***"
-    assert str(found["credentials.host"].place) == "environment: CREDENTIALS"
+    assert found["credentials"].text == "***"
+    assert found["credentials.username"].text == "'ada'"
+    assert found["credentials.password"].text == "***"
+    assert str(found["credentials.host"].location) == "environment: CREDENTIALS"
     assert "hunter2" not in str(found)
 
 
@@ -92,8 +92,8 @@ def test_credentials_by_field_are_explained_by_field() -> None:
     found = explain(Database, settings=settings)
 
     assert found["credentials"].origin == "not given as one value"
-    assert found["credentials.drivername"].shown == "***", "all of a file for secrets is one"
-    assert found["schema_name"].shown == "'public'"
+    assert found["credentials.drivername"].text == "***", "all of a file for secrets is one"
+    assert found["schema_name"].text == "'public'"
     assert "hunter2" not in str(found)
 
 
@@ -113,7 +113,7 @@ def test_arguments_of_a_function_are_explained() -> None:
         wrapped = explain(with_config(source), settings=settings)
 
     assert bare == wrapped
-    assert str(bare["org"].place) == "environment: SHOP__SOURCES__ORG"
+    assert str(bare["org"].location) == "environment: SHOP__SOURCES__ORG"
     assert (bare["token"].origin, bare["pages"].origin) == ("missing", "default")
 
 
@@ -121,8 +121,8 @@ def test_arguments_of_a_function_are_explained() -> None:
 def test_a_path_that_is_called_like_a_secret_is_one(key: str) -> None:
     settings = Settings(environment={key.upper(): "hunter2"}, document={"other": "shown"})
 
-    assert explain(f"sources.{key}", settings=settings)[key].shown == "***"
-    assert explain("other", settings=settings)["other"].shown == "'shown'"
+    assert explain(f"sources.{key}", settings=settings)[key].text == "***"
+    assert explain("other", settings=settings)["other"].text == "'shown'"
 
 
 def test_a_field_that_is_not_there_is_a_key_error() -> None:

@@ -11,7 +11,7 @@ from tests.oracle.configours import winner
 
 from penstock.config import BaseConfiguration, Settings, resolve_configuration
 from penstock.config.lookup import Lookup, Sections
-from penstock.config.providers import ConfigProvider, Document, Environment
+from penstock.config.providers import ConfigProvider, DocumentProvider, EnvironmentProvider
 
 names = st.text(alphabet="abcxyz", min_size=1, max_size=3)
 some_sections = st.lists(names, max_size=4).map(tuple)
@@ -58,19 +58,19 @@ def test_any_prefix_of_the_sections_is_enough(
 ) -> None:
     variable = "__".join((*sections[:kept], "key")).upper()
 
-    search = Lookup(key="key", sections=Sections(asked=sections), pipeline_name=pipeline).first(
+    search = Lookup(key="key", sections=Sections(requested=sections), pipeline_name=pipeline).find(
         Settings(environment={variable: "here"}).providers
     )
 
     assert search.value == "here"
-    assert search.place == search.tried[-1]
+    assert search.location == search.tried_locations[-1]
 
 
 @given(asked=some_sections, added=some_sections, kept=some_sections)
 def test_the_chain_has_every_prefix_once_longest_first(
     asked: tuple[str, ...], added: tuple[str, ...], kept: tuple[str, ...]
 ) -> None:
-    chain = list(Sections(asked=asked, added=added, kept=kept).chain())
+    chain = list(Sections(requested=asked, added=added, suffix=kept).candidates())
 
     full = (*asked, *added)
     prefixes = [(*full[:length], *kept) for length in range(len(full), -1, -1)]
@@ -81,7 +81,7 @@ def test_the_chain_has_every_prefix_once_longest_first(
 def test_a_source_has_its_short_form_in_the_third_place(
     rest: tuple[str, ...], added: tuple[str, ...]
 ) -> None:
-    chain = list(Sections(asked=("sources", *rest), added=added).chain())
+    chain = list(Sections(requested=("sources", *rest), added=added).candidates())
 
     full = ("sources", *rest, *added)
     short = ("sources", rest[1], *added)
@@ -103,7 +103,7 @@ def test_of_any_two_places_the_earlier_one_wins(
     class Spec(BaseConfiguration):
         key: str
 
-    places = [seen.place for seen in _lookup(sections, pipeline).look(Settings().providers)]
+    places = [seen.location for seen in _lookup(sections, pipeline).iter_locations(Settings().providers)]
     first, second = sorted(picked.draw(st.sets(st.integers(0, len(places) - 1), min_size=2, max_size=2)))
     told = _told({str(places[at]): f"p{at}" for at in (second, first)})
 
@@ -113,7 +113,7 @@ def test_of_any_two_places_the_earlier_one_wins(
 
 
 def test_all_providers_are_asked_with_the_pipeline_before_any_is_asked_without() -> None:
-    places = [str(seen.place) for seen in _lookup(("x",), "pp").look(Settings().providers)]
+    places = [str(seen.location) for seen in _lookup(("x",), "pp").iter_locations(Settings().providers)]
 
     assert places == [
         "environment: PP__X__KEY",
@@ -146,30 +146,32 @@ def test_a_provider_without_sections_is_asked_for_the_bare_key() -> None:
         ) -> tuple[object, str]:
             return ("flat", key) if not sections else (None, "asked with sections")
 
-    search = Lookup(key="key", sections=Sections(asked=("a", "b"))).first([Flat()])
+    search = Lookup(key="key", sections=Sections(requested=("a", "b"))).find([Flat()])
 
-    assert (search.value, [str(place) for place in search.tried]) == ("flat", ["flat: key"])
+    assert (search.value, [str(place) for place in search.tried_locations]) == ("flat", ["flat: key"])
 
 
 @pytest.mark.parametrize("name", ["path", "home", "user", "shell", "lang"])
 def test_a_variable_of_the_machine_is_nobodys_setting(name: str) -> None:
-    machine = Environment(variables={name.upper(): "the machine's", f"SOURCES__{name.upper()}": "ours"})
+    machine = EnvironmentProvider(
+        variables={name.upper(): "the machine's", f"SOURCES__{name.upper()}": "ours"}
+    )
 
     assert machine.get_value(name, str, None) == (None, name.upper())
     assert machine.get_value(name, str, None, "sources") == ("ours", f"SOURCES__{name.upper()}")
 
 
 def test_what_is_found_in_a_file_can_be_changed_without_changing_the_file() -> None:
-    document = Document(title="config.toml", tree={"tags": ["a"]})
+    document = DocumentProvider(title="config.toml", tree={"tags": ["a"]})
     lookup = Lookup(key="tags")
 
-    lookup.first([document]).value.append("b")
+    lookup.find([document]).value.append("b")
 
-    assert lookup.first([document]).value == ["a"]
+    assert lookup.find([document]).value == ["a"]
 
 
 def _lookup(sections: tuple[str, ...], pipeline: str | None) -> Lookup:
-    return Lookup(key="key", sections=Sections(asked=sections), pipeline_name=pipeline)
+    return Lookup(key="key", sections=Sections(requested=sections), pipeline_name=pipeline)
 
 
 def _told(values: dict[str, str]) -> Settings:

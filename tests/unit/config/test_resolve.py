@@ -402,7 +402,7 @@ def test_a_provider_that_fails_is_not_passed_over() -> None:
     def broken() -> dict[str, Any]:
         raise ConnectionError("no vault at https://vault.example.com")
 
-    settings = Settings(more=(CustomLoaderDocProvider("vault", broken),))
+    settings = Settings(extra_providers=(CustomLoaderDocProvider("vault", broken),))
 
     with pytest.raises(ConfigProviderFailed, match="vault failed: ConnectionError") as caught:
         resolve_configuration(Api, settings=settings)
@@ -415,9 +415,9 @@ def test_a_provider_for_secrets_may_hold_them_and_others_may_not() -> None:
     vault = CustomLoaderDocProvider("vault", lambda: tree)
     wiki = CustomLoaderDocProvider("wiki", lambda: tree, supports_secrets=False)
 
-    assert credentials_of(Base, more=(vault,)).password == "x"
+    assert credentials_of(Base, extra_providers=(vault,)).password == "x"
     with pytest.raises(ValueNotSecret, match=r"wiki: credentials\.password"):
-        credentials_of(Base, more=(wiki,))
+        credentials_of(Base, extra_providers=(wiki,))
 
 
 def test_a_missing_value_is_a_key_error_too() -> None:

@@ -59,7 +59,7 @@ def test_nothing_that_stands_with_secrets_is_kept() -> None:
     settings = Settings(
         environment={"TOKEN": HUSH},
         secrets={"url": "https://inside", "credentials": credentials},
-        more=(vault,),
+        extra_providers=(vault,),
     )
 
     assert found(settings) == []
@@ -131,6 +131,6 @@ def test_threads_of_a_run_are_heard_and_a_setting_is_kept_once() -> None:
 def test_every_value_is_a_text(value: Any) -> None:
     resolved = ResolvedValues()
 
-    resolved.hear("config.toml", "x", value)
+    resolved.record("config.toml", "x", value)
 
     assert [type(one.value) for one in resolved.values()] == [str]

@@ -33,7 +33,7 @@ from penstock.config import (
     resolve_configuration,
     secrets_value,
 )
-from penstock.config.secret import hidden
+from penstock.config.secret import as_secret
 from penstock.config.signature import function_spec
 from penstock.errors import PenstockError
 
@@ -213,8 +213,8 @@ def test_a_copy_stays_a_secret_and_a_pickle_is_plain_text(secret: str) -> None:
 
 
 def test_texts_in_a_secret_object_are_secrets_and_numbers_stay() -> None:
-    assert repr(hidden({"a": "x", "b": ["y", 5], "c": None})) == "{'a': ***, 'b': [***, 5], 'c': None}"
-    assert hidden(SecretText("x")) == "x"
+    assert repr(as_secret({"a": "x", "b": ["y", 5], "c": None})) == "{'a': ***, 'b': [***, 5], 'c': None}"
+    assert as_secret(SecretText("x")) == "x"
 
 
 def test_a_secret_that_is_not_there_is_shown_as_such() -> None:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.config import ConfigAccessor, Settings, TSecretStrValue, read_settings
+from penstock.config.folders import home_folder, jars_folder, pipelines_folder, settings_folder
 from penstock.config.lookup import Lookup, Sections
-from penstock.config.places import home_folder, jars_folder, pipelines_folder, settings_folder
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
@@ -248,19 +248,19 @@ def test_the_other_file_may_be_read_by_everybody(project: Path, caplog: pytest.L
 
 def test_a_mounted_file_is_a_secret_and_wins_over_the_variable_of_its_name(tmp_path: Path) -> None:
     (tmp_path / "sources--hub--my-key").write_text("mounted\n")
-    settings = Settings(environment={"SOURCES__HUB__MY_KEY": "variable"}, mounted=tmp_path)
-    secret = Lookup(key="my_key", sections=Sections(asked=("sources", "hub")), hint=TSecretStrValue)
-    plain = Lookup(key="my_key", sections=Sections(asked=("sources", "hub")), hint=str)
+    settings = Settings(environment={"SOURCES__HUB__MY_KEY": "variable"}, secrets_folder=tmp_path)
+    secret = Lookup(key="my_key", sections=Sections(requested=("sources", "hub")), hint=TSecretStrValue)
+    plain = Lookup(key="my_key", sections=Sections(requested=("sources", "hub")), hint=str)
 
-    assert secret.first(settings.providers).value == "mounted"
-    assert plain.first(settings.providers).value == "variable"
+    assert secret.find(settings.providers).value == "mounted"
+    assert plain.find(settings.providers).value == "variable"
 
 
 def test_a_folder_in_place_of_a_mounted_file_is_no_secret(tmp_path: Path) -> None:
     (tmp_path / "key").mkdir()
-    settings = Settings(environment={"KEY": "variable"}, mounted=tmp_path)
+    settings = Settings(environment={"KEY": "variable"}, secrets_folder=tmp_path)
 
-    assert Lookup(key="key", hint=TSecretStrValue).first(settings.providers).value == "variable"
+    assert Lookup(key="key", hint=TSecretStrValue).find(settings.providers).value == "variable"
 
 
 def test_a_spark_setting_is_never_taken_from_its_bare_name() -> None:

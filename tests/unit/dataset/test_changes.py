@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.dataset.changes import placed
+from penstock.dataset.dml import resolve_tables
 from penstock.errors import UsageError
 
 TABLES = {"items": "delta.`b/items`", "orders": "delta.`b/orders`"}
@@ -31,10 +31,10 @@ TABLES = {"items": "delta.`b/items`", "orders": "delta.`b/orders`"}
     ],
 )
 def test_tables_of_the_dataset_are_written_as_they_are_called_in_sql(text: str, expected: str) -> None:
-    assert placed(text, dataset="demo", tables=TABLES) == expected
+    assert resolve_tables(text, dataset="demo", tables=TABLES) == expected
 
 
 @pytest.mark.parametrize("text", ["DROP TABLE items", "SHOW TABLES", "SET x = 1", "DELETE FROM ((", ""])
 def test_what_is_no_change_of_rows_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="not run on a dataset"):
-        placed(text, dataset="demo", tables=TABLES)
+        resolve_tables(text, dataset="demo", tables=TABLES)

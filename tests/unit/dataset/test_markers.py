@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.dataset.markers import bound, escaped, in_frame, is_query, mentioned, over_tables, unqualified
+from penstock.dataset.query_text import (
+    bind_values,
+    escape_braces,
+    frame_placeholder,
+    is_query,
+    mentioned_tables,
+    with_table_frames,
+    without_dataset_name,
+)
 from penstock.errors import UsageError
 
 NAMES = st.text(alphabet="abcdefgh_", min_size=1, max_size=8)
@@ -27,19 +35,19 @@ NAMES = st.text(alphabet="abcdefgh_", min_size=1, max_size=8)
     ],
 )
 def test_a_marker_becomes_a_place_unless_it_is_quoted(text: str, values: list[Any], expected: str) -> None:
-    found = bound(text, values)
+    found = bind_values(text, values)
 
     assert (found.text, list(found.values.values())) == (expected, values)
 
 
 def test_values_by_name_are_bound_by_name() -> None:
-    found = bound("SELECT %(a)s, %(b)s, %(a)s", named={"a": 1, "b": "x", "more": 2})
+    found = bind_values("SELECT %(a)s, %(b)s, %(a)s", named={"a": 1, "b": "x", "more": 2})
 
     assert (found.text, found.values) == ("SELECT :a, :b, :a", {"a": 1, "b": "x", "more": 2})
 
 
 def test_values_of_a_query_come_out_of_a_frame() -> None:
-    found = bound(escaped("SELECT '{x}', %s"), ["y"], place=in_frame)
+    found = bind_values(escape_braces("SELECT '{x}', %s"), ["y"], placeholder=frame_placeholder)
 
     assert found.text.format(values="v") == "SELECT '{x}', (SELECT `value_0` FROM v)"
 
@@ -57,21 +65,21 @@ def test_values_of_a_query_come_out_of_a_frame() -> None:
 )
 def test_values_that_do_not_fit_are_refused(text: str, values: list[Any], named: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        bound(text, values, named)
+        bind_values(text, values, named)
 
 
 @given(st.text(alphabet="%sab'\"` ()-/*?", max_size=30))
 def test_without_values_a_text_stays_as_it_is(text: str) -> None:
-    assert bound(text).text == text
+    assert bind_values(text).text == text
 
 
 @given(st.lists(st.one_of(st.integers(), st.text()), min_size=1, max_size=5))
 def test_a_value_never_stands_in_the_text(values: list[Any]) -> None:
     text = " AND ".join(["x = %s"] * len(values))
 
-    found = bound(text, values)
+    found = bind_values(text, values)
 
-    assert found.text == bound(text, [None] * len(values)).text
+    assert found.text == bind_values(text, [None] * len(values)).text
     assert list(found.values.values()) == values
 
 
@@ -82,7 +90,7 @@ def test_every_table_that_a_query_reads_is_found(names: list[str], data: st.Data
         st.sampled_from([name, name.upper(), f"`{name}`", f"{name}\nWHERE 1", f"(SELECT * FROM {name})"])
     )
 
-    assert name in mentioned(f"SELECT * FROM {form}", names)
+    assert name in mentioned_tables(f"SELECT * FROM {form}", names)
 
 
 @pytest.mark.parametrize(
@@ -99,12 +107,12 @@ def test_every_table_that_a_query_reads_is_found(names: list[str], data: st.Data
     ],
 )
 def test_the_name_of_the_dataset_is_taken_from_its_tables_only(text: str, expected: str) -> None:
-    assert unqualified(text, "demo", ["items"]) == expected
+    assert without_dataset_name(text, "demo", ["items"]) == expected
 
 
 @given(st.text(max_size=30), st.lists(st.text(min_size=1, max_size=8), max_size=4, unique=True))
 def test_braces_of_a_query_are_not_places_of_frames(text: str, tables: list[str]) -> None:
-    made, places = over_tables(escaped(text), tables)
+    made, places = with_table_frames(escape_braces(text), tables)
 
     assert list(places.values()) == tables
     assert re.sub(r"[\s;]+\Z", "", text) in made.format(**dict.fromkeys(places, "frame"))

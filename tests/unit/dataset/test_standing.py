@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.dataset.standing import Standing, standing
+from penstock.dataset.visible_version import VisibleVersion, visible_version
 from penstock.interfaces import TableCommit
 
 EVENTS = st.sampled_from(["begin", "complete", "undo", "give up", "maintain"])
@@ -62,7 +62,7 @@ class History:
         self.contents.append(content)
 
     def seen(self, complete: set[str]) -> frozenset[str]:
-        found = standing(self.commits[::-1], complete, is_whole=True)
+        found = visible_version(self.commits[::-1], complete, is_complete_history=True)
         assert found is not None
         return frozenset() if found.version is None else self.contents[found.version]
 
@@ -94,9 +94,11 @@ def test_a_short_look_gives_the_same_or_asks_for_a_longer_one(events: list[str],
     history = History()
     for event in ["begin", *events]:
         history.happen(event)
-    whole = standing(history.commits[::-1], history.complete, is_whole=True)
+    whole = visible_version(history.commits[::-1], history.complete, is_complete_history=True)
 
-    short = standing(history.commits[::-1][:most], history.complete, is_whole=most >= len(history.commits))
+    short = visible_version(
+        history.commits[::-1][:most], history.complete, is_complete_history=most >= len(history.commits)
+    )
 
     assert short in {None, whole}
 
@@ -110,14 +112,20 @@ def test_what_others_commit_after_an_open_load_waits_with_it() -> None:
         TableCommit(version=3, load_id="a1", pipeline_name="a"),
     ]
 
-    assert standing(commits, {"a1", "b1"}, is_whole=True) == Standing(newest=7, version=4)
-    assert standing(commits, {"a1", "a2", "b1"}, is_whole=True) == Standing(newest=7, version=7)
+    assert visible_version(commits, {"a1", "b1"}, is_complete_history=True) == VisibleVersion(
+        newest=7, version=4
+    )
+    assert visible_version(commits, {"a1", "a2", "b1"}, is_complete_history=True) == VisibleVersion(
+        newest=7, version=7
+    )
 
 
 def test_a_table_without_a_complete_load_is_not_there() -> None:
-    found = standing([TableCommit(version=0, load_id="a1", pipeline_name="a")], set(), is_whole=True)
+    found = visible_version(
+        [TableCommit(version=0, load_id="a1", pipeline_name="a")], set(), is_complete_history=True
+    )
 
-    assert found == Standing(newest=0, version=None)
+    assert found == VisibleVersion(newest=0, version=None)
     assert found.is_held_back
 
 
@@ -129,6 +137,10 @@ def test_a_complete_load_that_replaced_all_hides_an_open_one_before_it() -> None
         TableCommit(version=1, load_id="p1", pipeline_name="p"),
     ]
 
-    assert standing(commits[1:], {"p1", "q1"}, is_whole=False) == Standing(newest=3, version=3)
-    assert standing(commits, {"p1", "q1"}, is_whole=False) == Standing(newest=4, version=3)
-    assert standing(commits, {"p1"}, is_whole=True) == Standing(newest=4, version=1)
+    assert visible_version(commits[1:], {"p1", "q1"}, is_complete_history=False) == VisibleVersion(
+        newest=3, version=3
+    )
+    assert visible_version(commits, {"p1", "q1"}, is_complete_history=False) == VisibleVersion(
+        newest=4, version=3
+    )
+    assert visible_version(commits, {"p1"}, is_complete_history=True) == VisibleVersion(newest=4, version=1)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from penstock.dataset.dataset import Dataset
-from penstock.dataset.place import Place
+from penstock.dataset.source import DatasetSource
 from penstock.errors import TableNotFound, UsageError
 from penstock.interfaces import CommitRecord, StorageSchemaInfo, TableCommit, WithTableVersions
-from penstock.package.ledger import FileLedger
+from penstock.package.file_ledger import FileLedger
 from penstock.package.storage import FileStorage
 
 if TYPE_CHECKING:
@@ -100,7 +100,9 @@ class Shop:
 
     def dataset(self, *, consistent: bool = True) -> Dataset:
         sessions: Any = Sessions()
-        place = Place(client=cast("Any", self.shelf), ledger=self.ledger, user=sessions, pool=sessions)
+        place = DatasetSource(
+            client=cast("Any", self.shelf), ledger=self.ledger, user=sessions, pool=sessions
+        )
         return Dataset(place, name="demo", consistent=consistent)
 
 

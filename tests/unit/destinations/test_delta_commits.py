@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penstock.destinations.delta.marks import metadata
+from penstock.destinations.delta.commit_metadata import load_metadata
 from penstock.destinations.delta.run import DeltaTables
 from penstock.errors import CommitLost, DestinationAhead
 from penstock.interfaces import AppliedJob, LoadMark
@@ -18,7 +18,7 @@ OTHERS = LoadMark(pipeline_name="shop", sequence=3, load_id="17.4", manifest_has
 
 
 def commit(version: int, mark: LoadMark | None = None) -> dict[str, Any]:
-    said = None if mark is None else metadata(mark)
+    said = None if mark is None else load_metadata(mark)
     return {
         "version": version,
         "userMetadata": said,
@@ -38,7 +38,7 @@ def applied(history: list[dict[str, Any]], *, committed: int | None) -> AppliedJ
     last = None if committed is None else str(committed)
     session: Any = SimpleNamespace(sql=sql, conf=SimpleNamespace(get=lambda *_: last))
     place: Any = SimpleNamespace(sql_name=lambda table: f"`{table}`")
-    return DeltaTables(place=place)._applied("orders", MARK, session)
+    return DeltaTables(addressing=place)._applied_job("orders", MARK, session)
 
 
 def test_a_commit_that_is_in_the_history_counts() -> None:

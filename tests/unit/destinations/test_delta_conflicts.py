@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from penstock.destinations.delta.conflicts import persistent
-from penstock.destinations.lake.conflicts import MOST_TRIES
+from penstock.destinations.delta.conflicts import retry_on_conflict
+from penstock.destinations.lake.conflicts import MAX_ATTEMPTS
 from penstock.errors import DestinationTerminalException
 
 CONFLICT = "[DELTA_CONCURRENT_APPEND.WITHOUT_HINT] Transaction conflict detected."
@@ -31,7 +31,7 @@ class Commit:
 def test_a_commit_that_met_others_is_made_until_it_gets_through() -> None:
     commit = Commit(refused=7)
 
-    persistent("items", commit, wait=commit.pauses.append)
+    retry_on_conflict("items", commit, wait=commit.pauses.append)
 
     assert commit.calls == 8
     assert len(commit.pauses) == 7
@@ -42,16 +42,16 @@ def test_it_is_not_tried_for_ever() -> None:
     commit = Commit(refused=1000)
 
     with pytest.raises(RuntimeError, match="conflict"):
-        persistent("items", commit, wait=commit.pauses.append)
+        retry_on_conflict("items", commit, wait=commit.pauses.append)
 
-    assert commit.calls == MOST_TRIES
+    assert commit.calls == MAX_ATTEMPTS
 
 
 def test_other_errors_are_nobodys_conflict() -> None:
     commit = Commit(refused=1, message="[DELTA_TABLE_NOT_FOUND] no such table")
 
     with pytest.raises(RuntimeError, match="no such table"):
-        persistent("items", commit, wait=commit.pauses.append)
+        retry_on_conflict("items", commit, wait=commit.pauses.append)
 
     assert commit.calls == 1
 
@@ -69,7 +69,7 @@ def test_a_row_that_a_table_refuses_is_refused_for_good_and_its_values_are_not_t
     commit = Commit(refused=1, message=message)
 
     with pytest.raises(DestinationTerminalException, match=f"items refuses .*{told}") as caught:
-        persistent("items", commit, wait=commit.pauses.append)
+        retry_on_conflict("items", commit, wait=commit.pauses.append)
 
     assert commit.calls == 1
     assert "secret" not in str(caught.value)

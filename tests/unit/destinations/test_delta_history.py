@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from penstock.destinations.delta.history import TableHistory
-from penstock.destinations.delta.marks import (
-    fenced,
+from penstock.destinations.delta.commit_metadata import (
+    create_table_metadata,
+    fence_metadata,
     is_in_effect,
     is_without_rows,
-    kept,
-    metadata,
-    prepared,
-    told,
-    undone,
+    load_metadata,
+    maintenance_metadata,
+    parse_commit,
+    undo_metadata,
 )
+from penstock.destinations.delta.history import TableHistory
 from penstock.errors import CommitRolledBack, DestinationTerminalException
 from penstock.interfaces import AppliedJob, LoadMark, TableCommit
 
@@ -26,32 +26,38 @@ from penstock.interfaces import AppliedJob, LoadMark, TableCommit
 def test_a_commit_of_a_load_names_it_and_its_pipeline() -> None:
     mark = LoadMark(pipeline_name="shop", sequence=3, load_id="17.5", manifest_hash="ab")
 
-    assert told(4, metadata(mark)) == TableCommit(version=4, load_id="17.5", pipeline_name="shop")
+    assert parse_commit(4, load_metadata(mark)) == TableCommit(
+        version=4, load_id="17.5", pipeline_name="shop"
+    )
 
 
 def test_a_commit_of_an_early_release_names_its_load() -> None:
     said = json.dumps({"load_id": "17.5", "sequence": 3, "manifest": "ab"})
 
-    assert told(4, said) == TableCommit(version=4, load_id="17.5")
+    assert parse_commit(4, said) == TableCommit(version=4, load_id="17.5")
 
 
 def test_a_commit_that_takes_a_load_back_names_that() -> None:
-    assert told(5, json.dumps({"undone": "17.5", "version": 4})) == TableCommit(version=5, undoes="17.5")
+    assert parse_commit(5, json.dumps({"undone": "17.5", "version": 4})) == TableCommit(
+        version=5, undoes="17.5"
+    )
 
 
 def test_a_commit_that_makes_a_table_is_part_of_its_load_and_not_the_commit_of_its_rows() -> None:
     mark = LoadMark(pipeline_name="shop", sequence=3, load_id="17.5", manifest_hash="ab")
 
-    assert told(0, prepared(mark)) == TableCommit(version=0, load_id="17.5", pipeline_name="shop")
-    assert prepared(mark) != metadata(mark)
+    assert parse_commit(0, create_table_metadata(mark)) == TableCommit(
+        version=0, load_id="17.5", pipeline_name="shop"
+    )
+    assert create_table_metadata(mark) != load_metadata(mark)
 
 
 def test_commits_without_rows_do_not_keep_a_table_from_being_taken_back() -> None:
-    assert is_without_rows(kept("17.5"), "17.5")
-    assert is_without_rows(fenced("3.5"), "17.5")
-    assert not is_without_rows(kept("3.5"), "17.5")
+    assert is_without_rows(maintenance_metadata("17.5"), "17.5")
+    assert is_without_rows(fence_metadata("3.5"), "17.5")
+    assert not is_without_rows(maintenance_metadata("3.5"), "17.5")
     assert not is_without_rows(None, "17.5")
-    assert told(1, fenced("3.5")) == TableCommit(version=1)
+    assert parse_commit(1, fence_metadata("3.5")) == TableCommit(version=1)
 
 
 def commit(version: int, operation: str = "WRITE", to: str | None = None, text: str | None = None) -> Any:
@@ -63,7 +69,7 @@ def commit(version: int, operation: str = "WRITE", to: str | None = None, text: 
     }
 
 
-UNDONE = undone(AppliedJob(table="items", version_after=4), "17.5")
+UNDONE = undo_metadata(AppliedJob(table="items", version_after=4), "17.5")
 
 
 @pytest.mark.parametrize(
@@ -95,14 +101,17 @@ MARK = LoadMark(pipeline_name="shop", sequence=3, load_id="1700000000.5", manife
 
 def history(*commits: Any) -> TableHistory:
     """A history of commits, oldest first, of which as many are returned as are asked for."""
-    return TableHistory(table="items", commits=lambda limit: [*reversed(commits)][:limit])
+    return TableHistory(table="items", read_commits=lambda limit: [*reversed(commits)][:limit])
 
 
 def test_the_commit_of_a_load_is_that_of_its_rows() -> None:
-    making, writing = commit(0, "CREATE TABLE", text=prepared(MARK)), commit(1, text=metadata(MARK))
+    making, writing = (
+        commit(0, "CREATE TABLE", text=create_table_metadata(MARK)),
+        commit(1, text=load_metadata(MARK)),
+    )
 
-    assert history(making).of_load(MARK) == []
-    assert history(making, writing, commit(2)).of_load(MARK) == [writing, making]
+    assert history(making).commits_of_load(MARK) == []
+    assert history(making, writing, commit(2)).commits_of_load(MARK) == [writing, making]
 
 
 @pytest.mark.parametrize(
@@ -113,23 +122,23 @@ def test_a_history_reaches_back_to_a_load_if_its_oldest_commit_came_before_it(
 ) -> None:
     oldest = {**commit(version), "timestamp": datetime.fromtimestamp(moment)}
 
-    assert history(oldest, commit(version + 1)).reaches(MARK) is expected
+    assert history(oldest, commit(version + 1)).reaches_back_to(MARK) is expected
 
 
 def test_a_table_that_was_changed_after_a_load_is_neither_undone_nor_left_without_a_word() -> None:
     applied = AppliedJob(table="items", version_after=4)
 
-    assert not history(commit(4), commit(5, text=fenced("3.5"))).is_undone(applied, "17.5")
+    assert not history(commit(4), commit(5, text=fence_metadata("3.5"))).is_undone(applied, "17.5")
     assert history(commit(4), commit(5, "RESTORE", "3")).is_undone(applied, "17.5")
     with pytest.raises(DestinationTerminalException, match="cannot be taken back"):
         history(commit(4), commit(5)).is_undone(applied, "17.5")
-    history(commit(4), commit(5)).check_shown(applied, "17.5")
+    history(commit(4), commit(5)).check_in_effect(applied, "17.5")
     with pytest.raises(CommitRolledBack):
-        history(commit(4), commit(5, "RESTORE", "3")).check_shown(applied, "17.5")
+        history(commit(4), commit(5, "RESTORE", "3")).check_in_effect(applied, "17.5")
 
 
 @pytest.mark.parametrize(
     "said", [None, "", "{", "[]", "7", '"x"', '{"load_id": "mine"}', '{"undone": 1}', "hello"]
 )
 def test_what_others_write_is_theirs(said: str | None) -> None:
-    assert told(1, said) == TableCommit(version=1)
+    assert parse_commit(1, said) == TableCommit(version=1)

@@ -13,7 +13,7 @@ from penstock.schema import Table
 from penstock.spark.presets import OWN_CONF
 
 if TYPE_CHECKING:
-    from penstock.destinations.delta.place import Place
+    from penstock.destinations.delta.addressing import DeltaAddressing
 
 REFUSED = "DELTA_CONFIGURE_SPARK_SESSION_WITH_EXTENSION_AND_CATALOG"
 
@@ -48,7 +48,7 @@ class SlowPlace:
 
 def test_tables_that_are_read_side_by_side_leave_the_session_as_it_was() -> None:
     place, spark = SlowPlace(), cast("Any", SimpleNamespace(conf=Conf()))
-    tables = DeltaTables(place=cast("Place", place))
+    tables = DeltaTables(addressing=cast("DeltaAddressing", place))
 
     def reading(table: str) -> threading.Thread:
         thread = threading.Thread(target=tables.read, args=(table,), kwargs={"spark": spark})
@@ -87,14 +87,14 @@ class WrittenPlace:
 class Applied(DeltaTables):
     """Does not look for the commit."""
 
-    def _applied(self, table: str, mark: LoadMark, spark: Any) -> AppliedJob:
+    def _applied_job(self, table: str, mark: LoadMark, spark: Any) -> AppliedJob:
         del mark, spark
         return AppliedJob(table=table)
 
 
 def test_a_replace_takes_all_partitions_whatever_the_session_says() -> None:
     place, spark = WrittenPlace(), cast("Any", SimpleNamespace(conf=Conf()))
-    tables = Applied(place=cast("Place", place))
+    tables = Applied(addressing=cast("DeltaAddressing", place))
     mark = LoadMark(pipeline_name="shop", load_id="1.0", sequence=1, manifest_hash="ab")
 
     tables.overwrite(Table(name="orders"), cast("Any", None), mark, spark=spark)

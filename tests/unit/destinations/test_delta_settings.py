@@ -158,7 +158,7 @@ def test_keys_come_from_the_settings_and_are_told_to_tables_and_packages() -> No
     assert config.storage_credentials is config.credentials
     assert config.storage_location == "s3://lake"
     store = FileStorage(client.package_root("shop"), credentials=config.storage_credentials)
-    assert (store.system.key, store.system.secret) == ("AKEXAMPLE", "hush-hush-hush")
+    assert (store.file_system.key, store.file_system.secret) == ("AKEXAMPLE", "hush-hush-hush")
     assert store.hadoop_conf["fs.s3a.bucket.lake.endpoint"] == "http://127.0.0.1:9000"
 
 
@@ -184,4 +184,4 @@ def test_without_keys_those_of_the_machine_are_looked_for() -> None:
     config = configured({"bucket_url": "s3://lake"}, Settings(), "yarn")
 
     store = FileStorage("s3://lake", credentials=config.storage_credentials)
-    assert (store.system.key, store.hadoop_conf) == (None, {})
+    assert (store.file_system.key, store.hadoop_conf) == (None, {})

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.destinations.delta.define import (
+from penstock.destinations.delta.ddl import (
     cluster_columns,
     create_statement,
     partition_columns,
     table_properties,
 )
-from penstock.destinations.delta.widen import ALTERABLE, can_widen, wider_types
-from penstock.destinations.lake.define import changed_types, property_statement
+from penstock.destinations.delta.type_widening import ALTERABLE_TYPES, can_widen, wider_types
+from penstock.destinations.lake.ddl import changed_types, set_properties_statement
 from penstock.errors import DestinationTerminalException
 from penstock.schema import Column, Table, spark_type
 
@@ -58,7 +58,9 @@ def test_hints_of_a_table_win_over_settings_and_ours_over_those_for_databricks()
     found = table_properties(table({}, **said), {"a": 0, "d": True})
 
     assert found == {"a": "1", "b": "it's", "d": "true"}
-    assert property_statement("`t`", {"b": "it's"}) == "ALTER TABLE `t` SET TBLPROPERTIES ('b' = 'it\\'s')"
+    assert (
+        set_properties_statement("`t`", {"b": "it's"}) == "ALTER TABLE `t` SET TBLPROPERTIES ('b' = 'it\\'s')"
+    )
 
 
 def test_only_columns_that_had_a_type_and_have_another_have_changed() -> None:
@@ -91,7 +93,8 @@ def test_what_delta_does_not_change() -> None:
 
 def test_what_normalize_may_change_delta_can() -> None:
     assert all(
-        can_widen(*(spark_type(Column(name="c", data_type=kind)) for kind in pair)) for pair in ALTERABLE
+        can_widen(*(spark_type(Column(name="c", data_type=kind)) for kind in pair))
+        for pair in ALTERABLE_TYPES
     )
 
 

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.destinations.filesystem import log as log_module
-from penstock.destinations.filesystem.form import Form
-from penstock.destinations.filesystem.log import Entry, TableLog
-from penstock.destinations.filesystem.publish import FileList, Lists, Published, publish
+from penstock.destinations.filesystem import table_log as log_module
+from penstock.destinations.filesystem.file_format import FileCodec
+from penstock.destinations.filesystem.file_lists import FileList, FileLists, PublishedFile, publish_files
+from penstock.destinations.filesystem.table_log import LogEntry, TableLog
 from penstock.errors import (
     DestinationAhead,
     DestinationTerminalException,
@@ -30,7 +30,7 @@ from penstock.package.storage import FileStorage, as_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-PARQUET, CSV = Form("parquet"), Form("csv", ("a", "b"))
+PARQUET, CSV = FileCodec("parquet"), FileCodec("csv", ("a", "b"))
 
 
 def mark(sequence: int, pipeline: str = "shop") -> LoadMark:
@@ -39,9 +39,9 @@ def mark(sequence: int, pipeline: str = "shop") -> LoadMark:
     )
 
 
-def add(log: TableLog, one: LoadMark, *keys: str, **said: Any) -> Entry:
+def add(log: TableLog, one: LoadMark, *keys: str, **said: Any) -> LogEntry:
     done = log.commit(
-        lambda _: Entry.of_load(one, **{"kind": "append", **said}, files=dict.fromkeys(keys, CSV))
+        lambda _: LogEntry.of_load(one, **{"kind": "append", **said}, files=dict.fromkeys(keys, CSV))
     )
     assert done is not None
     return done
@@ -78,18 +78,18 @@ def test_a_table_is_what_its_log_says_at_any_version(steps: list[tuple[str, int]
         expected.append([*(expected[-1] if kind == "append" else []), *keys])
 
     again = TableLog(store, "items")
-    assert [list(again.alive(version)) for version in range(again.last() + 1)] == expected
+    assert [list(again.live_files(version)) for version in range(again.last_version() + 1)] == expected
     assert [one.version for one in again.headers()] == list(range(len(steps), 0, -1))
 
 
 def test_an_entry_reads_back_as_it_was_written(store: FileStorage) -> None:
     log = TableLog(store, "items")
-    entry = Entry(
+    entry = LogEntry(
         kind="undo", undoes="1.5", files={"k": CSV}, adopted={"l": PARQUET}, gone=("m",), whole={"n": PARQUET}
     )
 
     assert log.commit(lambda _: entry) == TableLog(store, "items").read(1)
-    assert log.read(1).mentioned == {"k", "l", "m", "n"}
+    assert log.read(1).known_files == {"k", "l", "m", "n"}
 
 
 def test_a_load_is_found_behind_those_of_others_and_looked_for_no_further_than_needed(
@@ -104,8 +104,8 @@ def test_a_load_is_found_behind_those_of_others_and_looked_for_no_further_than_n
     assert found is not None
     assert found.version == 1
     assert log.find_mark(mark(2)) is None
-    assert log.find("other7").files == {"b7": CSV}  # type: ignore[union-attr]
-    assert log.find("none") is None
+    assert log.find_load("other7").files == {"b7": CSV}  # type: ignore[union-attr]
+    assert log.find_load("none") is None
 
 
 def test_of_many_who_commit_at_once_none_is_lost(store: FileStorage) -> None:
@@ -121,8 +121,8 @@ def test_of_many_who_commit_at_once_none_is_lost(store: FileStorage) -> None:
         thread.join()
 
     log = TableLog(store, "items")
-    assert log.last() == 20
-    assert sorted(log.alive(20)) == sorted(f"{name}/{number}" for name in "abcd" for number in range(5))
+    assert log.last_version() == 20
+    assert sorted(log.live_files(20)) == sorted(f"{name}/{number}" for name in "abcd" for number in range(5))
 
 
 @pytest.mark.parametrize("content", [b"{}", b'{"format_version": 1, "kind": "append"}', b"[]"])
@@ -130,7 +130,7 @@ def test_a_damaged_log_is_told(store: FileStorage, content: bytes) -> None:
     store.put("_dlt_files/items/0000000001.json", content)
 
     with pytest.raises(PackageDamaged):
-        TableLog(store, "items").alive(1)
+        TableLog(store, "items").live_files(1)
 
 
 @pytest.fixture
@@ -139,8 +139,8 @@ def listed(store: FileStorage, tmp_path: Path) -> tuple[FileList, FileStorage]:
     package.put("data/one", b"first")
     package.put("data/two", b"second")
     files = (
-        Published(path="data/one", key="items/a/1", bytes=5),
-        Published(path="data/two", key="items/2", bytes=6),
+        PublishedFile(path="data/one", key="items/a/1", bytes=5),
+        PublishedFile(path="data/two", key="items/2", bytes=6),
     )
     return FileList(form=PARQUET, files=files, rows=2), package
 
@@ -150,12 +150,12 @@ def test_files_are_published_once_and_again(store: FileStorage, listed: tuple[Fi
     store.put("items/2", b"half")  # what an attempt has left that died
 
     for _ in range(2):
-        publish(files, package, store)
+        publish_files(files, package, store)
 
     assert store.tree("items") == ["items/2", "items/a/1"]
     assert (store.read("items/a/1"), store.read("items/2")) == (b"first", b"second")
     package.delete("data")
-    publish(files, package, store)
+    publish_files(files, package, store)
     assert not list(Path(store.root).rglob(".tmp-*"))
 
 
@@ -166,18 +166,18 @@ def test_a_file_that_is_not_brought_whole_is_an_error(
     package.put("data/two", b"sec")  # cut off since it was written down
 
     with pytest.raises(DestinationTransientException, match="has 3 bytes, and 6 were written"):
-        publish(files, package, store)
+        publish_files(files, package, store)
 
 
 def test_files_are_published_in_an_object_store(listed: tuple[FileList, FileStorage]) -> None:
     files, package = listed
     lake = FileStorage("memory://bucket/demo")
-    publish(files, package, lake)
+    publish_files(files, package, lake)
     assert lake.tree("items") == ["items/2", "items/a/1"]
 
     there = FileStorage("memory://bucket/elsewhere")
-    moved = [Published(path=one.key, key=one.key, bytes=one.bytes) for one in files.files]
-    publish(FileList(form=PARQUET, files=tuple(moved), rows=2), lake, there)
+    moved = [PublishedFile(path=one.key, key=one.key, bytes=one.bytes) for one in files.files]
+    publish_files(FileList(form=PARQUET, files=tuple(moved), rows=2), lake, there)
     assert there.read("items/2") == b"second"
 
 
@@ -185,32 +185,36 @@ def test_files_are_published_in_an_object_store(listed: tuple[FileList, FileStor
 def test_whoever_agrees_first_says_which_files_count(
     make: Callable[[str], FileStorage], tmp_path: Path
 ) -> None:
-    lists = Lists(make(str(tmp_path)), "items")
-    first = FileList(form=CSV, files=(Published(path="data/a", key="items/a", bytes=1),), rows=None)
+    lists = FileLists(make(str(tmp_path)), "items")
+    first = FileList(form=CSV, files=(PublishedFile(path="data/a", key="items/a", bytes=1),), rows=None)
     second = FileList(form=PARQUET, files=(), rows=0)
 
     assert lists.find("1.5") is None
-    assert lists.agree("1.5", first) == first
-    assert lists.agree("1.5", second) == first
-    assert lists.keys() == {"items/a"}
-    lists.forget("1.5")
-    assert lists.keys() == frozenset()
+    assert lists.record("1.5", first) == first
+    assert lists.record("1.5", second) == first
+    assert lists.pending_keys() == {"items/a"}
+    lists.delete("1.5")
+    assert lists.pending_keys() == frozenset()
     lists.store.delete("")
 
 
-def _always(entry: Entry, _: object) -> Entry:
+def _always(entry: LogEntry, _: object) -> LogEntry:
     return entry
 
 
-def grow(log: TableLog, pipelines: list[str], *, undo: Collection[int] = ()) -> list[Entry]:
+def grow(log: TableLog, pipelines: list[str], *, undo: Collection[int] = ()) -> list[LogEntry]:
     """A commit of each pipeline in turn; the loads in `undo` are taken back by the next commit."""
     entries = []
     for number, pipeline in enumerate(pipelines, start=1):
         one = mark(number, pipeline)
         entries.append(add(log, one, f"items/{number}"))
         if number in undo:
-            left = {key: form for key, form in log.alive(log.last()).items() if key != f"items/{number}"}
-            undoing = Entry(kind="undo", undoes=one.load_id, whole=left)
+            left = {
+                key: form
+                for key, form in log.live_files(log.last_version()).items()
+                if key != f"items/{number}"
+            }
+            undoing = LogEntry(kind="undo", undoes=one.load_id, whole=left)
             log.commit(partial(_always, undoing))
     return entries
 
@@ -218,9 +222,9 @@ def grow(log: TableLog, pipelines: list[str], *, undo: Collection[int] = ()) -> 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Entries are old as soon as they are written, and few are kept."""
-    monkeypatch.setattr(log_module, "_SECONDS_KEPT", -60.0)
-    monkeypatch.setattr(log_module, "_KEPT", 20)
-    monkeypatch.setattr(log_module, "_RECENT", 5)
+    monkeypatch.setattr(log_module, "_RETENTION_SECONDS", -60.0)
+    monkeypatch.setattr(log_module, "_RETAINED_ENTRIES", 20)
+    monkeypatch.setattr(log_module, "_RECENT_HEADERS", 5)
 
 
 class Everything:
@@ -266,12 +270,12 @@ def test_a_log_without_its_old_entries_says_the_same(
     del disk.delete
 
     again = TableLog(disk, "items")
-    last, first = whole.last(), min(int(name[:-5]) for name in disk.names("_dlt_files/items"))
-    assert again.last() == last
-    assert again.alive(last) == whole.alive(last)
+    last, first = whole.last_version(), min(int(name[:-5]) for name in disk.names("_dlt_files/items"))
+    assert again.last_version() == last
+    assert again.live_files(last) == whole.live_files(last)
     commit = next((one for one in whole.headers() if one.load_id == open_load), None)
     if commit is not None and not whole.is_undone(open_load):
-        assert again.alive(commit.version - 1) == whole.alive(commit.version - 1)
+        assert again.live_files(commit.version - 1) == whole.live_files(commit.version - 1)
         assert again.read(commit.version).files == whole.read(commit.version).files
     known = {name: number for number, name in enumerate(pipelines, start=1)}
     for name, number in known.items():
@@ -307,7 +311,7 @@ def test_a_commit_lists_no_more_of_a_long_log_than_of_a_short_one(store: FileSto
 
 @pytest.mark.usefixtures("quick")
 def test_entries_that_are_young_stay(store: FileStorage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_module, "_SECONDS_KEPT", 3600.0)
+    monkeypatch.setattr(log_module, "_RETENTION_SECONDS", 3600.0)
     log = TableLog(store, "items")
     grow(log, ["a"] * 60)
     log.prune(Everything())
@@ -322,30 +326,30 @@ def test_a_commit_in_the_place_of_a_deleted_one_does_not_count(store: FileStorag
     grow(log, ["a"] * 3)
     slept: list[bool] = []
 
-    def make(last: int) -> Entry | None:
+    def make(last: int) -> LogEntry | None:
         if not slept:
             slept.append(True)
             slow.read(last)
             grow(log, ["a"] * 80)
             log.prune(Everything())
             assert not store.exists(f"_dlt_files/items/{last + 1:010}.json")
-        return Entry.of_load(mark(1, "slow"), kind="append", files={"items/slow": CSV})
+        return LogEntry.of_load(mark(1, "slow"), kind="append", files={"items/slow": CSV})
 
     done = slow.commit(make)
     assert done is not None
     assert done.version == 84
     assert not store.exists("_dlt_files/items/0000000004.json")
-    assert "items/slow" in TableLog(store, "items").alive(84)
+    assert "items/slow" in TableLog(store, "items").live_files(84)
 
 
 @pytest.mark.usefixtures("quick")
 def test_files_that_deleted_entries_have_replaced_are_named_unless_they_are_back(store: FileStorage) -> None:
     log = TableLog(store, "items")
     add(log, mark(1), "items/x1")
-    log.commit(lambda _: Entry.of_load(mark(2), kind="replace", files={}, gone=("items/x1",)))
-    log.commit(lambda _: Entry(kind="undo", undoes="shop2", whole={"items/x1": CSV}))
-    log.commit(lambda _: Entry.of_load(mark(3), kind="append", files={"items/x3": CSV}))
-    log.commit(lambda _: Entry(kind="replace", files={"items/x1": CSV}, gone=("items/x3",)))
+    log.commit(lambda _: LogEntry.of_load(mark(2), kind="replace", files={}, gone=("items/x1",)))
+    log.commit(lambda _: LogEntry(kind="undo", undoes="shop2", whole={"items/x1": CSV}))
+    log.commit(lambda _: LogEntry.of_load(mark(3), kind="append", files={"items/x3": CSV}))
+    log.commit(lambda _: LogEntry(kind="replace", files={"items/x1": CSV}, gone=("items/x3",)))
     grow(log, ["a"] * 60)
 
     assert log.prune(Everything()) == ["items/x3"]
@@ -354,7 +358,7 @@ def test_files_that_deleted_entries_have_replaced_are_named_unless_they_are_back
 def test_an_entry_of_an_older_release_is_read_and_followed(
     store: FileStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log_module, "_RECENT", 5)
+    monkeypatch.setattr(log_module, "_RECENT_HEADERS", 5)
     grow(TableLog(store, "items"), ["a", "b"] * 10)
     for name in store.names("_dlt_files/items"):
         document = store.read_json(f"_dlt_files/items/{name}")

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.destinations.iceberg.lineage import MAIN, Lineage, Snapshot
-from penstock.destinations.iceberg.marks import (
+from penstock.destinations.iceberg.commit_metadata import (
     UNDONE,
     branch_name,
-    properties,
-    replacing,
-    rows_of,
-    sequence_of,
+    branch_sequence,
+    load_properties,
+    replace_properties,
+    row_count,
 )
+from penstock.destinations.iceberg.lineage import MAIN, IcebergSnapshot, Lineage
 from penstock.errors import DestinationAhead, DestinationTerminalException
 from penstock.interfaces import LoadMark
 
@@ -29,10 +29,10 @@ def mark(sequence: int = 2, pipeline: str = "shop") -> LoadMark:
 
 def lineage(*chain: tuple[int, dict[str, str]], main: int | None = None, **refs: int) -> Lineage:
     """Snapshots, each on top of the one before; `main` is the last of them unless another is named."""
-    found: dict[int, Snapshot] = {}
+    found: dict[int, IcebergSnapshot] = {}
     parent = None
     for version, summary in chain:
-        found[version] = Snapshot(id=version, parent=parent, operation="append", summary=summary)
+        found[version] = IcebergSnapshot(id=version, parent=parent, operation="append", summary=summary)
         parent = version
     names = dict(refs)
     if main != 0 and found:
@@ -41,7 +41,7 @@ def lineage(*chain: tuple[int, dict[str, str]], main: int | None = None, **refs:
 
 
 def test_what_readers_see_is_told_by_parents_and_not_by_numbers() -> None:
-    seen = lineage((900, properties(mark(1))), (5, {}), (77, properties(mark(2))))
+    seen = lineage((900, load_properties(mark(1))), (5, {}), (77, load_properties(mark(2))))
 
     assert [one.version for one in seen.commits()] == [77, 5, 900]
     assert [one.load_id for one in seen.commits()] == ["2.0", None, "1.0"]
@@ -49,56 +49,56 @@ def test_what_readers_see_is_told_by_parents_and_not_by_numbers() -> None:
 
 
 def test_a_load_is_there_only_if_readers_see_it() -> None:
-    seen = lineage((9, {}), (3, properties(mark())), main=9, **{branch_name(mark()): 3})
+    seen = lineage((9, {}), (3, load_properties(mark())), main=9, **{branch_name(mark()): 3})
 
-    assert seen.find("items", mark()) is None
-    assert seen.staged(mark()) == branch_name(mark())
+    assert seen.find_commit("items", mark()) is None
+    assert seen.staged_branch(mark()) == branch_name(mark())
 
 
 def test_what_was_made_on_an_older_version_is_not_published() -> None:
     seen = Lineage(
         snapshots={
-            9: Snapshot(id=9, parent=None, operation="append"),
-            3: Snapshot(id=3, parent=9, operation="append", summary=properties(mark())),
-            4: Snapshot(id=4, parent=9, operation="append"),
+            9: IcebergSnapshot(id=9, parent=None, operation="append"),
+            3: IcebergSnapshot(id=3, parent=9, operation="append", summary=load_properties(mark())),
+            4: IcebergSnapshot(id=4, parent=9, operation="append"),
         },
         refs={MAIN: 4, branch_name(mark()): 3},
     )
 
-    assert seen.staged(mark()) is None
+    assert seen.staged_branch(mark()) is None
 
 
 def test_a_branch_without_the_commit_of_the_load_is_not_published() -> None:
     seen = lineage((9, {}), **{branch_name(mark()): 9})
 
-    assert seen.staged(mark()) is None
+    assert seen.staged_branch(mark()) is None
 
 
 def test_in_a_new_table_nothing_comes_before_the_first_commit() -> None:
-    seen = lineage((9, NEW_TABLE), (3, properties(mark())), main=0, **{branch_name(mark()): 3})
-    after = lineage((9, NEW_TABLE), (3, properties(mark())))
+    seen = lineage((9, NEW_TABLE), (3, load_properties(mark())), main=0, **{branch_name(mark()): 3})
+    after = lineage((9, NEW_TABLE), (3, load_properties(mark())))
 
-    assert seen.staged(mark()) == branch_name(mark())
+    assert seen.staged_branch(mark()) == branch_name(mark())
     assert seen.commits()[0].load_id == ""
-    assert after.job("items", after.main[0]).version_before is None
+    assert after.applied_job("items", after.main_snapshots[0]).version_before is None
     assert [one.version for one in after.commits()] == [3]
 
 
 @pytest.mark.parametrize(
-    "later", [properties(mark(3)), {**properties(mark(2)), "penstock.manifest": "other"}]
+    "later", [load_properties(mark(3)), {**load_properties(mark(2)), "penstock.manifest": "other"}]
 )
 def test_a_table_that_has_a_later_load_of_the_pipeline_is_not_written_to(later: dict[str, str]) -> None:
     with pytest.raises(DestinationAhead):
-        lineage((9, {}), (3, later)).find("items", mark(2))
+        lineage((9, {}), (3, later)).find_commit("items", mark(2))
 
 
 def test_loads_of_other_pipelines_do_not_matter() -> None:
-    assert lineage((9, properties(mark(7, "other")))).find("items", mark(2)) is None
+    assert lineage((9, load_properties(mark(7, "other")))).find_commit("items", mark(2)) is None
 
 
 def test_a_load_that_was_taken_back_is_not_brought_again() -> None:
     with pytest.raises(DestinationTerminalException, match="taken back"):
-        lineage((9, {}), (3, {UNDONE: mark().load_id})).find("items", mark())
+        lineage((9, {}), (3, {UNDONE: mark().load_id})).find_commit("items", mark())
 
 
 def test_branches_of_earlier_loads_of_the_pipeline_are_left_over() -> None:
@@ -107,8 +107,8 @@ def test_branches_of_earlier_loads_of_the_pipeline_are_left_over() -> None:
 
     seen = lineage((9, {}), **dict.fromkeys([*names, others], 9))
 
-    assert set(seen.left_over(mark(2))) == set(names[:2])
-    assert sequence_of(others, "shop") is None
+    assert set(seen.leftover_branches(mark(2))) == set(names[:2])
+    assert branch_sequence(others, "shop") is None
 
 
 def test_a_look_between_two_commits_is_noticed() -> None:
@@ -118,13 +118,13 @@ def test_a_look_between_two_commits_is_noticed() -> None:
 
 def test_history_ends_where_snapshots_were_expired() -> None:
     seen = Lineage(
-        snapshots={3: Snapshot(id=3, parent=2, operation="append", summary=properties(mark()))},
+        snapshots={3: IcebergSnapshot(id=3, parent=2, operation="append", summary=load_properties(mark()))},
         refs={MAIN: 3},
     )
 
     assert [one.version for one in seen.commits()] == [3]
     assert seen.since(2) is None
-    assert seen.job("items", seen.main[0]).version_before == 2
+    assert seen.applied_job("items", seen.main_snapshots[0]).version_before == 2
 
 
 @pytest.mark.parametrize(
@@ -150,72 +150,75 @@ def test_history_ends_where_snapshots_were_expired() -> None:
 def test_rows_that_were_only_copied_are_not_counted(
     operation: str, summary: dict[str, str], rows: int | None
 ) -> None:
-    assert rows_of(operation, summary) == rows
+    assert row_count(operation, summary) == rows
 
 
 def cut(load: dict[str, str], *, parent: int | None = 2, **refs: int) -> Lineage:
     """Readers see 9, and what came before it was expired; a branch of the load has kept 3 and 2."""
     snapshots = [
-        Snapshot(id=9, parent=8, operation="append"),
-        Snapshot(id=3, parent=parent, operation="append", summary=load),
-        Snapshot(id=2, parent=1, operation="append"),
+        IcebergSnapshot(id=9, parent=8, operation="append"),
+        IcebergSnapshot(id=3, parent=parent, operation="append", summary=load),
+        IcebergSnapshot(id=2, parent=1, operation="append"),
     ]
     names = refs or {branch_name(mark()): 3}
     return Lineage(snapshots={one.id: one for one in snapshots}, refs={MAIN: 9, **names})
 
 
 def test_where_the_middle_was_expired_a_load_on_a_branch_is_in_doubt() -> None:
-    seen = cut(properties(mark()))
+    seen = cut(load_properties(mark()))
 
-    assert seen.visible("items", mark()) is None
+    assert seen.find_visible("items", mark()) is None
     with pytest.raises(DestinationTerminalException, match="cannot tell"):
-        seen.find("items", mark())
+        seen.find_commit("items", mark())
     assert [(one.version, one.load_id) for one in seen.commits()] == [(9, None), (3, "2.0"), (2, None)]
 
 
 def test_what_began_at_something_that_readers_see_is_not_in_doubt() -> None:
-    seen = cut(properties(mark()), parent=9)
+    seen = cut(load_properties(mark()), parent=9)
 
-    assert seen.find("items", mark()) is None
+    assert seen.find_commit("items", mark()) is None
     assert [one.version for one in seen.commits()] == [9]
 
 
 def test_other_branches_leave_no_doubt() -> None:
-    assert cut({}).find("items", mark()) is None
-    assert cut(properties(mark()), audit=3).find("items", mark()) is None
-    assert cut(properties(mark(1))).find("items", mark()) is None
+    assert cut({}).find_commit("items", mark()) is None
+    assert cut(load_properties(mark()), audit=3).find_commit("items", mark()) is None
+    assert cut(load_properties(mark(1))).find_commit("items", mark()) is None
 
 
 def test_the_branch_of_a_later_load_keeps_an_earlier_one_out() -> None:
     with pytest.raises(DestinationAhead):
-        lineage((9, {}), **{branch_name(mark(3)): 9}).find("items", mark(2))
+        lineage((9, {}), **{branch_name(mark(3)): 9}).find_commit("items", mark(2))
 
 
 def test_a_load_is_begun_as_soon_as_it_has_a_branch() -> None:
-    assert lineage((9, {}), **{branch_name(mark()): 9}).begun(mark()) == 9
-    assert lineage((9, {}), **{branch_name(mark(1)): 9}).begun(mark()) is None
+    assert lineage((9, {}), **{branch_name(mark()): 9}).branch_head(mark()) == 9
+    assert lineage((9, {}), **{branch_name(mark(1)): 9}).branch_head(mark()) is None
 
 
 def test_open_loads_of_others_are_told_from_complete_ones() -> None:
     theirs = branch_name(mark(1, "other"))
     seen = lineage((9, {}), **dict.fromkeys([branch_name(mark()), theirs, "audit"], 9))
 
-    assert seen.of_others("shop") == (theirs,)
-    assert replace(seen, settled=frozenset((theirs,))).of_others("shop") == ()
+    assert seen.open_branches_of_others("shop") == (theirs,)
+    assert replace(seen, expiring_refs=frozenset((theirs,))).open_branches_of_others("shop") == ()
 
 
 def test_a_load_that_was_taken_back_is_told() -> None:
     assert lineage((9, {}), (3, {UNDONE: mark().load_id})).is_undone(mark().load_id)
-    assert not lineage((9, {}), (3, properties(mark()))).is_undone(mark().load_id)
+    assert not lineage((9, {}), (3, load_properties(mark()))).is_undone(mark().load_id)
 
 
 def renewed() -> Lineage:
     """A table with a load, in whose place another load has put a table of another shape."""
     return Lineage(
         snapshots={
-            9: Snapshot(id=9, parent=None, operation="append", summary=properties(mark(1))),
-            4: Snapshot(
-                id=4, parent=None, operation="append", summary={**properties(mark(2)), **replacing(9)}
+            9: IcebergSnapshot(id=9, parent=None, operation="append", summary=load_properties(mark(1))),
+            4: IcebergSnapshot(
+                id=4,
+                parent=None,
+                operation="append",
+                summary={**load_properties(mark(2)), **replace_properties(9)},
             ),
         },
         refs={MAIN: 4},
@@ -229,9 +232,9 @@ def test_a_table_that_was_replaced_tells_what_was_there_before() -> None:
         (4, "2.0", True),
         (9, "1.0", False),
     ]
-    assert seen.job("items", seen.main[0]).version_before == 9
-    assert seen.is_replaced(4)
-    assert not seen.is_replaced(9)
+    assert seen.applied_job("items", seen.main_snapshots[0]).version_before == 9
+    assert seen.is_table_replacement(4)
+    assert not seen.is_table_replacement(9)
 
 
 def test_what_was_there_before_a_replaced_table_may_be_expired() -> None:
@@ -239,14 +242,16 @@ def test_what_was_there_before_a_replaced_table_may_be_expired() -> None:
 
     assert [one.version for one in seen.commits()] == [4]
     assert seen.in_doubt == ()
-    assert seen.find("items", mark(2)) is not None
+    assert seen.find_commit("items", mark(2)) is not None
 
 
 def test_a_replaced_table_that_was_taken_back_never_gets_the_load_again() -> None:
-    back = Snapshot(id=2, parent=None, operation="append", summary={UNDONE: "2.0", **replacing(4)})
+    back = IcebergSnapshot(
+        id=2, parent=None, operation="append", summary={UNDONE: "2.0", **replace_properties(4)}
+    )
     seen = replace(renewed(), snapshots={**renewed().snapshots, 2: back}, refs={MAIN: 2})
 
     assert seen.is_undone("2.0")
     assert [one.undoes for one in seen.commits()] == ["2.0", None, None]
     with pytest.raises(DestinationTerminalException, match="was taken back"):
-        seen.visible("items", mark(2))
+        seen.find_visible("items", mark(2))

@@ -12,19 +12,24 @@ import pytest
 
 from penstock.config import AwsCredentials, Settings
 from penstock.destinations import iceberg
-from penstock.destinations.iceberg.conflicts import is_conflict, is_unknown, is_without_branches, was_refused
-from penstock.destinations.iceberg.define import (
+from penstock.destinations.iceberg.catalog import IcebergCatalog
+from penstock.destinations.iceberg.commit_metadata import branch_name
+from penstock.destinations.iceberg.conflicts import (
+    is_branch_unsupported,
+    is_commit_state_unknown,
+    is_conflict,
+    is_fast_forward_refused,
+)
+from penstock.destinations.iceberg.ddl import (
     can_widen,
     create_statement,
     partition_fields,
     table_properties,
 )
 from penstock.destinations.iceberg.lineage import Lineage
-from penstock.destinations.iceberg.marks import branch_name
-from penstock.destinations.iceberg.place import IcebergCatalog
+from penstock.destinations.iceberg.maintenance import IcebergMaintenance, PublishedLoad
 from penstock.destinations.iceberg.reference import ICEBERG
 from penstock.destinations.iceberg.settings import IcebergConfiguration
-from penstock.destinations.iceberg.upkeep import Settled, Upkeep
 from penstock.errors import MissingLocation, SchemaCorruptedException, UsageError
 from penstock.interfaces import LoadMark
 from penstock.schema import Schema, Table
@@ -48,7 +53,7 @@ def table(**said: Any) -> Table:
 def test_by_default_tables_stand_in_the_folder_of_their_dataset() -> None:
     found = configured()
 
-    conf, name = found.session_conf(), found.name_in_sessions
+    conf, name = found.session_conf(), found.session_catalog_name
     assert conf[f"spark.sql.catalog.{name}.type"] == "hadoop"
     assert conf[f"spark.sql.catalog.{name}.warehouse"] == f"file://{Path.cwd()}/shop_lake"
     assert conf[f"spark.sql.catalog.{name}.cache-enabled"] == "false"
@@ -68,10 +73,12 @@ def test_a_password_is_told_to_the_session_and_to_nobody_else() -> None:
     client = ICEBERG.client(Schema("shop"), found)
 
     told = " ".join(
-        (repr(found), str(found), found.model_dump_json(), found.fingerprint(), found.name_in_sessions)
+        (repr(found), str(found), found.model_dump_json(), found.fingerprint(), found.session_catalog_name)
     )
-    assert found.session_conf()[f"spark.sql.catalog.{found.name_in_sessions}.jdbc.password"] == "open-sesame"
-    assert found.session_conf()[f"spark.sql.catalog.{found.name_in_sessions}.jdbc.schema-version"] == "V1"
+    assert (
+        found.session_conf()[f"spark.sql.catalog.{found.session_catalog_name}.jdbc.password"] == "open-sesame"
+    )
+    assert found.session_conf()[f"spark.sql.catalog.{found.session_catalog_name}.jdbc.schema-version"] == "V1"
     assert "open-sesame" not in told + repr(client.tables) + client.displayable_location()
 
 
@@ -92,7 +99,7 @@ def test_a_catalog_in_a_database_has_one_name_however_its_address_is_spelled() -
         properties = {**JDBC, **more.pop("properties", {})}
         return configured(
             catalog="jdbc", catalog_properties=properties, bucket_url="/lake", **more
-        ).name_in_sessions
+        ).session_catalog_name
 
     assert name() == name(properties={"uri": f"{JDBC['uri']}?ssl=true"}) == "penstock"
     assert name(catalog_name="shop") == "shop"
@@ -100,7 +107,7 @@ def test_a_catalog_in_a_database_has_one_name_however_its_address_is_spelled() -
 
 def test_other_catalogs_have_a_name_for_each_place() -> None:
     def name(url: str) -> str:
-        return configured(bucket_url=url).name_in_sessions
+        return configured(bucket_url=url).session_catalog_name
 
     assert name("/lake") == name("/lake") != name("/pond")
 
@@ -117,7 +124,7 @@ def test_keys_of_a_bucket_go_with_the_catalog() -> None:
     credentials = AwsCredentials(aws_access_key_id="me", aws_secret_access_key="open-sesame")
     found = configured(catalog="glue", bucket_url="s3://lake/raw", credentials=credentials)
 
-    key = f"spark.sql.catalog.{found.name_in_sessions}.hadoop.fs.s3a.bucket.lake.secret.key"
+    key = f"spark.sql.catalog.{found.session_catalog_name}.hadoop.fs.s3a.bucket.lake.secret.key"
     assert found.session_conf()[key] == "open-sesame"
 
 
@@ -127,7 +134,7 @@ def test_a_session_that_has_another_catalog_of_the_name_is_not_told_of_this_one(
 
     def told(conf: Conf, uri: str) -> None:
         place = IcebergCatalog(catalog="c", dataset="d", conf={"spark.sql.catalog.c.uri": uri})
-        place._tell(SimpleNamespace(conf=conf))  # type: ignore[arg-type]
+        place._register(SimpleNamespace(conf=conf))  # type: ignore[arg-type]
 
     conf = Conf()
     told(conf, "here")
@@ -141,7 +148,7 @@ def test_a_session_that_has_another_catalog_of_the_name_is_not_told_of_this_one(
 def test_the_warehouse_of_a_rest_catalog_is_its_own_affair() -> None:
     found = configured(catalog="rest", catalog_properties={"uri": "https://host"}, bucket_url="/lake")
 
-    assert f"spark.sql.catalog.{found.name_in_sessions}.warehouse" not in found.session_conf()
+    assert f"spark.sql.catalog.{found.session_catalog_name}.warehouse" not in found.session_conf()
 
 
 @pytest.mark.parametrize("url", ["s3://lake/raw", "gs://lake", "abfss://lake@account/raw"])
@@ -223,44 +230,49 @@ def test_errors_are_known_by_their_words() -> None:
     without = RuntimeError("java.lang.UnsupportedOperationException: no refs here")
 
     assert (is_conflict(refused), is_conflict(unknown), is_conflict(without)) == (True, True, False)
-    assert (was_refused(refused), was_refused(unknown)) == (True, False)
-    assert is_without_branches(without)
-    assert not is_without_branches(refused)
+    assert (is_fast_forward_refused(refused), is_fast_forward_refused(unknown)) == (True, False)
+    assert is_branch_unsupported(without)
+    assert not is_branch_unsupported(refused)
     assert not is_conflict(ValueError("Cannot write incompatible data"))
-    assert (is_unknown(unknown), is_unknown(refused)) == (True, False)
+    assert (is_commit_state_unknown(unknown), is_commit_state_unknown(refused)) == (True, False)
 
 
-def upkeep(seen: Lineage, **said: Any) -> Upkeep:
-    return Upkeep(place=IcebergCatalog(catalog="c", dataset="d"), look=lambda table, *, spark: seen, **said)
+def upkeep(seen: Lineage, **said: Any) -> IcebergMaintenance:
+    return IcebergMaintenance(
+        catalog=IcebergCatalog(catalog="c", dataset="d"), read_lineage=lambda table, *, spark: seen, **said
+    )
 
 
-def settled(branch: str | None = "b", version: int | None = 7) -> Settled:
+def settled(branch: str | None = "b", version: int | None = 7) -> PublishedLoad:
     mark = LoadMark(pipeline_name="shop", sequence=1, load_id="1.0", manifest_hash="m")
-    return Settled(mark=mark, branch=branch, versions={"t": version})
+    return PublishedLoad(mark=mark, branch=branch, versions={"t": version})
 
 
 def tidied(seen: Lineage, **said: Any) -> list[str]:
     statements: list[str] = []
     spark: Any = SimpleNamespace(sql=statements.append, conf=None)
-    upkeep(seen, **said).tidy(["t"], settled(), spark=spark)
+    upkeep(seen, **said).run(["t"], settled(), spark=spark)
     return [text.split("(", maxsplit=1)[0] for text in statements]
 
 
 def test_the_branch_of_a_complete_load_goes_by_itself() -> None:
     found = upkeep(Lineage(snapshots={}, refs={}))
 
-    (chore,) = found.settling("t", settled())
+    (chore,) = found.branch_tasks("t", settled())
     assert chore.statement == (
         "ALTER TABLE `c`.`d`.`t` CREATE OR REPLACE BRANCH `b` AS OF VERSION 7 "
         "RETAIN 1 DAYS WITH SNAPSHOT RETENTION 1 SNAPSHOTS"
     )
-    assert not [*found.settling("t", settled(branch=None)), *found.settling("t", settled(version=None))]
+    assert not [
+        *found.branch_tasks("t", settled(branch=None)),
+        *found.branch_tasks("t", settled(version=None)),
+    ]
 
 
 def test_tables_are_tidied_up_as_the_settings_say() -> None:
     found = upkeep(Lineage(snapshots={}, refs={}), optimize=True, expire_hours=1)
 
-    assert [one.statement for one in found.chores("t", datetime(2024, 1, 2, tzinfo=UTC))] == [
+    assert [one.statement for one in found.maintenance_tasks("t", datetime(2024, 1, 2, tzinfo=UTC))] == [
         "CALL `c`.system.rewrite_data_files(table => '`c`.`d`.`t`')",
         (
             "CALL `c`.system.expire_snapshots(table => '`c`.`d`.`t`', "
@@ -272,7 +284,7 @@ def test_tables_are_tidied_up_as_the_settings_say() -> None:
 def test_a_table_with_an_open_load_of_another_pipeline_is_not_tidied_up() -> None:
     other = branch_name(LoadMark(pipeline_name="other", sequence=1, load_id="2.0", manifest_hash="m"))
     alone, shared = Lineage(snapshots={}, refs={"b": 7}), Lineage(snapshots={}, refs={other: 8})
-    after = Lineage(snapshots={}, refs={other: 8}, settled=frozenset((other,)))
+    after = Lineage(snapshots={}, refs={other: 8}, expiring_refs=frozenset((other,)))
 
     settling, expiry = "ALTER TABLE `c`.`d`.`t` CREATE OR REPLACE BRANCH", "CALL `c`.system.expire_snapshots"
     assert [len(tidied(seen, expire_hours=1)) for seen in (alone, shared, after)] == [2, 1, 2]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.unit.destinations.chains import nested_table, root_table
 
 from penstock.destinations.lake.hints import STRATEGIES, merge_hints
-from penstock.destinations.lake.plan import ChainPlan, at_first, plan_chain, without_marks
+from penstock.destinations.lake.plan import ChainPlan, first_load_step, plan_chain, without_superseded
 from penstock.errors import SchemaCorruptedException
 from penstock.interfaces import RENEW
 
@@ -27,7 +27,10 @@ def whole(root: Table, *, root_key: bool = True) -> dict[str, Table]:
 
 
 def steps(plan: ChainPlan) -> list[tuple[Any, ...]]:
-    return [(step.table, step.how, step.kind, step.rows, step.marks, step.match) for step in plan.steps]
+    return [
+        (step.table, step.commit, step.merge_kind, step.rows, step.superseded, step.match)
+        for step in plan.steps
+    ]
 
 
 def test_children_come_before_the_rows_that_they_belong_to() -> None:
@@ -44,19 +47,19 @@ def test_children_come_before_the_rows_that_they_belong_to() -> None:
 def test_an_append_adds_rows_where_there_are_some_and_looks_at_nothing_else() -> None:
     plan = plan_chain("items", whole(root_table(disposition="append")), with_rows=("items", "items__tags"))
 
-    assert {step.table: step.how for step in plan.steps} == {
+    assert {step.table: step.commit for step in plan.steps} == {
         "items__parts__sizes": "nothing",
         "items__parts": "nothing",
         "items__tags": "append",
         "items": "append",
     }
-    assert plan.sets.are_empty
+    assert plan.sets.is_empty
 
 
 def test_a_replace_empties_the_tables_that_get_no_rows() -> None:
     plan = plan_chain("items", whole(root_table(disposition="replace")), with_rows=("items", "items__tags"))
 
-    assert {step.table: (step.how, step.rows) for step in plan.steps} == {
+    assert {step.table: (step.commit, step.rows) for step in plan.steps} == {
         "items__parts__sizes": ("overwrite", None),
         "items__parts": ("overwrite", None),
         "items__tags": ("overwrite", "all"),
@@ -73,14 +76,14 @@ def test_a_table_that_never_had_rows_is_not_looked_at() -> None:
 def test_skip_does_nothing() -> None:
     plan = plan_chain("items", whole(root_table(disposition="skip")), with_rows=("items",))
 
-    assert {step.how for step in plan.steps} == {"nothing"}
+    assert {step.commit for step in plan.steps} == {"nothing"}
 
 
 def test_delete_insert_of_one_table_matches_by_its_key() -> None:
     plan = plan_chain("items", tables(root_table()), with_rows=("items",))
 
     assert steps(plan) == [("items", "merge", "exchange", "kept", "keys", ("id",))]
-    assert plan.sets.gone == ()
+    assert plan.sets.superseding_keys == ()
     assert plan.is_flat
 
 
@@ -88,7 +91,7 @@ def test_with_two_keys_the_rows_that_give_way_are_found_first() -> None:
     plan = plan_chain("items", tables(root_table(merge_key=("day",))), with_rows=("items",))
 
     assert steps(plan) == [("items", "merge", "exchange", "kept", "gone", ("_dlt_id",))]
-    assert plan.sets.gone == (("id",), ("day",))
+    assert plan.sets.superseding_keys == (("id",), ("day",))
 
 
 def test_delete_insert_of_a_chain_takes_children_with_their_roots() -> None:
@@ -100,14 +103,14 @@ def test_delete_insert_of_a_chain_takes_children_with_their_roots() -> None:
         ("items__tags", "merge", "exchange", "kept", "gone", ("_dlt_root_id",)),
         ("items", "merge", "exchange", "kept", "gone", ("_dlt_id",)),
     ]
-    assert (plan.sets.left_out, plan.sets.gone) == (True, (("id",),))
+    assert (plan.sets.skipped_rows, plan.sets.superseding_keys) == (True, (("id",),))
 
 
 def test_rows_that_do_not_name_their_root_are_found_by_their_parents() -> None:
     plan = plan_chain("items", whole(root_table(), root_key=False), with_rows=("items", *NESTED))
 
     assert {step.match for step in plan.steps[:-1]} == {("_dlt_parent_id",)}
-    assert plan.sets.between == ("items__parts",)
+    assert plan.sets.intermediate_tables == ("items__parts",)
 
 
 def test_rows_that_name_nothing_are_refused() -> None:
@@ -124,13 +127,13 @@ def test_without_any_key_a_merge_appends_what_is_not_to_be_deleted() -> None:
         with_rows=("items", "items__tags"),
     )
 
-    assert {step.table: (step.how, step.rows) for step in plan.steps} == {
+    assert {step.table: (step.commit, step.rows) for step in plan.steps} == {
         "items__parts__sizes": ("nothing", None),
         "items__parts": ("nothing", None),
         "items__tags": ("append", "kept"),
         "items": ("append", "kept"),
     }
-    assert plan.sets.left_out
+    assert plan.sets.skipped_rows
 
 
 def test_a_table_that_does_not_say_how_it_is_merged_goes_by_the_destination() -> None:
@@ -139,7 +142,7 @@ def test_a_table_that_does_not_say_how_it_is_merged_goes_by_the_destination() ->
         for root in (root_table(strategy="delete-insert"), root_table())
     )
 
-    assert (said.kind, silent.kind) == ("exchange", "upsert")
+    assert (said.merge_kind, silent.merge_kind) == ("exchange", "upsert")
 
 
 def test_an_upsert_updates_the_root_and_exchanges_its_children() -> None:
@@ -153,7 +156,7 @@ def test_an_upsert_updates_the_root_and_exchanges_its_children() -> None:
         ("items__tags", "merge", "exchange", "kept", "gone", ("_dlt_root_id",)),
         ("items", "merge", "upsert", "winners", None, ("id",)),
     ]
-    assert plan.sets.gone == (("id",),)
+    assert plan.sets.superseding_keys == (("id",),)
 
 
 def test_insert_only_adds_what_is_not_there() -> None:
@@ -233,17 +236,17 @@ def test_every_table_of_a_chain_gets_one_commit_at_most_and_nested_rows_go_with_
     assert all(order.index(name) < order.index(name.rpartition("__")[0]) for name in NESTED)
     for step in plan.steps:
         assert (step.rows is not None) == (step.table in {"items", *with_rows})
-        assert (step.how == "merge") == (step.kind is not None)
-        assert not step.match or step.how == "merge"
-        assert at_first(step).how in {"append", "nothing"}
-        assert (at_first(step).how == "append") == (step.rows is not None)
-        if step.kind == "exchange":
-            assert without_marks(step) == at_first(step)
-        if step.marks == "gone":
-            assert plan.sets.gone
+        assert (step.commit == "merge") == (step.merge_kind is not None)
+        assert not step.match or step.commit == "merge"
+        assert first_load_step(step).commit in {"append", "nothing"}
+        assert (first_load_step(step).commit == "append") == (step.rows is not None)
+        if step.merge_kind == "exchange":
+            assert without_superseded(step) == first_load_step(step)
+        if step.superseded == "gone":
+            assert plan.sets.superseding_keys
     if strategy in {"delete-insert", "upsert"}:
         # What deletes a root deletes what is nested in it, rows or not.
-        assert all(step.marks == "gone" for step in plan.steps[:-1])
+        assert all(step.superseded == "gone" for step in plan.steps[:-1])
 
 
 DISPOSITIONS = st.sampled_from(["append", "replace", *STRATEGIES])
@@ -265,14 +268,14 @@ def test_a_chain_that_begins_anew_gets_what_it_would_get_if_nothing_were_there(
 
     plan = plan_chain("items", chain_of(disposition, renewal), with_rows=with_rows)
 
-    at_once = {step.table: at_first(step).rows for step in before.steps}
+    at_once = {step.table: first_load_step(step).rows for step in before.steps}
     found = {step.table: step.rows for step in plan.steps}
     assert {name: "new" if at_once[name] == "new" else rows for name, rows in found.items()} == {
         name: rows for name, rows in at_once.items() if renewal == "rows" or name in with_rows
     }
-    assert {step.how for step in plan.steps} == {"renew" if renewal == "table" else "overwrite"}
-    assert not plan.sets.come_from_the_table
-    assert plan.sets.left_out == before.sets.left_out
+    assert {step.commit for step in plan.steps} == {"renew" if renewal == "table" else "overwrite"}
+    assert not plan.sets.needs_target_table
+    assert plan.sets.skipped_rows == before.sets.skipped_rows
     assert plan.hints == before.hints
     assert not plan.is_merged
 

@@ -8,10 +8,15 @@ from sqlglot import exp
 from tests.unit.destinations.chains import nested_table, root_table
 
 from penstock.destinations.lake.hints import merge_hints
+from penstock.destinations.lake.key_ranges import (
+    KeyRange,
+    KeyRangeQuery,
+    key_range_queries,
+    pruning_condition,
+)
+from penstock.destinations.lake.merge_sets import MergeSets, StoredSet, publish_sets, read_sets
+from penstock.destinations.lake.merge_statement import MergeStatement
 from penstock.destinations.lake.plan import plan_chain
-from penstock.destinations.lake.prune import Range, Wanted, pruning, wanted
-from penstock.destinations.lake.sets import Agreed, Written, agree, read_agreed
-from penstock.destinations.lake.statement import Merge
 from penstock.package.storage import FileStorage
 from penstock.schema import Table
 
@@ -21,10 +26,10 @@ COLUMNS = ("id", "name", "deleted", "_dlt_id")
 def merge_of(root: Table, *, target_columns: tuple[str, ...] = COLUMNS) -> str:
     plan = plan_chain("items", {"items": root}, with_rows=("items",))
     assert plan.hints is not None
-    merge = Merge(
+    merge = MergeStatement(
         step=plan.steps[0], hints=plan.hints, columns=COLUMNS, target_columns=frozenset(target_columns)
     )
-    return merge.text(target="`delta`.`x`", source="`src`")
+    return merge.sql(target="`delta`.`x`", source="`src`")
 
 
 def test_an_exchange_deletes_what_is_marked_and_inserts_rows() -> None:
@@ -69,14 +74,14 @@ def test_only_a_version_that_is_valid_ends(until: str | None, condition: str) ->
     plan = plan_chain("items", {"items": root}, with_rows=("items",))
     assert plan.hints is not None
 
-    merge = Merge(
+    merge = MergeStatement(
         step=plan.steps[0],
         hints=plan.hints,
         columns=COLUMNS,
         target_columns=frozenset((*COLUMNS, "_dlt_valid_to")),
     )
 
-    text = merge.text(target="`x`", source="`s`")
+    text = merge.sql(target="`x`", source="`s`")
     assert f"`t`.`_dlt_id` = `s`.`_dlt_id` AND {condition}" in text
     assert "WHEN MATCHED THEN UPDATE SET `_dlt_valid_to` = `s`.`_dlt_valid_to`" in text
 
@@ -92,11 +97,11 @@ def test_a_nested_table_without_rows_is_only_cleared() -> None:
     plan = plan_chain("items", found, with_rows=("items",))
     assert plan.hints is not None
 
-    merge = Merge(
+    merge = MergeStatement(
         step=plan.step("items__tags"), hints=plan.hints, columns=(), target_columns=("_dlt_root_id",)
     )
 
-    assert "INSERT" not in merge.text(target="`x`", source="`s`")
+    assert "INSERT" not in merge.sql(target="`x`", source="`s`")
 
 
 @given(st.lists(st.text(min_size=1, max_size=8), min_size=2, max_size=5, unique=True))
@@ -112,15 +117,15 @@ def test_names_are_quoted_whatever_is_in_them(names: list[str]) -> None:
     plan = plan_chain("items", {"items": root}, with_rows=("items",))
     assert plan.hints is not None
 
-    merge = Merge(
+    merge = MergeStatement(
         step=plan.steps[0],
         hints=plan.hints,
         columns=names,
         target_columns=frozenset(names),
-        prune=Range(column=names[0], sql_type="STRING", low=names[0], high=names[1]).sql("t"),
+        pruning_condition=KeyRange(column=names[0], sql_type="STRING", low=names[0], high=names[1]).sql("t"),
     )
 
-    parsed = sqlglot.parse_one(merge.text(target="`delta`.`x`", source="`src`"), dialect="spark")
+    parsed = sqlglot.parse_one(merge.sql(target="`delta`.`x`", source="`src`"), dialect="spark")
     assert isinstance(parsed, exp.Merge)
     inserted = parsed.find(exp.Insert)
     assert inserted is not None
@@ -128,10 +133,10 @@ def test_names_are_quoted_whatever_is_in_them(names: list[str]) -> None:
 
 
 def test_a_range_names_all_values_of_a_partition_or_the_bounds() -> None:
-    day = Range(column="day", sql_type="DATE", values=("2024-01-01", "2024-01-02"))
-    number = Range(column="id", sql_type="BIGINT", low="1", high="9")
+    day = KeyRange(column="day", sql_type="DATE", values=("2024-01-01", "2024-01-02"))
+    number = KeyRange(column="id", sql_type="BIGINT", low="1", high="9")
 
-    assert pruning([day, number], [("day", "id")], "t") == (
+    assert pruning_condition([day, number], [("day", "id")], "t") == (
         "(`t`.`day` IN (CAST('2024-01-01' AS DATE), CAST('2024-01-02' AS DATE))) AND "
         "(`t`.`id` >= CAST('1' AS BIGINT) AND `t`.`id` <= CAST('9' AS BIGINT))"
     )
@@ -139,10 +144,10 @@ def test_a_range_names_all_values_of_a_partition_or_the_bounds() -> None:
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=300), min_size=1, max_size=6))
 def test_bounds_hold_for_every_key_and_stay_short(keys: list[str]) -> None:
-    asked = Wanted(column="key", sql_type="STRING", is_partition=True)
+    asked = KeyRangeQuery(column="key", sql_type="STRING", is_partition=True)
     ordered = sorted(keys, key=str.encode)
 
-    found = asked.found(ordered[0], ordered[-1], ordered)
+    found = asked.to_range(ordered[0], ordered[-1], ordered)
 
     low, high = found.low, found.high
     assert low is not None
@@ -153,14 +158,14 @@ def test_bounds_hold_for_every_key_and_stay_short(keys: list[str]) -> None:
 
 
 def test_two_keys_are_alternatives_and_one_of_which_nothing_is_known_means_any_row() -> None:
-    number = Range(column="id", sql_type="BIGINT", low="1", high="9")
-    day = Range(column="day", sql_type="DATE", low="2024-01-01", high="2024-01-02")
+    number = KeyRange(column="id", sql_type="BIGINT", low="1", high="9")
+    day = KeyRange(column="day", sql_type="DATE", low="2024-01-01", high="2024-01-02")
 
-    both = pruning([number, day], [("id",), ("day",)], "t")
+    both = pruning_condition([number, day], [("id",), ("day",)], "t")
     assert both is not None
     assert " OR " in both
-    assert pruning([number], [("id",), ("day",)], "t") is None
-    assert pruning([], [], "t") is None
+    assert pruning_condition([number], [("id",), ("day",)], "t") is None
+    assert pruning_condition([], [], "t") is None
 
 
 def test_a_nested_row_that_is_too_old_to_name_its_root_is_found_by_its_parent() -> None:
@@ -170,10 +175,10 @@ def test_a_nested_row_that_is_too_old_to_name_its_root_is_found_by_its_parent() 
 
     def on(*columns: str) -> str:
         step = plan.step("items__tags")
-        merge = Merge(
+        merge = MergeStatement(
             step=step, hints=plan.hints or merge_hints(root_table()), columns=(), target_columns=columns
         )
-        return merge.text(target="`x`", source="`s`").splitlines()[2]
+        return merge.sql(target="`x`", source="`s`").splitlines()[2]
 
     assert on("_dlt_root_id", "_dlt_parent_id") == (
         "ON `s`.`_penstock_op` = 'mark' AND "
@@ -185,7 +190,7 @@ def test_a_nested_row_that_is_too_old_to_name_its_root_is_found_by_its_parent() 
 def test_only_key_columns_tell_files_apart() -> None:
     root = root_table(primary_key=("id", "deleted"), merge_key=("day",), hints={"day": {"partition": True}})
 
-    found = wanted(root, merge_hints(root).key_sets)
+    found = key_range_queries(root, merge_hints(root).key_sets)
 
     assert [(one.column, one.is_partition, len(one.aggregates())) for one in found] == [
         ("id", False, 2),
@@ -195,17 +200,17 @@ def test_only_key_columns_tell_files_apart() -> None:
 
 def test_what_a_chain_agrees_on_is_written_once(tmp_path: object) -> None:
     store = FileStorage(str(tmp_path))
-    first = Agreed(
+    first = MergeSets(
         sets={
-            "gone": Written(path="data/merge/items/a/gone", columns="x STRING", rows=3),
-            "left_out": Written(path="b", columns="x STRING", rows=0),
+            "gone": StoredSet(path="data/merge/items/a/gone", columns="x STRING", rows=3),
+            "left_out": StoredSet(path="b", columns="x STRING", rows=0),
         },
-        ranges=(Range(column="day", sql_type="DATE", low="1", high="2", values=("1", "2")),),
+        ranges=(KeyRange(column="day", sql_type="DATE", low="1", high="2", values=("1", "2")),),
     )
 
-    assert read_agreed(store, "items") is None
-    assert agree(store, "items", first) == first
-    assert agree(store, "items", Agreed(sets={})) == first
-    assert first.find("gone") == Written(path="data/merge/items/a/gone", columns="x STRING", rows=3)
+    assert read_sets(store, "items") is None
+    assert publish_sets(store, "items", first) == first
+    assert publish_sets(store, "items", MergeSets(sets={})) == first
+    assert first.find("gone") == StoredSet(path="data/merge/items/a/gone", columns="x STRING", rows=3)
     assert first.find("left_out") is None
     assert first.find("retired") is None

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.unit.destinations.chains import nested_table, root_table
 
+from penstock.destinations.lake.merge_sets import ChainLocks, MergeSets
 from penstock.destinations.lake.run import ChainLoad
-from penstock.destinations.lake.sets import Agreed, Turns
-from penstock.destinations.lake.staged import StagedPackage
+from penstock.destinations.lake.staged_package import StagedPackage
 from penstock.errors import InternalError
 from penstock.package import (
     DataFolder,
@@ -24,7 +24,7 @@ from penstock.package import (
     ParsedLoadJobFileName,
     TableEntry,
 )
-from penstock.package.projection import Level, Projection
+from penstock.package.projection.model import Level, Projection
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,11 +98,11 @@ def test_nothing_is_committed_for_a_package_that_is_not_sealed(tmp_path: Path) -
 
 
 def test_one_table_of_a_chain_at_a_time_and_other_chains_meanwhile() -> None:
-    turns, most, now, lock = Turns(), dict[str, int](), dict[str, int](), threading.Lock()
+    turns, most, now, lock = ChainLocks(), dict[str, int](), dict[str, int](), threading.Lock()
     together = threading.Barrier(2, timeout=120)
 
     def work(chain: str) -> None:
-        with turns.taken(chain):
+        with turns.hold(chain):
             with lock:
                 now[chain] = now.get(chain, 0) + 1
                 most[chain] = max(most.get(chain, 0), now[chain])
@@ -111,7 +111,7 @@ def test_one_table_of_a_chain_at_a_time_and_other_chains_meanwhile() -> None:
                 now[chain] -= 1
 
     def meet(chain: str) -> None:
-        with turns.taken(chain):
+        with turns.hold(chain):
             together.wait()
 
     threads = [threading.Thread(target=work, args=(chain,)) for chain in ("a", "b") * 4]
@@ -128,22 +128,24 @@ def test_one_table_of_a_chain_at_a_time_and_other_chains_meanwhile() -> None:
 def test_two_chains_find_out_what_their_tables_agree_on_at_the_same_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    together, turns = threading.Barrier(2, timeout=60), Turns()
+    together, turns = threading.Barrier(2, timeout=60), ChainLocks()
 
-    def find_out(_: ChainLoad) -> Agreed:
+    def find_out(_: ChainLoad) -> MergeSets:
         together.wait()
-        return Agreed(sets={}, ranges=())
+        return MergeSets(sets={}, ranges=())
 
-    monkeypatch.setattr(ChainLoad, "_find_out", find_out)
+    monkeypatch.setattr(ChainLoad, "_compute_sets", find_out)
     schema = {table.name: table for table in (root_table(), nested_table("items__tags"))}
 
-    def agreed(number: int) -> Agreed:
+    def agreed(number: int) -> MergeSets:
         store = FileStorage(str(tmp_path / str(number)))
         staged: Any = SimpleNamespace(tables=frozenset(schema), store=store)
-        into: Any = SimpleNamespace(merges_from_itself=True)
+        into: Any = SimpleNamespace(can_merge_from_itself=True)
         spark: Any = None
-        chain = ChainLoad(root="items", schema=schema, staged=staged, into=into, turns=turns, spark=spark)
-        return chain._agreed
+        chain = ChainLoad(
+            root="items", schema=schema, staged=staged, target=into, chain_locks=turns, spark=spark
+        )
+        return chain._merge_sets
 
     with ThreadPoolExecutor(2) as threads:
-        assert list(threads.map(agreed, range(2))) == [Agreed(sets={}, ranges=())] * 2
+        assert list(threads.map(agreed, range(2))) == [MergeSets(sets={}, ranges=())] * 2

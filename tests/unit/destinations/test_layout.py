@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.destinations.filesystem.layout import DEFAULT_LAYOUT, PLACEHOLDERS, Layout, Named
+from penstock.destinations.filesystem.layout import DEFAULT_LAYOUT, PLACEHOLDERS, FileLayout, FileNameParts
 from penstock.errors import CantExtractTablePrefix, InvalidFilesystemLayout
 
 AT = datetime(2024, 3, 5, 6, 7, 8, 9012, tzinfo=UTC)
@@ -49,7 +49,7 @@ DATES = {
 }
 
 
-def named(at: datetime = AT, **said: Any) -> Named:
+def named(at: datetime = AT, **said: Any) -> FileNameParts:
     given = {
         "schema_name": "shop",
         "table_name": "items",
@@ -57,7 +57,7 @@ def named(at: datetime = AT, **said: Any) -> Named:
         "file_id": "0a",
         "ext": "parquet",
     }
-    return Named(at=at, **{**given, **said})
+    return FileNameParts(created_at=at, **{**given, **said})
 
 
 def test_all_placeholders_are_known() -> None:
@@ -66,7 +66,7 @@ def test_all_placeholders_are_known() -> None:
 
 @pytest.mark.parametrize("name", DATES)
 def test_dates_are_written_as_dlt_writes_them(name: str) -> None:
-    layout = Layout(template=f"{{table_name}}/{{{name}}}/{{file_id}}.{{ext}}")
+    layout = FileLayout(template=f"{{table_name}}/{{{name}}}/{{file_id}}.{{ext}}")
 
     found = tuple(layout.key(named(at)).split("/")[1] for at in (AT, SUNDAY))
 
@@ -74,8 +74,8 @@ def test_dates_are_written_as_dlt_writes_them(name: str) -> None:
 
 
 def test_what_is_not_said_is_added() -> None:
-    assert Layout().key(named()) == "items/1.5.0a.parquet"
-    assert Layout(template="{table_name}/{file_id}").key(named(ext="csv.gz")) == "items/0a.csv.gz"
+    assert FileLayout().key(named()) == "items/1.5.0a.parquet"
+    assert FileLayout(template="{table_name}/{file_id}").key(named(ext="csv.gz")) == "items/0a.csv.gz"
 
 
 def test_placeholders_of_the_user_are_values_or_functions() -> None:
@@ -83,10 +83,10 @@ def test_placeholders_of_the_user_are_values_or_functions() -> None:
         "team": "eu",
         "who": lambda schema, table, load, file, ext: f"{schema}-{table}-{load}-{file}-{ext}",
     }
-    layout = Layout(template="{table_name}/{team}/{who}.{load_id}", extra=extra)
+    layout = FileLayout(template="{table_name}/{team}/{who}.{load_id}", extra=extra)
 
     assert layout.key(named()) == "items/eu/shop-items-1.5-0a-parquet.1.5.parquet"
-    assert not layout.tells_files
+    assert not layout.has_file_id
 
 
 @pytest.mark.parametrize(
@@ -103,14 +103,14 @@ def test_a_layout_that_does_not_tell_files_apart_is_refused(
     template: str, error: type[Exception], told: str
 ) -> None:
     with pytest.raises(error, match=told.replace("{", r"\{")):
-        Layout(template=template)
+        FileLayout(template=template)
 
 
 def test_names_that_files_cannot_have_are_refused() -> None:
-    layout = Layout(template="{table_name}/{odd}.{file_id}", extra={"odd": "a*b"})
+    layout = FileLayout(template="{table_name}/{odd}.{file_id}", extra={"odd": "a*b"})
     with pytest.raises(InvalidFilesystemLayout, match="character"):
         layout.key(named())
-    wrong = Layout(template="{table_name}/{odd}.{file_id}", extra={"odd": lambda table: table})
+    wrong = FileLayout(template="{table_name}/{odd}.{file_id}", extra={"odd": lambda table: table})
     with pytest.raises(InvalidFilesystemLayout, match="does not take schema_name"):
         wrong.key(named())
 
@@ -124,7 +124,7 @@ def test_names_that_files_cannot_have_are_refused() -> None:
     ],
 )
 def test_the_files_of_a_table_begin_alike(template: str, prefix: str, has_own_folder: bool) -> None:
-    layout = Layout(template=template)
+    layout = FileLayout(template=template)
 
     assert (layout.prefix("shop", "items"), layout.has_own_folder) == (prefix, has_own_folder)
 
@@ -146,7 +146,7 @@ def test_the_files_of_a_table_begin_alike(template: str, prefix: str, has_own_fo
 def test_a_name_tells_its_load(
     template: str, table: str, file_id: str, load: tuple[int, int], ext: str
 ) -> None:
-    layout, load_id = Layout(template=template), f"{load[0]}.{load[1]:06}"
+    layout, load_id = FileLayout(template=template), f"{load[0]}.{load[1]:06}"
 
     key = layout.key(named(table_name=table, file_id=file_id, load_id=load_id, ext=ext))
 

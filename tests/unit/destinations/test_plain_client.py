@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import penstock
-from penstock.destinations.filesystem import plain
-from penstock.destinations.filesystem.form import Form
-from penstock.destinations.filesystem.log import Entry
-from penstock.destinations.filesystem.publish import FileList, Published
-from penstock.destinations.lake.plan import Step
+from penstock.destinations.filesystem import plain_client
+from penstock.destinations.filesystem.file_format import FileCodec
+from penstock.destinations.filesystem.file_lists import FileList, PublishedFile
+from penstock.destinations.filesystem.table_log import LogEntry
+from penstock.destinations.lake.plan import ChainStep
 from penstock.errors import DestinationTerminalException, StorageNotTrusted
 from penstock.interfaces import AppliedJob, LoadMark, StorageSchemaInfo
 from penstock.interfaces.ledger import CommitRecord
@@ -25,9 +25,9 @@ from penstock.schema import Schema, Table
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from penstock.destinations.filesystem.plain import PlainClient
+    from penstock.destinations.filesystem.plain_client import PlainClient
 
-PARQUET = Form("parquet")
+PARQUET = FileCodec("parquet")
 MARK = LoadMark(pipeline_name="shop", sequence=2, load_id="2.5", manifest_hash="h")
 
 
@@ -86,8 +86,8 @@ def stored(client: PlainClient, schema: Schema, at: datetime) -> None:
 def added(client: PlainClient, *keys: str, mark: LoadMark = MARK, **said: Any) -> None:
     for key in keys:
         client.store.put(key, b"rows")
-    entry = Entry.of_load(mark, **{"kind": "append", **said}, files=dict.fromkeys(keys, PARQUET))
-    client.standing("items").log.commit(lambda _: entry)
+    entry = LogEntry.of_load(mark, **{"kind": "append", **said}, files=dict.fromkeys(keys, PARQUET))
+    client.table_files("items").log.commit(lambda _: entry)
 
 
 def test_a_table_of_two_schemas_has_the_columns_of_both(client: PlainClient) -> None:
@@ -106,8 +106,8 @@ def test_a_schema_is_that_of_the_last_load_and_not_that_of_the_latest_clock(clie
 
 
 def test_a_load_that_has_only_said_what_it_will_bring_makes_no_table(client: PlainClient) -> None:
-    standing = client.standing("items")
-    standing.lists.agree("2.5", FileList(form=PARQUET, files=(), rows=0))
+    standing = client.table_files("items")
+    standing.file_lists.record("2.5", FileList(form=PARQUET, files=(), rows=0))
     assert client.table_names() == ()
 
     client.undo(AppliedJob(table="items"), "2.5")
@@ -126,7 +126,7 @@ def test_a_begun_load_without_a_trace_is_kept_from_being_committed(client: Plain
 
     assert client.to_undo("items", MARK) is None
     with pytest.raises(DestinationTerminalException, match="was taken back"):
-        client.standing("items").log.find_mark(MARK)
+        client.table_files("items").log.find_mark(MARK)
 
 
 def test_a_commit_that_comes_while_its_load_is_taken_back_is_taken_back(
@@ -134,20 +134,20 @@ def test_a_commit_that_comes_while_its_load_is_taken_back_is_taken_back(
 ) -> None:
     key, keep = "items/2.5.aa.parquet", "items/1.5.bb.parquet"
     added(client, keep, mark=replace(MARK, sequence=1, load_id="1.5"))
-    listed = FileList(form=PARQUET, files=(Published(path="data/x", key=key, bytes=4),), rows=1)
-    client.standing("items").lists.agree("2.5", listed)
-    undone = plain._undone
+    listed = FileList(form=PARQUET, files=(PublishedFile(path="data/x", key=key, bytes=4),), rows=1)
+    client.table_files("items").file_lists.record("2.5", listed)
+    undone = plain_client._undo_entry
 
-    def late(standing: Any, load_id: str, last: int) -> Entry | None:
+    def late(standing: Any, load_id: str, last: int) -> LogEntry | None:
         made = undone(standing, load_id, last)
         if last == 1:
             added(client, key)  # by the process that was thought dead
         return made
 
-    monkeypatch.setattr(plain, "_undone", late)
+    monkeypatch.setattr(plain_client, "_undo_entry", late)
     client.undo(AppliedJob(table="items"), "2.5")
 
-    assert list(client.standing("items").files()) == [keep]
+    assert list(client.table_files("items").files()) == [keep]
     assert not client.store.exists(key)
 
 
@@ -160,7 +160,7 @@ def test_a_table_that_dlt_began_is_there_while_the_first_load_of_ours_is_open(cl
     found = client.commits("items", spark=None)  # type: ignore[arg-type]
 
     assert [one.version for one in found] == [1, 0]
-    assert list(client.standing("items").files(0)) == ["items/1.5.aa.parquet"]
+    assert list(client.table_files("items").files(0)) == ["items/1.5.aa.parquet"]
     assert client.commits("items", most=1, spark=None) == [found[0]]  # type: ignore[arg-type]
 
 
@@ -200,19 +200,19 @@ def test_a_table_that_begins_anew_has_the_files_of_its_load_and_can_be_taken_bac
     added(client, old, mark=replace(MARK, sequence=1, load_id="1.5"))
     package = FileStorage(str(tmp_path / "package"))
     package.put("data/x", b"rows")
-    listed = FileList(form=PARQUET, files=(Published(path="data/x", key=new, bytes=4),), rows=1)
-    client.standing("items").lists.agree(MARK.load_id, listed)
+    listed = FileList(form=PARQUET, files=(PublishedFile(path="data/x", key=new, bytes=4),), rows=1)
+    client.table_files("items").file_lists.record(MARK.load_id, listed)
     staged: Any = SimpleNamespace(mark=MARK, store=package)
 
-    done = list(client._commit(Step(table="items", how=how, rows="all"), staged))
-    again = list(client._commit(Step(table="items", how=how, rows="all"), staged))
+    done = list(client._commit(ChainStep(table="items", commit=how, rows="all"), staged))
+    again = list(client._commit(ChainStep(table="items", commit=how, rows="all"), staged))
 
     assert [(one.version_before, one.version_after, one.skipped) for one in (*done, *again)] == [
         (1, 2, False),
         (1, 2, True),
     ]
-    assert list(client.standing("items").files()) == [new]
-    assert list(client.standing("items").files(1)) == [old], "readers see it until the load is complete"
+    assert list(client.table_files("items").files()) == [new]
+    assert list(client.table_files("items").files(1)) == [old], "readers see it until the load is complete"
     client.undo(done[0], MARK.load_id)
-    assert list(client.standing("items").files()) == [old]
+    assert list(client.table_files("items").files()) == [old]
     assert (client.store.exists(old), client.store.exists(new)) == (True, False)

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from penstock.destinations.filesystem.form import Form
-from penstock.destinations.filesystem.layout import Layout
-from penstock.destinations.filesystem.log import Entry
-from penstock.destinations.filesystem.present import Standing
-from penstock.destinations.filesystem.publish import FileList, Published
+from penstock.destinations.filesystem.file_format import FileCodec
+from penstock.destinations.filesystem.file_lists import FileList, PublishedFile
+from penstock.destinations.filesystem.layout import FileLayout
+from penstock.destinations.filesystem.table_files import TableFiles
+from penstock.destinations.filesystem.table_log import LogEntry
 from penstock.errors import DestinationTerminalException
 from penstock.interfaces import LoadMark
 from penstock.interfaces.ledger import CommitRecord
-from penstock.package.ledger import FileLedger
+from penstock.package.file_ledger import FileLedger
 from penstock.package.storage import FileStorage
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-PARQUET = Form("parquet")
+PARQUET = FileCodec("parquet")
 
 
 @pytest.fixture
@@ -29,9 +29,9 @@ def store(tmp_path: Path) -> FileStorage:
     return FileStorage(str(tmp_path / "demo"))
 
 
-def table(store: FileStorage, layout: Layout | None = None) -> Standing:
+def table(store: FileStorage, layout: FileLayout | None = None) -> TableFiles:
     """The table as a new process finds it."""
-    return Standing(store, FileLedger(store), layout or Layout(), "shop", "items")
+    return TableFiles(store, FileLedger(store), layout or FileLayout(), "shop", "items")
 
 
 def complete(store: FileStorage, load_id: str, *, by_dlt: bool) -> None:
@@ -53,7 +53,7 @@ def put(store: FileStorage, *keys: str) -> None:
 
 def ours(store: FileStorage, sequence: int, *keys: str, kind: str = "append") -> None:
     mark = LoadMark(pipeline_name="p", sequence=sequence, load_id=f"{sequence}.5", manifest_hash="hash")
-    entry = Entry.of_load(mark, kind=kind, files=dict.fromkeys(keys, PARQUET))
+    entry = LogEntry.of_load(mark, kind=kind, files=dict.fromkeys(keys, PARQUET))
     put(store, *keys)
     table(store).log.commit(lambda _: entry)
 
@@ -63,7 +63,10 @@ def test_files_of_dlt_count_once_their_load_is_complete(store: FileStorage) -> N
     for load_id in ("7.5", "8.5"):
         complete(store, load_id, by_dlt=True)
 
-    assert table(store).files() == {"items/7.5.aa.parquet": PARQUET, "items/8.5.bb.jsonl.gz": Form("jsonl")}
+    assert table(store).files() == {
+        "items/7.5.aa.parquet": PARQUET,
+        "items/8.5.bb.jsonl.gz": FileCodec("jsonl"),
+    }
 
 
 def test_files_of_ours_count_by_the_log_alone(store: FileStorage) -> None:
@@ -80,20 +83,24 @@ def test_the_columns_of_a_strangers_csv_are_those_of_its_header(store: FileStora
     complete(store, "7.5", by_dlt=True)
 
     assert table(store).files() == {
-        "items/7.5.aa.csv.gz": Form("csv", ("b", "a c")),
-        "items/7.5.bb.csv": Form("csv", ("a",)),
+        "items/7.5.aa.csv.gz": FileCodec("csv", ("b", "a c")),
+        "items/7.5.bb.csv": FileCodec("csv", ("a",)),
     }
 
 
 def test_where_names_tell_no_load_files_count_that_are_not_under_way(store: FileStorage) -> None:
-    layout = Layout(template="{table_name}/{file_id}.{ext}")
+    layout = FileLayout(template="{table_name}/{file_id}.{ext}")
     put(store, "items/aa.parquet", "items/bb.parquet")
     listed = FileList(
-        form=PARQUET, files=(Published(path="data/x", key="items/bb.parquet", bytes=4),), rows=1
+        form=PARQUET, files=(PublishedFile(path="data/x", key="items/bb.parquet", bytes=4),), rows=1
     )
-    table(store, layout).lists.agree("9.5", listed)
+    table(store, layout).file_lists.record("9.5", listed)
 
-    assert list(table(store, layout).files()) == list(table(store, layout).others()) == ["items/aa.parquet"]
+    assert (
+        list(table(store, layout).files())
+        == list(table(store, layout).foreign_files())
+        == ["items/aa.parquet"]
+    )
 
 
 def test_a_file_that_is_gone_is_an_error_unless_dlt_has_replaced_the_table(store: FileStorage) -> None:
@@ -117,7 +124,7 @@ def test_a_file_that_is_gone_is_an_error_unless_dlt_has_replaced_the_table(store
 
 def test_files_of_another_layout_are_found_where_the_log_says(store: FileStorage) -> None:
     ours(store, 1, "items/1.5.aa.parquet", "items/deep/1.5.bb.parquet")
-    flat = Layout(template="{table_name}.{load_id}.{file_id}")
+    flat = FileLayout(template="{table_name}.{load_id}.{file_id}")
 
     assert list(table(store, flat).files()) == ["items/1.5.aa.parquet", "items/deep/1.5.bb.parquet"]
 
@@ -138,8 +145,8 @@ def test_files_of_dlt_are_shown_until_the_load_that_replaces_them_is_complete(st
     ours(store, 1, "items/1.5.aa.parquet")
     put(store, "items/7.5.bb.parquet")
     complete(store, "7.5", by_dlt=True)
-    found = table(store).others()
-    entry = Entry(kind="replace", adopted=found, gone=("items/1.5.aa.parquet", *found))
+    found = table(store).foreign_files()
+    entry = LogEntry(kind="replace", adopted=found, gone=("items/1.5.aa.parquet", *found))
     table(store).log.commit(lambda _: entry)
 
     assert list(table(store).files(1)) == ["items/1.5.aa.parquet", "items/7.5.bb.parquet"]
@@ -150,18 +157,18 @@ def test_files_of_dlt_are_shown_until_the_load_that_replaces_them_is_complete(st
 def test_files_that_were_replaced_and_not_deleted_yet_do_not_come_back(store: FileStorage, more: int) -> None:
     put(store, "items/7.5.bb.parquet")
     complete(store, "7.5", by_dlt=True)
-    found = table(store).others()
-    entry = Entry(kind="replace", adopted=found, gone=tuple(found))
+    found = table(store).foreign_files()
+    entry = LogEntry(kind="replace", adopted=found, gone=tuple(found))
     table(store).log.commit(lambda _: entry)
     for number in range(2, 16 + more):
         ours(store, number, f"items/{number}.5.aa.parquet")
 
     assert "items/7.5.bb.parquet" not in table(store).files()
-    assert table(store).others() == {}
+    assert table(store).foreign_files() == {}
 
 
 def test_a_flat_layout_keeps_tables_apart(store: FileStorage) -> None:
-    flat = Layout(template="{table_name}_{file_id}.{ext}")
+    flat = FileLayout(template="{table_name}_{file_id}.{ext}")
     put(store, "items_aa.parquet", "items__tags_bb.parquet", "items_old_cc.parquet")
 
     assert list(table(store, flat).files()) == ["items_aa.parquet"]

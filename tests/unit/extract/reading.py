@@ -7,32 +7,36 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 
-from penstock.extract.engine import Engine
+from penstock.extract.engine import ExtractEngine
 from penstock.extract.plan import Workload
-from penstock.extract.run import Extraction, extract
-from penstock.interfaces.columns import key_of
-from penstock.schema import naming
+from penstock.extract.run import ExtractResult, extract
+from penstock.interfaces.file_schema import column_key
+from penstock.schema import naming_convention
 from penstock.sources import flows_of
 
 if TYPE_CHECKING:
     from penstock.package import Package
-    from penstock.package.extracted import ExtractedTable
+    from penstock.package.extract_manifest import ExtractedTable
 
 
 def arrivals(data: Any, **workload: Any) -> list[tuple[str, Any]]:
     """Every item with the name of its resource, in the order in which they arrive."""
     (flow,) = flows_of(data)
-    return [(node.name, item) for node, item, _ in Engine(flow, Workload(**workload)).arrivals()]
+    return [(node.name, item) for node, item, _ in ExtractEngine(flow, Workload(**workload)).items()]
 
 
-def extracted(data: Any, package: Package, *, state: dict[str, Any] | None = None, **more: Any) -> Extraction:
+def extracted(
+    data: Any, package: Package, *, state: dict[str, Any] | None = None, **more: Any
+) -> ExtractResult:
     hints = {key: more.pop(key) for key in ("table_name", "write_disposition") if key in more}
     (flow,) = flows_of(data, **hints)
     kept = {} if state is None else state
-    return extract(flow, package, schema_name=flow.name or "shop", naming=naming(), state=kept, **more)
+    return extract(
+        flow, package, schema_name=flow.name or "shop", naming=naming_convention(), state=kept, **more
+    )
 
 
-def rows_of(package: Package, done: Extraction, data_format: str | None = None) -> dict[str, list[Any]]:
+def rows_of(package: Package, done: ExtractResult, data_format: str | None = None) -> dict[str, list[Any]]:
     """The rows of each table, as the files hold them; with `data_format` only those that stand so."""
     found: dict[str, list[Any]] = {}
     for table in done.extracted.tables:
@@ -46,6 +50,6 @@ def rows_in(package: Package, table: ExtractedTable) -> list[Any]:
     files = pq.read_table(f"{package.path}/{table.folder}")
     if table.columns is None:
         return [json.loads(text) for text in files["row"].to_pylist()]
-    named = files.rename_columns([key_of(column) for column in table.columns["fields"]])
+    named = files.rename_columns([column_key(column) for column in table.columns["fields"]])
     rows: list[Any] = named.to_pylist()
     return rows

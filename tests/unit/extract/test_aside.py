@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from penstock.errors import PenstockError, ResourceFailed
-from penstock.extract.engine import Engine
+from penstock.extract.engine import ExtractEngine
 from penstock.extract.plan import Workload
 from penstock.interfaces.source import Flow, Stream
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def engine_of(*streams: Stream, **load: Any) -> Engine:
-    return Engine(Flow(name="shop", streams=streams), Workload(**load))
+def engine_of(*streams: Stream, **load: Any) -> ExtractEngine:
+    return ExtractEngine(Flow(name="shop", streams=streams), Workload(**load))
 
 
-def pour(engine: Engine, work: Callable[[Any], Any]) -> list[Any]:
+def pour(engine: ExtractEngine, work: Callable[[Any], Any]) -> list[Any]:
     done: list[Any] = []
-    for node, item, _ in engine.arrivals():
-        engine.aside(node, partial(work, item), done.append)
+    for node, item, _ in engine.items():
+        engine.submit(node, partial(work, item), done.append)
     return done
 
 
@@ -59,9 +59,9 @@ def test_what_comes_while_a_resource_rests_is_done_in_order() -> None:
     engine = engine_of(Stream(name="a", open=lambda: iter([0])))
     done: list[int] = []
     first = threading.Event()
-    for node, _, _ in engine.arrivals():
-        engine.aside(node, lambda: first.wait(10), lambda _: done.append(1))
-        engine.aside(node, lambda: None, lambda _: done.append(2))
+    for node, _, _ in engine.items():
+        engine.submit(node, lambda: first.wait(10), lambda _: done.append(1))
+        engine.submit(node, lambda: None, lambda _: done.append(2))
         first.set()
 
     assert done == [1, 2]
@@ -85,8 +85,8 @@ def test_a_failure_is_that_of_its_resource_and_the_others_go_on() -> None:
 def test_a_pause_waits_for_work_that_runs() -> None:
     engine = engine_of(Stream(name="a", open=lambda: iter(range(5))))
     done: list[int] = []
-    for node, item, _ in engine.arrivals():
-        engine.aside(node, partial(int, item), done.append)
+    for node, item, _ in engine.items():
+        engine.submit(node, partial(int, item), done.append)
         engine.pause()
 
     assert engine.is_paused

@@ -6,7 +6,7 @@ import pytest
 from tests.corpus.nasty import ALL, Kept, PutAside
 
 from penstock.extract.encode import encode
-from penstock.extract.plain import plain_text
+from penstock.extract.json_fallback import encode_text
 
 KEPT = {case.name: case for case in ALL if isinstance(case, Kept)}
 PUT_ASIDE = {case.name: case for case in ALL if isinstance(case, PutAside)}
@@ -25,10 +25,10 @@ def test_a_row_without_a_json_form_says_why(name: str) -> None:
 
 @pytest.mark.parametrize("name", KEPT)
 def test_pythons_own_encoder_writes_the_same_rows(name: str) -> None:
-    assert json.loads(plain_text(KEPT[name].row)) == KEPT[name].value
+    assert json.loads(encode_text(KEPT[name].row)) == KEPT[name].value
 
 
 @pytest.mark.parametrize("name", PUT_ASIDE)
 def test_pythons_own_encoder_refuses_the_same_rows(name: str) -> None:
     with pytest.raises((TypeError, ValueError), match=PUT_ASIDE[name].reason):
-        plain_text(PUT_ASIDE[name].row)
+        encode_text(PUT_ASIDE[name].row)

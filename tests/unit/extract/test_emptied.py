@@ -36,19 +36,19 @@ def nothing() -> Iterator[Any]:
 def test_a_resource_that_replaces_and_brings_nothing_empties_the_tables_it_has(package: Package) -> None:
     resource = penstock.resource(nothing, name="items", write_disposition="replace")
 
-    done = extracted([resource, penstock.resource(nothing, name="others")], package, known=KNOWN)
+    done = extracted([resource, penstock.resource(nothing, name="others")], package, schema_tables=KNOWN)
 
     assert [(one.table, one.rows, one.write_disposition) for one in done.extracted.tables] == [
         ("items", 0, "replace"),
         ("more_items", 0, "replace"),
     ]
-    assert done.brings_something
+    assert done.has_changes
     assert type(done.extracted).from_dict(done.extracted.to_dict()) == done.extracted
 
 
 def test_one_that_brings_a_row_says_nothing_of_its_other_tables(package: Package) -> None:
     done = extracted(
-        penstock.resource([{"a": 1}], name="items", write_disposition="replace"), package, known=KNOWN
+        penstock.resource([{"a": 1}], name="items", write_disposition="replace"), package, schema_tables=KNOWN
     )
 
     assert [(one.table, one.rows) for one in done.extracted.tables] == [("items", 1)]
@@ -57,9 +57,9 @@ def test_one_that_brings_a_row_says_nothing_of_its_other_tables(package: Package
 def test_without_a_table_there_is_nothing_to_empty(package: Package) -> None:
     resource = penstock.resource(nothing, name="new", write_disposition="replace")
 
-    done = extracted(resource, package, known=KNOWN)
+    done = extracted(resource, package, schema_tables=KNOWN)
 
-    assert (done.extracted.tables, done.brings_something) == ((), False)
+    assert (done.extracted.tables, done.has_changes) == ((), False)
 
 
 def test_a_resource_that_is_not_selected_or_has_failed_empties_nothing(package: Package) -> None:
@@ -71,8 +71,8 @@ def test_a_resource_that_is_not_selected_or_has_failed_empties_nothing(package: 
     failing = penstock.resource(broken, name="items", write_disposition="replace")
     other = penstock.resource([{"a": 1}], name="others")
 
-    first = extracted([deselected, other], package, known=KNOWN)
-    second = extracted([failing, other], package, known=KNOWN, workload=Workload(on_error="continue"))
+    first = extracted([deselected, other], package, schema_tables=KNOWN)
+    second = extracted([failing, other], package, schema_tables=KNOWN, workload=Workload(on_error="continue"))
 
     assert [one.table for one in first.extracted.tables] == ["others"]
     assert [one.table for one in second.extracted.tables] == ["others"]

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from penstock.extract.encode import encode
-from penstock.package.tags import BYTES, DATE, DATETIME, DECIMAL, NUMBER, TEXT, TIME, WEI
+from penstock.package.tags import BYTES, DATE, DATETIME, DECIMAL, ESCAPED_TEXT, NON_FINITE, TIME, WEI
 
 TAGS = [chr(code) for code in range(0xF026, 0xF030)]
 texts = st.text(alphabet=st.characters(codec="utf-8"), max_size=12)
@@ -133,18 +133,18 @@ def test_tagged_values_are_the_same_beside_whatever_else_is_in_the_row(hidden: A
 def test_no_number_becomes_null_wherever_it_hides(wrap: Any, number: float) -> None:
     text = encode({"v": wrap(number)}).decode()
 
-    assert f'"{NUMBER}{number}"' in text
+    assert f'"{NON_FINITE}{number}"' in text
     assert "null" not in text
 
 
 def test_null_stays_null_beside_a_number_that_json_lacks() -> None:
-    assert decoded({"a": None, "b": math.nan}) == {"a": None, "b": NUMBER + "nan"}
+    assert decoded({"a": None, "b": math.nan}) == {"a": None, "b": NON_FINITE + "nan"}
 
 
 @pytest.mark.parametrize("number", ["NaN", "-NaN", "Infinity", "-Infinity"])
 def test_a_decimal_that_is_no_number_is_tagged_like_a_float(number: str) -> None:
-    assert value(Decimal(number)) == NUMBER + str(float(number))
-    assert value(Decimal("sNaN")) == NUMBER + "nan"
+    assert value(Decimal(number)) == NON_FINITE + str(float(number))
+    assert value(Decimal("sNaN")) == NON_FINITE + "nan"
 
 
 @given(number=st.integers())
@@ -162,8 +162,8 @@ def test_large_integers_are_found_wherever_they_hide(number: int) -> None:
 
 @given(text=tagged_texts)
 def test_a_users_text_that_begins_like_a_tag_is_marked_as_text(text: str) -> None:
-    assert value(text) == TEXT + text
-    assert value([text, {"k": text}]) == [TEXT + text, {"k": TEXT + text}]
+    assert value(text) == ESCAPED_TEXT + text
+    assert value([text, {"k": text}]) == [ESCAPED_TEXT + text, {"k": ESCAPED_TEXT + text}]
 
 
 @given(text=texts.filter(lambda text: text[:1] not in TAGS), tag=st.sampled_from(TAGS))
@@ -192,7 +192,7 @@ def test_a_model_is_written_by_the_names_that_its_columns_have() -> None:
 
 
 def test_an_enum_is_its_value_whatever_that_is() -> None:
-    assert [value(size) for size in Size] == ["small", NUMBER + "nan", TEXT + DECIMAL + "x"]
+    assert [value(size) for size in Size] == ["small", NON_FINITE + "nan", ESCAPED_TEXT + DECIMAL + "x"]
 
 
 def test_values_of_numpy_and_pandas_are_those_of_python() -> None:
@@ -208,8 +208,8 @@ def test_values_of_numpy_and_pandas_are_those_of_python() -> None:
     assert decoded(row) == {
         "int": 7,
         "float": 1.5,
-        "nan": NUMBER + "nan",
-        "list": [1.0, NUMBER + "inf"],
+        "nan": NON_FINITE + "nan",
+        "list": [1.0, NON_FINITE + "inf"],
         "at": DATETIME + "2026-01-02T03:04:05+00:00",
         "never": None,
     }
@@ -270,7 +270,7 @@ def test_a_dataclass_with_an_argument_for_its_constructor_only_is_a_row() -> Non
         def __post_init__(self, seed: int) -> None:
             self.x += seed
 
-    assert decoded(Row(math.nan, 1)) == {"x": NUMBER + "nan"}
+    assert decoded(Row(math.nan, 1)) == {"x": NON_FINITE + "nan"}
 
 
 @pytest.mark.parametrize("thing", [object(), 1j, timedelta(1), lambda: 1])

@@ -8,7 +8,7 @@ from tests.unit.extract.reading import arrivals
 
 import penstock
 from penstock.errors import ResourceFailed, UnsupportedData, UsageError
-from penstock.extract.engine import Engine
+from penstock.extract.engine import ExtractEngine
 from penstock.extract.plan import Workload
 from penstock.sources import flows_of
 
@@ -59,7 +59,7 @@ def test_an_item_arrives_before_the_next_one_is_asked_for() -> None:
 
     (flow,) = flows_of([reusing(), counting("b", 3)])
 
-    seen = [dict(item) for node, item, _ in Engine(flow, Workload()).arrivals() if node.name == "reusing"]
+    seen = [dict(item) for node, item, _ in ExtractEngine(flow, Workload()).items() if node.name == "reusing"]
 
     assert seen == [{"n": 0}, {"n": 1}, {"n": 2}]
 
@@ -107,7 +107,7 @@ def test_generators_are_closed_when_reading_ends_early() -> None:
 
     (flow,) = flows_of([endless("a"), endless("b") | forever])
 
-    with closing(Engine(flow, Workload()).arrivals()) as reading:
+    with closing(ExtractEngine(flow, Workload()).items()) as reading:
         for _ in range(5):
             next(reading)
 
@@ -288,8 +288,8 @@ def test_metrics_count_what_passes() -> None:
         metrics["items"] = metrics.get("items", 0) + 1
 
     (flow,) = flows_of(counting("n", 4).add_filter(lambda item: item > 0).add_metrics(count))
-    engine = Engine(flow, Workload())
+    engine = ExtractEngine(flow, Workload())
 
-    list(engine.arrivals())
+    list(engine.items())
 
     assert engine.roots[0].metrics == {"items": 3}

@@ -13,8 +13,8 @@ from tests.restapi import Api
 
 import penstock
 from penstock.errors import RequestRefused, ResourceFailed, ServerFailed
-from penstock.extract.waves.run import raise_remote
-from penstock.extract.waves.there import FAILED, Job
+from penstock.extract.waves.executor_task import FAILED_PART, ExecutorTask
+from penstock.extract.waves.run import raise_remote_error
 from penstock.pipeline.retry import retry_load
 from penstock.sources.rest import RetrySession
 from penstock.sources.rest_api import rest_api_source
@@ -87,23 +87,23 @@ def test_an_answer_that_an_executor_got_is_reported_the_same_way(api: Api) -> No
         requests.get(f"{api.url}/secure/bearer", timeout=10).raise_for_status()
         yield {}
 
-    job = Job(
+    job = ExecutorTask(
         resource="orders",
         table=None,
         code=b"",
-        load=lambda _: (asked, (), None),
+        deserialize=lambda _: (asked, (), None),
         parts=[[(0, {"n": 1})]],
         interval=None,
         seconds=60,
-        hidden=(),
+        secrets=(),
         keeps_bad_rows=False,
     )
-    [(part, text)] = job.give(0)
+    [(part, text)] = job.output_rows(0)
 
     with pytest.raises(RequestRefused) as caught:
-        raise_remote("orders", text)
+        raise_remote_error("orders", text)
 
-    assert part == FAILED
+    assert part == FAILED_PART
     assert json.loads(text)["status"] == 401
     assert caught.value.message == (
         f"{api.url.removeprefix('http://')} answered 401 Unauthorized to a request of orders"

@@ -156,8 +156,8 @@ def test_the_other_resources_go_on_where_that_is_wanted(place: str, tmp_path: Pa
 
     done = extracted([make(), other], package, workload=Workload(on_error="continue"))
 
-    assert isinstance(done.info.failures["orders"], ResourceFailed)
-    assert done.info.resources["others"] == 1
+    assert isinstance(done.report.failures["orders"], ResourceFailed)
+    assert done.report.resources["others"] == 1
 
 
 def test_values_that_do_not_compare_are_no_error_of_the_function_that_picks_one(

@@ -29,7 +29,7 @@ def test_a_table_is_not_merged_that_does_not_name_a_format_of_the_destination(
         [{"a": 1}], name="items", table_format=said, write_disposition="merge", primary_key="a"
     )
     with pytest.raises(PenstockError) as refused:
-        extracted(merged, package, formats=FORMATS)
+        extracted(merged, package, table_formats=FORMATS)
 
     assert isinstance(refused.value, UsageError)
     assert told in refused.value.message
@@ -46,10 +46,10 @@ def test_one_that_names_it_or_did_so_before_is_written(package: Package) -> None
         penstock.resource([{"a": 1}], name="skipped", write_disposition="skip"),
     ]
 
-    done = extracted(data, package, formats=FORMATS, known=before)
+    done = extracted(data, package, table_formats=FORMATS, schema_tables=before)
 
     assert [one.table for one in done.extracted.tables] == ["items", "known", "plain"]
 
 
 def test_where_formats_do_not_matter_nothing_need_be_said(package: Package) -> None:
-    assert extracted(penstock.resource([{"a": 1}], name="items"), package).info.rows == 1
+    assert extracted(penstock.resource([{"a": 1}], name="items"), package).report.rows == 1

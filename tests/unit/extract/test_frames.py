@@ -15,18 +15,18 @@ from tests.unit.extract.reading import extracted, rows_of
 
 import penstock
 from penstock.errors import ColumnNotLandable, ResourceFailed
-from penstock.extract.frames import batches_of, landable
+from penstock.extract.frames import frame_batches, to_batch
 from penstock.extract.plan import Rotation, Workload
 from penstock.extract.typedparts import TypedPartWriter
-from penstock.interfaces.columns import file_name, key_of
+from penstock.interfaces.file_schema import column_key, file_column_name
 from penstock.package import Package, Packages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from penstock.extract.run import Extraction
-    from penstock.package.extracted import ExtractedTable
+    from penstock.extract.run import ExtractResult
+    from penstock.package.extract_manifest import ExtractedTable
 
 TABLE = pa.table(
     {
@@ -69,13 +69,13 @@ def files_of(package: Package, table: ExtractedTable) -> pa.Table:
     return pq.read_table(f"{package.path}/{table.folder}")
 
 
-def typed_rows(package: Package, done: Extraction) -> list[dict[str, Any]]:
+def typed_rows(package: Package, done: ExtractResult) -> list[dict[str, Any]]:
     return [row for table in done.extracted.tables for row in files_of(package, table).to_pylist()]
 
 
 def one(values: pa.Array) -> tuple[Any, list[Any]]:
     """A column that was landed: the type that Spark reads, and its values."""
-    batch = landable(pa.record_batch({"x": values}))
+    batch = to_batch(pa.record_batch({"x": values}))
     (column,) = batch.columns["fields"]
     return column["type"], batch.rows["x"].to_pylist()
 
@@ -98,7 +98,7 @@ def test_a_frame_lands_typed_in_files_with_its_columns(package: Package, frame: 
     (table,) = done.extracted.tables
     assert (table.data_format, table.rows, table.files) == ("typed", 2, 1)
     assert table.columns is not None
-    kinds = {key_of(column): column["type"] for column in table.columns["fields"]}
+    kinds = {column_key(column): column["type"] for column in table.columns["fields"]}
     assert {key: kind for key, kind in kinds.items() if isinstance(kind, str)} == {
         "id": "long",
         "on": "date",
@@ -166,7 +166,7 @@ def test_every_type_has_its_rule(values: pa.Array, kind: str, landed: list[Any])
     ],
 )
 def test_a_time_of_day_is_the_text_that_rows_of_python_have(values: pa.Array, text: str) -> None:
-    batch = landable(pa.record_batch({"x": values}))
+    batch = to_batch(pa.record_batch({"x": values}))
 
     assert batch.columns["fields"][0]["metadata"] == {"kind": "time"}
     assert batch.rows["x"].to_pylist() == [text] == [values[0].as_py().isoformat()]
@@ -202,7 +202,7 @@ def test_nested_values_keep_their_form_and_follow_the_same_rules() -> None:
 
 
 def test_what_holds_nothing_is_left_out_and_its_rows_are_kept() -> None:
-    batch = landable(
+    batch = to_batch(
         pa.record_batch({"none": pa.nulls(3), "empty": [{}, {}, None], "nothings": [[None], [], None]})
     )
 
@@ -237,7 +237,7 @@ def test_what_files_cannot_hold_is_refused_by_the_name_of_its_column(
     batch: pa.RecordBatch, message: str
 ) -> None:
     with pytest.raises(ColumnNotLandable, match=message):
-        landable(batch)
+        to_batch(batch)
 
 
 def test_odd_names_stand_in_files_under_plain_ones(package: Package) -> None:
@@ -249,7 +249,7 @@ def test_odd_names_stand_in_files_under_plain_ones(package: Package) -> None:
     (table,) = done.extracted.tables
     assert table.columns is not None
     found = files_of(package, table)
-    assert [key_of(column) for column in table.columns["fields"]] == keys
+    assert [column_key(column) for column in table.columns["fields"]] == keys
     assert [found[column["name"]].to_pylist() for column in table.columns["fields"]] == [
         [index] for index in range(len(keys))
     ]
@@ -258,7 +258,7 @@ def test_odd_names_stand_in_files_under_plain_ones(package: Package) -> None:
 
 @given(keys=st.lists(st.text(max_size=6), unique=True, max_size=20))
 def test_names_in_files_differ_where_keys_do_even_for_those_who_know_no_case(keys: list[str]) -> None:
-    names = [file_name(key) for key in keys]
+    names = [file_column_name(key) for key in keys]
 
     assert len({name.lower() for name in names}) == len(keys)
     assert all(name.replace("_", "a").isalnum() and name.isascii() for name in names)
@@ -294,7 +294,7 @@ def test_frames_and_rows_of_one_table_stand_side_by_side(package: Package) -> No
     assert (first.files, first.resource) == (2, "frames")
     assert files_of(package, texts)["id"].to_pylist() == ["five"]
     assert rows_of(package, done, "rows") == {"frames": [{"id": 3}]}
-    assert (done.info.rows, done.info.resources) == (6, {"frames": 6})
+    assert (done.report.rows, done.report.resources) == (6, {"frames": 6})
 
 
 def test_a_limit_counts_a_frame_as_one_item_or_its_rows(package: Package) -> None:
@@ -305,7 +305,7 @@ def test_a_limit_counts_a_frame_as_one_item_or_its_rows(package: Package) -> Non
     by_items = extracted(penstock.resource(frames).add_limit(2), package)
     by_rows = extracted(penstock.resource(frames).add_limit(3, count_rows=True), package)
 
-    assert (by_items.info.rows, by_rows.info.rows) == (4, 4)
+    assert (by_items.report.rows, by_rows.report.rows) == (4, 4)
 
 
 def test_a_large_frame_is_taken_in_row_groups_and_files_are_rotated(package: Package) -> None:
@@ -333,14 +333,14 @@ def test_small_frames_share_a_row_group(package: Package) -> None:
 
 
 def test_the_rest_of_a_large_frame_does_not_keep_all_of_it(package: Package) -> None:
-    batches = list(batches_of(pa.table({"n": range(100_001)}), "arrow", Rotation()))
+    batches = list(frame_batches(pa.table({"n": range(100_001)}), "arrow", Rotation()))
     writer = TypedPartWriter(package.store, "data", Rotation(), batches[0].columns)
 
     for batch in batches:
         writer.write(batch)
 
     assert [batch.rows.num_rows for batch in batches] == [100_000, 1]
-    assert [rows.get_total_buffer_size() for rows in writer._held] == [8]
+    assert [rows.get_total_buffer_size() for rows in writer._buffer] == [8]
     writer.close()
 
 
@@ -355,7 +355,7 @@ def test_a_missing_number_of_pandas_is_null_and_its_index_is_left_out(package: P
 def test_a_frame_without_rows_lands_nothing(package: Package) -> None:
     done = extracted(pa.table({"a": pa.array([], pa.int64())}), package, table_name="t")
 
-    assert (done.info.rows, done.extracted.tables) == (0, ())
+    assert (done.report.rows, done.extracted.tables) == (0, ())
 
 
 def test_a_column_that_arrow_cannot_type_is_an_error_of_the_resource(package: Package) -> None:
@@ -375,7 +375,7 @@ def test_a_resource_that_fails_takes_its_frames_with_it(package: Package) -> Non
     done = extracted(resources, package, workload=Workload(on_error="continue"))
 
     assert typed_rows(package, done) == [{"id": 1}]
-    assert done.info.resources == {"good": 1, "bad": 0}
+    assert done.report.resources == {"good": 1, "bad": 0}
 
 
 def test_a_page_may_be_of_frames(package: Package) -> None:
@@ -386,5 +386,5 @@ def test_a_page_may_be_of_frames(package: Package) -> None:
     done = extracted(pages, package)
 
     assert sorted(row["n"] for row in rows_of(package, done)["pages"]) == [1, 2, 3, 4, 5]
-    assert done.info.resources == {"pages": 5}
-    assert done.info.put_aside == {}
+    assert done.report.resources == {"pages": 5}
+    assert done.report.put_aside == {}

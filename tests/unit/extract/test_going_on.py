@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from penstock.extract.run import Extraction
+    from penstock.extract.run import ExtractResult
 
 GOING_ON = Workload(on_error="continue")
 
@@ -50,11 +50,11 @@ def test_the_others_go_on_and_the_failure_is_told(package: Package, parallel: bo
     )
 
     assert {name: len(rows) for name, rows in rows_of(package, done).items()} == {"good": 3}
-    assert done.info.resources == {"bad": 0, "good": 3}
-    assert isinstance(done.info.failures["bad"], ResourceFailed)
-    assert (done.info.failures["bad"].item, done.info.failures["bad"].cause) == (3, "KeyError('bad')")
-    assert "- bad was left out: bad raised KeyError('bad') at item 3" in str(done.info)
-    assert list(done.extracted.declared) == ["good"]
+    assert done.report.resources == {"bad": 0, "good": 3}
+    assert isinstance(done.report.failures["bad"], ResourceFailed)
+    assert (done.report.failures["bad"].item, done.report.failures["bad"].cause) == (3, "KeyError('bad')")
+    assert "- bad was left out: bad raised KeyError('bad') at item 3" in str(done.report)
+    assert list(done.extracted.declared_tables) == ["good"]
 
 
 def test_the_collector_hears_of_rows_and_of_what_is_left_out(package: Package) -> None:
@@ -80,7 +80,7 @@ def test_of_a_shared_table_only_the_rows_of_the_failed_one_are_missing(package: 
     assert [row["of"] for row in rows_of(package, done)["both"]] == ["good"] * 5
     (table,) = done.extracted.tables
     assert (table.rows, table.files, table.resource) == (5, 3, "good")
-    assert set(done.extracted.declared) == {"both"}
+    assert set(done.extracted.declared_tables) == {"both"}
 
 
 def test_what_a_failed_resource_feeds_is_left_out_and_what_feeds_it_is_not(package: Package) -> None:
@@ -100,7 +100,7 @@ def test_what_a_failed_resource_feeds_is_left_out_and_what_feeds_it_is_not(packa
     done = extracted([feeding, middle, middle | after], package, workload=GOING_ON)
 
     assert {name: len(rows) for name, rows in rows_of(package, done).items()} == {"feeding": 4}
-    assert set(done.info.failures) == {"breaks", "after"}
+    assert set(done.report.failures) == {"breaks", "after"}
 
 
 def test_what_only_fed_a_failed_resource_is_not_read_to_its_end(package: Package) -> None:
@@ -183,7 +183,7 @@ def test_what_moved_on_past_items_that_a_failed_one_did_not_get_is_left_out_too(
     done = extracted([*chosen, whole("good", rows=1)], package, state=state, workload=GOING_ON)
 
     assert set(rows_of(package, done)) == {"good"}
-    assert set(done.info.failures) == {"feeding", "breaks", "whole_one"}
+    assert set(done.report.failures) == {"feeding", "breaks", "whole_one"}
     assert done.extracted.state is not None
     assert done.extracted.state["shop"]["resources"]["feeding"]["incremental"]["n"]["last_value"] == 4
     assert "last" not in done.extracted.state["shop"]["resources"]["feeding"]
@@ -196,7 +196,7 @@ def test_a_row_or_a_table_name_that_breaks_is_the_failure_of_its_resource(packag
 
     done = extracted([named, odd, whole("good", rows=1)], package, workload=strict)
 
-    assert {name: type(why) for name, why in done.info.failures.items()} == {
+    assert {name: type(why) for name, why in done.report.failures.items()} == {
         "named": ResourceFailed,
         "odd": RowNotEncodable,
     }
@@ -223,7 +223,7 @@ def test_whatever_breaks_when_the_rest_is_whole(
         f"r{at}" for at, (rows, breaks, _) in enumerate(ends) if not breaks for _ in range(rows)
     )
 
-    def run() -> Extraction:
+    def run() -> ExtractResult:
         return extracted(resources, package, workload=GOING_ON, rotation=Rotation(row_group_rows=2))
 
     if all(breaks for _, breaks, _ in ends):

@@ -10,17 +10,17 @@ import pytest
 from tests.unit.extract.reading import extracted
 
 from penstock.errors import StorageNotShared
-from penstock.interfaces.columns import field, struct
-from penstock.interfaces.landing import LandedFrame, use_lander
+from penstock.interfaces.file_schema import struct_field, struct_type
+from penstock.interfaces.frame_writer import FrameWriteResult, register_frame_writer
 from penstock.package import Package, Packages
-from penstock.pipeline.stages import land_frame
-from penstock.schema.frozen import freeze
+from penstock.pipeline.late_imports import write_frame
+from penstock.schema.frozen_map import freeze
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-COLUMNS = struct([field("id", "long", name="id")])
+COLUMNS = struct_type([struct_field("id", "long", name="id")])
 
 
 class DataFrame:
@@ -32,21 +32,23 @@ class DataFrame:
         self.files, self.told = files, told
 
 
-def write(frame: Any, address: str, *, hook: Any = None, conf: Any = None, aside: Any = None) -> LandedFrame:
+def write(
+    frame: Any, address: str, *, hook: Any = None, conf: Any = None, quarantine_column: Any = None
+) -> FrameWriteResult:
     from pathlib import Path
 
     for number, rows in enumerate(frame.files):
         Path(address).mkdir(parents=True, exist_ok=True)
         pq.write_table(pa.table({"id": range(rows)}), f"{address}/part-{number}.parquet")
         Path(address, "_SUCCESS").touch()
-    return LandedFrame(address=address, columns=COLUMNS, rows=frame.told)
+    return FrameWriteResult(address=address, columns=COLUMNS, rows=frame.told)
 
 
 @pytest.fixture
 def package(tmp_path: Path) -> Iterator[Package]:
-    use_lander(write)
+    register_frame_writer(write)
     yield Packages.at(str(tmp_path)).package("17.5")
-    use_lander(land_frame)
+    register_frame_writer(write_frame)
 
 
 def test_what_spark_counted_is_taken_over(package: Package) -> None:

@@ -51,7 +51,7 @@ PROGRAM = """
         print(json.dumps({**told, "last": error.traceback.strip().splitlines()[-2:]}))
         sys.exit()
     print(json.dumps({
-        "rows": done.info.rows,
+        "rows": done.report.rows,
         "tables": len(done.extracted.tables),
         "files": sum(table.files for table in done.extracted.tables),
         "seconds": time.process_time(),

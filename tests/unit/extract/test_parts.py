@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.extract.files import begin_sent
-from penstock.extract.parts import COLUMN, PartWriter
+from penstock.extract.parts import ROW_COLUMN, PartWriter
 from penstock.extract.plan import Rotation
+from penstock.extract.row_group_files import session_file_factory
 from penstock.package import FileStorage
 
 if TYPE_CHECKING:
@@ -133,10 +133,12 @@ def test_rows_that_are_sent_are_not_written_here(tmp_path: Path) -> None:
     sent: list[tuple[list[str], str]] = []
 
     def send(rows: pa.Table, address: str) -> None:
-        sent.append((rows[COLUMN].to_pylist(), address))
+        sent.append((rows[ROW_COLUMN].to_pylist(), address))
 
     store = FileStorage(str(tmp_path))
-    with PartWriter(store, "data", Rotation(row_group_rows=2), begin=begin_sent(send)) as writer:
+    with PartWriter(
+        store, "data", Rotation(row_group_rows=2), open_file=session_file_factory(send)
+    ) as writer:
         for number in range(5):
             writer.write(str(number).encode())
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.extract.encode import encode
-from penstock.extract.plain import plain_text
+from penstock.extract.json_fallback import encode_text
 
 texts = st.text(max_size=8) | st.builds(
     lambda tag, rest: tag + rest, st.sampled_from("\uf026\uf028\uf02f"), st.text(max_size=3)
@@ -43,8 +43,8 @@ values = st.recursive(
 
 @given(row=st.dictionaries(keys, values, max_size=4) | values)
 def test_pythons_own_encoder_means_what_the_fast_one_means(row: Any) -> None:
-    assert json.loads(plain_text(row)) == json.loads(encode(row))
+    assert json.loads(encode_text(row)) == json.loads(encode(row))
 
 
 def test_it_is_one_line_without_blanks() -> None:
-    assert plain_text({"a": [1, "é"], "b": None}) == '{"a":[1,"é"],"b":null}'
+    assert encode_text({"a": [1, "é"], "b": None}) == '{"a":[1,"é"],"b":null}'

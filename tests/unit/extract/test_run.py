@@ -17,7 +17,7 @@ from penstock.errors import (
 from penstock.extract.plan import Rotation, Workload
 from penstock.package import Package, Packages
 from penstock.package.tags import DATE, DATETIME, DECIMAL
-from penstock.schema.frozen import thaw
+from penstock.schema.frozen_map import thaw
 from penstock.schema.table_names import RESERVED_TABLES
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ def test_every_table_gets_a_folder_and_the_package_waits_for_its_mark(package: P
 
     assert rows_of(package, done) == {"items": [{"a": 1}, {"a": 2}], "n": [{"value": 7}]}
     assert package.status == "new"
-    assert (done.info.rows, done.info.load_id) == (3, "17.5")
-    assert done.info.resources == {"items": 2, "none": 0, "n": 1}
-    assert str(done.info).splitlines()[1:] == ["- items: 2 rows", "- n: 1 row"]
+    assert (done.report.rows, done.report.load_id) == (3, "17.5")
+    assert done.report.resources == {"items": 2, "none": 0, "n": 1}
+    assert str(done.report).splitlines()[1:] == ["- items: 2 rows", "- n: 1 row"]
 
 
 def test_what_the_package_remembers_reads_back(package: Package) -> None:
@@ -53,7 +53,7 @@ def test_what_the_package_remembers_reads_back(package: Package) -> None:
     package.mark_extracted(done.extracted.to_dict())
 
     assert package.status == "extracted"
-    assert type(done.extracted).from_dict(package.extracted()) == done.extracted
+    assert type(done.extracted).from_dict(package.read_extracted()) == done.extracted
 
 
 def test_a_list_that_is_yielded_is_a_page_of_rows(package: Package) -> None:
@@ -62,7 +62,7 @@ def test_a_list_that_is_yielded_is_a_page_of_rows(package: Package) -> None:
         yield {"a": 3}
         yield []
 
-    assert extracted(pages, package).info.rows == 3
+    assert extracted(pages, package).report.rows == 3
 
 
 def test_an_error_leaves_the_package_unmarked(package: Package) -> None:
@@ -92,8 +92,8 @@ def test_a_row_that_cannot_be_written_is_put_aside_and_the_others_go_on(package:
             "raw": "{'a': 1j}",
         }
     ]
-    assert done.info.put_aside == {"items": 1}
-    assert "of items 1 were put aside" in str(done.info)
+    assert done.report.put_aside == {"items": 1}
+    assert "of items 1 were put aside" in str(done.report)
 
 
 def test_where_bad_rows_are_to_fail_the_row_is_told_by_its_number(package: Package) -> None:
@@ -134,7 +134,7 @@ def test_two_resources_of_one_table_stand_in_one_folder(package: Package) -> Non
 
     (table,) = done.extracted.tables
     assert (table.table, table.resource, table.rows) == ("all_items", "first", 2)
-    assert list(done.extracted.declared["all_items"]["columns"]) == ["a", "b"]
+    assert list(done.extracted.declared_tables["all_items"]["columns"]) == ["a", "b"]
 
 
 def test_the_first_resource_of_a_table_decides_and_others_add(package: Package) -> None:
@@ -148,7 +148,7 @@ def test_the_first_resource_of_a_table_decides_and_others_add(package: Package) 
         package,
     )
 
-    declared = thaw(done.extracted.declared["t"])
+    declared = thaw(done.extracted.declared_tables["t"])
     assert declared["write_disposition"] == "merge"
     assert list(declared["columns"]) == ["a"]
 
@@ -186,7 +186,7 @@ def test_rows_of_a_table_that_is_skipped_are_not_written(package: Package) -> No
     done = extracted(penstock.resource([{"a": 1}], name="t", write_disposition="skip"), package)
 
     assert done.extracted.tables == ()
-    assert "t" in done.extracted.declared
+    assert "t" in done.extracted.declared_tables
 
 
 def test_a_dynamic_table_has_its_own_rows_and_hints(package: Package) -> None:
@@ -204,7 +204,7 @@ def test_a_dynamic_table_has_its_own_rows_and_hints(package: Package) -> None:
         "events_a": [1, 3],
         "events_b": [2],
     }
-    assert all(list(said["columns"]) == ["n"] for said in done.extracted.declared.values())
+    assert all(list(said["columns"]) == ["n"] for said in done.extracted.declared_tables.values())
 
 
 def test_an_error_in_the_function_of_a_hint_names_the_resource(package: Package) -> None:
@@ -222,13 +222,13 @@ def test_hints_that_come_alone_declare_a_table_without_rows(package: Package) ->
     done = extracted(penstock.resource(rows, name="empty"), package)
 
     assert done.extracted.tables == ()
-    assert list(done.extracted.declared["empty"]["columns"]) == ["id"]
+    assert list(done.extracted.declared_tables["empty"]["columns"]) == ["id"]
 
 
 def test_a_mark_inside_a_page_is_refused_and_not_loaded_as_a_row(package: Package) -> None:
     page = [penstock.mark.with_table_name({"a": 1}, "t")]
 
-    with pytest.raises(RowNotEncodable, match="Marked has no JSON form"):
+    with pytest.raises(RowNotEncodable, match="MarkedItem has no JSON form"):
         extracted([page], package, table_name="t", workload=Workload(on_bad_row="fail"))
 
 
@@ -271,9 +271,9 @@ def test_a_state_that_is_asked_for_or_set_to_what_it_was_has_not_changed(package
     asked, changed = (extracted(rows, package, state=state) for rows in (asking, changing))
     with_rows = extracted([1], package, state=state, table_name="t")
 
-    assert (asked.state_changed, asked.brings_something) == (False, False)
-    assert (changed.state_changed, changed.brings_something) == (True, True)
-    assert (with_rows.state_changed, with_rows.brings_something) == (False, True)
+    assert (asked.state_changed, asked.has_changes) == (False, False)
+    assert (changed.state_changed, changed.has_changes) == (True, True)
+    assert (with_rows.state_changed, with_rows.has_changes) == (False, True)
 
 
 def test_what_the_package_keeps_is_a_copy_of_the_state(package: Package) -> None:
@@ -325,4 +325,4 @@ def test_metrics_are_part_of_the_report(package: Package) -> None:
         penstock.current.resource_metrics()["pages"] = 3
         yield 1
 
-    assert extracted(rows, package).info.metrics == {"rows": {"pages": 3}}
+    assert extracted(rows, package).report.metrics == {"rows": {"pages": 3}}

@@ -15,11 +15,11 @@ import penstock
 from penstock.errors import ResourceFailed, UsageError
 from penstock.extract.cursor.cursors import Cursors
 from penstock.extract.plan import Workload
-from penstock.extract.run import Extraction, Extractor
-from penstock.interfaces.current import current
-from penstock.interfaces.seen import digest_of
+from penstock.extract.run import Extractor, ExtractResult
+from penstock.interfaces.run_context import current_context
+from penstock.interfaces.seen_set import item_digest
 from penstock.package import Packages, package_context
-from penstock.schema import naming
+from penstock.schema import naming_convention
 from penstock.sources import flows_of
 
 if TYPE_CHECKING:
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 def slices(
     data: Any, folder: Path, *, state: dict[str, Any] | None = None, interval: float = 0.0, **hints: Any
-) -> list[tuple[Extraction, dict[str, list[Any]]]]:
+) -> list[tuple[ExtractResult, dict[str, list[Any]]]]:
     """What every package took, with its rows."""
     workload = hints.pop("workload", Workload())
     (flow,) = flows_of(data, **hints)
     packages = Packages.at(str(folder))
-    found: list[tuple[Extraction, dict[str, list[Any]]]] = []
+    found: list[tuple[ExtractResult, dict[str, list[Any]]]] = []
     with Extractor(
         flow,
         schema_name="shop",
-        naming=naming(),
+        naming=naming_convention(),
         state={} if state is None else state,
         workload=workload,
         commit_interval=interval,
@@ -46,12 +46,12 @@ def slices(
         while not extractor.is_done:
             package = packages.package(f"17.{len(found) + 1}")
             with package_context(package):
-                done = extractor.fill(package)
+                done = extractor.extract_into(package)
             found.append((done, rows_of(package, done)))
     return found
 
 
-def last_of(done: Extraction, name: str) -> Any:
+def last_of(done: ExtractResult, name: str) -> Any:
     assert done.extracted.state is not None
     return done.extracted.state["shop"]["resources"][name]["last"]
 
@@ -75,7 +75,7 @@ def test_each_package_has_the_rows_and_the_state_of_its_moment(tmp_path: Path) -
         None,
     ]
     assert [last_of(done, "counted") for done, _ in found] == [0, 1, 2, 3, 3]
-    assert not found[-1][0].brings_something
+    assert not found[-1][0].has_changes
 
 
 def test_a_long_interval_is_one_package(tmp_path: Path) -> None:
@@ -174,17 +174,17 @@ def test_a_failure_leaves_out_what_came_since_the_last_package(tmp_path: Path) -
 
     assert [row["n"] for _, rows in found for row in rows.get("bad", [])] == [0, 1]
     assert last_of(found[-1][0], "bad") == 1
-    assert [name for done, _ in found for name in done.info.failures] == ["bad"]
+    assert [name for done, _ in found for name in done.report.failures] == ["bad"]
 
 
 def test_what_a_failed_resource_has_read_is_in_no_later_package(tmp_path: Path) -> None:
     @penstock.resource
     def bad(at: Any = penstock.sources.incremental("n", initial_value=-1)) -> Iterator[Any]:
-        moment = current()
-        assert moment.seen is not None
-        seen = moment.seen("bad", "_files")
+        moment = current_context()
+        assert moment.open_seen_set is not None
+        seen = moment.open_seen_set("bad", "_files")
         for number in range(3):
-            seen.remember(digest_of(number))
+            seen.add(item_digest(number))
             if number == 2:
                 raise KeyError("two")
             yield {"n": number}
@@ -193,8 +193,8 @@ def test_what_a_failed_resource_has_read_is_in_no_later_package(tmp_path: Path) 
     found = slices([bad, counted(6)], tmp_path, state=state, workload=Workload(on_error="continue"))
 
     assert [row["n"] for _, rows in found for row in rows.get("bad", [])] == [0, 1]
-    again = Cursors(state, source="shop").seen("bad", "_files")
-    assert [again.knows(digest_of(number)) for number in range(3)] == [True, True, False]
+    again = Cursors(state, source="shop").seen_items("bad", "_files")
+    assert [again.contains(item_digest(number)) for number in range(3)] == [True, True, False]
     assert state["sources"]["shop"]["resources"]["bad"]["incremental"]["n"]["last_value"] == 1
 
 
@@ -216,7 +216,7 @@ def test_what_fed_a_failed_resource_is_read_no_further_in_later_packages(tmp_pat
         assert [row["n"] for _, rows in found for row in rows.get(name, [])] == [0, 1]
     assert last_of(found[-1][0], "counted") == 1
     assert last_of(found[-1][0], "other") == 8
-    assert [name for done, _ in found for name in done.info.failures] == ["breaks", "counted"]
+    assert [name for done, _ in found for name in done.report.failures] == ["breaks", "counted"]
 
 
 def test_generators_are_closed_when_nobody_wants_the_next_package(tmp_path: Path) -> None:
@@ -231,8 +231,10 @@ def test_generators_are_closed_when_nobody_wants_the_next_package(tmp_path: Path
             closed.append(time.monotonic())
 
     (flow,) = flows_of(endless())
-    with Extractor(flow, schema_name="shop", naming=naming(), state={}, commit_interval=0.0) as extractor:
-        extractor.fill(Packages.at(str(tmp_path)).package("17.1"))
+    with Extractor(
+        flow, schema_name="shop", naming=naming_convention(), state={}, commit_interval=0.0
+    ) as extractor:
+        extractor.extract_into(Packages.at(str(tmp_path)).package("17.1"))
         assert not closed
 
     assert closed

@@ -11,9 +11,9 @@ from tests.unit.extract.reading import arrivals
 
 import penstock
 from penstock.errors import ResourceFailed
-from penstock.extract.engine import Engine
+from penstock.extract.engine import ExtractEngine
 from penstock.extract.plan import Workload
-from penstock.interfaces.current import during
+from penstock.interfaces.run_context import override_context
 from penstock.sources import flows_of
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def test_no_thread_is_left_behind() -> None:
         [penstock.resource((fetch(n) for n in range(50)), name="pages"), penstock.resource(ticking)]
     )
 
-    with closing(Engine(flow, Workload()).arrivals()) as reading:
+    with closing(ExtractEngine(flow, Workload()).items()) as reading:
         next(reading)
 
     assert set(threading.enumerate()) <= before
@@ -208,7 +208,7 @@ def test_code_in_threads_and_coroutines_knows_its_resource_and_state() -> None:
         await asyncio.sleep(0)
         yield remember()()
 
-    with during(state=state, source_name="shop"):
+    with override_context(state=state, source_name="shop"):
         found = arrivals([deferring(), parallel(), waiting()])
 
     assert items(found) == ["deferring", "parallel", "waiting"]
@@ -259,7 +259,7 @@ def test_an_asynchronous_generator_is_closed_by_a_limit_and_by_the_end() -> None
 
     (flow,) = flows_of([endless("limited").add_limit(2), endless("left")])
 
-    with closing(Engine(flow, Workload()).arrivals()) as reading:
+    with closing(ExtractEngine(flow, Workload()).items()) as reading:
         for _ in range(8):
             next(reading)
 

@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.extract.plan import Rotation
-from penstock.extract.writers import Writers
+from penstock.extract.table_writers import TableWriters
 from penstock.package import FileStorage
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def held(writers: Writers) -> int:
-    return sum(writer.parts.held for writer in writers.all)
+def held(writers: TableWriters) -> int:
+    return sum(writer.parts.buffered_bytes for writer in writers.all)
 
 
-def opened(writers: Writers) -> int:
+def opened(writers: TableWriters) -> int:
     return sum(writer.parts.is_open for writer in writers.all)
 
 
@@ -28,12 +28,12 @@ def test_memory_and_open_files_are_bounded_whatever_comes(
     tmp_path_factory: pytest.TempPathFactory, sizes: list[tuple[int, int]]
 ) -> None:
     store = FileStorage(str(tmp_path_factory.mktemp("writers")))
-    rotation = Rotation(held_bytes=200, open_files=3, row_group_bytes=10_000)
+    rotation = Rotation(buffer_bytes=200, open_files=3, row_group_bytes=10_000)
     expected: dict[str, list[str]] = {}
 
-    with Writers(store, rotation) as writers:
+    with TableWriters(store, rotation) as writers:
         for table, size in sizes:
-            writer = writers.table(f"t{table}", resource="r")
+            writer = writers.writer_for(f"t{table}", resource="r")
             text = f'"{len(expected):0{size}d}"'
             expected.setdefault(f"t{table}", []).append(text)
             writers.write(writer, text.encode())
@@ -52,8 +52,8 @@ def test_after_an_error_files_are_closed_and_held_rows_are_not_written(tmp_path:
     store = FileStorage(str(tmp_path))
 
     def write() -> None:
-        with Writers(store, Rotation()) as writers:
-            writers.write(writers.table("t", resource="r"), b"{}")
+        with TableWriters(store, Rotation()) as writers:
+            writers.write(writers.writer_for("t", resource="r"), b"{}")
             raise KeyError("gone")
 
     with pytest.raises(KeyError):
@@ -66,10 +66,12 @@ def test_what_is_sent_for_two_resources_stands_in_two_folders(tmp_path: Path) ->
     sent: list[str] = []
     store = FileStorage(str(tmp_path))
 
-    with Writers(store, Rotation(), apart=True, send=lambda _, address: sent.append(address)) as writers:
+    with TableWriters(
+        store, Rotation(), per_resource=True, send=lambda _, address: sent.append(address)
+    ) as writers:
         for resource in ("good", "bad"):
-            writers.write(writers.table("t", resource=resource), b"{}")
-        writers.drop("bad")
+            writers.write(writers.writer_for("t", resource=resource), b"{}")
+        writers.discard("bad")
 
     (kept,) = writers.all
     assert (kept.resource, kept.folder) == ("good", "data/extracted/00000")

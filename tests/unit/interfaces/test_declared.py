@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.interfaces.declared import declared_tables
+from penstock.interfaces.declared_tables import declared_tables
 from penstock.interfaces.hints import make_hints
-from penstock.schema import Schema, Table, naming
+from penstock.schema import Schema, Table, naming_convention
 
-NAMES = naming()
+NAMES = naming_convention()
 
 
 def tables(resource: str = "orders", /, **said: Any) -> dict[str, Table]:

@@ -29,7 +29,7 @@ said = st.fixed_dictionaries(
 
 
 def test_nothing_said_is_nothing_known() -> None:
-    assert NO_HINTS.said() == {}
+    assert NO_HINTS.to_dict() == {}
     assert make_hints() == NO_HINTS
     assert NO_HINTS.disposition is None
 
@@ -64,16 +64,16 @@ def test_hints_are_copies_that_nobody_can_change() -> None:
 
 @given(said)
 def test_saying_the_same_again_changes_nothing(words: dict[str, Any]) -> None:
-    once = NO_HINTS.merged(make_hints(**words))
+    once = NO_HINTS.merged_with(make_hints(**words))
 
-    assert once.merged(make_hints(**words)) == once
+    assert once.merged_with(make_hints(**words)) == once
 
 
 @given(said, said)
 def test_what_is_said_later_counts_and_nothing_keeps_what_was(
     first: dict[str, Any], later: dict[str, Any]
 ) -> None:
-    merged = NO_HINTS.merged(make_hints(**first)).merged(make_hints(**later))
+    merged = NO_HINTS.merged_with(make_hints(**first)).merged_with(make_hints(**later))
 
     for name in ("table_name", "write_disposition", "primary_key", "table_format"):
         expected = later.get(name, first.get(name)) or None
@@ -83,28 +83,28 @@ def test_what_is_said_later_counts_and_nothing_keeps_what_was(
 def test_columns_are_added_to_those_that_are_there() -> None:
     hints = make_hints(columns={"id": {"data_type": "text"}})
 
-    merged = hints.merged(make_hints(columns={"id": {"nullable": False}, "at": {"data_type": "date"}}))
+    merged = hints.merged_with(make_hints(columns={"id": {"nullable": False}, "at": {"data_type": "date"}}))
 
     assert merged.columns == {
         "id": {"name": "id", "data_type": "text", "nullable": False},
         "at": {"name": "at", "data_type": "date"},
     }
-    assert merged.merged(make_hints(columns=[])).columns is None
+    assert merged.merged_with(make_hints(columns=[])).columns is None
 
 
 def test_an_empty_disposition_says_nothing() -> None:
-    assert make_hints(write_disposition="replace").merged(make_hints(write_disposition="")).disposition == (
-        "replace"
-    )
+    assert make_hints(write_disposition="replace").merged_with(
+        make_hints(write_disposition="")
+    ).disposition == ("replace")
 
 
 def test_functions_are_called_with_the_item() -> None:
     hints = make_hints(table_name=lambda item: item["kind"], primary_key=lambda item: [item["key"]])
 
-    found = hints.at({"kind": "users", "key": "id"})
+    found = hints.for_item({"kind": "users", "key": "id"})
 
-    assert hints.dynamic == ("table_name", "primary_key")
-    assert (found.table_name, found.primary_key, found.dynamic) == ("users", ("id",), ())
+    assert hints.dynamic_names == ("table_name", "primary_key")
+    assert (found.table_name, found.primary_key, found.dynamic_names) == ("users", ("id",), ())
     assert hints.disposition is None
 
 
@@ -112,7 +112,7 @@ def test_a_function_needs_a_table_name_that_is_one_too() -> None:
     with pytest.raises(InconsistentTableTemplate):
         make_hints(write_disposition=lambda _: "append")
     with pytest.raises(InconsistentTableTemplate):
-        make_hints(table_name="t").merged(make_hints(table_name="t", primary_key=None)).merged(
+        make_hints(table_name="t").merged_with(make_hints(table_name="t", primary_key=None)).merged_with(
             TableHints(columns=lambda _: {})
         )
 
@@ -120,7 +120,7 @@ def test_a_function_needs_a_table_name_that_is_one_too() -> None:
 def test_nested_hints_are_known_by_their_path() -> None:
     hints = make_hints(nested_hints={"a": {"primary_key": "id"}, ("a", "b"): make_hints(merge_key="x")})
 
-    assert {path: found.said() for path, found in hints.nested_hints.items()} == {
+    assert {path: found.to_dict() for path, found in hints.nested_hints.items()} == {
         ("a",): {"primary_key": "id"},
         ("a", "b"): {"merge_key": "x"},
     }

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import UsageError
-from penstock.interfaces.jobs import ParsedLoadJobFileName
+from penstock.interfaces.job_file_name import ParsedLoadJobFileName
 
 parts = st.text(
     alphabet=st.characters(codec="utf-8", exclude_characters="./\\", exclude_categories=["Cc"]),

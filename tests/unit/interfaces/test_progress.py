@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.interfaces.progress import Collector, Telling
+from penstock.interfaces.progress import Collector, ThrottledProgress
 
 
 class Adding(Collector):
@@ -29,14 +29,14 @@ class Adding(Collector):
 @given(grown=st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 5), st.floats(0, 0.4))))
 def test_everything_is_told_in_the_end_and_never_too_often(grown: list[tuple[str, int, float]]) -> None:
     now, counts, collector = 0.0, dict[str, int](), Adding()
-    telling = Telling(collector, every=0.5, clock=lambda: now)
+    telling = ThrottledProgress(collector, interval=0.5, clock=lambda: now)
 
     for name, more, seconds in grown:
         now += seconds
         counts[name] = counts.get(name, 0) + more
-        telling.now_and_then(counts)
+        telling.report(counts)
     often = collector.calls
-    telling.now(counts)
+    telling.report_now(counts)
 
     assert collector.counts == counts
     assert often <= 2 * (1 + now / 0.5)

@@ -30,7 +30,7 @@ def schema() -> Schema:
 
 
 def test_the_tables_of_a_resource_begin_anew_with_all_that_is_nested_in_them() -> None:
-    found = Refresh(mode="drop_resources", resources=("orders",)).tables(schema().tables)
+    found = Refresh(mode="drop_resources", resources=("orders",)).affected_tables(schema().tables)
 
     assert found == ("orders", "orders_eu", "orders__items", "orders__items__parts")
 
@@ -41,7 +41,7 @@ def test_system_tables_never_begin_anew_and_a_source_does_as_a_whole(
 ) -> None:
     tables = schema().tables
 
-    found = Refresh(mode=mode, resources=resources).tables(tables)
+    found = Refresh(mode=mode, resources=resources).affected_tables(tables)
 
     assert not any(name.startswith("_dlt") for name in found)
     if mode == "drop_sources":
@@ -55,7 +55,7 @@ def test_it_is_read_back_as_it_was_written(mode: TRefreshMode, resources: tuple[
     refresh = Refresh(mode=mode, resources=resources)
 
     assert Refresh.from_dict(refresh.to_dict()) == refresh
-    assert refresh.drops is (mode != "drop_data")
+    assert refresh.drops_tables is (mode != "drop_data")
 
 
 @pytest.mark.parametrize(

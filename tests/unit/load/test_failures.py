@@ -13,7 +13,7 @@ from penstock.errors import (
     MissingTableName,
     UsageError,
 )
-from penstock.load.failures import is_terminal, told
+from penstock.load.failures import describe_error, is_terminal
 
 
 @pytest.mark.parametrize(
@@ -48,5 +48,8 @@ def test_what_nobody_knows_may_pass(error: Exception) -> None:
 
 
 def test_an_error_is_told_with_its_kind_and_without_secrets() -> None:
-    assert told(UsageError("the table is closed", hint="open it")) == "the table is closed"
-    assert told(OSError("postgresql://ada:hush@db/x is gone")) == "OSError: postgresql://***@db/x is gone"
+    assert describe_error(UsageError("the table is closed", hint="open it")) == "the table is closed"
+    assert (
+        describe_error(OSError("postgresql://ada:hush@db/x is gone"))
+        == "OSError: postgresql://***@db/x is gone"
+    )

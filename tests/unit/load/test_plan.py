@@ -10,17 +10,17 @@ from penstock.interfaces import AppliedJob
 from penstock.load.plan import (
     Chain,
     chains_of,
-    is_broken,
+    has_failed_job,
     is_complete,
     is_last_try,
     next_jobs,
     next_sequence,
-    outcomes,
-    pause_before,
+    results_by_table,
+    retry_delay,
     schema_update,
-    startable,
+    startable_jobs,
     table_of,
-    with_noted,
+    with_recorded_followups,
 )
 from penstock.package import TableEntry
 from penstock.schema import Column, Table
@@ -109,7 +109,7 @@ def test_only_new_jobs_start_and_never_more_than_there_are_workers(
 
     assert all(states[found] == "new" for found in started)
     assert len(started) <= max(workers - len(running), 0)
-    broken = {found for chain in chains if is_broken(chain, states) for found in chain.jobs}
+    broken = {found for chain in chains if has_failed_job(chain, states) for found in chain.jobs}
     assert not broken & set(started)
     if strategy == "sequential":
         assert len(started) + len(running) <= max(1, len(running))
@@ -123,7 +123,7 @@ def test_a_wave_waits_for_the_one_before_it(load: tuple[tuple[Chain, ...], dict[
     chains, states = load
 
     for chain in chains:
-        for found in startable(chain, states):
+        for found in startable_jobs(chain, states):
             at = next(index for index, wave in enumerate(chain.waves) if found in wave)
             assert all(states[earlier] == "completed" for wave in chain.waves[:at] for earlier in wave)
 
@@ -157,23 +157,23 @@ def test_jobs_that_follow_a_job_join_its_wave_and_those_that_follow_the_chain_co
     (chain,) = chains_of([entry("t__a"), entry("t")], tables)
     noted = {job("t__a"): ["t__a.y.sql"], "t__a.y.sql": ["t__a.z.sql"], "t": ["t.publish.sql"]}
 
-    known = with_noted(chain, noted)
+    known = with_recorded_followups(chain, noted)
 
     assert known.waves == (
         (job("t__a"), "t__a.y.sql", "t__a.z.sql"),
         (job("t"),),
         ("t.publish.sql",),
     )
-    assert known.is_followed
-    assert with_noted(chain, {}) == chain
+    assert known.has_chain_followups
+    assert with_recorded_followups(chain, {}) == chain
 
 
 def test_a_chain_without_anything_to_follow_it_is_not_asked_twice() -> None:
     (chain,) = chains_of([entry("t")], {"t": Table(name="t")})
 
-    followed = chain.with_last_wave([])
+    followed = chain.with_chain_followups([])
 
-    assert (followed.waves, followed.is_followed) == (chain.waves, True)
+    assert (followed.waves, followed.has_chain_followups) == (chain.waves, True)
 
 
 def test_a_table_that_the_schema_does_not_have_is_an_error() -> None:
@@ -186,7 +186,7 @@ def test_a_run_stops_after_so_many_tries_and_a_later_run_has_as_many_again() -> 
 
 
 def test_pauses_grow_to_ten_seconds() -> None:
-    pauses = [pause_before(tried, first=0.5) for tried in range(1, 8)]
+    pauses = [retry_delay(tried, first=0.5) for tried in range(1, 8)]
 
     assert pauses == [0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0]
 
@@ -207,8 +207,8 @@ def test_what_jobs_came_to_adds_up_in_any_order(found: list[AppliedJob], random:
     shuffled = list(found)
     random.shuffle(shuffled)
 
-    assert outcomes(found) == outcomes(shuffled)
-    for table, outcome in outcomes(found).items():
+    assert results_by_table(found) == results_by_table(shuffled)
+    for table, outcome in results_by_table(found).items():
         rows = [result.rows for result in found if result.table == table and result.rows is not None]
         assert outcome.rows == (sum(rows) if rows else None)
         assert outcome.skipped == all(result.skipped for result in found if result.table == table)
@@ -218,7 +218,7 @@ def test_a_job_that_gives_no_version_takes_none_away() -> None:
     staged = AppliedJob(table="t", rows=3)
     published = AppliedJob(table="t", version_before=4, version_after=5)
 
-    assert outcomes([staged, published]) == {
+    assert results_by_table([staged, published]) == {
         "t": AppliedJob(table="t", rows=3, version_before=4, version_after=5)
     }
 

@@ -11,7 +11,7 @@ from tests.unit.load.test_run import STATE, TABLES, Crash, Memory, Place, sealed
 
 from penstock.errors import LeaseLost, LoadClientJobFailed
 from penstock.interfaces import renewal_of
-from penstock.load.run import finish, load
+from penstock.load.run import finish_committed_load, load
 from penstock.load.settings import LoaderConfiguration
 from penstock.schema import Schema
 
@@ -75,7 +75,7 @@ def test_a_table_that_is_not_refreshed_is_loaded_as_ever(tmp_path: Path) -> None
     place.load()
 
     assert "start others append" in place.world.asked
-    assert renewal_of("items__tags", place.into().opener.schema.tables) == "table"
+    assert renewal_of("items__tags", place.into().client_factory.schema.tables) == "table"
 
 
 def test_a_destination_that_cannot_renew_clears_tables_before_the_first_job(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_table_that_can_be_dropped_later_is_dropped_by_the_next_run(tmp_path: 
     with pytest.raises(Exception, match="cannot be dropped"):
         place.load()
 
-    finish(place.manifest, place.into(), state=STATE)
+    finish_committed_load(place.manifest, place.into(), state=STATE)
 
     assert place.commits() == 1
     assert place.world.asked[-2:] == ["drop old", "drop old__parts"]
@@ -148,7 +148,7 @@ def test_a_table_that_cannot_be_dropped_again_keeps_nobody_from_going_on(
     with pytest.raises(Exception, match="cannot be dropped"):
         place.load()
 
-    finish(place.manifest, place.into(), state=STATE)
+    finish_committed_load(place.manifest, place.into(), state=STATE)
 
     assert "table old is not part of the dataset any more, and stays" in caplog.text
     assert place.world.asked[-1] == "drop old__parts"
@@ -167,10 +167,10 @@ def test_no_table_is_dropped_once_another_run_has_taken_over(tmp_path: Path, aga
         if place.commits() and "drop old" in place.world.asked[before:]:
             raise LeaseLost(epoch=1, host="here")
 
-    into = replace(place.into(), check=check)
+    into = replace(place.into(), assert_leased=check)
     with pytest.raises(LeaseLost):
-        finish(place.manifest, into, state=STATE) if again else load(
-            place.manifest, into, state=STATE, rules=QUICK
+        finish_committed_load(place.manifest, into, state=STATE) if again else load(
+            place.manifest, into, state=STATE, load_settings=QUICK
         )
 
     assert [what for what in place.world.asked[before:] if what.startswith("drop")] == ["drop old"]
@@ -180,7 +180,7 @@ def test_no_table_is_dropped_once_another_run_has_taken_over(tmp_path: Path, aga
 def steps_of(folder: Path) -> int:
     place = renewing(folder, memory=Memory())
     disk = place.mortal()
-    load(place.manifest, place.into(disk), state=STATE, rules=QUICK)
+    load(place.manifest, place.into(disk), state=STATE, load_settings=QUICK)
     return disk.changes
 
 
@@ -190,16 +190,18 @@ def test_a_process_may_die_at_any_step(tmp_path: Path, after: bool) -> None:
     for step in range(1, total + 1):
         place = renewing(tmp_path / f"{step}", memory=Memory())
         with suppress(Crash):
-            load(place.manifest, place.into(place.mortal(step, after=after)), state=STATE, rules=QUICK)
+            load(
+                place.manifest, place.into(place.mortal(step, after=after)), state=STATE, load_settings=QUICK
+            )
 
         gone = any(what.startswith("drop") for what in place.world.asked)
         assert not gone or place.commits() == 1, f"step {step}: old tables go only when the new ones count"
 
         into = place.into()
         if place.commits():
-            finish(place.manifest, into, state=STATE)
+            finish_committed_load(place.manifest, into, state=STATE)
         else:
-            load(place.manifest, into, state=STATE, rules=QUICK)
+            load(place.manifest, into, state=STATE, load_settings=QUICK)
         assert sorted(place.world.landed) == sorted(TABLES), f"step {step}"
         assert {"drop old", "drop old__parts"} <= set(place.world.asked), f"step {step}"
         assert into.packages.package("17.5").status == "loaded"

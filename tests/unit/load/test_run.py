@@ -29,14 +29,14 @@ from penstock.errors import (
     TableChainFollowupJobCreationFailedException,
 )
 from penstock.interfaces import DestinationClientConfiguration, StateInfo
-from penstock.load.renewal import schema_of_load
-from penstock.load.run import Into, finish, load
+from penstock.load.refresh import schema_for_jobs
+from penstock.load.run import LoadTarget, finish_committed_load, load
 from penstock.load.settings import LoaderConfiguration
-from penstock.load.worker import Opener
+from penstock.load.worker import ClientFactory
 from penstock.package import DataFolder, FileStorage, Manifest, Packages, Retention, TableEntry
-from penstock.package.entry import Entry
-from penstock.package.ledger import FileLedger
-from penstock.package.local import LocalFiles
+from penstock.package.file_ledger import FileLedger
+from penstock.package.files import DirEntry
+from penstock.package.local_files import LocalFiles
 from penstock.schema import Schema, Table
 
 if TYPE_CHECKING:
@@ -77,17 +77,17 @@ class Memory:
         self.files[target] = self.read(source)
         del self.files[source]
 
-    def entries(self, folder: str) -> list[Entry]:
+    def entries(self, folder: str) -> list[DirEntry]:
         inside = [name.removeprefix(f"{folder}/") for name in self.files if name.startswith(f"{folder}/")]
         folders = {name.split("/")[0] for name in inside if "/" in name}
-        return [Entry(name, 0, 0.0, name in folders) for name in {name.split("/")[0] for name in inside}]
+        return [DirEntry(name, 0, 0.0, name in folders) for name in {name.split("/")[0] for name in inside}]
 
     @property
-    def can_seek(self) -> bool:
+    def supports_start_after(self) -> bool:
         return False
 
-    def names(self, folder: str, *, prefix: str, after: str, most: int | None) -> list[str]:
-        del prefix, after, most
+    def names(self, folder: str, *, prefix: str, after: str, limit: int | None) -> list[str]:
+        del prefix, after, limit
         return [entry.name for entry in self.entries(folder)]
 
     def tree(self, folder: str) -> list[str]:
@@ -155,31 +155,33 @@ class Place:
     manifest: Manifest
     memory: Memory | None = None
 
-    def into(self, files: Mortal | None = None) -> Into:
+    def into(self, files: Mortal | None = None) -> LoadTarget:
         storage = FileStorage(str(self.folder / "packages"), files=files or self.memory or LocalFiles())
-        opener = Opener(
+        opener = ClientFactory(
             destination=self.world.destination(),
             config=DestinationClientConfiguration(destination_name="scripted"),
-            schema=schema_of_load(self.manifest, renews=self.world.destination().capabilities.renews_tables),
+            schema=schema_for_jobs(
+                self.manifest, recreates=self.world.destination().capabilities.renews_tables
+            ),
             pool=NoSessions(),
         )
-        return Into(
-            opener=opener,
-            ledger=FileLedger(storage.below("ledger")),
+        return LoadTarget(
+            client_factory=opener,
+            ledger=FileLedger(storage.subfolder("ledger")),
             packages=Packages(storage),
-            check=lambda: None,
+            assert_leased=lambda: None,
             retention=Retention(),
         )
 
     def load(self, **rules: Any) -> PackageReport:
         given = QUICK.model_copy(update=rules)
-        return load(self.manifest, self.into(), state=STATE, rules=given)
+        return load(self.manifest, self.into(), state=STATE, load_settings=given)
 
     def mortal(self, left: int = 1_000_000, *, after: bool = False) -> Mortal:
         return Mortal((self.memory or Memory()).files, left=left, after=after)
 
     def jobs(self) -> dict[str, str]:
-        board = self.into().packages.package("17.5").jobs.board()
+        board = self.into().packages.package("17.5").jobs.list_jobs()
         return {job: placed.path for job, placed in board.jobs.items()}
 
     def folders(self) -> dict[str, str]:
@@ -232,7 +234,7 @@ def sealed(
     )
     place = Place(folder, World(folder, **world), manifest, memory)
     packages = place.into().packages
-    packages.normalized.create_package("17.5", schema=schema)
+    packages.normalized_packages.create_package("17.5", schema=schema)
     for entry in entries:
         packages.package("17.5").jobs.add(entry.job, b"{}")
     assert packages.seal(manifest)
@@ -265,16 +267,16 @@ def test_a_run_that_has_lost_its_lease_does_not_decide_that_the_load_counts(tmp_
         if len(place.world.landed) == len(TABLES):
             raise LeaseLost(epoch=1, host="elsewhere")
 
-    into = replace(place.into(), check=check)
+    into = replace(place.into(), assert_leased=check)
     with pytest.raises(LeaseLost):
-        load(place.manifest, into, state=STATE, rules=QUICK)
+        load(place.manifest, into, state=STATE, load_settings=QUICK)
 
-    assert into.packages.slots.outcome(1) is None
+    assert into.packages.slots.find_decision(1) is None
     assert place.commits() == 0
     assert place.load().load_id == "17.5", "the next run applies it"
 
 
-def once_all_landed(place: Place, act: Callable[[], object]) -> Into:
+def once_all_landed(place: Place, act: Callable[[], object]) -> LoadTarget:
     """Where a load goes; `act` is called when all tables have their rows, before the load is decided."""
     acts = [act]
 
@@ -282,7 +284,7 @@ def once_all_landed(place: Place, act: Callable[[], object]) -> Into:
         if acts and len(place.world.landed) == len(TABLES):
             acts.pop()()
 
-    return replace(place.into(), check=check)
+    return replace(place.into(), assert_leased=check)
 
 
 def test_a_load_that_another_process_gives_up_is_not_written_to_the_ledger(tmp_path: Path) -> None:
@@ -290,7 +292,7 @@ def test_a_load_that_another_process_gives_up_is_not_written_to_the_ledger(tmp_p
     into = once_all_landed(place, lambda: place.into().packages.abort(place.manifest))
 
     with pytest.raises(LoadPackageAborted):
-        load(place.manifest, into, state=STATE, rules=QUICK)
+        load(place.manifest, into, state=STATE, load_settings=QUICK)
 
     assert place.commits() == 0
 
@@ -300,7 +302,7 @@ def test_a_load_that_another_process_completes_is_not_reported_by_both(tmp_path:
     into = once_all_landed(place, place.load)
 
     with pytest.raises(LoadCompletedElsewhere):
-        load(place.manifest, into, state=STATE, rules=QUICK)
+        load(place.manifest, into, state=STATE, load_settings=QUICK)
 
     assert place.commits() == 1
 
@@ -314,8 +316,8 @@ def test_files_that_are_gone_are_told_before_the_destination_is_asked_for_anythi
 
     assert place.world.asked == []
     for entry in place.manifest.tables:
-        place.into().packages.normalized.start_job("17.5", entry.job)
-        place.into().packages.normalized.complete_job("17.5", entry.job, {"applied": []})
+        place.into().packages.normalized_packages.start_job("17.5", entry.job)
+        place.into().packages.normalized_packages.complete_job("17.5", entry.job, {"applied": []})
     place.load()
     assert place.commits() == 1, "nobody reads the files of jobs that are completed"
 
@@ -414,7 +416,7 @@ def test_a_resumed_load_is_not_completed_while_a_table_lacks_what_was_committed_
     with pytest.raises(CommitRolledBack):
         place.load()
 
-    assert (place.commits(), place.into().packages.slots.outcome(1)) == (0, None)
+    assert (place.commits(), place.into().packages.slots.find_decision(1)) == (0, None)
     place.world.rolled_back.clear()
     place.load()
     assert place.commits() == 1
@@ -580,7 +582,7 @@ def test_what_a_process_committed_before_it_died_goes_with_the_chain_that_is_lef
     tmp_path: Path, says: list[str]
 ) -> None:
     place = sealed(tmp_path, script={"undo": says})
-    storage = place.into().packages.normalized
+    storage = place.into().packages.normalized_packages
     for table in ("items__tags", "items__parts"):
         storage.start_job("17.5", f"{table}.x.0.reference")
     storage.fail_job("17.5", "items__tags.x.0.reference", "a row is refused")
@@ -752,7 +754,7 @@ def test_a_load_that_is_in_the_ledger_is_only_finished(tmp_path: Path) -> None:
     (tmp_path / "packages" / "packages" / "17.5" / "package_completed.json").unlink()
     place.world.asked.clear()
 
-    finish(place.manifest, place.into(), state=STATE)
+    finish_committed_load(place.manifest, place.into(), state=STATE)
 
     assert place.world.asked == []
     assert place.world.completed == ["17.5", "17.5"], "marking twice does no harm"
@@ -790,12 +792,12 @@ def die_and_go_on(place: Place, deaths: list[tuple[int, bool]], rules: LoaderCon
         with suppress(Crash):
             into = place.into(place.mortal(left, after=after))
             if into.ledger.find_commit(schema_name="shop", load_id="17.5") is None:
-                load(place.manifest, into, state=STATE, rules=rules)
+                load(place.manifest, into, state=STATE, load_settings=rules)
     into = place.into()
     if into.ledger.find_commit(schema_name="shop", load_id="17.5") is None:
-        load(place.manifest, into, state=STATE, rules=rules)
+        load(place.manifest, into, state=STATE, load_settings=rules)
     else:
-        finish(place.manifest, into, state=STATE)
+        finish_committed_load(place.manifest, into, state=STATE)
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
@@ -804,7 +806,7 @@ def test_a_process_that_dies_at_any_change_of_a_file_is_followed_by_one_that_end
 ) -> None:
     place = followed(tmp_path / "whole")
     files = place.mortal()
-    load(place.manifest, place.into(files), state=STATE, rules=QUICK)
+    load(place.manifest, place.into(files), state=STATE, load_settings=QUICK)
     check_whole(place)
     assert files.changes > 30
 
@@ -824,7 +826,7 @@ def test_a_chain_is_whole_or_left_out_whole_wherever_the_process_dies(tmp_path: 
         place = sealed(tmp_path / f"{left}", memory=Memory(), script=script)
         files = place.mortal(left, after=after)
         with suppress(Crash):
-            load(place.manifest, place.into(files), state=STATE, rules=rules)
+            load(place.manifest, place.into(files), state=STATE, load_settings=rules)
         if files.changes < left:
             break
         die_and_go_on(place, [], rules)

@@ -17,14 +17,14 @@ from penstock.errors import (
     LoadPackageAborted,
     TablesMovedOn,
 )
-from penstock.load.takeback import give_up, is_begun, take_back, to_take_back
+from penstock.load.abort import abort_load, commits_to_undo, has_started, undo_commits
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.unit.load.test_run import Mortal
 
-    from penstock.load.run import Into
+    from penstock.load.run import LoadTarget
     from penstock.package import Manifest
 
 DONE = {"items__tags", "items__parts", "others"}
@@ -41,16 +41,16 @@ def stuck(folder: Path, memory: Memory | None = None) -> Place:
     return place
 
 
-def given_up(manifest: Manifest, into: Into) -> None:
+def given_up(manifest: Manifest, into: LoadTarget) -> None:
     """As `drop_pending_packages` does: the tables are asked first."""
-    give_up(manifest, into, to_take_back(manifest, into))
+    abort_load(manifest, into, commits_to_undo(manifest, into))
 
 
-def go_on(into: Into) -> None:
+def go_on(into: LoadTarget) -> None:
     """As the next run does."""
-    found = into.packages.to_take_back()
+    found = into.packages.pending_abort()
     if found is not None:
-        take_back(*found, into)
+        undo_commits(*found, into)
 
 
 def status(place: Place) -> str:
@@ -68,7 +68,7 @@ def test_tables_go_back_the_slot_stays_used_and_nobody_rolls_it_forward(
     assert set(place.world.undone) == DONE
     assert status(place) == "aborted"
     packages = place.into().packages
-    assert (packages.to_roll_forward(), packages.to_take_back()) == (None, None)
+    assert (packages.pending_load(), packages.pending_abort()) == (None, None)
     assert packages.slots.last() == 1
     assert place.commits() == 0
     with pytest.raises(LoadPackageAborted):
@@ -88,13 +88,13 @@ def test_a_load_that_was_never_begun_asks_the_destination_nothing(tmp_path: Path
 def test_a_job_that_was_tried_has_begun_the_load(tmp_path: Path) -> None:
     place = sealed(tmp_path, script={"items": ["transient"] * 9})
     package = place.into().packages.package("17.5")
-    assert not is_begun(package)
+    assert not has_started(package)
 
     package.jobs.start("items.x.0.reference")
-    assert is_begun(package)
+    assert has_started(package)
     package.jobs.retry("items.x.0.reference", "again")
 
-    assert is_begun(package)
+    assert has_started(package)
 
 
 def test_nothing_is_decided_when_somebody_has_written_to_a_table_since(tmp_path: Path) -> None:
@@ -107,8 +107,8 @@ def test_nothing_is_decided_when_somebody_has_written_to_a_table_since(tmp_path:
     assert set(vars(caught.value)["tables"]) == {"others", "items__tags"}
     assert place.world.undone == []
     packages = place.into().packages
-    assert packages.to_roll_forward() == place.manifest
-    assert packages.slots.outcome(1) is None
+    assert packages.pending_load() == place.manifest
+    assert packages.slots.find_decision(1) is None
 
 
 def test_a_destination_that_cannot_undo_is_left_with_its_rows_and_that_is_told(
@@ -133,7 +133,7 @@ def test_what_is_committed_is_not_given_up(tmp_path: Path) -> None:
         given_up(place.manifest, place.into())
 
     assert place.world.undone == []
-    assert place.into().packages.to_roll_forward() == place.manifest
+    assert place.into().packages.pending_load() == place.manifest
 
 
 def test_an_undo_that_may_pass_is_tried_by_the_next_run_and_one_that_will_not_is_told(
@@ -144,7 +144,7 @@ def test_an_undo_that_may_pass_is_tried_by_the_next_run_and_one_that_will_not_is
 
     with pytest.raises(LoadClientTransientException):
         given_up(place.manifest, place.into())
-    assert place.into().packages.to_roll_forward() is None
+    assert place.into().packages.pending_load() is None
     with caplog.at_level(logging.WARNING):
         go_on(place.into())
 
@@ -195,11 +195,11 @@ def test_it_may_be_killed_at_each_of_its_steps(tmp_path: Path, after: bool) -> N
         with suppress(Crash):
             given_up(place.manifest, place.into(place.mortal(point, after=after)))
         go_on(place.into())
-        decided = place.into().packages.slots.outcome(1)
+        decided = place.into().packages.slots.find_decision(1)
         if decided is None:
             assert place.world.undone == [], "first it is decided"
             given_up(place.manifest, place.into())
 
         assert set(place.world.undone) == DONE, f"killed at {point}"
         assert status(place) == "aborted"
-        assert to_take_back(place.manifest, place.into()) == ()
+        assert commits_to_undo(place.manifest, place.into()) == ()

@@ -13,8 +13,8 @@ from tests.unit.load.test_run import QUICK, STATE, Place, sealed
 
 from penstock.errors import LoadClientJobFailed
 from penstock.load.plan import JobState
+from penstock.load.progress import table_state
 from penstock.load.run import load
-from penstock.load.telling import standing
 from penstock.package.folder import DataFolder
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ STATES = st.sampled_from(get_args(JobState))
 def heard(place: Place, **rules: Any) -> Listener:
     listener = Listener()
     into = replace(place.into(), collector=listener)
-    load(place.manifest, into, state=STATE, rules=QUICK.model_copy(update=rules))
+    load(place.manifest, into, state=STATE, load_settings=QUICK.model_copy(update=rules))
     return listener
 
 
@@ -51,7 +51,7 @@ def test_what_stops_the_run_is_told_before_it_does(tmp_path: Path) -> None:
     place, told = sealed(tmp_path, with_jobs=("others",), script={"others": ["terminal"]}), Listener()
 
     with pytest.raises(LoadClientJobFailed):
-        load(place.manifest, replace(place.into(), collector=told), state=STATE, rules=QUICK)
+        load(place.manifest, replace(place.into(), collector=told), state=STATE, load_settings=QUICK)
 
     assert told.states["others"] == ["running", "retried"]
     assert told.messages == ["others: terminal"]
@@ -83,7 +83,7 @@ def test_bytes_are_told_once_for_tables_that_share_files(tmp_path: Path) -> None
     folders = (DataFolder(path="data/a", bytes=700), DataFolder(path="data/b", bytes=30))
     manifest, told = replace(place.manifest, tables=tables, folders=folders), Listener()
 
-    report = load(manifest, replace(place.into(), collector=told), state=STATE, rules=QUICK)
+    report = load(manifest, replace(place.into(), collector=told), state=STATE, load_settings=QUICK)
 
     assert told.sizes == {"items__tags": None, "items": 700, "others": 30}
     assert {table.table: table.bytes for table in report.tables} == told.sizes
@@ -93,7 +93,7 @@ def test_bytes_are_told_once_for_tables_that_share_files(tmp_path: Path) -> None
 def test_a_table_is_done_when_all_jobs_are_and_failed_when_one_is(
     jobs: dict[str, JobState], retried: set[str]
 ) -> None:
-    found = standing(jobs, retried)
+    found = table_state(jobs, retried)
 
     assert (found == "done") is all(state == "completed" for state in jobs.values())
     assert (found == "failed") is ("failed" in jobs.values())

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from penstock.errors import InternalError
-from penstock.normalize.readings import Reading
+from penstock.normalize.nested_layout import NestedLayout, Object
 from penstock.normalize.run import _check_count
-from penstock.normalize.shaped import Shaped
-from penstock.normalize.stored import Dataset, Object
-from penstock.package.extracted import ExtractedTable
+from penstock.normalize.table_inputs import TableInput
+from penstock.normalize.written_dataset import WrittenDataset
+from penstock.package.extract_manifest import ExtractedTable
 
 
 def check(rows_in: int, rows_out: int) -> None:
@@ -22,8 +22,10 @@ def check(rows_in: int, rows_out: int) -> None:
         bytes=1,
         files=1,
     )
-    reading = Reading(table=table, folders=("data/a",), columns=None, rows=rows_in)
-    _check_count(reading, Shaped(folders=("data/b",), dataset=Dataset(Object(fields={})), rows=rows_out))
+    reading = TableInput(table=table, folders=("data/a",), columns=None, rows=rows_in)
+    _check_count(
+        reading, WrittenDataset(folders=("data/b",), layout=NestedLayout(Object(fields={})), rows=rows_out)
+    )
 
 
 @pytest.mark.parametrize("rows_out", [9, 11, 0])

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.normalize.heads import MOST_BYTES, MOST_ROWS, number_of, read_head
+from penstock.normalize.sample import MAX_BYTES, MAX_ROWS, read_sample, row_number
 from penstock.package import FileStorage
 
 if TYPE_CHECKING:
@@ -22,21 +22,21 @@ def test_a_small_table_is_known_completely(tmp_path: Path) -> None:
     write(tmp_path / "a", 1, ['{"y":"late"}'])
     write(tmp_path / "b", 0, ['{"z":true}'])
 
-    head = read_head(FileStorage(str(tmp_path)), ["a", "b"], rows=4)
+    head = read_sample(FileStorage(str(tmp_path)), ["a", "b"], rows=4)
 
-    assert head.is_all
-    assert [one.path for one in head.learned.evidence if one.path] == [("x",), ("x",), ("y",), ("z",)]
+    assert head.is_complete
+    assert [one.path for one in head.profile.evidence if one.path] == [("x",), ("x",), ("y",), ("z",)]
 
 
 def test_of_a_large_table_the_first_rows_of_each_file_are_looked_at(tmp_path: Path) -> None:
     for number in range(4):
-        write(tmp_path / "a", number, [f'{{"f{number}":{row}}}' for row in range(MOST_ROWS)])
+        write(tmp_path / "a", number, [f'{{"f{number}":{row}}}' for row in range(MAX_ROWS)])
 
-    head = read_head(FileStorage(str(tmp_path)), ["a"], rows=4 * MOST_ROWS)
+    head = read_sample(FileStorage(str(tmp_path)), ["a"], rows=4 * MAX_ROWS)
 
-    assert not head.is_all
-    assert head.learned.rows == MOST_ROWS
-    assert {one.path for one in head.learned.evidence if one.path} == {(f"f{number}",) for number in range(4)}
+    assert not head.is_complete
+    assert head.profile.rows == MAX_ROWS
+    assert {one.path for one in head.profile.evidence if one.path} == {(f"f{number}",) for number in range(4)}
 
 
 def test_of_very_many_files_some_are_read(tmp_path: Path) -> None:
@@ -44,17 +44,17 @@ def test_of_very_many_files_some_are_read(tmp_path: Path) -> None:
         write(tmp_path / f"wave{number:03d}", 0, [f'{{"f{number}":1}}'])
 
     folders = [f"wave{number:03d}" for number in range(40)]
-    head = read_head(FileStorage(str(tmp_path)), folders, rows=40)
+    head = read_sample(FileStorage(str(tmp_path)), folders, rows=40)
 
-    assert head.learned.rows == 16
-    assert ("f0",) in {one.path for one in head.learned.evidence}
+    assert head.profile.rows == 16
+    assert ("f0",) in {one.path for one in head.profile.evidence}
 
 
 def test_long_rows_end_the_look_early(tmp_path: Path) -> None:
-    text = '{"t":"' + "x" * (MOST_BYTES // 4) + '"}'
+    text = '{"t":"' + "x" * (MAX_BYTES // 4) + '"}'
     write(tmp_path / "a", 0, [text] * 10)
 
-    assert read_head(FileStorage(str(tmp_path)), ["a"], rows=10).learned.rows == 4
+    assert read_sample(FileStorage(str(tmp_path)), ["a"], rows=10).profile.rows == 4
 
 
 def test_rows_are_numbered_in_the_order_of_their_files() -> None:
@@ -66,7 +66,7 @@ def test_rows_are_numbered_in_the_order_of_their_files() -> None:
         ("file:/x/data/b/part-00000.parquet", 0),
     ]
 
-    numbers = [number_of(file, position, folders) for file, position in places]
+    numbers = [row_number(file, position, folders) for file, position in places]
 
     assert numbers == sorted(set(numbers))
-    assert number_of("data/a/part-00000.parquet", 9, folders) == numbers[1]
+    assert row_number("data/a/part-00000.parquet", 9, folders) == numbers[1]

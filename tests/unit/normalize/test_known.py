@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from penstock.normalize.known import with_root
-from penstock.package.extracted import ExtractedTable
+from penstock.normalize.prior_schema import with_root_table
+from penstock.package.extract_manifest import ExtractedTable
 from penstock.schema import StoredSchema, Table
 
 ITEMS = ExtractedTable(
@@ -13,7 +13,9 @@ def test_what_is_said_of_tables_that_say_nothing_leaves_the_others_as_they_are()
     said = Table.from_dict({"name": "items", "file_format": "csv"})
     before = StoredSchema(name="shop").with_tables([said])
 
-    known = with_root(before, "items", ITEMS, {}, {"file_format": "jsonl"}).tables["items"]
-    new = with_root(StoredSchema(name="shop"), "items", ITEMS, {}, {"file_format": "jsonl"}).tables["items"]
+    known = with_root_table(before, "items", ITEMS, {}, {"file_format": "jsonl"}).tables["items"]
+    new = with_root_table(StoredSchema(name="shop"), "items", ITEMS, {}, {"file_format": "jsonl"}).tables[
+        "items"
+    ]
 
     assert (known.extras["file_format"], new.extras["file_format"]) == ("csv", "jsonl")

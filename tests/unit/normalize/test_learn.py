@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.extract.encode import encode
-from penstock.normalize.learn import Learned, learn
+from penstock.normalize.profile import RowProfile, profile_rows
 from penstock.schema import gather
-from penstock.schema.path import EACH
+from penstock.schema.value_path import EACH
 
 scalars = (
     st.none()
@@ -40,7 +40,7 @@ def comparable(evidence: Any) -> list[Any]:
 
 @given(st.lists(rows, max_size=4))
 def test_texts_tell_what_the_rows_themselves_tell(given_rows: list[Any]) -> None:
-    learned = learn(encode(row) for row in given_rows)
+    learned = profile_rows(encode(row) for row in given_rows)
 
     assert comparable(learned.evidence) == comparable(gather(given_rows))
     assert (learned.rows, learned.unreadable) == (len(given_rows), 0)
@@ -51,12 +51,12 @@ def test_parts_add_up_to_the_whole(given_rows: list[Any], cut: int) -> None:
     texts = [encode(row) for row in given_rows]
     begin = min(cut, len(texts))
 
-    parts = Learned().joined(learn(texts[:begin]), learn(texts[begin:], start=begin))
+    parts = RowProfile().merged_with(profile_rows(texts[:begin]), profile_rows(texts[begin:], start=begin))
 
-    whole = learn(texts)
+    whole = profile_rows(texts)
     assert comparable(parts.evidence) == comparable(whole.evidence)
     assert parts.forms == whole.forms
-    assert parts.knows_no_more_than(whole)
+    assert parts.has_same_shape_as(whole)
 
 
 def test_forms_are_those_of_json() -> None:
@@ -71,7 +71,7 @@ def test_forms_are_those_of_json() -> None:
         "q": "\uf026",
     }
 
-    forms = learn([encode(row)]).forms
+    forms = profile_rows([encode(row)]).forms
 
     assert forms[("a", EACH)] == {"whole", "fraction", "text", "tagged binary", "bool", "object", "list"}
     assert forms[("n",)] == frozenset()
@@ -81,15 +81,15 @@ def test_forms_are_those_of_json() -> None:
 
 
 def test_what_is_no_json_is_counted_and_passed_over() -> None:
-    learned = learn([b'{"a":"a word"}', b"{", b"", b'{"a":"no word"}'])
+    learned = profile_rows([b'{"a":"a word"}', b"{", b"", b'{"a":"no word"}'])
 
     assert (learned.rows, learned.unreadable) == (4, 2)
     assert [(one.path, one.count) for one in learned.evidence] == [((), 2), (("a",), 2)]
 
 
 def test_more_is_known_after_another_type_another_key_or_another_fit() -> None:
-    known = learn([b'{"a":"2024-01-02T03:04:05Z"}'])
+    known = profile_rows([b'{"a":"2024-01-02T03:04:05Z"}'])
 
     for text in (b'{"a":1}', b'{"b":"x"}', b'{"a":"no moment"}'):
-        assert not known.joined(learn([text])).knows_no_more_than(known)
-    assert known.joined(learn([b'{"a":"2024-01-02T03:04:06Z"}'])).knows_no_more_than(known)
+        assert not known.merged_with(profile_rows([text])).has_same_shape_as(known)
+    assert known.merged_with(profile_rows([b'{"a":"2024-01-02T03:04:06Z"}'])).has_same_shape_as(known)

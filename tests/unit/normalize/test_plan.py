@@ -7,51 +7,54 @@ from hypothesis import strategies as st
 from tests.oracle.rowsets import rowset
 
 from penstock.extract.encode import encode
-from penstock.normalize.learn import learn
-from penstock.normalize.plan import TablePlan, doubts, keeps_whole, plan_tables
+from penstock.normalize.nested_layout import NestedLayout, build_layout
+from penstock.normalize.plan import TablePlan, is_kept_as_json, plan_tables, uncertain_values
+from penstock.normalize.profile import profile_rows
 from penstock.normalize.refusals import refused_rows
-from penstock.normalize.stored import Dataset, dataset_of
-from penstock.package.projection import Access, Value
+from penstock.package.projection.model import ColumnValue, FieldAccess
 from penstock.schema import Decision, Schema, StoredSchema, Table, decide
 
 
-def decided(*rows: Any, stored: StoredSchema | None = None) -> tuple[Decision, Dataset]:
-    learned = learn(encode(row) for row in rows)
+def decided(*rows: Any, stored: StoredSchema | None = None) -> tuple[Decision, NestedLayout]:
+    learned = profile_rows(encode(row) for row in rows)
     decision = decide(stored or Schema("shop").stored, "t", learned.evidence)
-    return decision, dataset_of(learned.forms, lambda path, form: keeps_whole(decision, path, form))
+    return decision, build_layout(learned.forms, lambda path, form: is_kept_as_json(decision, path, form))
 
 
 def planned(*rows: Any, stored: StoredSchema | None = None) -> dict[str, TablePlan]:
     return {plan.table.name: plan for plan in plan_tables(*decided(*rows, stored=stored))}
 
 
-def values(plan: TablePlan, column: str) -> tuple[Value, ...]:
+def values(plan: TablePlan, column: str) -> tuple[ColumnValue, ...]:
     return next(one.values for one in plan.projection.columns if one.name == column)
 
 
 def test_the_first_value_decides_and_others_are_tried_for_its_column_first() -> None:
     plan = planned({"a": 1}, {"a": "7"}, {"a": "x"})["t"]
 
-    at = Access(path=("a",))
+    at = FieldAccess(path=("a",))
     assert values(plan, "a") == (
-        Value(at=at, stored="mixed", kind="bigint", to="bigint"),
-        Value(at=at, stored="mixed", kind="text", to="bigint"),
+        ColumnValue(at=at, stored="mixed", kind="bigint", to="bigint"),
+        ColumnValue(at=at, stored="mixed", kind="text", to="bigint"),
     )
     assert values(plan, "a__v_text") == (
-        Value(at=at, stored="mixed", kind="text", to="text", unless=("bigint",)),
+        ColumnValue(at=at, stored="mixed", kind="text", to="text", unless=("bigint",)),
     )
 
 
 def test_a_scalar_and_an_object_with_its_key_share_a_column() -> None:
     plan = planned({"l": [1, {"value": 2}]})["t__l"]
 
-    assert [value.at for value in values(plan, "value")] == [Access(), Access(inside=("value",))]
+    assert [value.at for value in values(plan, "value")] == [FieldAccess(), FieldAccess(inside=("value",))]
 
 
 def test_a_list_in_a_list_and_a_list_under_its_key_share_a_table() -> None:
     plan = planned({"l": [[1], {"list": [2]}]})["t__l__list"]
 
-    assert plan.projection.levels[-1].lists == ((Access(), "mixed"), (Access(inside=("list",)), "mixed"))
+    assert plan.projection.levels[-1].lists == (
+        (FieldAccess(), "mixed"),
+        (FieldAccess(inside=("list",)), "mixed"),
+    )
 
 
 def test_rows_that_the_contract_refuses_are_left_out_on_every_level() -> None:
@@ -67,7 +70,7 @@ def test_rows_that_the_contract_refuses_are_left_out_on_every_level() -> None:
     plan = planned({"id": 1, "new": 2}, {"id": 1}, stored=stored)["t"]
 
     (refusal,) = plan.projection.levels[0].refused
-    assert (refusal.at, refusal.kind) == (Access(path=("new",)), "bigint")
+    assert (refusal.at, refusal.kind) == (FieldAccess(path=("new",)), "bigint")
 
 
 def test_merged_tables_give_their_id_to_all_rows_below() -> None:
@@ -80,9 +83,9 @@ def test_merged_tables_give_their_id_to_all_rows_below() -> None:
 
 
 def test_only_values_that_a_column_may_turn_down_are_doubtful() -> None:
-    found = doubts(*decided({"at": "2024-01-02T03:04:05Z", "name": "x", "n": 1}, {"n": 2.0}))
+    found = uncertain_values(*decided({"at": "2024-01-02T03:04:05Z", "name": "x", "n": 1}, {"n": 2.0}))
 
-    assert {(one.access.path, one.kind, one.to) for one in found} == {
+    assert {(one.access.path, one.kind, one.target_types) for one in found} == {
         (("at",), "text", ("timestamp",)),
         (("n",), "double", ("bigint",)),
     }

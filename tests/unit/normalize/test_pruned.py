@@ -10,21 +10,21 @@ from hypothesis import strategies as st
 from tests.oracle.rowsets import rowset
 
 from penstock.extract.encode import encode
-from penstock.normalize.learn import learn
-from penstock.normalize.plan import TablePlan, keeps_whole, plan_tables, strict_fractions
-from penstock.normalize.pruned import columns_for
-from penstock.normalize.stored import Dataset, dataset_of
-from penstock.package.sql import quoted
+from penstock.normalize.nested_layout import NestedLayout, build_layout
+from penstock.normalize.plan import TablePlan, is_kept_as_json, plan_tables, strict_fractions
+from penstock.normalize.profile import profile_rows
+from penstock.normalize.pruned_columns import pruned_columns
+from penstock.package.sql import quote_name
 from penstock.schema import Schema, StoredSchema, decide
 
 WIDE = [{"id": 1, "who": {"name": "a", "age": 2}, "x": [{"n": 1, "y": [1], "z": [2]}], "t": ["a"]}]
 
 
-def planned(rows: Any, stored: StoredSchema | None = None) -> tuple[Dataset, dict[str, TablePlan]]:
-    learned = learn(encode(row) for row in rows)
+def planned(rows: Any, stored: StoredSchema | None = None) -> tuple[NestedLayout, dict[str, TablePlan]]:
+    learned = profile_rows(encode(row) for row in rows)
     decision = decide(stored or Schema("shop").stored, "t", learned.evidence)
-    dataset = dataset_of(
-        learned.forms, lambda path, form: keeps_whole(decision, path, form), strict_fractions(decision)
+    dataset = build_layout(
+        learned.forms, lambda path, form: is_kept_as_json(decision, path, form), strict_fractions(decision)
     )
     return dataset, {plan.table.name: plan for plan in plan_tables(decision, dataset)}
 
@@ -41,13 +41,13 @@ def planned(rows: Any, stored: StoredSchema | None = None) -> tuple[Dataset, dic
 def test_a_table_reads_what_it_is_made_of(table: str, row: str) -> None:
     dataset, plans = planned(WIDE)
 
-    assert columns_for(dataset, plans[table].projection).endswith(f"`row` {row}")
+    assert pruned_columns(dataset, plans[table].projection).endswith(f"`row` {row}")
 
 
 def test_elements_of_which_nothing_is_read_stay() -> None:
     dataset, plans = planned([{"x": [{"y": [1]}]}])
 
-    assert columns_for(dataset, plans["t__x"].projection) == dataset.columns
+    assert pruned_columns(dataset, plans["t__x"].projection) == dataset.columns
 
 
 @settings(max_examples=30)
@@ -57,8 +57,8 @@ def test_every_name_that_is_read_is_there(number: int) -> None:
     dataset, plans = planned(case.batches[0], Schema.from_dict(case.document).stored)
 
     for plan in plans.values():
-        columns = columns_for(dataset, plan.projection)
+        columns = pruned_columns(dataset, plan.projection)
         read = [value.at.path for one in plan.projection.columns for value in one.values]
         read += [at.path for level in plan.projection.levels for at, _ in level.lists]
-        assert all(f"{quoted(name)}: " in columns for path in read for name in path)
+        assert all(f"{quote_name(name)}: " in columns for path in read for name in path)
         assert len(columns) <= len(dataset.columns)

@@ -3,13 +3,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from penstock.interfaces.columns import field, struct
-from penstock.normalize.readings import readings_of
-from penstock.package.extracted import ExtractedTable
+from penstock.interfaces.file_schema import struct_field, struct_type
+from penstock.normalize.table_inputs import table_inputs
+from penstock.package.extract_manifest import ExtractedTable
 
 
 def entry(table: str, folder: int, *, rows: int = 1, **kinds: str) -> ExtractedTable:
-    columns: Any = struct(field(key, kind, name=key) for key, kind in kinds.items()) if kinds else None
+    columns: Any = (
+        struct_type(struct_field(key, kind, name=key) for key, kind in kinds.items()) if kinds else None
+    )
     return ExtractedTable(
         table=table,
         resource=table,
@@ -24,7 +26,7 @@ def entry(table: str, folder: int, *, rows: int = 1, **kinds: str) -> ExtractedT
 
 
 def test_frames_that_fit_are_read_together_and_others_for_themselves() -> None:
-    found = readings_of(
+    found = table_inputs(
         [
             entry("a", 0, x="long"),
             entry("b", 1),
@@ -48,11 +50,11 @@ def test_frames_that_fit_are_read_together_and_others_for_themselves() -> None:
 
 
 def test_tables_without_rows_are_not_read() -> None:
-    assert readings_of([entry("a", 0, rows=0)]) == {}
+    assert table_inputs([entry("a", 0, rows=0)]) == {}
 
 
 def test_rows_that_stand_in_two_folders_are_read_together() -> None:
-    (reading,) = readings_of([entry("a", 0, rows=2), entry("a", 1, rows=3)])["a"]
+    (reading,) = table_inputs([entry("a", 0, rows=2), entry("a", 1, rows=3)])["a"]
 
     assert (reading.folders, reading.rows) == (("data/extracted/00000", "data/extracted/00001"), 5)
 
@@ -63,7 +65,7 @@ def test_a_table_that_is_replaced_by_nothing_has_a_reading_without_a_folder() ->
         for one in (entry("none", 0, rows=0), entry("some", 1, rows=0), entry("some", 2, rows=3))
     ]
 
-    found = readings_of([entry("appended", 3, rows=0), *replaced])
+    found = table_inputs([entry("appended", 3, rows=0), *replaced])
 
     assert {name: [(one.folders, one.rows) for one in readings] for name, readings in found.items()} == {
         "some": [(("data/extracted/00002",), 3)],

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from penstock.normalize.changes import changes_in
-from penstock.normalize.report import NormalizeReport, Reject, RootReport, StepReport, joined_reports
+from penstock.normalize.changes import schema_changes
+from penstock.normalize.report import NormalizeReport, Reject, RootReport, StepReport, merged_report
 from penstock.schema import Schema, decide, gather
 
 ITEMS = RootReport(
@@ -49,7 +49,7 @@ def test_what_only_the_load_could_count_is_filled_in() -> None:
 
 
 def test_parts_of_one_table_are_added_up_and_a_reason_is_told_once() -> None:
-    joined = joined_reports([ITEMS, ITEMS])
+    joined = merged_report([ITEMS, ITEMS])
 
     assert (joined.rows_in, joined.rows_out, joined.put_aside) == (24_000, 23_994, 4)
     assert joined.nested == {"items__tags": 48_000, "items__tags__list": None}
@@ -61,8 +61,8 @@ def test_changes_of_a_schema_are_told_in_words() -> None:
     first = decide(Schema("shop").stored, "items", gather([{"id": 1}])).schema
     then = decide(first, "items", gather([{"id": "x", "new": 2.5}])).schema
 
-    assert list(changes_in({}, first.tables["items"])) == ["new table items: id bigint"]
-    assert list(changes_in(first.tables, then.tables["items"])) == [
+    assert list(schema_changes({}, first.tables["items"])) == ["new table items: id bigint"]
+    assert list(schema_changes(first.tables, then.tables["items"])) == [
         "new column items.id__v_text: text, for values that do not fit beside it",
         "new column items.new: double",
     ]

@@ -2,24 +2,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.normalize.learn import learn
-from penstock.normalize.plan import keeps_whole, plan_tables
-from penstock.normalize.sizes import list_sizes, nested_counts
-from penstock.normalize.stored import Dataset, dataset_of
+from penstock.normalize.nested_counts import list_sizes, nested_counts
+from penstock.normalize.nested_layout import NestedLayout, build_layout
+from penstock.normalize.plan import is_kept_as_json, plan_tables
+from penstock.normalize.profile import profile_rows
 from penstock.schema import Decision, Schema, decide
-from penstock.schema.path import EACH
+from penstock.schema.value_path import EACH
 
 
-def shaped(*texts: str, **contract: Any) -> tuple[Decision, Dataset]:
-    learned = learn(texts)
+def shaped(*texts: str, **contract: Any) -> tuple[Decision, NestedLayout]:
+    learned = profile_rows(texts)
     schema = Schema("shop")
     if contract:
         schema.set_schema_contract(contract)
     decision = decide(schema.stored, "t", learned.evidence)
-    return decision, dataset_of(learned.forms, lambda path, form: keeps_whole(decision, path, form))
+    return decision, build_layout(learned.forms, lambda path, form: is_kept_as_json(decision, path, form))
 
 
-def counts(decision: Decision, dataset: Dataset, sizes: dict[Any, int]) -> dict[str, int | None]:
+def counts(decision: Decision, dataset: NestedLayout, sizes: dict[Any, int]) -> dict[str, int | None]:
     return nested_counts(plan_tables(decision, dataset), decision.tables, sizes)
 
 

@@ -7,14 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.extract.encode import encode
-from penstock.normalize.learn import learn
-from penstock.normalize.stored import Dataset, dataset_of, field_names, is_renamed, sql_type, type_document
-from penstock.package.projection import Access
-from penstock.schema.path import EACH
+from penstock.normalize.nested_layout import (
+    NestedLayout,
+    build_layout,
+    field_names,
+    has_renamed_fields,
+    spark_json_type,
+    sql_type,
+)
+from penstock.normalize.profile import profile_rows
+from penstock.package.projection.model import FieldAccess
+from penstock.schema.value_path import EACH
 
 
-def dataset(*rows: Any, whole: tuple[Any, ...] = ()) -> Dataset:
-    return dataset_of(learn(encode(row) for row in rows).forms, lambda path, _: path in whole)
+def dataset(*rows: Any, whole: tuple[Any, ...] = ()) -> NestedLayout:
+    return build_layout(profile_rows(encode(row) for row in rows).forms, lambda path, _: path in whole)
 
 
 @pytest.mark.parametrize(
@@ -54,12 +61,12 @@ def test_rows_without_a_value_have_no_struct() -> None:
 def test_a_value_is_reached_from_the_row_that_holds_it() -> None:
     found = dataset({"a": {"b c": [{"d": 1}]}, "m": 1}, {"m": {"x": [{"y": 1}]}})
 
-    assert found.reach(("a", "b c", EACH, "d"))[1] == Access(path=("d",))
-    assert found.reach(("a", "b c"))[1] == Access(path=("a", "k0"))
-    assert found.reach(("m", "x"))[1] == Access(path=("m",), inside=("x",))
-    assert found.reach(("m", "x", EACH, "y"))[1] == Access(inside=("y",))
+    assert found.resolve(("a", "b c", EACH, "d"))[1] == FieldAccess(path=("d",))
+    assert found.resolve(("a", "b c"))[1] == FieldAccess(path=("a", "k0"))
+    assert found.resolve(("m", "x"))[1] == FieldAccess(path=("m",), inside=("x",))
+    assert found.resolve(("m", "x", EACH, "y"))[1] == FieldAccess(inside=("y",))
     with pytest.raises(KeyError):
-        found.reach(("a", "nothing"))
+        found.resolve(("a", "nothing"))
 
 
 @given(st.lists(st.text(max_size=4) | st.sampled_from(("a", "A", "k0", "K1")), unique=True, max_size=8))
@@ -74,6 +81,6 @@ def test_names_of_fields_differ_for_every_reader_and_are_plain(keys: list[str]) 
 def test_types_are_told_under_raw_keys_to_the_parser() -> None:
     found = dataset({"": 1, "a`b": [1.5]})
 
-    assert [field["name"] for field in type_document(found.root)["fields"]] == ["", "a`b"]
-    assert is_renamed(found.root)
-    assert not is_renamed(dataset({"a": [{"b": 1}]}).root)
+    assert [field["name"] for field in spark_json_type(found.root)["fields"]] == ["", "a`b"]
+    assert has_renamed_fields(found.root)
+    assert not has_renamed_fields(dataset({"a": [{"b": 1}]}).root)

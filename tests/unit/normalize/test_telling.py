@@ -2,22 +2,22 @@ from __future__ import annotations
 
 from tests.listening import Listener
 
+from penstock.normalize.progress import TableProgress
 from penstock.normalize.stopwatch import Stopwatch
-from penstock.normalize.telling import TablesTold
 
 
 def test_tables_wait_are_worked_at_and_are_done_with_what_is_nested_in_them() -> None:
     listener = Listener()
-    told = TablesTold(listener)
+    told = TableProgress(listener)
     clock = Stopwatch(told.step)
 
-    told.wait(["items", "others"])
+    told.queue(["items", "others"])
     told.begin("items")
     for step in ("learn", "shape"):
         with clock(step):
             pass
-    told.hear({"items": 12, "items__tags": 30, "items__deep": None})
-    told.hear({"items": 3})
+    told.add_rows({"items": 12, "items__tags": 30, "items__deep": None})
+    told.add_rows({"items": 3})
     told.end()
     with clock("describe"):
         pass
@@ -36,6 +36,6 @@ def test_tables_wait_are_worked_at_and_are_done_with_what_is_nested_in_them() ->
 def test_the_end_of_nothing_is_nothing() -> None:
     listener = Listener()
 
-    TablesTold(listener).end()
+    TableProgress(listener).end()
 
     assert listener.counts == {}

@@ -4,20 +4,22 @@ from typing import Any
 
 import pytest
 
-from penstock.interfaces.columns import array, field, mapping, struct
-from penstock.normalize.plan import keeps_whole, plan_tables
-from penstock.normalize.stored import sql_type
-from penstock.normalize.typed import typed_files, with_digits
-from penstock.schema import Decision, Schema, Table, decide, naming
+from penstock.interfaces.file_schema import array_type, map_type, struct_field, struct_type
+from penstock.normalize.nested_layout import sql_type
+from penstock.normalize.plan import is_kept_as_json, plan_tables
+from penstock.normalize.typed_files import typed_files, with_decimal_precision
+from penstock.schema import Decision, Schema, Table, decide, naming_convention
 
-COLUMNS = struct(
+COLUMNS = struct_type(
     [
-        field("id", "long", name="id"),
-        field("Unit Price", "decimal(10,2)", name="unit_price"),
-        field("hour", "string", name="hour", meaning="time"),
-        field("tags", array("string"), name="tags"),
-        field("parts", array(struct([field("n", "integer", name="n")])), name="parts"),
-        field("seen", mapping("string", "long"), name="seen"),
+        struct_field("id", "long", name="id"),
+        struct_field("Unit Price", "decimal(10,2)", name="unit_price"),
+        struct_field("hour", "string", name="hour", logical_type="time"),
+        struct_field("tags", array_type("string"), name="tags"),
+        struct_field(
+            "parts", array_type(struct_type([struct_field("n", "integer", name="n")])), name="parts"
+        ),
+        struct_field("seen", map_type("string", "long"), name="seen"),
     ]
 )
 
@@ -26,7 +28,7 @@ def decided(columns: Any = COLUMNS, *, table: Table | None = None) -> Decision:
     stored = Schema("shop").stored
     known = stored.with_tables([table]) if table else stored
     files = typed_files(columns, rows=3)
-    return with_digits(decide(known, "t", files.evidence), files.digits, naming())
+    return with_decimal_precision(decide(known, "t", files.evidence), files.precisions, naming_convention())
 
 
 def test_columns_become_paths_and_lists_become_tables() -> None:
@@ -41,7 +43,7 @@ def test_columns_become_paths_and_lists_become_tables() -> None:
         "_dlt_load_id": "text",
         "_dlt_id": "text",
     }
-    plans = plan_tables(decision, typed_files(COLUMNS, rows=3).dataset)
+    plans = plan_tables(decision, typed_files(COLUMNS, rows=3).layout)
     assert [plan.table.name for plan in plans] == ["t", "t__tags", "t__parts"]
 
 
@@ -67,16 +69,16 @@ def test_what_is_declared_json_is_kept_whole() -> None:
     decision = decided(table=table)
 
     def is_whole(path: Any, form: Any) -> bool:
-        return keeps_whole(decision, path, form)
+        return is_kept_as_json(decision, path, form)
 
-    dataset = typed_files(COLUMNS, rows=3, is_whole=is_whole).dataset
+    dataset = typed_files(COLUMNS, rows=3, kept_as_json=is_whole).layout
     assert "`parts`: ARRAY<STRUCT<`n`: INT>>" in sql_type(dataset.root)
     names = [one.name for one in plan_tables(decision, dataset)[0].projection.columns]
     assert "parts" in names
 
 
 def test_short_whole_numbers_fit_columns_of_fractions() -> None:
-    columns = struct([field("a", "integer", name="a"), field("b", "long", name="b")])
+    columns = struct_type([struct_field("a", "integer", name="a"), struct_field("b", "long", name="b")])
     known = {"a": {"data_type": "double"}, "b": {"data_type": "double"}}
 
     decision = decided(columns, table=Table.from_dict({"name": "t", "columns": known}))

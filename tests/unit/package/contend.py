@@ -21,7 +21,7 @@ from tests.unit.package.world import manifest_of
 
 from penstock.errors import LoadIsDecided, LoadPackageAborted, PipelineLocked
 from penstock.package import Packages
-from penstock.package.lease import acquire
+from penstock.package.lease import acquire_lease
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Barrier, Event
@@ -41,7 +41,7 @@ def hold(packages: Packages, folder: Path, rounds: int, is_contended: Event) -> 
     guard = folder / "guard"
     while len(epochs) < rounds:
         try:
-            lease = acquire(packages.store, pipeline="shop")
+            lease = acquire_lease(packages.store, pipeline="shop")
         except PipelineLocked:
             refused += 1
             is_contended.set()
@@ -67,7 +67,7 @@ def seal(packages: Packages, barrier: Barrier, me: int, rounds: int) -> dict[str
     aborted: list[int] = []
     for sequence in range(1, rounds + 1):
         load_id = f"{sequence}.{me}"
-        packages.normalized.create_package(load_id)
+        packages.normalized_packages.create_package(load_id)
         barrier.wait()
         if packages.seal(manifest_of(load_id, sequence)):
             won.append(sequence)
@@ -81,7 +81,7 @@ def seal(packages: Packages, barrier: Barrier, me: int, rounds: int) -> dict[str
         else:
             (committed if me % 2 else aborted).append(sequence)
         barrier.wait()
-        outcome = packages.slots.outcome(sequence)
+        outcome = packages.slots.find_decision(sequence)
         assert outcome is not None
         if sequence in won:
             packages.finish(load_id, "loaded" if outcome.decision == "commit" else "aborted")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from fsspec.implementations.memory import MemoryFileSystem
 
 from penstock.package import FileStorage
-from penstock.package.objects import ObjectFiles
+from penstock.package.object_files import ObjectFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -162,7 +162,7 @@ class Objects:
         return f"{self._prefix}/{uuid.uuid4().hex[:12]}"
 
     def storage(self, root: str, points: Points) -> FileStorage:
-        system = FileStorage(root, **self._options).system
+        system = FileStorage(root, **self._options).file_system
         return FileStorage(root, files=ObjectFiles(StoppingSystem(system, points)), **self._options)
 
     def clean(self, root: str) -> None:

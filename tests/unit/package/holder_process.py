@@ -11,7 +11,7 @@ from tests.unit.package.world import manifest_of
 from penstock.errors import LeaseLost
 from penstock.package import Packages
 from penstock.package.holder import LeaseTimes
-from penstock.package.lease import Lease, acquire
+from penstock.package.lease import Lease, acquire_lease
 
 S3_OPTIONS = "PENSTOCK_TEST_HOLDER_OPTIONS"
 
@@ -23,7 +23,7 @@ def main(alive: str, *roots: str) -> None:
     held = []
     for root in roots:
         packages = Packages.at(root, **options)
-        held.append((packages, acquire(packages.store, pipeline="shop", times=times)))
+        held.append((packages, acquire_lease(packages.store, pipeline="shop", times=times)))
     print(json.dumps([lease.epoch for _, lease in held]), flush=True)  # noqa: T201
     for _ in sys.stdin:
         told = [{"is_held": is_held(lease), "sealed": seal(packages)} for packages, lease in held]

@@ -24,7 +24,7 @@ from tests.unit.package.world import FINISHED, observed
 
 from penstock.errors import LoadPackageAlreadyCompleted
 from penstock.package import Packages, ParsedLoadJobFileName, TLoadPackageStatus
-from penstock.package.lease import acquire, highest
+from penstock.package.lease import acquire_lease, current_epoch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,14 +36,14 @@ STATUSES = (None, *get_args(TLoadPackageStatus))
 def facts(packages: Packages) -> Facts:
     """All that can be seen from outside, as single facts."""
     world = observed(packages)
-    found: Facts = {"slots": world.slots, "lease": highest(packages.store)}
-    elsewhere = there(packages).extracted.list_packages()
+    found: Facts = {"slots": world.slots, "lease": current_epoch(packages.store)}
+    elsewhere = there(packages).extracted_packages.list_packages()
     # Carried or not, the rows are in one of the two storages.
     found["carried"] = bool(elsewhere) or any(one.rank > 0 for one in world.packages.values())
     found |= {f"outcome {sequence}": decision for sequence, decision in world.outcomes.items()}
     for load_id, one in world.packages.items():
         package = packages.package(load_id)
-        storage = packages.normalized
+        storage = packages.normalized_packages
         own: Facts = {
             "status": one.status,
             "updates": one.updates,
@@ -131,7 +131,7 @@ class Trial:
         self._transition.act(packages)
         points.disarm()
         after = facts(packages)
-        packages.tidy()
+        packages.apply_retention()
         tidied = facts(packages)
         self._place.clean(root)
         return before, after, tidied, len(points.seen)
@@ -153,7 +153,7 @@ class Trial:
             assert now in values or on_the_way or self._is_half_deleted(key, seen), f"{where}: {key} is {now}"
         if "lease" in self._name:
             # The holder is dead, whatever it had written: the next one need not wait.
-            acquire(packages.store, pipeline="shop", times=SOON).release()
+            acquire_lease(packages.store, pipeline="shop", times=SOON).release()
         else:
             self._again(packages)
             seen = facts(packages)
@@ -172,7 +172,7 @@ class Trial:
     def _again(self, packages: Packages) -> None:
         with suppress(LoadPackageAlreadyCompleted):
             self._transition.act(packages)
-        packages.tidy()
+        packages.apply_retention()
 
 
 def main(kind: str, *names: str) -> None:

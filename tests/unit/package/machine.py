@@ -131,7 +131,7 @@ class PackageMachine(RuleBasedStateMachine):
         """Without the data of finished packages that `tidy` has still to look at."""
 
         def let_go(copy: World) -> None:
-            for load_id in self.packages.loaded.list_late_packages():
+            for load_id in self.packages.loaded_packages.list_unrecorded_packages():
                 copy.packages[load_id].has_data = False
 
         return world.after(let_go)
@@ -225,12 +225,12 @@ class PackageMachine(RuleBasedStateMachine):
         load_id = data.draw(st.sampled_from(self.having("new", "extracted")))
         job_id = ParsedLoadJobFileName.parse(job).job_id()
         after = self.changed(load_id, lambda one: one.jobs.setdefault(job_id, ("new_jobs", 0)))
-        outside = self.packages.store.below("outside")
+        outside = self.packages.store.subfolder("outside")
         outside.put(job, b"{}")
 
         def act() -> None:
             if by_import:
-                self.packages.normalized.import_job(load_id, outside.path(job))
+                self.packages.normalized_packages.import_job(load_id, outside.path(job))
             else:
                 self.packages.package(load_id).jobs.add(job, b"{}")
 
@@ -246,7 +246,7 @@ class PackageMachine(RuleBasedStateMachine):
         load_id, name = data.draw(st.sampled_from(self.jobs_in("new_jobs")))
         path = f"{self.packages.package(load_id).path}/started_jobs/{name}"
         self.step(
-            lambda: self.packages.normalized.start_job(load_id, name),
+            lambda: self.packages.normalized_packages.start_job(load_id, name),
             self.world,
             self.moved(load_id, name, "started_jobs"),
             fate=fate,
@@ -258,7 +258,7 @@ class PackageMachine(RuleBasedStateMachine):
     def complete_job(self, data: st.DataObject, fate: Fate) -> None:
         load_id, name = data.draw(st.sampled_from(self.jobs_in("started_jobs")))
         self.step(
-            lambda: self.packages.normalized.complete_job(load_id, name, {"rows": 7}),
+            lambda: self.packages.normalized_packages.complete_job(load_id, name, {"rows": 7}),
             self.world,
             self.moved(load_id, name, "completed_jobs"),
             fate=fate,
@@ -266,14 +266,14 @@ class PackageMachine(RuleBasedStateMachine):
         done = {
             job for job, (state, _) in self.world.packages[load_id].jobs.items() if state == "completed_jobs"
         }
-        assert self.packages.normalized.completed_results(load_id).keys() == done
+        assert self.packages.normalized_packages.completed_results(load_id).keys() == done
 
     @precondition(lambda self: self.jobs_in("started_jobs"))
     @rule(data=st.data(), fate=fates)
     def retry_job(self, data: st.DataObject, fate: Fate) -> None:
         load_id, name = data.draw(st.sampled_from(self.jobs_in("started_jobs")))
         self.step(
-            lambda: self.packages.normalized.retry_job(load_id, name, "timed out"),
+            lambda: self.packages.normalized_packages.retry_job(load_id, name, "timed out"),
             self.world,
             self.moved(load_id, name, "new_jobs", more=1),
             fate=fate,
@@ -286,13 +286,13 @@ class PackageMachine(RuleBasedStateMachine):
         load_id, name = data.draw(st.sampled_from(self.jobs_in("started_jobs")))
         after = self.moved(load_id, name, "failed_jobs")
         self.step(
-            lambda: self.packages.normalized.fail_job(load_id, name, "no such column"),
+            lambda: self.packages.normalized_packages.fail_job(load_id, name, "no such column"),
             self.world,
             after,
             fate=fate,
         )
         if self.world == after:
-            message = self.packages.normalized.get_job_failed_message(
+            message = self.packages.normalized_packages.get_job_failed_message(
                 load_id, ParsedLoadJobFileName.parse(name)
             )
             assert message == "no such column"
@@ -302,7 +302,7 @@ class PackageMachine(RuleBasedStateMachine):
     def retry_failed_job(self, data: st.DataObject, fate: Fate) -> None:
         load_id, name = data.draw(st.sampled_from(self.jobs_in("failed_jobs")))
         self.step(
-            lambda: self.packages.normalized.retry_failed_job(load_id, name),
+            lambda: self.packages.normalized_packages.retry_failed_job(load_id, name),
             self.world,
             self.moved(load_id, name, "new_jobs", more=1),
             fate=fate,
@@ -315,7 +315,7 @@ class PackageMachine(RuleBasedStateMachine):
         load_id, name = data.draw(st.sampled_from(self.jobs_in(*states)))
         self.packages.package(load_id).jobs.repair()
         self.step(
-            lambda: self.packages.normalized.retry_job(load_id, name, "late"),
+            lambda: self.packages.normalized_packages.retry_job(load_id, name, "late"),
             self.world,
             refused=JobNotFound,
         )
@@ -344,7 +344,9 @@ class PackageMachine(RuleBasedStateMachine):
             gone = [job for at, job in enumerate(done) if chosen & (1 << at)]
             stages.append(self.changed(load_id, lambda one, gone=gone: [one.jobs.pop(job) for job in gone]))  # type: ignore[misc]
         self.step(
-            lambda: self.packages.normalized.remove_completed_jobs(load_id), *stages, fate=(fate[0], True)
+            lambda: self.packages.normalized_packages.remove_completed_jobs(load_id),
+            *stages,
+            fate=(fate[0], True),
         )
 
     # --- calls that bring a package further
@@ -426,7 +428,7 @@ class PackageMachine(RuleBasedStateMachine):
     @rule(data=st.data(), ended=st.sampled_from(FINISHED), fate=fates)
     def complete_loading_package(self, data: st.DataObject, ended: TLoadPackageStatus, fate: Fate) -> None:
         load_id = data.draw(st.sampled_from(self.unsealed("normalized", *FINISHED)))
-        act = lambda: self.packages.normalized.complete_loading_package(load_id, ended)  # noqa: E731
+        act = lambda: self.packages.normalized_packages.complete_loading_package(load_id, ended)  # noqa: E731
         if self.world.packages[load_id].is_finished:
             self.step(act, self.world, fate=fate, refused=LoadPackageAlreadyCompleted)
         else:
@@ -439,7 +441,7 @@ class PackageMachine(RuleBasedStateMachine):
         expected = self.world.slots[-1] if self.world.is_open() else None
 
         def act() -> str | None:
-            manifest = self.packages.to_roll_forward()
+            manifest = self.packages.pending_load()
             return manifest.load_id if manifest else None
 
         self.step(act, self.world, *self._settling(), fate=(fate[0], True), answer=expected)
@@ -459,7 +461,7 @@ class PackageMachine(RuleBasedStateMachine):
         finished = self.having(*FINISHED)
         safe = {load_id for load_id in finished if self.world.packages[load_id].has_failed}
         gone = set(finished[: max(0, len(finished) - kept)]) - safe - set(self.world.slots[-1:])
-        late = set(self.packages.loaded.list_late_packages()) - safe
+        late = set(self.packages.loaded_packages.list_unrecorded_packages()) - safe
 
         def change(world: World) -> None:
             for load_id in late if not keeps_data else ():
@@ -468,7 +470,7 @@ class PackageMachine(RuleBasedStateMachine):
                 del world.packages[load_id]
 
         self.doomed = frozenset(finished)
-        act = lambda: self.packages.tidy(Retention(data=keeps_data, packages=kept))  # noqa: E731
+        act = lambda: self.packages.apply_retention(Retention(data=keeps_data, packages=kept))  # noqa: E731
         self.step(act, self.world, self.world.after(change), fate=(fate[0], True))
         self.doomed = frozenset()
 
@@ -479,7 +481,7 @@ class PackageMachine(RuleBasedStateMachine):
     def save_schema_updates(self, data: st.DataObject, fate: Fate) -> None:
         load_id = data.draw(st.sampled_from(self.having("extracted", "normalized")))
         after = self.changed(load_id, lambda one: setattr(one, "updates", None if one.applied else TABLES))
-        act = lambda: self.packages.normalized.save_schema_updates(load_id, TABLES)  # noqa: E731
+        act = lambda: self.packages.normalized_packages.save_schema_updates(load_id, TABLES)  # noqa: E731
         self.step(act, self.world, after, fate=fate)
 
     @precondition(lambda self: self.having("normalized"))
@@ -497,10 +499,10 @@ class PackageMachine(RuleBasedStateMachine):
     @rule(data=st.data(), value=st.integers(1, 99), fate=fates)
     def save_state(self, data: st.DataObject, value: int, fate: Fate) -> None:
         load_id = data.draw(st.sampled_from(self.having(*PENDING)))
-        state = self.packages.normalized.get_load_package_state(load_id)
+        state = self.packages.normalized_packages.get_load_package_state(load_id)
         state["destination_state"] = {"counter": value}
         after = self.changed(load_id, lambda one: setattr(one, "counter", value))
-        act = lambda: self.packages.normalized.save_load_package_state(load_id, state)  # noqa: E731
+        act = lambda: self.packages.normalized_packages.save_load_package_state(load_id, state)  # noqa: E731
         self.step(act, self.world, after, fate=fate)
 
 

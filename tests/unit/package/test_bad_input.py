@@ -21,8 +21,8 @@ from penstock.errors import (
     UsageError,
 )
 from penstock.package import FileStorage, Packages, PackageStorage, ParsedLoadJobFileName, read_job
-from penstock.package.control import versioned
-from penstock.package.local import LocalFiles
+from penstock.package.control_file import encode_control
+from penstock.package.local_files import LocalFiles
 from penstock.package.storage import as_json
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ BAD_NAMES = {
 
 
 @pytest.mark.parametrize("name", BAD_NAMES.values(), ids=BAD_NAMES)
-@pytest.mark.parametrize("call", ["read", "exists", "delete", "names", "path", "below", "open_new"])
+@pytest.mark.parametrize("call", ["read", "exists", "delete", "names", "path", "subfolder", "open_new"])
 def test_no_name_leads_out_of_a_storage(tmp_path: Path, name: str, call: str) -> None:
     (tmp_path / "a").write_bytes(b"mine")
     storage = FileStorage(str(tmp_path / "inside"))
@@ -192,7 +192,7 @@ def test_a_file_among_jobs_whose_name_is_none_is_no_job_and_is_not_lost(storage:
     store.put("new_jobs/items.x.007.reference", b"{}")
 
     assert storage.list_new_jobs("17.5") == [f"17.5/new_jobs/{JOB}"]
-    assert storage.package("17.5").jobs.board().unknown == (
+    assert storage.package("17.5").jobs.list_jobs().unknown == (
         "new_jobs/README",
         "new_jobs/items.x.007.reference",
     )
@@ -436,13 +436,13 @@ def test_a_package_that_is_a_link_is_not_listed_and_deleting_it_deletes_the_link
 def test_a_control_file_without_end_is_not_read_into_memory(
     storage: PackageStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("penstock.package.local.MOST_BYTES", 1_000_000)
-    monkeypatch.setattr("penstock.package.storage.MOST_BYTES", 1_000_000)
+    monkeypatch.setattr("penstock.package.local_files.MAX_CONTROL_FILE_BYTES", 1_000_000)
+    monkeypatch.setattr("penstock.package.storage.MAX_CONTROL_FILE_BYTES", 1_000_000)
     package = Path(storage.package("17.5").path)
     (package / "extracted.json").write_bytes(b" " * 1_000_001)
 
     with pytest.raises(PackageDamaged, match="more than 1000000 bytes"):
-        storage.package("17.5").extracted()
+        storage.package("17.5").read_extracted()
 
 
 def test_a_file_that_moves_away_during_a_listing_does_not_hide_the_others(
@@ -465,7 +465,7 @@ def test_a_file_that_moves_away_during_a_listing_does_not_hide_the_others(
 
     monkeypatch.setattr(os, "scandir", scandir)
 
-    assert sorted(job.path for job in package.jobs.board().jobs.values()) == [
+    assert sorted(job.path for job in package.jobs.list_jobs().jobs.values()) == [
         "new_jobs/tags.x.0.reference",
         f"started_jobs/{JOB}",
     ]
@@ -498,7 +498,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", full)
         with pytest.raises(OSError, match="No space left"):
-            storage.put("a", versioned({"new": True}))
+            storage.put("a", encode_control({"new": True}))
 
     assert storage.read("a") == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["a"]

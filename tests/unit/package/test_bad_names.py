@@ -72,8 +72,8 @@ JOB_NAMES = {
 @pytest.mark.parametrize("name", JOB_NAMES)
 def test_what_is_no_name_of_a_job_file_is_refused_everywhere(packages: Packages, name: str) -> None:
     file_name, says = JOB_NAMES[name]
-    packages.normalized.create_package(LOAD_ID)
-    storage = packages.normalized
+    packages.normalized_packages.create_package(LOAD_ID)
+    storage = packages.normalized_packages
     for use in (
         ParsedLoadJobFileName.parse,
         packages.package(LOAD_ID).job,
@@ -115,9 +115,9 @@ def test_the_last_try_that_a_name_can_count_is_the_last(packages: Packages) -> N
     packages.package(LOAD_ID).jobs.add(name, b"{}", "started_jobs")
 
     with pytest.raises(InvalidJobFileName, match="no number of retries"):
-        packages.normalized.retry_job(LOAD_ID, name, "why")
+        packages.normalized_packages.retry_job(LOAD_ID, name, "why")
 
-    assert packages.normalized.list_started_jobs(LOAD_ID) == [f"{LOAD_ID}/started_jobs/{name}"]
+    assert packages.normalized_packages.list_started_jobs(LOAD_ID) == [f"{LOAD_ID}/started_jobs/{name}"]
 
 
 LOAD_IDS = {
@@ -147,14 +147,14 @@ LOAD_IDS = {
 
 @pytest.mark.parametrize("load_id", LOAD_IDS)
 def test_what_is_no_load_id_is_refused_everywhere(packages: Packages, load_id: str) -> None:
-    storage = packages.normalized
+    storage = packages.normalized_packages
     for use in (
         packages.package,
         packages.finish,
         storage.create_package,
         storage.delete_package,
         storage.get_load_package_info,
-        storage.note_finished,
+        storage.record_finished,
         lambda load_id: storage.start_job(load_id, NAME),
         lambda load_id: storage.import_job(load_id, NAME),
     ):
@@ -187,7 +187,15 @@ def test_a_name_that_leads_out_of_a_storage_is_refused_everywhere(
     packages: Packages, name: str, says: str
 ) -> None:
     store = packages.store
-    for use in (store.read, store.exists, store.names, store.delete, store.below, store.path, store.open_new):
+    for use in (
+        store.read,
+        store.exists,
+        store.names,
+        store.delete,
+        store.subfolder,
+        store.path,
+        store.open_new,
+    ):
         with pytest.raises(UnsafePath, match=says):
             use(name)
     with pytest.raises(UnsafePath, match=says):
@@ -227,11 +235,11 @@ def test_a_job_is_never_opened_outside_its_package(packages: Packages, job: str)
 def test_a_file_in_place_of_a_job_folder_is_damage_and_not_an_empty_folder(
     packages: Packages, state: str
 ) -> None:
-    packages.normalized.create_package(LOAD_ID)
+    packages.normalized_packages.create_package(LOAD_ID)
     packages.package(LOAD_ID).store.put(state, b"")
 
     with pytest.raises(PackageDamaged, match=f"{state} cannot be read: a file stands where a folder belongs"):
-        packages.normalized.list_new_jobs(LOAD_ID)
+        packages.normalized_packages.list_new_jobs(LOAD_ID)
     with pytest.raises(PackageDamaged, match="a file stands where a folder belongs"):
         packages.package(LOAD_ID).store.put(f"{state}/{NAME}", b"")
 
@@ -243,7 +251,7 @@ def test_a_job_folder_that_is_a_link_is_neither_listed_nor_written_nor_emptied(
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / NAME).write_bytes(b"{}")
-    packages.normalized.create_package(LOAD_ID)
+    packages.normalized_packages.create_package(LOAD_ID)
     (tmp_path / "root" / FOLDER / state).symlink_to(outside)
     store = packages.package(LOAD_ID).store
 
@@ -253,24 +261,24 @@ def test_a_job_folder_that_is_a_link_is_neither_listed_nor_written_nor_emptied(
     for change in (lambda name: store.put(name, b"new"), store.delete, store.open_new):
         with pytest.raises(PackageDamaged, match="a link leads out of its folder"):
             change(f"{state}/{NAME}")
-    packages.normalized.delete_package(LOAD_ID)
+    packages.normalized_packages.delete_package(LOAD_ID)
 
     assert (outside / NAME).read_bytes() == b"{}"
     assert not (tmp_path / "root" / FOLDER).exists()
 
 
 def test_a_package_that_is_a_link_is_not_listed(packages: Packages, tmp_path: Path) -> None:
-    packages.normalized.create_package(LOAD_ID)
+    packages.normalized_packages.create_package(LOAD_ID)
     (tmp_path / "root" / "packages" / "18.0").symlink_to(tmp_path / "root" / FOLDER)
 
-    assert packages.normalized.list_packages() == [LOAD_ID]
+    assert packages.normalized_packages.list_packages() == [LOAD_ID]
 
 
 def test_a_root_may_be_a_link(packages: Packages, tmp_path: Path) -> None:
-    packages.normalized.create_package(LOAD_ID)
+    packages.normalized_packages.create_package(LOAD_ID)
     (tmp_path / "alias").symlink_to(tmp_path / "root")
 
-    assert Packages.at(str(tmp_path / "alias")).normalized.list_packages() == [LOAD_ID]
+    assert Packages.at(str(tmp_path / "alias")).normalized_packages.list_packages() == [LOAD_ID]
 
 
 @pytest.mark.parametrize("sequence", [1, 3, HUGE])
@@ -285,7 +293,7 @@ def test_a_manifest_in_the_slot_of_another_number_is_damage(packages: Packages, 
 def test_a_package_whose_mark_points_to_no_slot_of_its_own_is_damaged_and_kept(
     packages: Packages, sequence: int
 ) -> None:
-    packages.normalized.create_package(LOAD_ID)
+    packages.normalized_packages.create_package(LOAD_ID)
     packages.slots.seal(manifest_of(LOAD_ID, 1))
     packages.package(LOAD_ID).mark_sealed(replace(MARK, sequence=sequence))
 
@@ -312,26 +320,26 @@ IMPORTS: dict[str, tuple[str, type[PenstockError], str]] = {
 @pytest.mark.parametrize("case", IMPORTS)
 def test_what_is_no_job_file_is_not_imported_and_stays(packages: Packages, case: str, tmp_path: Path) -> None:
     path, error, says = IMPORTS[case]
-    packages.normalized.create_package(LOAD_ID)
+    packages.normalized_packages.create_package(LOAD_ID)
     (tmp_path / "in" / "folder.x.0.reference").mkdir(parents=True)
     (tmp_path / "in" / "rows.parquet").write_bytes(b"rows")
     (tmp_path / "in" / "link.x.0.reference").symlink_to(tmp_path / "in" / "rows.parquet")
     before = sorted((tmp_path / "in").iterdir())
 
     with pytest.raises(error, match=says):
-        packages.normalized.import_job(LOAD_ID, f"{tmp_path}/{path}")
+        packages.normalized_packages.import_job(LOAD_ID, f"{tmp_path}/{path}")
 
     assert sorted((tmp_path / "in").iterdir()) == before
-    assert packages.normalized.list_new_jobs(LOAD_ID) == []
+    assert packages.normalized_packages.list_new_jobs(LOAD_ID) == []
 
 
 @pytest.mark.parametrize("state", ["", "new", "NEW_JOBS", "../new_jobs", "data", "new_jobs/", None])
 def test_an_unknown_state_of_a_job_is_refused(packages: Packages, state: Any, tmp_path: Path) -> None:
-    packages.normalized.create_package(LOAD_ID)
+    packages.normalized_packages.create_package(LOAD_ID)
     (tmp_path / NAME).write_bytes(b"{}")
 
     with pytest.raises(UsageError, match="is no state of a job") as caught:
-        packages.normalized.import_job(LOAD_ID, str(tmp_path / NAME), state)
+        packages.normalized_packages.import_job(LOAD_ID, str(tmp_path / NAME), state)
 
     assert "completed_jobs" in caught.value.hint
     assert (tmp_path / NAME).exists()
@@ -339,23 +347,23 @@ def test_an_unknown_state_of_a_job_is_refused(packages: Packages, state: Any, tm
 
 @pytest.mark.parametrize("status", ["", "new", "normalized", "LOADED", "done"])
 def test_a_package_cannot_end_in_any_other_way(packages: Packages, status: Any) -> None:
-    packages.normalized.create_package(LOAD_ID)
+    packages.normalized_packages.create_package(LOAD_ID)
 
     with pytest.raises(UsageError, match="a package cannot end as"):
-        packages.normalized.complete_loading_package(LOAD_ID, status)
+        packages.normalized_packages.complete_loading_package(LOAD_ID, status)
 
     assert packages.package(LOAD_ID).status == "normalized"
 
 
 def test_jobs_and_packages_that_are_not_there_are_named(packages: Packages) -> None:
     with pytest.raises(LoadPackageNotFound, match=f"no package {LOAD_ID}"):
-        packages.normalized.list_new_jobs(LOAD_ID)
+        packages.normalized_packages.list_new_jobs(LOAD_ID)
     with pytest.raises(JobNotFound, match=f"new_jobs/{NAME}"):
-        packages.normalized.start_job(LOAD_ID, NAME)
+        packages.normalized_packages.start_job(LOAD_ID, NAME)
 
 
 def test_files_that_are_no_jobs_are_no_jobs(packages: Packages) -> None:
-    packages.normalized.create_package(LOAD_ID)
+    packages.normalized_packages.create_package(LOAD_ID)
     for name in (
         "notes.txt",
         "items.x.\N{ARABIC-INDIC DIGIT ONE}.reference",
@@ -364,5 +372,5 @@ def test_files_that_are_no_jobs_are_no_jobs(packages: Packages) -> None:
     ):
         packages.package(LOAD_ID).store.put(f"new_jobs/{name}", b"")
 
-    assert packages.normalized.list_new_jobs(LOAD_ID) == []
-    assert len(packages.package(LOAD_ID).jobs.board().unknown) == 4
+    assert packages.normalized_packages.list_new_jobs(LOAD_ID) == []
+    assert len(packages.package(LOAD_ID).jobs.list_jobs().unknown) == 4

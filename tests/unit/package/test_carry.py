@@ -8,8 +8,8 @@ import pytest
 
 from penstock.errors import LeaseLost, PackageDamaged
 from penstock.package import Package, Packages
-from penstock.package.carry import carry
-from penstock.package.lease import held
+from penstock.package.lease import hold_lease
+from penstock.package.transfer import transfer_package
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,19 +38,19 @@ def package(tmp_path: Path) -> Package:
 
 @pytest.fixture
 def lease(target: Package) -> Iterator[Lease]:
-    with held(target.store.at(target.store.root.rsplit("/", 2)[0]), pipeline="shop") as lease:
+    with hold_lease(target.store.with_root(target.store.root.rsplit("/", 2)[0]), pipeline="shop") as lease:
         yield lease
 
 
 def test_data_state_and_marker_arrive_and_the_original_goes(
     package: Package, target: Package, lease: Lease
 ) -> None:
-    said, state = package.extracted(), package.state()
+    said, state = package.read_extracted(), package.state()
 
-    carried = carry(package, target, lease=lease, is_there=False)
+    carried = transfer_package(package, target, lease=lease, is_transferred=False)
 
     assert (carried.status, carried.state()) == ("extracted", state)
-    assert carried.extracted() == {**said, "epoch": 1}
+    assert carried.read_extracted() == {**said, "epoch": 1}
     assert carried.store.read("data/extracted/00002/part-1.parquet") == b"1" * 1000
     assert not package.exists()
 
@@ -61,7 +61,7 @@ def test_what_was_not_extracted_to_its_end_is_not_carried_and_stays(
     package.store.delete("extracted.json")
 
     with pytest.raises(PackageDamaged, match="was not extracted to its end"):
-        carry(package, target, lease=lease, is_there=False)
+        transfer_package(package, target, lease=lease, is_transferred=False)
 
     assert package.store.exists("data/extracted/00000/part-0.parquet")
     assert not target.exists()
@@ -70,7 +70,7 @@ def test_what_was_not_extracted_to_its_end_is_not_carried_and_stays(
 def test_a_copy_that_stopped_half_way_is_made_again(package: Package, target: Package, lease: Lease) -> None:
     target.store.put("data/extracted/00000/part-0.parquet", b"half")
 
-    carry(package, target, lease=lease, is_there=False)
+    transfer_package(package, target, lease=lease, is_transferred=False)
 
     assert target.store.read("data/extracted/00000/part-0.parquet") == b"0" * 1000
 
@@ -80,9 +80,9 @@ def test_a_copy_that_was_finished_is_kept_and_only_the_original_goes(
 ) -> None:
     target.mark_extracted({"schema_name": "shop", "resources": []})
 
-    carry(package, target, lease=lease, is_there=True)
+    transfer_package(package, target, lease=lease, is_transferred=True)
 
-    assert target.extracted()["resources"] == []
+    assert target.read_extracted()["resources"] == []
     assert not package.exists()
 
 
@@ -93,7 +93,7 @@ def test_a_copy_that_is_short_is_an_error_and_the_original_stays(
     monkeypatch.setattr("shutil.copyfileobj", lambda rows, copy, size: copy.write(rows.read()[:-1]))
 
     with pytest.raises(PackageDamaged, match="999 of 1000 bytes arrived"):
-        carry(package, target, lease=lease, is_there=False)
+        transfer_package(package, target, lease=lease, is_transferred=False)
 
     assert package.status == "extracted"
     assert target.status == "new"
@@ -105,12 +105,12 @@ def test_the_original_stays_when_another_run_took_over_while_the_copy_was_marked
     mark = Package.mark_extracted
 
     def stall(copy: Package, document: Mapping[str, Any], *, epoch: int | None = None) -> None:
-        target.store.at(target.store.root.rsplit("/", 2)[0]).put("lease/0000000002.json", b"{}")
+        target.store.with_root(target.store.root.rsplit("/", 2)[0]).put("lease/0000000002.json", b"{}")
         mark(copy, document, epoch=epoch)
 
     monkeypatch.setattr(Package, "mark_extracted", stall)
 
     with pytest.raises(LeaseLost):
-        carry(package, target, lease=lease, is_there=False)
+        transfer_package(package, target, lease=lease, is_transferred=False)
 
     assert package.status == "extracted"

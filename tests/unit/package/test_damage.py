@@ -17,9 +17,9 @@ from penstock.errors import (
     UnsupportedVersion,
 )
 from penstock.package import DataFolder, JobFile, Packages, ParsedLoadJobFileName, Projection
-from penstock.package.holder import Holder
-from penstock.package.lease import acquire
-from penstock.package.projection import Level
+from penstock.package.holder import LeaseHolder
+from penstock.package.lease import acquire_lease
+from penstock.package.projection.model import Level
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ Reader = Callable[[Packages], Any]
 def whole(root: str) -> Packages:
     """A package with one control file of every kind."""
     packages = Packages.at(root)
-    storage = packages.normalized
+    storage = packages.normalized_packages
     storage.create_package(LOAD_ID, schema=Schema("shop"))
     package = packages.package(LOAD_ID)
     package.add_job(
@@ -63,23 +63,29 @@ def committed(packages: Packages) -> None:
 KINDS: dict[str, tuple[str, Reader]] = {
     "job": (f"{PACKAGE}/completed_jobs/{JOB}", lambda p: p.package(LOAD_ID).job(JOB)),
     "manifest": ("slots/0000000001.json", lambda p: p.last_sealed()),
-    "extracted": (f"{PACKAGE}/extracted.json", lambda p: p.package(LOAD_ID).extracted()),
-    "normalized": (f"{PACKAGE}/normalized.json", lambda p: p.normalized.get_load_package_info(LOAD_ID)),
-    "sealed": (f"{PACKAGE}/sealed.json", lambda p: p.package(LOAD_ID).mark()),
+    "extracted": (f"{PACKAGE}/extracted.json", lambda p: p.package(LOAD_ID).read_extracted()),
+    "normalized": (
+        f"{PACKAGE}/normalized.json",
+        lambda p: p.normalized_packages.get_load_package_info(LOAD_ID),
+    ),
+    "sealed": (f"{PACKAGE}/sealed.json", lambda p: p.package(LOAD_ID).load_mark()),
     "completed": (f"{PACKAGE}/package_completed.json", lambda p: p.package(LOAD_ID).status),
-    "state": (f"{PACKAGE}/load_package_state.json", lambda p: p.normalized.get_load_package_state(LOAD_ID)),
-    "schema": (f"{PACKAGE}/schema.json", lambda p: p.normalized.load_schema(LOAD_ID)),
+    "state": (
+        f"{PACKAGE}/load_package_state.json",
+        lambda p: p.normalized_packages.get_load_package_state(LOAD_ID),
+    ),
+    "schema": (f"{PACKAGE}/schema.json", lambda p: p.normalized_packages.load_schema(LOAD_ID)),
     "schema_updates": (f"{PACKAGE}/schema_updates.json", lambda p: p.package(LOAD_ID).schema_updates()),
     "applied": (
         f"{PACKAGE}/applied_schema_updates.json",
         lambda p: p.package(LOAD_ID).applied_schema_updates(),
     ),
-    "outcome": ("outcomes/0000000001.json", lambda p: p.slots.outcome(1)),
+    "outcome": ("outcomes/0000000001.json", lambda p: p.slots.find_decision(1)),
     "result": (
         f"{PACKAGE}/.results/items.5c1c2f0d11.reference.json",
-        lambda p: p.normalized.completed_results(LOAD_ID),
+        lambda p: p.normalized_packages.completed_results(LOAD_ID),
     ),
-    "lease": ("lease/0000000001.json", lambda p: acquire(p.store, pipeline="shop")),
+    "lease": ("lease/0000000001.json", lambda p: acquire_lease(p.store, pipeline="shop")),
 }
 """Where each kind of control file stands, and who reads it. `beat` and `hint` only help: they are below."""
 
@@ -122,7 +128,7 @@ def content_of(packages: Packages, kind: str) -> bytes:
         case "applied":
             packages.package(LOAD_ID).commit_schema_updates({"items": {}})
         case "lease":
-            acquire(packages.store, pipeline="shop").release()
+            acquire_lease(packages.store, pipeline="shop").release()
             packages.store.delete("lease/0000000001.released")
         case _:
             pass
@@ -151,7 +157,7 @@ def test_a_folder_in_place_of_a_control_file_is_named(on_disk: Packages, kind: s
     on_disk.store.put(f"{path}/inside", b"")
 
     if kind == "job":  # folders are no jobs, so this one is not there
-        assert on_disk.normalized.list_completed_jobs(LOAD_ID) == []
+        assert on_disk.normalized_packages.list_completed_jobs(LOAD_ID) == []
         return
     with pytest.raises(PackageDamaged, match=path.rsplit("/", 1)[-1]):
         read(on_disk)
@@ -244,7 +250,7 @@ def test_a_field_of_a_wrong_type_or_value_is_damage(
 
 @pytest.mark.parametrize("process", [0, -1, 2**31, 10**30])
 def test_a_process_number_that_cannot_be_looked_up_is_taken_for_a_living_one(process: int) -> None:
-    assert not Holder(process=process).is_gone()
+    assert not LeaseHolder(process=process).is_dead()
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"format_version":2,"sequence":"7"}', b"\x00", b"{"])
@@ -275,26 +281,26 @@ def test_files_that_are_no_slots_take_no_number(packages: Packages, name: str) -
 def test_files_that_are_no_epochs_hold_no_lease(packages: Packages, name: str) -> None:
     packages.store.put(f"lease/{name}", b"{}")
 
-    lease = acquire(packages.store, pipeline="shop")
+    lease = acquire_lease(packages.store, pipeline="shop")
     assert lease.epoch == 1
     lease.release()
 
 
 def test_a_beat_that_a_later_release_wrote_is_refused(packages: Packages) -> None:
-    lease = acquire(packages.store, pipeline="shop")
+    lease = acquire_lease(packages.store, pipeline="shop")
     packages.store.put("lease/0000000001.beat", b'{"format_version":9}')
 
     with pytest.raises(UnsupportedVersion):
-        acquire(packages.store, pipeline="shop")
+        acquire_lease(packages.store, pipeline="shop")
     lease.release()
 
 
 def test_a_lease_without_a_beat_is_as_old_as_its_holder(packages: Packages) -> None:
-    lease = acquire(packages.store, pipeline="shop")
+    lease = acquire_lease(packages.store, pipeline="shop")
     packages.store.delete("lease/0000000001.beat")
 
     with pytest.raises(PipelineLocked):
-        acquire(packages.store, pipeline="shop")
+        acquire_lease(packages.store, pipeline="shop")
     lease.release()
 
 
@@ -302,4 +308,4 @@ def test_a_schema_of_something_else_is_no_schema(packages: Packages) -> None:
     packages.store.put(f"{PACKAGE}/schema.json", b'{"tables":{}}')
 
     with pytest.raises(PackageDamaged, match="there is no schema in it"):
-        packages.normalized.schema_name(LOAD_ID)
+        packages.normalized_packages.schema_name(LOAD_ID)

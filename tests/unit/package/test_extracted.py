@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import PackageDamaged
-from penstock.package.extracted import Extracted, ExtractedTable
-from penstock.schema.frozen import freeze
+from penstock.package.extract_manifest import ExtractedTable, ExtractManifest
+from penstock.schema.frozen_map import freeze
 
 names = st.text(min_size=1, max_size=5)
 documents = st.dictionaries(names, st.dictionaries(names, st.integers() | names, max_size=2), max_size=3)
@@ -29,16 +29,16 @@ tables = st.builds(
 
 @given(
     extracted=st.builds(
-        Extracted,
+        ExtractManifest,
         schema_name=names,
         tables=st.lists(tables, max_size=3).map(tuple),
-        declared=documents.map(freeze),
+        declared_tables=documents.map(freeze),
         schema=st.none() | documents.map(freeze),
         state=st.none() | documents.map(freeze),
     )
 )
-def test_what_was_written_reads_back_equal(extracted: Extracted) -> None:
-    assert Extracted.from_dict(extracted.to_dict()) == extracted
+def test_what_was_written_reads_back_equal(extracted: ExtractManifest) -> None:
+    assert ExtractManifest.from_dict(extracted.to_dict()) == extracted
     assert extracted.rows == sum(table.rows for table in extracted.tables)
 
 
@@ -53,20 +53,20 @@ def test_a_package_of_the_first_release_is_read() -> None:
         "files": 1,
     }
 
-    found = Extracted.from_dict({"schema_name": "shop", "resources": [table]})
+    found = ExtractManifest.from_dict({"schema_name": "shop", "resources": [table]})
 
     assert found.tables == (ExtractedTable(**table),)
-    assert (dict(found.declared), found.schema, found.state) == ({}, None, None)
+    assert (dict(found.declared_tables), found.schema, found.state) == ({}, None, None)
 
 
 def test_what_a_later_release_adds_to_a_table_is_left_alone() -> None:
     table = ExtractedTable(
         table="t", resource="t", write_disposition="append", folder="f", rows=1, bytes=1, files=1
     )
-    document = Extracted(schema_name="s", tables=(table,)).to_dict()
+    document = ExtractManifest(schema_name="s", tables=(table,)).to_dict()
     document["resources"][0]["colour"] = "red"
 
-    assert Extracted.from_dict(document).tables == (replace(table),)
+    assert ExtractManifest.from_dict(document).tables == (replace(table),)
 
 
 TABLE = {
@@ -94,4 +94,4 @@ TABLE = {
 )
 def test_a_document_that_lacks_what_normalize_needs_is_damage(document: dict[str, Any]) -> None:
     with pytest.raises(PackageDamaged, match=r"extracted\.json cannot be read"):
-        Extracted.from_dict(document)
+        ExtractManifest.from_dict(document)

@@ -7,38 +7,38 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.package import DataFolder
-from penstock.package.entry import Entry
+from penstock.package.files import DirEntry
 
-FILES = [Entry("part-0.parquet", 10, 0.0, False), Entry("part-1.parquet", 7, 0.0, False)]
+FILES = [DirEntry("part-0.parquet", 10, 0.0, False), DirEntry("part-1.parquet", 7, 0.0, False)]
 # As Spark works it out: see `tests/spark/test_folders.py`, which has the same files.
 DIGEST = "6977cffae5a28c3c82d3df5c02fc3ab9ce04c7c62351ea0bd1e2dba9bb2b1cd8"
 FOLDER = DataFolder(path="data/a", files=2, bytes=17, digest=DIGEST)
 HIDDEN = [
-    Entry("_SUCCESS", 0, 0.0, False),
-    Entry(".part-0.crc", 8, 0.0, False),
-    Entry("more", 0, 0.0, True),
-    Entry("touched", 0, 0.0, False),
+    DirEntry("_SUCCESS", 0, 0.0, False),
+    DirEntry(".part-0.crc", 8, 0.0, False),
+    DirEntry("more", 0, 0.0, True),
+    DirEntry("touched", 0, 0.0, False),
 ]
 
 
 @given(listed=st.permutations([*FILES, *HIDDEN]))
-def test_files_are_the_same_in_any_order_and_hidden_ones_do_not_count(listed: list[Entry]) -> None:
-    assert FOLDER.differs_from(listed) is None
+def test_files_are_the_same_in_any_order_and_hidden_ones_do_not_count(listed: list[DirEntry]) -> None:
+    assert FOLDER.find_mismatch(listed) is None
 
 
 @pytest.mark.parametrize(
     ("listed", "reason"),
     [
         (FILES[:1], "2 files were written there, and 1 are there"),
-        ([*FILES, Entry("part-2.parquet", 1, 0.0, False)], "2 files were written there, and 3 are there"),
+        ([*FILES, DirEntry("part-2.parquet", 1, 0.0, False)], "2 files were written there, and 3 are there"),
         ([FILES[0], FILES[1]._replace(size=8)], "17 bytes were written there, and 18 are there"),
         ([FILES[0], FILES[1]._replace(name="part-2.parquet")], "its files have other names"),
         ([FILES[0]._replace(size=9), FILES[1]._replace(size=8)], "its files have other names or sizes"),
     ],
 )
-def test_what_is_missing_more_or_of_another_size_is_told(listed: list[Entry], reason: str) -> None:
-    assert (FOLDER.differs_from(listed) or "").startswith(reason)
+def test_what_is_missing_more_or_of_another_size_is_told(listed: list[DirEntry], reason: str) -> None:
+    assert (FOLDER.find_mismatch(listed) or "").startswith(reason)
 
 
 def test_a_folder_that_nobody_counted_is_taken_as_it_is() -> None:
-    assert DataFolder(path="data/a").differs_from(FILES) is None
+    assert DataFolder(path="data/a").find_mismatch(FILES) is None

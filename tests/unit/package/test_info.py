@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.unit.package.world import manifest_of
 
-from penstock.interfaces.amounts import human_seconds, human_size
+from penstock.interfaces.humanize import human_seconds, human_size
 from penstock.package import LoadPackageInfo, Packages
 from penstock.schema import Schema
 
@@ -24,7 +24,7 @@ TABLES = {"items": {"name": "items", "columns": {"id": {"name": "id", "data_type
 @pytest.fixture
 def packages(tmp_path: Path) -> Packages:
     found = Packages.at(str(tmp_path))
-    storage = found.normalized
+    storage = found.normalized_packages
     storage.create_package(LOAD_ID, schema=Schema("shop"))
     package = found.package(LOAD_ID)
     for job in (DONE, WAITING, BAD):
@@ -42,7 +42,7 @@ def packages(tmp_path: Path) -> Packages:
 
 @pytest.fixture
 def info(packages: Packages) -> LoadPackageInfo:
-    return packages.normalized.get_load_package_info(LOAD_ID)
+    return packages.normalized_packages.get_load_package_info(LOAD_ID)
 
 
 def test_a_package_as_a_dictionary_can_itself_be_loaded_as_tables(info: LoadPackageInfo) -> None:
@@ -109,7 +109,7 @@ def test_a_package_in_lines_shows_failed_jobs_always_and_the_others_if_asked(
     short, long = str(info), info.asstr(verbosity=1)
     jobs = "1 in new_jobs, 1 in failed_jobs, 1 in completed_jobs"
     packages.package(LOAD_ID).complete("loaded")
-    ended = packages.loaded.get_load_package_info(LOAD_ID)
+    ended = packages.loaded_packages.get_load_package_info(LOAD_ID)
 
     assert short.splitlines()[:2] == [
         f"The package with load id {LOAD_ID} for schema shop is NORMALIZED, sequence 1",
@@ -125,14 +125,14 @@ def test_a_package_in_lines_shows_failed_jobs_always_and_the_others_if_asked(
 
 def test_jobs_of_an_attempt_that_was_lost_are_not_counted(tmp_path: Path) -> None:
     packages = Packages.at(str(tmp_path))
-    packages.normalized.create_package(LOAD_ID, schema=Schema("shop"))
+    packages.normalized_packages.create_package(LOAD_ID, schema=Schema("shop"))
     package = packages.package(LOAD_ID)
     for job in (DONE, "items.lost.0.reference", "items.noted.0.sql", "items.unnoted.0.sql"):
         package.jobs.add(job, b"{}")
     package.mark_normalized({"tables": [{"table": "items", "job": DONE, "write_disposition": "append"}]})
-    package.note_followups("items.5c1c2f0d11.reference", ["items.noted.sql"])
+    package.record_followups("items.5c1c2f0d11.reference", ["items.noted.sql"])
 
-    info = packages.normalized.get_load_package_info(LOAD_ID)
+    info = packages.normalized_packages.get_load_package_info(LOAD_ID)
 
     assert [job.job_file_info.job_id() for job in info.jobs["new_jobs"]] == [
         "items.5c1c2f0d11.reference",
@@ -144,7 +144,7 @@ def test_a_package_without_schema_and_jobs_can_be_shown(tmp_path: Path) -> None:
     packages = Packages.at(str(tmp_path))
     packages.package("17.5").create()
 
-    info = packages.normalized.get_load_package_info("17.5")
+    info = packages.normalized_packages.get_load_package_info("17.5")
 
     assert (info.schema_name, info.schema_hash, info.sequence) == (None, None, None)
     assert "has jobs: none; 0 B of data" in str(info)

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import JobNotFound
-from penstock.interfaces.jobs import ParsedLoadJobFileName
+from penstock.interfaces.job_file_name import ParsedLoadJobFileName
 from penstock.package import Packages, PackageStorage
-from penstock.package.board import Placed, board
-from penstock.package.entry import Entry
+from penstock.package.files import DirEntry
+from penstock.package.job_listing import ListedJob, merge_listings
 from penstock.package.layout import JOB_STATES
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LOAD_ID, JOB = "17.5", "items.5c1c2f0d11.0.reference"
 NAME = ParsedLoadJobFileName.parse(JOB)
 placed = st.builds(
-    lambda state, retries: Placed(state=state, name=NAME._replace(retry_count=retries)),
+    lambda state, retries: ListedJob(state=state, name=NAME._replace(retry_count=retries)),
     st.sampled_from(JOB_STATES),
     st.integers(0, 3),
 )
@@ -33,33 +33,33 @@ placed = st.builds(
 @pytest.fixture(params=["disk", "memory"])
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> PackageStorage:
     root = str(tmp_path) if request.param == "disk" else f"memory://{tmp_path.name}"
-    found = Packages.at(root).normalized
+    found = Packages.at(root).normalized_packages
     found.create_package(LOAD_ID)
     found.package(LOAD_ID).jobs.add(JOB, b'{"a":1}')
     return found
 
 
 @given(st.lists(placed, min_size=1, max_size=8, unique_by=lambda one: one.path))
-def test_of_all_files_of_a_job_one_counts_and_the_others_are_left_over(files: list[Placed]) -> None:
-    listings: dict[TJobState, list[Entry]] = {state: [] for state in JOB_STATES}
+def test_of_all_files_of_a_job_one_counts_and_the_others_are_left_over(files: list[ListedJob]) -> None:
+    listings: dict[TJobState, list[DirEntry]] = {state: [] for state in JOB_STATES}
     for one in files:
-        listings[one.state].append(Entry(one.name.file_name(), 0, 0.0, False))
+        listings[one.state].append(DirEntry(one.name.file_name(), 0, 0.0, False))
 
-    found = board(listings)
+    found = merge_listings(listings)
 
     counting = found.jobs[NAME.job_id()]
     assert len(found.jobs) == 1
     assert sorted([counting.path, *(one.path for one in found.stale)]) == sorted(one.path for one in files)
-    assert not any(one.further_than(counting) for one in files)
+    assert not any(one.supersedes(counting) for one in files)
 
 
 @given(st.lists(placed, min_size=2, max_size=8, unique_by=lambda one: one.path), st.randoms())
-def test_the_order_of_listings_does_not_matter(files: list[Placed], random: Random) -> None:
-    def counting(order: list[Placed]) -> str:
-        listings: dict[TJobState, list[Entry]] = {one.state: [] for one in order}
+def test_the_order_of_listings_does_not_matter(files: list[ListedJob], random: Random) -> None:
+    def counting(order: list[ListedJob]) -> str:
+        listings: dict[TJobState, list[DirEntry]] = {one.state: [] for one in order}
         for one in order:
-            listings[one.state].append(Entry(one.name.file_name(), 0, 0.0, False))
-        return board(listings).jobs[NAME.job_id()].path
+            listings[one.state].append(DirEntry(one.name.file_name(), 0, 0.0, False))
+        return merge_listings(listings).jobs[NAME.job_id()].path
 
     shuffled = list(files)
     random.shuffle(shuffled)
@@ -68,17 +68,17 @@ def test_the_order_of_listings_does_not_matter(files: list[Placed], random: Rand
 
 
 def test_a_completed_job_stays_completed_whatever_else_is_found() -> None:
-    done = Placed(state="completed_jobs", name=NAME)
-    later = Placed(state="failed_jobs", name=NAME._replace(retry_count=9))
+    done = ListedJob(state="completed_jobs", name=NAME)
+    later = ListedJob(state="failed_jobs", name=NAME._replace(retry_count=9))
 
-    assert done.further_than(later)
-    assert not later.further_than(done)
+    assert done.supersedes(later)
+    assert not later.supersedes(done)
 
 
 def test_a_job_that_was_retried_is_opened_by_the_name_it_was_sealed_with(storage: PackageStorage) -> None:
     storage.start_job(LOAD_ID, JOB)
     again = storage.retry_job(LOAD_ID, JOB, "timed out")
-    jobs = storage.package(LOAD_ID).jobs.board().jobs
+    jobs = storage.package(LOAD_ID).jobs.list_jobs().jobs
 
     assert again == "items.5c1c2f0d11.1.reference"
     assert jobs[NAME.job_id()].path == f"new_jobs/{again}"

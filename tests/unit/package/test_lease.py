@@ -20,10 +20,10 @@ from tests.unit.package.world import manifest_of
 from penstock.errors import LeaseLost, PipelineLocked, StorageNotReachable
 from penstock.package import FileStorage, Packages
 from penstock.package import lease as lease_module
-from penstock.package.control import versioned
-from penstock.package.holder import Holder, LeaseTimes
-from penstock.package.lease import acquire, beat, held, highest
-from penstock.package.local import LocalFiles
+from penstock.package.control_file import encode_control
+from penstock.package.holder import LeaseHolder, LeaseTimes
+from penstock.package.lease import acquire_lease, current_epoch, hold_lease, write_heartbeat
+from penstock.package.local_files import LocalFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -83,7 +83,7 @@ def other_process(*roots: str, alive: float = 30.0, **options: Any) -> Iterator[
 
 
 def take(storage: FileStorage, times: LeaseTimes = QUICK) -> Lease:
-    return acquire(storage, pipeline="shop", times=times)
+    return acquire_lease(storage, pipeline="shop", times=times)
 
 
 def hide_machine(storage: FileStorage, epoch: int) -> None:
@@ -96,8 +96,8 @@ def hide_machine(storage: FileStorage, epoch: int) -> None:
 
 def leave_behind(storage: FileStorage) -> None:
     """The lease of a process on another machine that beats no more."""
-    holder = Holder(machine=None, beat=0.1, alive=WATCHED)
-    storage.put("lease/0000000001.json", versioned(asdict(holder)))
+    holder = LeaseHolder(machine=None, beat=0.1, alive=WATCHED)
+    storage.put("lease/0000000001.json", encode_control(asdict(holder)))
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def storage(tmp_path: Path) -> FileStorage:
 
 
 def test_who_holds_the_lease_is_told_to_the_next_who_wants_it(storage: FileStorage) -> None:
-    with held(storage, pipeline="shop") as lease:
+    with hold_lease(storage, pipeline="shop") as lease:
         lease.check()
         with pytest.raises(PipelineLocked) as caught:
             take(storage)
@@ -118,7 +118,7 @@ def test_who_holds_the_lease_is_told_to_the_next_who_wants_it(storage: FileStora
 def test_a_lease_that_was_given_back_is_free_at_once_and_the_epoch_grows(storage: FileStorage) -> None:
     epochs = []
     for _ in range(5):
-        with held(storage, pipeline="shop") as lease:
+        with hold_lease(storage, pipeline="shop") as lease:
             epochs.append(lease.epoch)
 
     assert epochs == [1, 2, 3, 4, 5]
@@ -152,7 +152,7 @@ def test_a_holder_that_stood_still_finds_its_leases_lost_taken_or_not_and_cannot
     taken, free = (Packages.at(str(tmp_path / name)) for name in ("taken", "free"))
     for packages in (taken, free):
         for load_id in ("1.0", "2.0"):
-            packages.normalized.create_package(load_id)
+            packages.normalized_packages.create_package(load_id)
     with other_process(taken.store.root, free.store.root, alive=0.5) as other:
         hide_machine(taken.store, 1)
         other.send(signal.SIGSTOP)
@@ -182,7 +182,7 @@ def test_a_clock_that_is_an_hour_off_neither_keeps_nor_loses_a_lease(hours: int)
         while not ended.wait(0.05):
             count += 1
             at = time.time() + hours * 3600
-            storage.put("lease/0000000001.beat", versioned({"count": count, "at": at}))
+            storage.put("lease/0000000001.beat", encode_control({"count": count, "at": at}))
 
     living = threading.Thread(target=beat_by_a_wrong_clock)
     living.start()
@@ -234,7 +234,7 @@ def test_a_process_with_old_knowledge_wins_no_old_epoch_after_it_was_tidied_away
         take(FileStorage(str(tmp_path), files=files), LeaseTimes())
 
     assert not storage.exists("lease/0000000002.beat"), "the epoch that it wanted had been tidied away"
-    assert highest(storage) == 7
+    assert current_epoch(storage) == 7
     lease = take(storage)
     assert lease.epoch == 8
     lease.release()
@@ -242,15 +242,15 @@ def test_a_process_with_old_knowledge_wins_no_old_epoch_after_it_was_tidied_away
 
 def test_a_beat_in_the_moment_of_a_takeover_makes_both_stop(storage: FileStorage, tmp_path: Path) -> None:
     leave_behind(storage)
-    beat(storage, 1, 0)
+    write_heartbeat(storage, 1, 0)
     time.sleep(WATCHED + 0.1)
     files = Interrupted()
-    files.after = lambda: beat(storage, 1, 1)
+    files.after = lambda: write_heartbeat(storage, 1, 1)
 
     with pytest.raises(PipelineLocked):
         take(FileStorage(str(tmp_path), files=files))
 
-    assert highest(storage) == 2, "who beat will find this epoch and stop"
+    assert current_epoch(storage) == 2, "who beat will find this epoch and stop"
     lease = take(storage)
     assert lease.epoch == 3, "the second epoch was given back"
     lease.release()
@@ -266,7 +266,7 @@ def test_a_holder_that_cannot_reach_the_storage_for_too_long_is_told(tmp_path: P
             super().put(path, content)
 
     files, lost = Unplugged(), threading.Event()
-    lease = acquire(
+    lease = acquire_lease(
         FileStorage(str(tmp_path), files=files),
         pipeline="shop",
         times=LeaseTimes(beat=0.1, alive=5.0),
@@ -299,7 +299,9 @@ class Failing(LocalFiles):
 
 def test_a_holder_is_told_even_while_the_storage_hangs(tmp_path: Path) -> None:
     files, lost = Failing(on=".beat", hangs=True), threading.Event()
-    lease = acquire(FileStorage(str(tmp_path), files=files), pipeline="shop", times=QUICK, on_lost=lost.set)
+    lease = acquire_lease(
+        FileStorage(str(tmp_path), files=files), pipeline="shop", times=QUICK, on_lost=lost.set
+    )
     files.is_down.set()
 
     assert lost.wait(5), "the thread that beats hangs, and nobody else looked at the clock"
@@ -315,7 +317,7 @@ def test_a_lease_that_cannot_be_given_back_is_no_error_and_free_at_once_for_its_
 ) -> None:
     files = Failing(on=".released")
 
-    with held(FileStorage(str(tmp_path), files=files), pipeline="shop"):
+    with hold_lease(FileStorage(str(tmp_path), files=files), pipeline="shop"):
         files.is_down.set()
 
     assert "the next run may have to wait" in caplog.text
@@ -360,7 +362,7 @@ def test_a_lease_that_was_not_renewed_in_time_fails_its_check(
     storage: FileStorage, clock: list[float]
 ) -> None:
     lost: list[bool] = []
-    lease = acquire(storage, pipeline="shop", times=SLOW, on_lost=lambda: lost.append(True))
+    lease = acquire_lease(storage, pipeline="shop", times=SLOW, on_lost=lambda: lost.append(True))
     clock[0] += SLOW.alive - 1
     lease.check()
 
@@ -376,15 +378,15 @@ def test_a_lease_that_was_not_renewed_in_time_fails_its_check(
 def test_a_beat_renews_a_lease_that_is_in_time_and_never_one_that_has_run_out(
     storage: FileStorage, clock: list[float]
 ) -> None:
-    lease = acquire(storage, pipeline="shop", times=SLOW)
+    lease = acquire_lease(storage, pipeline="shop", times=SLOW)
     for _ in range(3):
         clock[0] += SLOW.alive - 1
-        lease._beat()
+        lease._renew()
         lease.check()
     renewed = storage.read("lease/0000000001.beat")
 
     clock[0] += SLOW.alive + 1
-    lease._beat()
+    lease._renew()
 
     assert lease.is_lost
     assert storage.read("lease/0000000001.beat") == renewed, "a late beat looks alive to a process that waits"
@@ -394,11 +396,11 @@ def test_a_beat_renews_a_lease_that_is_in_time_and_never_one_that_has_run_out(
 
 
 def test_a_beat_that_finds_a_later_epoch_loses_the_lease(storage: FileStorage, clock: list[float]) -> None:
-    lease = acquire(storage, pipeline="shop", times=SLOW)
+    lease = acquire_lease(storage, pipeline="shop", times=SLOW)
     clock[0] += 1
-    storage.put("lease/0000000002.json", versioned(asdict(Holder())))
+    storage.put("lease/0000000002.json", encode_control(asdict(LeaseHolder())))
 
-    lease._beat()
+    lease._renew()
 
     with pytest.raises(LeaseLost):
         lease.check()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.interfaces import CommitRecord, StateInfo, StorageSchemaInfo
-from penstock.package.ledger import LOADS, STATES, VERSIONS, FileLedger
+from penstock.package.file_ledger import LOADS_TABLE, STATE_TABLE, VERSION_TABLE, FileLedger
 from penstock.package.storage import FileStorage
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def write(folder: Path, name: str, *rows: dict[str, Any]) -> None:
 def dlt_dataset(tmp_path: Path) -> FileLedger:
     """The files that dlt leaves beside its tables, `init` markers and all."""
     (tmp_path / "init").write_text('{"initial_version":2,"current_version":2}')
-    for table in (LOADS, VERSIONS, STATES):
+    for table in (LOADS_TABLE, VERSION_TABLE, STATE_TABLE):
         (tmp_path / table).mkdir()
         (tmp_path / table / "init").write_text('{"initial_version":2,"current_version":2}')
     write(
@@ -126,7 +126,7 @@ def test_a_load_counts_once_whoever_commits_it(ledger: FileLedger) -> None:
 
     assert counted == [True, False]
     assert ledger.find_commit(schema_name="shop", load_id=COMMIT.load_id) == COMMIT
-    assert len(ledger.rows(LOADS)) == 1
+    assert len(ledger.rows(LOADS_TABLE)) == 1
 
 
 def test_a_load_that_was_not_committed_is_not_found(ledger: FileLedger) -> None:
@@ -196,7 +196,7 @@ def test_our_load_that_is_late_follows_one_of_dlt_and_precedes_its_next(
     dlt_dataset.store_state(row, schema_hash=HASH)
     dlt_dataset.commit(late)
     ours = dlt_dataset.last_state("dltpipe")
-    for folder in (LOADS, STATES):
+    for folder in (LOADS_TABLE, STATE_TABLE):
         for path in (tmp_path / folder).glob("dltpipe__1794709965*"):
             next_one = path.read_text(encoding="utf-8").replace("1794709965.5", "1794709966.5")
             path.with_name(path.name.replace("1794709965.5", "1794709966.5")).write_text(next_one)
@@ -239,7 +239,9 @@ def test_a_schema_version_is_kept_once(ledger: FileLedger) -> None:
     ledger.store_schema(SCHEMA)
     ledger.store_schema(SCHEMA._replace(inserted_at=datetime.fromisoformat("2026-11-16T00:00:00+00:00")))
 
-    assert ledger.rows(VERSIONS) == [{**SCHEMA._asdict(), "inserted_at": "2026-11-15T02:32:47.448741+00:00"}]
+    assert ledger.rows(VERSION_TABLE) == [
+        {**SCHEMA._asdict(), "inserted_at": "2026-11-15T02:32:47.448741+00:00"}
+    ]
 
 
 def test_a_schema_that_is_again_what_it_was_is_the_newest_again(ledger: FileLedger) -> None:
@@ -253,7 +255,7 @@ def test_a_schema_that_is_again_what_it_was_is_the_newest_again(ledger: FileLedg
     found = ledger.last_schema("shop")
     assert found is not None
     assert (found.version_hash, found.version) == (HASH, 10)
-    assert len(ledger.rows(VERSIONS)) == 3
+    assert len(ledger.rows(VERSION_TABLE)) == 3
 
 
 def test_a_schema_of_a_machine_whose_clock_is_behind_is_the_newest(ledger: FileLedger) -> None:
@@ -265,7 +267,7 @@ def test_a_schema_of_a_machine_whose_clock_is_behind_is_the_newest(ledger: FileL
     found = ledger.last_schema("shop")
     assert found is not None
     assert (found.version, found.inserted_at > SCHEMA.inserted_at) == (9, True)
-    assert len(ledger.rows(VERSIONS)) == 2
+    assert len(ledger.rows(VERSION_TABLE)) == 2
 
 
 def test_the_last_schema_is_the_one_stored_last_however_long_its_stamp(ledger: FileLedger) -> None:
@@ -329,7 +331,7 @@ def test_rows_come_oldest_first(ledger: FileLedger) -> None:
     for load_id in ("1794709966.000000", "1794709965.000000"):
         ledger.commit(replace(COMMIT, load_id=load_id))
 
-    assert [row["load_id"] for row in ledger.rows(LOADS)] == ["1794709965.000000", "1794709966.000000"]
+    assert [row["load_id"] for row in ledger.rows(LOADS_TABLE)] == ["1794709965.000000", "1794709966.000000"]
 
 
 def test_a_commit_of_dlt_is_read_without_our_columns(dlt_dataset: FileLedger) -> None:
@@ -351,10 +353,10 @@ def test_schema_and_state_of_dlt_are_read(dlt_dataset: FileLedger) -> None:
 
 def test_all_system_rows_of_dlt_are_listed_without_its_markers(dlt_dataset: FileLedger) -> None:
     assert dlt_dataset.is_initialized()
-    assert [len(dlt_dataset.rows(table)) for table in (LOADS, VERSIONS, STATES)] == [1, 1, 1]
+    assert [len(dlt_dataset.rows(table)) for table in (LOADS_TABLE, VERSION_TABLE, STATE_TABLE)] == [1, 1, 1]
 
 
 def test_a_schema_that_dlt_has_stored_is_not_stored_again(dlt_dataset: FileLedger) -> None:
     dlt_dataset.store_schema(SCHEMA._replace(schema_name="dltpipe"))
 
-    assert len(dlt_dataset.rows(VERSIONS)) == 1
+    assert len(dlt_dataset.rows(VERSION_TABLE)) == 1

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from tests.unit.package.world import manifest_of
 
 from penstock.interfaces import CommitRecord, StateInfo, StorageSchemaInfo
-from penstock.package import Packages, Retention, ledger, loadindex
-from penstock.package.control import versioned
-from penstock.package.entry import Entry
-from penstock.package.ledger import LOADS, STATES, VERSIONS, FileLedger
-from penstock.package.loadindex import INDEX, LoadIndex, Summary
+from penstock.package import Packages, Retention, file_ledger, load_index
+from penstock.package.control_file import encode_control
+from penstock.package.file_ledger import LOADS_TABLE, STATE_TABLE, VERSION_TABLE, FileLedger
+from penstock.package.files import DirEntry
+from penstock.package.load_index import INDEX_FOLDER, LoadIndex, LoadSummary
 from penstock.package.storage import FileStorage
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Disk:
     """Files in memory that list as S3 does; before its n-th change a process may be killed or wait."""
 
     files: dict[str, bytes] = field(default_factory=dict)
-    can_seek: bool = True
+    supports_start_after: bool = True
     meanwhile: dict[int, Callable[[], None]] = field(default_factory=dict)
     changes: int = 0
     calls: Counter[str] = field(default_factory=Counter)
@@ -82,17 +82,17 @@ class Disk:
         for name in [name for name in self.files if name == path or name.startswith(f"{path}/")]:
             del self.files[name]
 
-    def entries(self, folder: str) -> list[Entry]:
+    def entries(self, folder: str) -> list[DirEntry]:
         inside = [name.removeprefix(f"{folder}/") for name in self.files if name.startswith(f"{folder}/")]
         folders = {name.split("/")[0] for name in inside if "/" in name}
-        listed = [Entry(name, 0, 0.0, name in folders) for name in {name.split("/")[0] for name in inside}]
+        listed = [DirEntry(name, 0, 0.0, name in folders) for name in {name.split("/")[0] for name in inside}]
         self.calls.update(list=1 + max(0, len(listed) - 1) // 1000, listed=len(listed))
         return listed
 
-    def names(self, folder: str, *, prefix: str, after: str, most: int | None) -> list[str]:
+    def names(self, folder: str, *, prefix: str, after: str, limit: int | None) -> list[str]:
         start = len(folder) + 1
         inside = {name[start:].split("/")[0] for name in self.files if name.startswith(f"{folder}/")}
-        listed = sorted(name for name in inside if name > after and name.startswith(prefix))[:most]
+        listed = sorted(name for name in inside if name > after and name.startswith(prefix))[:limit]
         self.calls.update(list=1 + max(0, len(listed) - 1) // 1000, listed=len(listed))
         return listed
 
@@ -163,9 +163,9 @@ class Load:
 class World:
     """Two pipelines of ours and dlt in one dataset."""
 
-    def __init__(self, *, can_seek: bool) -> None:
+    def __init__(self, *, supports_start_after: bool) -> None:
         self.root = f"memory://{uuid.uuid4().hex}"
-        self.disk = Disk(can_seek=can_seek)
+        self.disk = Disk(supports_start_after=supports_start_after)
         self.clock = 1_794_700_000
         self.open: dict[str, Load] = {}
         self.sequences: Counter[str] = Counter()
@@ -191,7 +191,7 @@ class World:
                 draw(st.booleans()),
             )
         load = self.open[pipeline]
-        disk = Disk(self.disk.files, can_seek=self.disk.can_seek)
+        disk = Disk(self.disk.files, supports_start_after=self.disk.supports_start_after)
         event = draw(st.sampled_from(["none", "killed", "waits"])) if depth < 2 else "none"
         at = draw(st.integers(1, 6))
         if event == "killed":
@@ -229,26 +229,28 @@ class World:
             "_dlt_load_id": load.load_id,
             "created_at": "2026-11-15T02:32:47+00:00",
         }
-        self.disk.files[f"{base}/{STATES}/{pipeline}__{load.load_id}__{digest}.jsonl"] = json.dumps(
+        self.disk.files[f"{base}/{STATE_TABLE}/{pipeline}__{load.load_id}__{digest}.jsonl"] = json.dumps(
             state
         ).encode()
-        self.disk.files[f"{base}/{LOADS}/{load.schema}__{load.load_id}.jsonl"] = json.dumps(row).encode()
+        self.disk.files[f"{base}/{LOADS_TABLE}/{load.schema}__{load.load_id}.jsonl"] = json.dumps(
+            row
+        ).encode()
 
     def lose_index(self) -> None:
         """Loads of a release that had none, or a folder that was deleted."""
-        for name in [name for name in self.disk.files if f"/{INDEX}/" in name]:
+        for name in [name for name in self.disk.files if f"/{INDEX_FOLDER}/" in name]:
             del self.disk.files[name]
 
     def check(self) -> None:
         ours, listed = self.ledger(), self.ledger()
         complete = list(listed.complete_loads())
         for pipeline in PIPELINES:
-            assert ours.last_commit(pipeline) == listed._listed_last_commit(pipeline)
-            assert ours.last_state(pipeline) == listed._state(listed._listed_last_state(pipeline))
+            assert ours.last_commit(pipeline) == listed._scan_last_commit(pipeline)
+            assert ours.last_state(pipeline) == listed._read_state(listed._scan_last_state(pipeline))
         for schema in SCHEMAS:
-            names = listed._names(VERSIONS, schema)
+            names = listed._row_names(VERSION_TABLE, schema)
             newest = max(names, key=lambda name: float(name.split("__")[-2]), default=None)
-            assert ours.last_schema(schema) == (listed._schema(newest) if newest else None)
+            assert ours.last_schema(schema) == (listed._read_schema(newest) if newest else None)
         snapshot = ours.snapshot()
         assert list(snapshot.last_loads().items()) == list(
             {load.schema_name: load.load_id for load in complete}.items()
@@ -265,12 +267,12 @@ class World:
 @pytest.fixture
 def short_chain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few entries and states are kept, so that short histories have deleted ones."""
-    monkeypatch.setattr(loadindex, "_KEPT", 2)
-    monkeypatch.setattr(ledger, "_MOST_STATES", 3)
+    monkeypatch.setattr(load_index, "_KEPT_ENTRIES", 2)
+    monkeypatch.setattr(file_ledger, "_MAX_STATES", 3)
 
 
-def play(data: st.DataObject, *, can_seek: bool, steps: int) -> None:
-    world = World(can_seek=can_seek)
+def play(data: st.DataObject, *, supports_start_after: bool, steps: int) -> None:
+    world = World(supports_start_after=supports_start_after)
     world.ledger().initialize()
     for _ in range(data.draw(st.integers(1, steps))):
         match data.draw(st.sampled_from(["a", "b", "a", "b", "dlt", "lose"])):
@@ -287,8 +289,8 @@ def play(data: st.DataObject, *, can_seek: bool, steps: int) -> None:
 @pytest.mark.usefixtures("short_chain")
 @settings(max_examples=25, deadline=None)
 @given(st.data(), st.booleans())
-def test_the_index_answers_what_a_listing_would(data: st.DataObject, can_seek: bool) -> None:
-    play(data, can_seek=can_seek, steps=8)
+def test_the_index_answers_what_a_listing_would(data: st.DataObject, supports_start_after: bool) -> None:
+    play(data, supports_start_after=supports_start_after, steps=8)
 
 
 @pytest.mark.at_length
@@ -296,9 +298,9 @@ def test_the_index_answers_what_a_listing_would(data: st.DataObject, can_seek: b
 @settings(max_examples=200, deadline=None)
 @given(st.data(), st.booleans())
 def test_the_index_answers_what_a_listing_would_in_long_histories(
-    data: st.DataObject, can_seek: bool
+    data: st.DataObject, supports_start_after: bool
 ) -> None:
-    play(data, can_seek=can_seek, steps=25)
+    play(data, supports_start_after=supports_start_after, steps=25)
 
 
 def test_an_entry_in_the_place_of_a_deleted_one_is_in_no_chain(tmp_path: Path) -> None:
@@ -306,17 +308,17 @@ def test_an_entry_in_the_place_of_a_deleted_one_is_in_no_chain(tmp_path: Path) -
     store = FileStorage(str(tmp_path))
     index = LoadIndex(store)
     for number in range(1, 40):
-        assert index.append(number, Summary())
+        assert index.append(number, LoadSummary())
 
-    assert not index.append(2, Summary(is_partial=True))
-    assert index.newest() == (39, Summary())
+    assert not index.append(2, LoadSummary(is_partial=True))
+    assert index.newest() == (39, LoadSummary())
 
 
 def test_an_entry_that_cannot_be_read_is_built_anew(tmp_path: Path) -> None:
     store, files = FileStorage(str(tmp_path)), FileLedger(FileStorage(str(tmp_path)))
     files.initialize()
     Load("a", "s", "1794700010.5", 1, 0, has_state=True).complete(files)
-    store.put(f"{INDEX}/0000000001.json", b"[]")
+    store.put(f"{INDEX_FOLDER}/0000000001.json", b"[]")
     Load("a", "s", "1794700020.5", 2, 0, has_state=True).complete(files)
 
     found = FileLedger(store).last_commit("a")
@@ -328,7 +330,7 @@ def test_an_entry_that_cannot_be_read_is_built_anew(tmp_path: Path) -> None:
 def test_states_are_kept_as_dlt_keeps_them_and_the_last_one_always(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledger, "_MOST_STATES", 3)
+    monkeypatch.setattr(file_ledger, "_MAX_STATES", 3)
     files = FileLedger(FileStorage(str(tmp_path)))
     files.initialize()
     for number in range(1, 9):
@@ -338,14 +340,14 @@ def test_states_are_kept_as_dlt_keeps_them_and_the_last_one_always(
     Load("a", "s", "1794700090.5", 10, 0, has_state=True).complete(files)
 
     assert files.last_state("a") == Load("a", "s", "1794700090.5", 10, 0, has_state=True).state
-    names = sorted(path.name.split("__")[1] for path in (tmp_path / STATES).iterdir())
+    names = sorted(path.name.split("__")[1] for path in (tmp_path / STATE_TABLE).iterdir())
     assert names == ["1794600000.5", "1794700070.5", "1794700080.5", "1794700090.5"]
 
 
 def bookkeeping(store: FileStorage, sequence: int) -> None:
     """What a run asks of slots and ledger, once for each time it does, and what opening a dataset asks."""
-    packages, files = Packages(store.below("_dlt_pkg")), FileLedger(store)
-    packages.tidy(Retention())
+    packages, files = Packages(store.subfolder("_dlt_pkg")), FileLedger(store)
+    packages.apply_retention(Retention())
     assert packages.slots.last() == sequence - 1
     files.last_commit("a")
     files.last_state("a")
@@ -368,7 +370,7 @@ def test_what_a_run_asks_for_does_not_depend_on_the_number_of_loads() -> None:
         FileLedger(store).initialize()
         for sequence in range(1, loads - 20):
             load = Load("a", "s", f"{1794700000 + sequence}.5", sequence, 0, has_state=False)
-            name = f"{LOADS}/s__{load.load_id}.jsonl"
+            name = f"{LOADS_TABLE}/s__{load.load_id}.jsonl"
             store.put(name, json.dumps(asdict(load.record)).encode())
         store.put("_dlt_pkg/slots/last.json", b'{"format_version": 1, "sequence": 1}')
         for sequence in range(1, loads):
@@ -377,7 +379,7 @@ def test_what_a_run_asks_for_does_not_depend_on_the_number_of_loads() -> None:
             Load("a", "s", f"{1794700000 + sequence}.5", sequence, 0, has_state=True).complete(
                 FileLedger(store)
             )
-        store.put("_dlt_pkg/slots/last.json", versioned({"sequence": loads - 1}))
+        store.put("_dlt_pkg/slots/last.json", encode_control({"sequence": loads - 1}))
         disk.calls.clear()
         bookkeeping(store, loads)
         counted.append(disk.calls)

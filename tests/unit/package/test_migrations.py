@@ -13,9 +13,9 @@ import pytest
 
 from penstock.errors import InternalError, PackageDamaged, UnsupportedVersion
 from penstock.package import DataFolder, Manifest, Packages, Retention
-from penstock.package.control import FORMAT_VERSION, current_form
-from penstock.package.extracted import Extracted
-from penstock.package.migrations import MIGRATIONS, newest, upgraded
+from penstock.package.control_file import FORMAT_VERSION, upgrade_document
+from penstock.package.extract_manifest import ExtractManifest
+from penstock.package.migrations import MIGRATIONS, apply_migrations, latest_version
 
 RECORDED = json.loads(Path(__file__).with_name("packages_v1.json").read_text(encoding="utf-8"))
 """Three packages as the release with format 1 wrote them: loaded, half loaded, extracted."""
@@ -46,13 +46,13 @@ def packages(tmp_path: Path) -> Packages:
 @pytest.mark.parametrize("versions", [[2, 4], [2, 2], [3], [1], [2, 3, 5], [3, 2], [0]])
 def test_a_gap_or_a_double_among_migrations_is_an_error_of_ours(versions: list[int]) -> None:
     with pytest.raises(InternalError, match=re.escape(str([1, *versions]))):
-        newest([Step(version) for version in versions])
+        latest_version([Step(version) for version in versions])
 
 
 def test_migrations_in_order_lead_to_the_last_of_them() -> None:
-    assert newest([]) == 1
-    assert newest([Step(2), Step(3)]) == 3
-    assert newest() == FORMAT_VERSION == 1 + len(MIGRATIONS)
+    assert latest_version([]) == 1
+    assert latest_version([Step(2), Step(3)]) == 3
+    assert latest_version() == FORMAT_VERSION == 1 + len(MIGRATIONS)
 
 
 def test_every_module_of_the_folder_is_in_the_chain_under_its_own_number() -> None:
@@ -65,8 +65,8 @@ def test_every_module_of_the_folder_is_in_the_chain_under_its_own_number() -> No
 def test_a_document_passes_the_migrations_it_has_not_seen_in_order() -> None:
     chain = [Step(2), Step(3), Step(4)]
 
-    assert upgraded("job", {}, has=2, migrations=chain)["steps"] == [("job", 3), ("job", 4)]
-    assert upgraded("job", {"x": 1}, has=4, migrations=chain) == {"x": 1}
+    assert apply_migrations("job", {}, version=2, migrations=chain)["steps"] == [("job", 3), ("job", 4)]
+    assert apply_migrations("job", {"x": 1}, version=4, migrations=chain) == {"x": 1}
 
 
 def test_a_job_of_version_1_gets_a_folder_whose_content_nobody_counted(packages: Packages) -> None:
@@ -82,10 +82,10 @@ def test_a_job_of_version_1_gets_a_folder_whose_content_nobody_counted(packages:
 def test_every_part_of_a_job_of_version_5_reads_a_nested_dataset() -> None:
     document: dict[str, Any] = {"data": {}, "more": [{"data": {}}, {"data": {}}]}
 
-    found = upgraded("job", document, has=5)
+    found = apply_migrations("job", document, version=5)
 
     assert found == {"data": {}, "landed": [], "more": [{"data": {}, "landed": []}] * 2}
-    assert upgraded("manifest", {"tables": []}, has=5) == {"tables": []}
+    assert apply_migrations("manifest", {"tables": []}, version=5) == {"tables": []}
 
 
 def test_a_manifest_of_version_1_keeps_the_hash_it_was_sealed_with(packages: Packages) -> None:
@@ -129,7 +129,7 @@ def test_a_bare_word_that_is_no_status_is_damage(packages: Packages) -> None:
 
 
 def test_what_extract_of_version_1_left_is_understood_by_normalize(packages: Packages) -> None:
-    extracted = Extracted.from_dict(packages.package(EXTRACTED).extracted())
+    extracted = ExtractManifest.from_dict(packages.package(EXTRACTED).read_extracted())
 
     assert (extracted.schema_name, extracted.rows, extracted.state) == ("shop", 3, None)
     assert [(table.table, table.files) for table in extracted.tables] == [("items", 1)]
@@ -138,14 +138,14 @@ def test_what_extract_of_version_1_left_is_understood_by_normalize(packages: Pac
 
 def test_packages_of_version_1_are_opened_rolled_forward_and_finished(packages: Packages) -> None:
     statuses = {load_id: packages.package(load_id).status for load_id in (LOADED, SEALED, EXTRACTED)}
-    packages.tidy()
-    manifest = packages.to_roll_forward()
+    packages.apply_retention()
+    manifest = packages.pending_load()
     assert manifest
     package = packages.package(manifest.load_id)
-    jobs = packages.normalized.get_load_package_jobs(manifest.load_id)
+    jobs = packages.normalized_packages.get_load_package_jobs(manifest.load_id)
 
     for entry in manifest.tables:
-        if package.jobs.board().jobs[entry.job.replace(".0.", ".")].state == "new_jobs":
+        if package.jobs.list_jobs().jobs[entry.job.replace(".0.", ".")].state == "new_jobs":
             package.jobs.start(entry.job)
             package.jobs.complete(entry.job, {"rows": 3})
     packages.commit(manifest)
@@ -154,9 +154,9 @@ def test_packages_of_version_1_are_opened_rolled_forward_and_finished(packages: 
     assert statuses == {LOADED: "loaded", SEALED: "extracted", EXTRACTED: "extracted"}
     assert manifest.load_id == SEALED
     assert [len(jobs[state]) for state in ("new_jobs", "completed_jobs")] == [1, 1]
-    assert package.mark() == manifest.mark
-    assert packages.to_roll_forward() is None
-    assert packages.loaded.list_packages() == [LOADED, SEALED]
+    assert package.load_mark() == manifest.mark
+    assert packages.pending_load() is None
+    assert packages.loaded_packages.list_packages() == [LOADED, SEALED]
     assert [one.load_id for one in packages.with_status("extracted")] == [EXTRACTED]
     assert not package.store.exists("data")
 
@@ -172,15 +172,15 @@ def test_the_next_load_after_those_of_version_1_takes_the_next_number(packages: 
 
     assert packages.seal(following) is True
     packages.finish(EXTRACTED)
-    packages.tidy(Retention(packages=0))
-    assert packages.loaded.list_packages() == [EXTRACTED]
+    packages.apply_retention(Retention(packages=0))
+    assert packages.loaded_packages.list_packages() == [EXTRACTED]
 
 
 def test_a_package_of_version_1_that_was_given_up_does_not_come_back(packages: Packages) -> None:
     assert packages.drop(SEALED) == "aborted"
     assert packages.drop(EXTRACTED) is None
 
-    assert packages.to_roll_forward() is None
+    assert packages.pending_load() is None
     assert packages.with_status("extracted") == []
 
 
@@ -202,7 +202,7 @@ def test_a_document_of_version_1_that_lacks_what_it_needs_is_damage(
 
 def test_a_version_that_is_newer_than_this_release_is_told_with_both_numbers() -> None:
     with pytest.raises(UnsupportedVersion) as caught:
-        current_form({"format_version": FORMAT_VERSION + 1}, "job", path="x")
+        upgrade_document({"format_version": FORMAT_VERSION + 1}, "job", path="x")
 
     assert vars(caught.value)["has"] == str(FORMAT_VERSION + 1)
     assert vars(caught.value)["supports"] == f"up to {FORMAT_VERSION}"

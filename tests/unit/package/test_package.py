@@ -19,9 +19,9 @@ from penstock.package import (
     TableEntry,
     read_job,
 )
-from penstock.package.control import FORMAT_VERSION, versioned
-from penstock.package.landed import LandedColumn
-from penstock.package.projection import Access, Level, Value
+from penstock.package.control_file import FORMAT_VERSION, encode_control
+from penstock.package.frame_columns import FrameFileColumn
+from penstock.package.projection.model import ColumnValue, FieldAccess, Level
 from penstock.package.storage import as_json
 
 if TYPE_CHECKING:
@@ -29,12 +29,15 @@ if TYPE_CHECKING:
 
 NAME = "items__tags.5c1c2f0d11.0.reference"
 PROJECTION = Projection(
-    levels=(Level(table="items"), Level(table="items__tags", lists=((Access(path=("a", "tags")), None),))),
+    levels=(
+        Level(table="items"),
+        Level(table="items__tags", lists=((FieldAccess(path=("a", "tags")), None),)),
+    ),
     columns=(
         OutputColumn(
             name="value",
             sql_type="STRING",
-            values=(Value(at=Access(), stored="tagged", kind="text", to="text"),),
+            values=(ColumnValue(at=FieldAccess(), stored="tagged", kind="text", to="text"),),
         ),
     ),
     is_root=False,
@@ -91,12 +94,12 @@ def test_a_completed_package_counts_as_loaded_whatever_other_marker_is_lost(pack
 
 def test_what_extract_left_is_read_back(packages: Packages) -> None:
     package = packages.package("17.5")
-    before = package.extracted()
+    before = package.read_extracted()
 
     package.mark_extracted({"schema_name": "shop", "resources": [{"rows": 1}]})
 
     assert before == {}
-    assert package.extracted() == {"schema_name": "shop", "resources": [{"rows": 1}]}
+    assert package.read_extracted() == {"schema_name": "shop", "resources": [{"rows": 1}]}
 
 
 def test_completing_lets_the_data_go_and_keeps_the_rest(packages: Packages) -> None:
@@ -154,7 +157,7 @@ def test_a_job_that_is_done_is_found_among_the_completed_ones(packages: Packages
 def test_a_move_that_stopped_half_way_shows_as_done_and_can_be_finished(packages: Packages) -> None:
     package = packages.package("17.5")
     package.add_job(job(package))
-    package.store.put(f"completed_jobs/{NAME}", versioned(replace(job(package), rows=8).to_dict()))
+    package.store.put(f"completed_jobs/{NAME}", encode_control(replace(job(package), rows=8).to_dict()))
 
     assert package.job(NAME).rows == 8
     assert package.jobs.repair() == 1
@@ -178,7 +181,7 @@ def test_a_job_file_with_several_folders_reads_back_as_it_was(packages: Packages
 
 def test_a_job_file_over_landed_files_reads_back_as_it_was(packages: Packages) -> None:
     package = packages.package("17.5")
-    landed = (LandedColumn(column="c_1", field="k0", sql_type="BIGINT"),)
+    landed = (FrameFileColumn(column="c_1", field="k0", sql_type="BIGINT"),)
     first = replace(job(package), columns="`c_1` INT", landed=landed)
     more = replace(first.parts[0], data=DataFolder(path="data/extracted/00001"))
 

@@ -10,7 +10,7 @@ from tests.unit.package.world import manifest_of
 
 from penstock.errors import LoadIsDecided, LoadPackageAborted, PackageDamaged, StorageNotReachable
 from penstock.package import FileStorage, Packages, Retention
-from penstock.package.objects import ObjectFiles
+from penstock.package.object_files import ObjectFiles
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ ONE, TWO = "1.0", "2.0"
 def packages(request: pytest.FixtureRequest, tmp_path: Path) -> Packages:
     found = Packages.at(str(tmp_path) if request.param == "disk" else f"memory://{tmp_path.name}")
     for load_id in (ONE, TWO):
-        found.normalized.create_package(load_id)
+        found.normalized_packages.create_package(load_id)
         found.package(load_id).store.put("data/part", b"rows")
     return found
 
@@ -88,9 +88,9 @@ def test_of_commit_and_abort_the_first_stands(packages: Packages) -> None:
 def test_a_slot_that_a_crash_left_without_a_mark_is_rolled_forward(packages: Packages) -> None:
     packages.slots.seal(manifest_of(ONE, 1))
 
-    assert packages.sealed(ONE) == manifest_of(ONE, 1)
-    assert packages.to_roll_forward() == manifest_of(ONE, 1)
-    assert packages.package(ONE).mark() == manifest_of(ONE, 1).mark
+    assert packages.find_manifest(ONE) == manifest_of(ONE, 1)
+    assert packages.pending_load() == manifest_of(ONE, 1)
+    assert packages.package(ONE).load_mark() == manifest_of(ONE, 1).mark
     assert packages.drop(ONE) == "aborted", "it is in a slot, so it is not simply deleted"
 
 
@@ -98,7 +98,7 @@ def test_a_sealed_package_that_was_removed_by_hand_is_given_up_and_stops_nobody(
     packages.seal(manifest_of(ONE, 1))
     packages.package(ONE).delete()
 
-    assert packages.to_roll_forward() is None
+    assert packages.pending_load() is None
     with pytest.raises(LoadPackageAborted):
         packages.commit(manifest_of(ONE, 1))
     assert not packages.package(ONE).exists()
@@ -121,7 +121,7 @@ def test_data_goes_by_default_and_stays_when_asked_for_or_when_a_job_has_failed(
     packages.package(TWO).jobs.fail("items.x.0.reference", "bad")
     packages.commit(manifest_of(TWO, 2))
     packages.finish(TWO)
-    packages.normalized.create_package("3.0")
+    packages.normalized_packages.create_package("3.0")
     packages.package("3.0").store.put("data/part", b"rows")
     packages.finish("3.0", retention=Retention(data=True))
 
@@ -136,25 +136,25 @@ def test_the_oldest_finished_go_but_not_the_last_sealed_nor_those_with_failed_jo
     load(packages, ONE, 1)
     load(packages, TWO, 2)
     for load_id in ("3.0", "4.0"):
-        packages.loaded.create_package(load_id)
+        packages.loaded_packages.create_package(load_id)
     packages.package("3.0").jobs.add("items.x.0.reference", b"{}", "failed_jobs")
 
-    packages.tidy(Retention(packages=1))
-    some = packages.loaded.list_packages()
-    packages.tidy(Retention(packages=0))
+    packages.apply_retention(Retention(packages=1))
+    some = packages.loaded_packages.list_packages()
+    packages.apply_retention(Retention(packages=0))
 
     assert some == [TWO, "3.0", "4.0"]
-    assert packages.loaded.list_packages() == [TWO, "3.0"]
-    assert packages.to_roll_forward() is None
+    assert packages.loaded_packages.list_packages() == [TWO, "3.0"]
+    assert packages.pending_load() is None
     assert packages.slots.read(1) == manifest_of(ONE, 1), "manifests stay"
 
 
 def test_all_packages_are_kept_when_no_number_is_given(packages: Packages) -> None:
     load(packages, ONE, 1)
 
-    packages.tidy(Retention(packages=None))
+    packages.apply_retention(Retention(packages=None))
 
-    assert packages.loaded.list_packages() == [ONE]
+    assert packages.loaded_packages.list_packages() == [ONE]
 
 
 def test_a_slot_with_the_content_of_another_is_damage(packages: Packages) -> None:
@@ -183,7 +183,7 @@ class Lossy:
 
 
 def storage_that_loses(root: str, *errors: OSError) -> tuple[FileStorage, Lossy]:
-    system = Lossy(FileStorage(root).system, *errors)
+    system = Lossy(FileStorage(root).file_system, *errors)
     return FileStorage(root, files=ObjectFiles(system)), system
 
 
@@ -220,7 +220,7 @@ def test_a_reply_that_does_not_match_its_checksum_is_requested_again(
 
     root = f"memory://{tmp_path.name}"
     FileStorage(root).put("lease", b"beat")
-    system = Torn(FileStorage(root).system)
+    system = Torn(FileStorage(root).file_system)
 
     assert FileStorage(root, files=ObjectFiles(system)).read("lease") == b"beat"
     assert system.tries == requests
@@ -233,9 +233,9 @@ def test_a_store_whose_replies_never_match_their_checksums_cannot_be_reached(
         def cat_file(self, path: str) -> bytes:
             raise FlexibleChecksumError(path)
 
-    monkeypatch.setattr("penstock.package.objects.time.sleep", lambda _: None)
+    monkeypatch.setattr("penstock.package.object_files.time.sleep", lambda _: None)
     root = f"memory://{tmp_path.name}"
-    storage = FileStorage(root, files=ObjectFiles(Torn(FileStorage(root).system)))
+    storage = FileStorage(root, files=ObjectFiles(Torn(FileStorage(root).file_system)))
 
     with pytest.raises(StorageNotReachable, match="FlexibleChecksumError"):
         storage.read("lease")
@@ -247,7 +247,7 @@ def test_a_store_that_refuses_is_an_error_and_no_answer(tmp_path: Path) -> None:
             raise PermissionError(13, "denied", path)
 
     root = f"memory://{tmp_path.name}"
-    storage = FileStorage(root, files=ObjectFiles(Refusing(FileStorage(root).system)))
+    storage = FileStorage(root, files=ObjectFiles(Refusing(FileStorage(root).file_system)))
 
     with pytest.raises(PermissionError):
         storage.put_if_absent("slot", b"mine")

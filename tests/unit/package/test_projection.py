@@ -8,28 +8,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from penstock.package.conversions import converted
-from penstock.package.picking import Picked, Stored, picked
-from penstock.package.projection import (
-    Access,
+from penstock.package.projection.convert import converted_value
+from penstock.package.projection.explode import SelectStep, id_digest, projection_steps
+from penstock.package.projection.model import (
+    ColumnValue,
+    FieldAccess,
     Level,
     OutputColumn,
     Projection,
-    Refusal,
-    Value,
+    RowExclusion,
 )
-from penstock.package.sql import literal, quoted
-from penstock.package.unfold import Select, digest, selects
+from penstock.package.projection.typed_values import StorageForm, ValueType, typed_value
+from penstock.package.sql import literal, quote_name
 from penstock.schema.types import DATA_TYPES
 
 names = st.text(min_size=1, max_size=8) | st.text("a`'.\\ \n\"", min_size=1, max_size=8)
 paths = st.lists(names, max_size=3).map(tuple)
-accesses = st.builds(Access, path=paths, inside=paths)
-kinds = st.sampled_from(get_args(Picked))
-stored = st.sampled_from(get_args(Stored))
+accesses = st.builds(FieldAccess, path=paths, inside=paths)
+kinds = st.sampled_from(get_args(ValueType))
+stored = st.sampled_from(get_args(StorageForm))
 types = st.sampled_from(DATA_TYPES)
 values = st.builds(
-    Value, at=accesses, stored=stored, kind=kinds, to=types, unless=st.lists(types, max_size=2).map(tuple)
+    ColumnValue,
+    at=accesses,
+    stored=stored,
+    kind=kinds,
+    to=types,
+    unless=st.lists(types, max_size=2).map(tuple),
 )
 columns = st.builds(
     OutputColumn,
@@ -44,7 +49,7 @@ levels = st.builds(
     own_id=st.none() | columns,
     passed=st.lists(columns, max_size=1).map(tuple),
     passes_id=st.lists(names, max_size=1).map(tuple),
-    refused=st.lists(st.builds(Refusal, at=accesses, stored=stored, kind=kinds), max_size=1).map(tuple),
+    refused=st.lists(st.builds(RowExclusion, at=accesses, stored=stored, kind=kinds), max_size=1).map(tuple),
 )
 projections = st.builds(
     Projection,
@@ -57,11 +62,11 @@ projections = st.builds(
 )
 
 ROOT = Level(table="t")
-TAGS = Level(table="t__a__tags", lists=((Access(path=("a", "tags")), None),))
+TAGS = Level(table="t__a__tags", lists=((FieldAccess(path=("a", "tags")), None),))
 
 
 def plain(name: str, *path: str, kind: str = "text", sql_type: str = "STRING") -> OutputColumn:
-    value = Value(at=Access(path=path), stored=kind, kind=kind, to=kind)  # type: ignore[arg-type]  # a name of both
+    value = ColumnValue(at=FieldAccess(path=path), stored=kind, kind=kind, to=kind)  # type: ignore[arg-type]  # a name of both
     return OutputColumn(name=name, sql_type=sql_type, values=(value,))
 
 
@@ -74,8 +79,8 @@ def test_a_root_table_is_one_select_with_its_system_columns_last() -> None:
         ),
     )
 
-    assert selects(projection, load_id="17.5") == [
-        Select(
+    assert projection_steps(projection, load_id="17.5") == [
+        SelectStep(
             (
                 "CAST(`row`.`id` AS BIGINT) AS `id`",
                 "CAST(`row`.`seller`.`city` AS STRING) AS `seller__city`",
@@ -91,7 +96,7 @@ def test_columns_come_in_the_order_of_the_table() -> None:
         levels=(ROOT,), columns=(plain("a", "a"), plain("b", "b")), order=("b", "_dlt_id", "a")
     )
 
-    (last,) = selects(projection, load_id="17.5")
+    (last,) = projection_steps(projection, load_id="17.5")
 
     assert [one.rsplit(" ", 1)[1] for one in last.columns] == ["`b`", "`_dlt_id`", "`a`", "`_dlt_load_id`"]
 
@@ -100,10 +105,10 @@ def test_a_child_table_steps_into_its_list_and_points_to_its_parent() -> None:
     child = "concat(`parent`, '_', 't__a__tags', '_', CAST(`idx` AS STRING))"
     projection = Projection(levels=(ROOT, TAGS), columns=(plain("value"),), is_root=False)
 
-    assert selects(projection, load_id="17.5") == [
-        Select(("`id` AS `parent`", "posexplode(`row`.`a`.`tags`) AS (`idx`, `row`)")),
-        Select(("`parent`", "`idx`", f"{digest(child)} AS `id`", "`row`")),
-        Select(
+    assert projection_steps(projection, load_id="17.5") == [
+        SelectStep(("`id` AS `parent`", "posexplode(`row`.`a`.`tags`) AS (`idx`, `row`)")),
+        SelectStep(("`parent`", "`idx`", f"{id_digest(child)} AS `id`", "`row`")),
+        SelectStep(
             (
                 "CAST(`row` AS STRING) AS `value`",
                 "`parent` AS `_dlt_parent_id`",
@@ -118,14 +123,14 @@ def test_a_list_of_lists_is_stepped_into_twice() -> None:
     projection = Projection(
         levels=(
             ROOT,
-            Level(table="t__m", lists=((Access(path=("m",)), None),)),
-            Level(table="t__m__list", lists=((Access(), None),)),
+            Level(table="t__m", lists=((FieldAccess(path=("m",)), None),)),
+            Level(table="t__m__list", lists=((FieldAccess(), None),)),
         ),
         columns=(plain("value", kind="bigint", sql_type="BIGINT"),),
         is_root=False,
     )
 
-    steps = selects(projection, load_id="17.5")
+    steps = projection_steps(projection, load_id="17.5")
 
     assert [step.columns[1] for step in steps[0:4:2]] == [
         "posexplode(`row`.`m`) AS (`idx`, `row`)",
@@ -137,7 +142,7 @@ def test_a_list_of_lists_is_stepped_into_twice() -> None:
 
 
 def test_rows_of_another_part_and_refused_rows_are_left_out_with_all_that_is_below_them() -> None:
-    refused = Refusal(at=Access(path=("x",)), stored="bigint", kind="bigint")
+    refused = RowExclusion(at=FieldAccess(path=("x",)), stored="bigint", kind="bigint")
     projection = Projection(
         levels=(Level(table="t", refused=(refused,), passes_id=("_dlt_root_id",)), TAGS),
         columns=(plain("value"),),
@@ -146,16 +151,16 @@ def test_rows_of_another_part_and_refused_rows_are_left_out_with_all_that_is_bel
         is_root=False,
     )
 
-    first, *_, last = selects(projection, load_id="17.5")
+    first, *_, last = projection_steps(projection, load_id="17.5")
 
-    assert first == Select(
+    assert first == SelectStep(
         ("`id`", "`row`", "`id` AS `_dlt_root_id`"), "`raw` IS NULL AND NOT (`row`.`x` IS NOT NULL)"
     )
     assert "CAST(`_dlt_root_id` AS STRING) AS `_dlt_root_id`" in last.columns
 
 
 def test_values_that_take_work_are_picked_once() -> None:
-    at = Access(path=("x",))
+    at = FieldAccess(path=("x",))
     projection = Projection(
         levels=(ROOT,),
         columns=(
@@ -163,25 +168,25 @@ def test_values_that_take_work_are_picked_once() -> None:
                 name="x",
                 sql_type="BIGINT",
                 values=(
-                    Value(at=at, stored="mixed", kind="bigint", to="bigint"),
-                    Value(at=at, stored="mixed", kind="text", to="bigint"),
+                    ColumnValue(at=at, stored="mixed", kind="bigint", to="bigint"),
+                    ColumnValue(at=at, stored="mixed", kind="text", to="bigint"),
                 ),
             ),
             OutputColumn(
                 name="x__v_text",
                 sql_type="STRING",
-                values=(Value(at=at, stored="mixed", kind="text", to="text", unless=("bigint",)),),
+                values=(ColumnValue(at=at, stored="mixed", kind="text", to="text", unless=("bigint",)),),
             ),
         ),
     )
 
-    picks, last = selects(projection, load_id="17.5")
+    picks, last = projection_steps(projection, load_id="17.5")
 
     assert picks.columns[2:] == (
-        f"{picked('`row`.`x`', 'mixed', 'bigint')} AS `v0`",
-        f"{picked('`row`.`x`', 'mixed', 'text')} AS `v1`",
+        f"{typed_value('`row`.`x`', 'mixed', 'bigint')} AS `v0`",
+        f"{typed_value('`row`.`x`', 'mixed', 'text')} AS `v1`",
     )
-    number = converted("`v1`", "text", "bigint")
+    number = converted_value("`v1`", "text", "bigint")
     assert last.columns[:2] == (
         f"CAST(coalesce(`v0`, {number}) AS BIGINT) AS `x`",
         f"CAST(CASE WHEN {number} IS NULL THEN `v1` END AS STRING) AS `x__v_text`",
@@ -191,7 +196,7 @@ def test_values_that_take_work_are_picked_once() -> None:
 def test_an_id_that_comes_with_the_data_counts() -> None:
     projection = Projection(levels=(Level(table="t", own_id=plain("_dlt_id", "_dlt_id")),))
 
-    first, last = selects(projection, load_id="17.5")
+    first, last = projection_steps(projection, load_id="17.5")
 
     assert first.columns == ("coalesce(CAST(`row`.`_dlt_id` AS STRING), `id`) AS `id`", "`row`")
     assert last.columns[-1] == "`id` AS `_dlt_id`"
@@ -206,7 +211,7 @@ def test_a_projection_reads_back_from_a_job_file(projection: Projection) -> None
 
 @given(path=paths, name=names)
 def test_whatever_a_key_is_it_stays_inside_its_quotes(path: tuple[str, ...], name: str) -> None:
-    (select,) = selects(Projection(levels=(ROOT,), columns=(plain(name, *path),)), load_id="17.5")
+    (select,) = projection_steps(Projection(levels=(ROOT,), columns=(plain(name, *path),)), load_id="17.5")
 
     parsed = sqlglot.parse_one(f"SELECT {select.columns[0]}", dialect="spark")
     assert isinstance(parsed, exp.Select)
@@ -216,7 +221,7 @@ def test_whatever_a_key_is_it_stays_inside_its_quotes(path: tuple[str, ...], nam
 
 @given(name=names)
 def test_a_name_and_a_text_read_back_from_sql(name: str) -> None:
-    identifier = sqlglot.parse_one(quoted(name), dialect="spark").find(exp.Identifier)
+    identifier = sqlglot.parse_one(quote_name(name), dialect="spark").find(exp.Identifier)
     text = sqlglot.parse_one(literal(name), dialect="spark")
 
     assert identifier is not None
@@ -225,4 +230,4 @@ def test_a_name_and_a_text_read_back_from_sql(name: str) -> None:
 
 
 def test_an_id_has_eighty_bits_in_fourteen_characters() -> None:
-    assert digest("`x`") == "left(base64(substring(unhex(sha2(`x`, 256)), 1, 10)), 14)"
+    assert id_digest("`x`") == "left(base64(substring(unhex(sha2(`x`, 256)), 1, 10)), 14)"

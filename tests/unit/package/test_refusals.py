@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError, NoCredenti
 from s3fs.errors import translate_boto_error
 
 from penstock.errors import PenstockError, StorageNotReachable, StorageRefused
-from penstock.package.objects import ObjectFiles, answering
+from penstock.package.object_files import ObjectFiles, translate_store_errors
 
 
 def raised(code: str, message: str = "said so") -> Exception:
@@ -34,7 +34,10 @@ def raised(code: str, message: str = "said so") -> Exception:
     ids=repr,
 )
 def test_who_is_not_let_in_is_told_so(error: Exception) -> None:
-    with pytest.raises(StorageRefused, match="lake/demo is refused: ") as caught, answering("lake/demo"):
+    with (
+        pytest.raises(StorageRefused, match="lake/demo is refused: ") as caught,
+        translate_store_errors("lake/demo"),
+    ):
         raise error
 
     assert caught.value.__cause__ is error
@@ -53,7 +56,7 @@ def test_who_is_not_let_in_is_told_so(error: Exception) -> None:
     ids=repr,
 )
 def test_a_store_that_is_busy_or_away_may_be_asked_again(error: Exception) -> None:
-    with pytest.raises(StorageNotReachable), answering("lake/demo"):
+    with pytest.raises(StorageNotReachable), translate_store_errors("lake/demo"):
         raise error
 
 
@@ -61,7 +64,7 @@ def test_a_store_that_is_busy_or_away_may_be_asked_again(error: Exception) -> No
     "error", [raised("NoSuchKey"), FileNotFoundError("x"), FileExistsError("x"), TypeError()]
 )
 def test_what_is_no_trouble_of_the_store_stays_as_it_is(error: Exception) -> None:
-    with pytest.raises(type(error)) as caught, answering("lake/demo"):
+    with pytest.raises(type(error)) as caught, translate_store_errors("lake/demo"):
         raise error
 
     assert caught.value is error
@@ -69,7 +72,7 @@ def test_what_is_no_trouble_of_the_store_stays_as_it_is(error: Exception) -> Non
 
 
 def test_the_disk_of_this_machine_speaks_for_itself() -> None:
-    with pytest.raises(PermissionError), answering("/lake/demo"):
+    with pytest.raises(PermissionError), translate_store_errors("/lake/demo"):
         raise PermissionError("Permission denied")
 
 

@@ -9,15 +9,15 @@ import pytest
 from tests.unit.package.world import manifest_of
 
 from penstock.package import DataFolder, FileStorage, JobFile, Packages, ParsedLoadJobFileName, Projection
-from penstock.package.local import LocalFiles
-from penstock.package.projection import Level
+from penstock.package.local_files import LocalFiles
+from penstock.package.projection.model import Level
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from penstock.package.entry import Entry
+    from penstock.package.files import DirEntry
 
 LOAD_ID, TABLES = "17.5", 5
 NAMES = [ParsedLoadJobFileName(f"table_{number}", "5c1c2f0d11", 0, "reference") for number in range(TABLES)]
@@ -49,13 +49,13 @@ class Counting(LocalFiles):
         self.calls["move"] += 1
         super().move(source, target)
 
-    def entries(self, folder: str) -> list[Entry]:
+    def entries(self, folder: str) -> list[DirEntry]:
         found = super().entries(folder)
         self.calls.update({"entries": 1, "listed": len(found)})
         return found
 
-    def names(self, folder: str, *, prefix: str, after: str, most: int | None) -> list[str]:
-        found = super().names(folder, prefix=prefix, after=after, most=most)
+    def names(self, folder: str, *, prefix: str, after: str, limit: int | None) -> list[str]:
+        found = super().names(folder, prefix=prefix, after=after, limit=limit)
         self.calls.update({"names": 1, "listed": len(found)})
         return found
 
@@ -69,7 +69,7 @@ class Counting(LocalFiles):
 
 
 def write(packages: Packages, data_files: int) -> None:
-    packages.extracted.create_package(LOAD_ID, schema=Schema("shop"))
+    packages.extracted_packages.create_package(LOAD_ID, schema=Schema("shop"))
     package = packages.package(LOAD_ID)
     facts = []
     for name in NAMES:
@@ -90,24 +90,24 @@ def write(packages: Packages, data_files: int) -> None:
 
 
 def look(packages: Packages, _: int) -> None:
-    info = packages.normalized.get_load_package_info(LOAD_ID)
+    info = packages.normalized_packages.get_load_package_info(LOAD_ID)
     assert sum(len(jobs) for jobs in info.jobs.values()) == TABLES
 
 
 def load(packages: Packages, _: int) -> None:
     assert packages.seal(manifest_of(LOAD_ID, 1))
     for name in NAMES:
-        packages.normalized.start_job(LOAD_ID, name.file_name())
-        packages.normalized.complete_job(LOAD_ID, name.file_name(), {"rows": 1})
+        packages.normalized_packages.start_job(LOAD_ID, name.file_name())
+        packages.normalized_packages.complete_job(LOAD_ID, name.file_name(), {"rows": 1})
     packages.commit(manifest_of(LOAD_ID, 1))
 
 
 def complete(packages: Packages, _: int) -> None:
-    packages.normalized.complete_loading_package(LOAD_ID, "loaded")
+    packages.normalized_packages.complete_loading_package(LOAD_ID, "loaded")
 
 
 def finish(packages: Packages, _: int) -> None:
-    packages.tidy()
+    packages.apply_retention()
     assert not packages.package(LOAD_ID).store.exists("data")
 
 

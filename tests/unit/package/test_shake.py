@@ -12,9 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pyspark import cloudpickle
 
-from penstock.package.shake import BREAK, nested_hashes, row_hashes
+from penstock.package.dlt_ids import ID_SEPARATOR, nested_hashes, row_hashes
 
-texts = st.text(st.characters(codec="utf-8", exclude_characters=BREAK))
+texts = st.text(st.characters(codec="utf-8", exclude_characters=ID_SEPARATOR))
 floats = st.floats(allow_nan=False, allow_infinity=False)
 small = st.floats(min_value=-2e-4, max_value=2e-4)
 values = st.recursive(
@@ -30,7 +30,7 @@ def shake(content: bytes) -> str:
 
 def ids(text: str, keys: Any = None) -> list[str]:
     batch = pa.RecordBatch.from_pydict({"id": ["?"], "text": [text]})
-    (done,) = row_hashes(text="text", to="id", keys=keys)([batch])
+    (done,) = row_hashes(text_column="text", id_column="id", key_paths=keys)([batch])
     return [str(one) for one in done.column("id").to_pylist()]
 
 
@@ -54,7 +54,7 @@ def test_a_key_is_found_at_the_first_of_its_paths_that_has_a_value() -> None:
 
 
 def test_ids_that_came_with_the_data_and_nulls_stay() -> None:
-    batch = pa.RecordBatch.from_pydict({"_dlt_id": ["mine", None, f"mine{BREAK}1{BREAK}0"]})
+    batch = pa.RecordBatch.from_pydict({"_dlt_id": ["mine", None, f"mine{ID_SEPARATOR}1{ID_SEPARATOR}0"]})
 
     (done,) = nested_hashes(["t", "t__l"], ["_dlt_id"])([batch])
 
@@ -62,7 +62,9 @@ def test_ids_that_came_with_the_data_and_nulls_stay() -> None:
 
 
 def test_very_many_parents_are_not_all_remembered() -> None:
-    chains = [f"r{number}{BREAK}1{BREAK}0{BREAK}2{BREAK}0" for number in range(2_500)]
+    chains = [
+        f"r{number}{ID_SEPARATOR}1{ID_SEPARATOR}0{ID_SEPARATOR}2{ID_SEPARATOR}0" for number in range(2_500)
+    ]
     batch = pa.RecordBatch.from_pydict({"_dlt_id": chains})
 
     (done,) = nested_hashes(["t", "t__l", "t__l__m"], ["_dlt_id"])([batch])
@@ -84,7 +86,7 @@ print(done.column("id")[0], chained.column("id")[0])
 
 
 def test_they_run_where_penstock_is_not() -> None:
-    both = row_hashes(text="text", to="id"), nested_hashes(["t", "t__l"], ["id"])
+    both = row_hashes(text_column="text", id_column="id"), nested_hashes(["t", "t__l"], ["id"])
     dumps: Any = cloudpickle.dumps
 
     done = subprocess.run(

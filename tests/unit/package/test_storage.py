@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import PackageDamaged, StorageNotReachable
-from penstock.package.local import LocalFiles
-from penstock.package.objects import ObjectFiles, answering
-from penstock.package.storage import FileStorage, absolute, as_json
+from penstock.package.local_files import LocalFiles
+from penstock.package.object_files import ObjectFiles, translate_store_errors
+from penstock.package.storage import FileStorage, absolute_path, as_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -230,7 +230,7 @@ def test_a_name_that_is_said_to_be_taken_and_shows_nothing_is_asked_for_again(tm
 def test_a_store_that_always_says_taken_and_shows_nothing_is_not_a_damaged_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("penstock.package.objects.time.sleep", lambda _: None)
+    monkeypatch.setattr("penstock.package.object_files.time.sleep", lambda _: None)
     files = ObjectFiles(Lying("taken", times=99))
 
     with pytest.raises(StorageNotReachable, match="shows nothing there"):
@@ -247,7 +247,7 @@ def test_what_was_said_to_be_deleted_and_is_there_is_deleted_again(tmp_path: Pat
 
 
 def test_what_cannot_be_deleted_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.package.objects.time.sleep", lambda _: None)
+    monkeypatch.setattr("penstock.package.object_files.time.sleep", lambda _: None)
     store, path = Lying("deleted", times=99), f"/{tmp_path.name}/a"
     store.files.pipe_file(path, b"1")
 
@@ -270,7 +270,10 @@ def test_an_answer_that_may_be_another_one_later_is_told_as_such(status: int, pa
     error = OSError(5, "what a client library makes of it")
     error.__cause__ = Refused(status)
 
-    with pytest.raises(StorageNotReachable if passes else OSError) as caught, answering("lake/a"):
+    with (
+        pytest.raises(StorageNotReachable if passes else OSError) as caught,
+        translate_store_errors("lake/a"),
+    ):
         raise error
 
     assert isinstance(caught.value, StorageNotReachable) is passes
@@ -287,7 +290,7 @@ def test_a_put_that_nobody_answers_comes_to_an_end(monkeypatch: pytest.MonkeyPat
             await asyncio.sleep(60)
             answered.append(path)
 
-    monkeypatch.setattr("penstock.package.objects.LONGEST_PUT", 0.1)
+    monkeypatch.setattr("penstock.package.object_files.PUT_TIMEOUT", 0.1)
 
     with pytest.raises(StorageNotReachable):
         ObjectFiles(Silent()).put("lake/a", b"1")
@@ -328,8 +331,8 @@ def test_json_of_control_files_reads_back_and_keeps_the_order_of_keys(
 
 
 def test_a_local_location_is_made_absolute_and_an_address_is_left_alone() -> None:
-    assert absolute("lake") == str(Path.cwd() / "lake")
-    assert absolute("s3://bucket/lake") == "s3://bucket/lake"
+    assert absolute_path("lake") == str(Path.cwd() / "lake")
+    assert absolute_path("s3://bucket/lake") == "s3://bucket/lake"
 
 
 @pytest.fixture

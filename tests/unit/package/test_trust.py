@@ -13,9 +13,9 @@ from fsspec.implementations.memory import MemoryFileSystem
 from penstock.config import AwsCredentials
 from penstock.errors import StorageNotReachable, StorageNotTrusted
 from penstock.package import FileStorage
-from penstock.package.local import LocalFiles
-from penstock.package.objects import ObjectFiles
-from penstock.package.trust import TRUSTED, known_trust, require_trust, tried_trust
+from penstock.package.local_files import LocalFiles
+from penstock.package.object_files import ObjectFiles
+from penstock.package.trust import TRUSTED_PROTOCOLS, known_trust, probed_trust, require_trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ class System(MemoryFileSystem):  # type: ignore[misc]
 
 def storage_of(protocol: str | tuple[str, ...], files: Any = None) -> FileStorage:
     storage = FileStorage("memory://trust", files=files)
-    storage.system = System(protocol)
+    storage.file_system = System(protocol)
     return storage
 
 
@@ -47,7 +47,7 @@ def test_a_store_that_decides_itself_is_trusted_and_the_reason_is_told(
     found = known_trust(storage_of(protocol))
 
     assert found.trusted
-    assert found.reason in TRUSTED.values()
+    assert found.reason in TRUSTED_PROTOCOLS.values()
 
 
 @pytest.mark.parametrize("protocol", ["ftp", "sftp", "http", "hdfs", "dbfs", "webhdfs", "dropbox", "zip", ""])
@@ -60,7 +60,7 @@ def test_a_store_of_which_nothing_is_known_is_not_trusted(protocol: str) -> None
 
 def test_a_trial_leaves_nothing_behind(tmp_path: Path) -> None:
     for storage in (FileStorage(str(tmp_path)), FileStorage(f"memory://{tmp_path.name}")):
-        assert tried_trust(storage).trusted
+        assert probed_trust(storage).trusted
         assert storage.names("trial") == []
         require_trust(storage)
 
@@ -136,7 +136,7 @@ def test_a_trial_never_raises_the_trust_in_a_store_that_is_not_known() -> None:
     storage = storage_of("sftp")
 
     assert storage.put_if_absent("trial/by hand", b"")
-    assert not tried_trust(storage).trusted
+    assert not probed_trust(storage).trusted
     storage.delete("")
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from penstock.errors import UsageError
 from penstock.package.tags import ALL, BYTES, DATE, DATETIME, DECIMAL, HEX, TIME
 from penstock.package.tags import UUID as UUID_TAG
-from penstock.package.typed import from_typed, to_typed
+from penstock.package.typed_json import from_typed, to_typed
 
 zones = st.sampled_from([UTC, timezone(timedelta(hours=2)), None])
 texts = st.text(alphabet=st.characters(codec="utf-8"), max_size=8).filter(lambda text: text[:1] not in ALL)

@@ -9,9 +9,9 @@ from uuid import uuid4
 from tests.unit.package.world import manifest_of
 
 from penstock.package import FileStorage, Packages, PackageStorage, Retention
-from penstock.package.carry import carry
 from penstock.package.holder import LeaseTimes
-from penstock.package.lease import acquire, held
+from penstock.package.lease import acquire_lease, hold_lease
+from penstock.package.transfer import transfer_package
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def normalized(packages: Packages, load_id: str = ONE) -> Package:
     package = packages.package(load_id)
     package.store.put("data/raw/part-0", b"rows")
     package.store.put("data/raw/part-1", b"rows")
-    packages.normalized.create_package(load_id)
+    packages.normalized_packages.create_package(load_id)
     for job in (JOB, OTHER):
         package.jobs.add(job, b"{}")
     return package
@@ -95,7 +95,7 @@ def slot_without_mark(packages: Packages) -> None:
 
 def abort_without_end(packages: Packages) -> None:
     sealed(packages)
-    packages._settle(manifest_of(ONE, 1), "abort")
+    packages._decide(manifest_of(ONE, 1), "abort")
 
 
 def aborted_with_facts(packages: Packages) -> None:
@@ -128,14 +128,16 @@ def importable(packages: Packages) -> None:
 
 def there(packages: Packages) -> Packages:
     """Packages in another storage, which only the driver sees."""
-    return Packages(packages.store.below("there"))
+    return Packages(packages.store.subfolder("there"))
 
 
 def carried(packages: Packages) -> None:
     # A lease of its own: each call would leave another epoch among the packages.
-    with held(FileStorage(f"memory://{uuid4().hex}"), pipeline="shop") as lease:
+    with hold_lease(FileStorage(f"memory://{uuid4().hex}"), pipeline="shop") as lease:
         is_there = packages.package(ONE).status != "new"
-        carry(there(packages).package(ONE), packages.package(ONE), lease=lease, is_there=is_there)
+        transfer_package(
+            there(packages).package(ONE), packages.package(ONE), lease=lease, is_transferred=is_there
+        )
 
 
 def extracted_there(packages: Packages) -> None:
@@ -149,12 +151,14 @@ def extracted_there(packages: Packages) -> None:
 
 def held_by_nobody(packages: Packages) -> None:
     for _ in range(4):
-        acquire(packages.store, pipeline="shop", times=SOON).release()
+        acquire_lease(packages.store, pipeline="shop", times=SOON).release()
 
 
 def held_by_the_dead(packages: Packages) -> None:
     held_by_nobody(packages)
-    acquire(packages.store, pipeline="shop", times=SOON)  # whoever prepares is gone when the call is made
+    acquire_lease(
+        packages.store, pipeline="shop", times=SOON
+    )  # whoever prepares is gone when the call is made
 
 
 def on(load_id: str, call: Callable[[Package], object]) -> Callable[[Packages], object]:
@@ -162,16 +166,18 @@ def on(load_id: str, call: Callable[[Package], object]) -> Callable[[Packages], 
 
 
 def by(call: Callable[[PackageStorage], object]) -> Callable[[Packages], object]:
-    return lambda packages: call(packages.normalized)
+    return lambda packages: call(packages.normalized_packages)
 
 
 TABLES = {"items": {"columns": {"id": {"name": "id"}}}}
 TRANSITIONS: dict[str, Transition] = {
-    "create_package": Transition(nothing, lambda p: p.normalized.create_package(ONE, schema=Schema("shop"))),
-    "create_package, finished": Transition(nothing, lambda p: p.loaded.create_package(ONE)),
+    "create_package": Transition(
+        nothing, lambda p: p.normalized_packages.create_package(ONE, schema=Schema("shop"))
+    ),
+    "create_package, finished": Transition(nothing, lambda p: p.loaded_packages.create_package(ONE)),
     "mark_extracted": Transition(lambda p: p.package(ONE).create(), on(ONE, lambda p: p.mark_extracted({}))),
     "mark_normalized": Transition(
-        lambda p: p.extracted.create_package(ONE), on(ONE, lambda p: p.mark_normalized({}))
+        lambda p: p.extracted_packages.create_package(ONE), on(ONE, lambda p: p.mark_normalized({}))
     ),
     "save_schema": Transition(normalized, by(lambda s: s.save_schema(ONE, Schema("shop")))),
     "save_schema_updates": Transition(normalized, by(lambda s: s.save_schema_updates(ONE, TABLES))),
@@ -186,7 +192,7 @@ TRANSITIONS: dict[str, Transition] = {
     "add_job": Transition(normalized, on(ONE, lambda p: p.jobs.add("tags.5c1c2f0d11.0.reference", b"{}"))),
     "import_job": Transition(
         importable,
-        lambda p: p.normalized.import_job(ONE, p.store.path("outside/tags.5c1c2f0d11.0.reference")),
+        lambda p: p.normalized_packages.import_job(ONE, p.store.path("outside/tags.5c1c2f0d11.0.reference")),
     ),
     "start_job": Transition(normalized, by(lambda s: s.start_job(ONE, JOB))),
     "complete_job": Transition(started, by(lambda s: s.complete_job(ONE, JOB, {"rows": 3}))),
@@ -211,16 +217,20 @@ TRANSITIONS: dict[str, Transition] = {
     "finish, taken back": Transition(aborted_with_facts, lambda p: p.finish(ONE, "aborted")),
     "finish": Transition(committed, lambda p: p.finish(ONE)),
     "finish with failed jobs": Transition(failed, lambda p: p.finish(ONE)),
-    "tidy, late": Transition(marker_without_note, lambda p: p.tidy()),
-    "tidy, nothing kept": Transition(two_finished, lambda p: p.tidy(NOTHING_KEPT), (ONE,)),
+    "tidy, late": Transition(marker_without_note, lambda p: p.apply_retention()),
+    "tidy, nothing kept": Transition(two_finished, lambda p: p.apply_retention(NOTHING_KEPT), (ONE,)),
     "drop, not sealed": Transition(started, lambda p: p.drop(ONE), (ONE,)),
     "drop, sealed": Transition(sealed, lambda p: p.drop(ONE)),
-    "to_roll_forward, no mark": Transition(slot_without_mark, lambda p: p.to_roll_forward()),
-    "to_roll_forward, aborted": Transition(abort_without_end, lambda p: p.to_roll_forward()),
-    "lease, first": Transition(nothing, lambda p: acquire(p.store, pipeline="shop", times=SOON)),
-    "lease, released": Transition(held_by_nobody, lambda p: acquire(p.store, pipeline="shop", times=SOON)),
-    "lease, from the dead": Transition(
-        held_by_the_dead, lambda p: acquire(p.store, pipeline="shop", times=SOON)
+    "to_roll_forward, no mark": Transition(slot_without_mark, lambda p: p.pending_load()),
+    "to_roll_forward, aborted": Transition(abort_without_end, lambda p: p.pending_load()),
+    "lease, first": Transition(nothing, lambda p: acquire_lease(p.store, pipeline="shop", times=SOON)),
+    "lease, released": Transition(
+        held_by_nobody, lambda p: acquire_lease(p.store, pipeline="shop", times=SOON)
     ),
-    "lease, release": Transition(nothing, lambda p: acquire(p.store, pipeline="shop", times=SOON).release()),
+    "lease, from the dead": Transition(
+        held_by_the_dead, lambda p: acquire_lease(p.store, pipeline="shop", times=SOON)
+    ),
+    "lease, release": Transition(
+        nothing, lambda p: acquire_lease(p.store, pipeline="shop", times=SOON).release()
+    ),
 }

@@ -110,7 +110,7 @@ def observed(packages: Packages) -> World:
         manifest = packages.slots.read(sequence)
         assert manifest is not None, f"slot {sequence} of {last} is empty"
         world.slots.append(manifest.load_id)
-        outcome = packages.slots.outcome(sequence)
+        outcome = packages.slots.find_decision(sequence)
         if outcome is not None:
             world.outcomes[sequence] = outcome.decision
     assert len(set(world.slots)) == len(world.slots), "a package is in two slots"
@@ -123,14 +123,14 @@ def observed(packages: Packages) -> World:
 
 
 def storage_of(packages: Packages, status: TLoadPackageStatus) -> PackageStorage:
-    return PackageStorage(packages.store.below("packages"), status)
+    return PackageStorage(packages.store.subfolder("packages"), status)
 
 
 def _one(packages: Packages, load_id: str) -> OnePackage:
     package = packages.package(load_id)
     if not package.exists():  # a finished one that was being deleted
         return OnePackage(status="loaded", has_data=False)
-    placed = packages.normalized.list_all_jobs_with_states(load_id)
+    placed = packages.normalized_packages.list_all_jobs_with_states(load_id)
     jobs: dict[str, tuple[str, int]] = {name.job_id(): (state, name.retry_count) for state, name in placed}
     assert len(jobs) == len(placed), "a job is there twice"
     return OnePackage(

@@ -36,7 +36,7 @@ from penstock.interfaces import (
     ParsedLoadJobFileName,
     WithPackageStorage,
 )
-from penstock.normalize.left import Normalized
+from penstock.normalize.normalized import NormalizedPackage
 from penstock.package import (
     DataFolder,
     FileStorage,
@@ -47,11 +47,11 @@ from penstock.package import (
     lease,
     read_job,
 )
-from penstock.package.extracted import Extracted
+from penstock.package.extract_manifest import ExtractManifest
+from penstock.package.file_ledger import FileLedger
 from penstock.package.ids import file_id
-from penstock.package.ledger import FileLedger
-from penstock.package.projection import Level
-from penstock.pipeline import forward
+from penstock.package.projection.model import Level
+from penstock.pipeline import package_runner
 from penstock.pipeline.state import decode_state
 from penstock.schema import Schema, Table
 
@@ -304,9 +304,9 @@ def landed_rows(store: FileStorage, folder: str) -> list[int]:
     return rows
 
 
-def normalize_without_spark(package: Package, schema: Schema, **_: Any) -> Normalized:
+def normalize_without_spark(package: Package, schema: Schema, **_: Any) -> NormalizedPackage:
     """One job for each table that was extracted; its rows stay in the files they were written to."""
-    extracted, after = Extracted.from_dict(package.extracted()), schema.clone()
+    extracted, after = ExtractManifest.from_dict(package.read_extracted()), schema.clone()
     entries, folders = [], []
     for table in (table for table in extracted.tables if table.rows):
         name = ParsedLoadJobFileName(
@@ -338,7 +338,7 @@ def normalize_without_spark(package: Package, schema: Schema, **_: Any) -> Norma
         after.update_table(
             Table.from_dict({"name": table.table, "columns": {"id": {"data_type": "bigint"}}, **seen})
         )
-    return Normalized(tables=tuple(entries), folders=tuple(folders), schema=after)
+    return NormalizedPackage(tables=tuple(entries), folders=tuple(folders), schema=after)
 
 
 Operation = Literal["run", "extract", "normalize", "load", "collect"]
@@ -456,7 +456,7 @@ class World:
         def promise() -> None:
             packages = self.packages()
             pending = [*packages.with_status("extracted"), *packages.with_status("normalized")]
-            complete = FileLedger(packages.store.below("ledger")).complete_loads()
+            complete = FileLedger(packages.store.subfolder("ledger")).complete_loads()
             counting = {package.load_id for package in pending} | {load.load_id for load in complete}
             assert counting.issuperset(loads), f"packages {loads} are reported, and {counting} count"
 
@@ -505,12 +505,12 @@ class World:
         assert len(events) == len(set(events)), f"events are in the table twice: {events}"
         assert self.owed <= set(events), f"{sorted(self.owed - set(events))} of {sorted(self.owed)} are lost"
         packages = self.packages()
-        stored = FileLedger(packages.store.below("ledger")).last_state("shop")
+        stored = FileLedger(packages.store.subfolder("ledger")).last_state("shop")
         sources = decode_state(stored.state)["sources"] if stored else {}
         cursor = sources.get("shop", {}).get("resources", {}).get("items", {}).get("next", 0)
         assert cursor == self.available, f"the cursor is at {cursor} of {self.available}"
-        assert packages.unsealed() == []
-        assert packages.to_roll_forward() is None
+        assert packages.unsealed_packages() == []
+        assert packages.pending_load() is None
 
 
 @contextmanager
@@ -529,7 +529,7 @@ def machines(folder: Path) -> Iterator[Callable[[], World]]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(lease, "_now", lambda: clock.now)
             patch.setattr(lease, "time", clock.as_module())
-            patch.setattr(forward, "normalize", normalize_without_spark)
+            patch.setattr(package_runner, "normalize", normalize_without_spark)
             for name, value in (
                 ("LEASE_BEAT", str(ALIVE / 3)),
                 ("LEASE_ALIVE", str(ALIVE)),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import penstock
 from penstock.interfaces import CommitRecord, StateInfo, StorageSchemaInfo
-from penstock.package.ledger import FileLedger
+from penstock.package.file_ledger import FileLedger
 from penstock.package.storage import FileStorage, as_json
 from penstock.pipeline.state import encode_state, new_state, with_version
 from penstock.schema import Schema, Table

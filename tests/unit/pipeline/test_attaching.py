@@ -12,8 +12,8 @@ from tests.unit.pipeline.stored import at_lake, store_load
 import penstock
 from penstock.errors import CannotRestorePipelineException, PipelineLocked
 from penstock.package import FileStorage
-from penstock.package.lease import held
-from penstock.pipeline.origin import Origin
+from penstock.package.lease import hold_lease
+from penstock.pipeline.last_target import LastTarget
 from penstock.pipeline.workdir import WorkDir
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from penstock.interfaces import Destination
 
 
-def origin_of(tmp_path: Path) -> Origin:
-    return Origin.noted(WorkDir(tmp_path / "here" / "shop"))
+def origin_of(tmp_path: Path) -> LastTarget:
+    return LastTarget.load(WorkDir(tmp_path / "here" / "shop"))
 
 
 def name_of(destination: Destination | None) -> str | None:
@@ -41,7 +41,7 @@ def kept_state(**said: Any) -> dict[str, Any]:
 def test_a_run_that_begins_notes_where_it_goes(tmp_path: Path) -> None:
     staged(tmp_path).extract([{"n": 1}], table_name="items")
 
-    assert origin_of(tmp_path) == Origin(
+    assert origin_of(tmp_path) == LastTarget(
         destination_name="delta",
         dataset_name="shop",
         location=str(tmp_path / "lake" / "shop"),
@@ -56,12 +56,12 @@ def test_a_run_that_fails_has_noted_it(tmp_path: Path) -> None:
     packages = pipeline.extract([{"n": 1}], table_name="items").location
     (tmp_path / "shop" / "origin.json").unlink()
 
-    with held(FileStorage(packages), pipeline="shop"), pytest.raises(PipelineLocked):
+    with hold_lease(FileStorage(packages), pipeline="shop"), pytest.raises(PipelineLocked):
         penstock.pipeline(
             "shop", tmp_path, destination=World(tmp_path).destination(), spark=no_session()
         ).run()
 
-    assert Origin.noted(WorkDir(tmp_path / "shop")).dataset_name == "shop"
+    assert LastTarget.load(WorkDir(tmp_path / "shop")).dataset_name == "shop"
 
 
 def test_a_machine_that_was_synced_knows_which_tables_there_are(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_the_packages_of_staging_are_found_again_and_so_is_the_lease(tmp_path: P
     found = penstock.attach("shop", tmp_path / "here")
 
     assert found.list_extracted_load_packages() == info.loads_ids
-    with held(FileStorage(info.location), pipeline="shop"), pytest.raises(PipelineLocked):
+    with hold_lease(FileStorage(info.location), pipeline="shop"), pytest.raises(PipelineLocked):
         found.drop_pending_packages()
     other = penstock.attach(
         "shop", tmp_path / "here", staging=penstock.destinations.filesystem(str(tmp_path / "other"))
@@ -165,7 +165,7 @@ def test_a_folder_that_cannot_be_written_stops_no_run(
     def full(*_: Any) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr(WorkDir, "save_origin", full)
+    monkeypatch.setattr(WorkDir, "save_last_target", full)
 
     at_lake(tmp_path).extract([{"n": 1}], table_name="items")
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import penstock
-from penstock.extract.cursor.plan import MOST_IN_STATE
+from penstock.extract.cursor.plan import MAX_HASHES_PER_CURSOR
 from penstock.package import Packages
+from penstock.package.file_ledger import FileLedger
 from penstock.package.holder import LeaseTimes
-from penstock.package.ledger import FileLedger
 from penstock.pipeline.boundaries import remove_old_boundaries
-from penstock.pipeline.waiting import WaitingRoom
+from penstock.pipeline.unbound_packages import UnboundPackages
 from penstock.pipeline.workdir import WorkDir
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-MANY = MOST_IN_STATE + 1
+MANY = MAX_HASHES_PER_CURSOR + 1
 
 
 def days(day: str) -> Any:
@@ -30,13 +30,13 @@ def test_files_are_carried_with_the_packages_that_wait(tmp_path: Path) -> None:
     pipeline.extract(days("2024-01-01"))
     assert pipeline.extract(days("2024-01-01")).packages == ()
     pipeline.extract(days("2024-01-02"))
-    room = WaitingRoom(pipeline_name="shop", workdir=WorkDir(tmp_path / "shop"))
+    room = UnboundPackages(pipeline_name="shop", workdir=WorkDir(tmp_path / "shop"))
     waiting, target = Packages.at(room.location), Packages.at(str(tmp_path / "lake"))
     files = waiting.store.names("cursors")
 
     with target.lease(pipeline="shop") as lease:
-        ledger = FileLedger(target.store.below("ledger"))
-        carried = room.carry_to(target, lease=lease, ledger=ledger, times=LeaseTimes())
+        ledger = FileLedger(target.store.subfolder("ledger"))
+        carried = room.transfer_to(target, lease=lease, ledger=ledger, lease_times=LeaseTimes())
 
     assert (len(carried), len(files)) == (2, 2)
     assert (waiting.store.names("cursors"), target.store.names("cursors")) == ([], files)

@@ -11,7 +11,7 @@ from tests.unit.pipeline.sessions import no_session
 import penstock
 from penstock.errors import PipelineConfigMissing, PipelineLocked, UsageError
 from penstock.interfaces import JobClientBase
-from penstock.package.lease import held
+from penstock.package.lease import hold_lease
 from penstock.pipeline.schemafiles import SchemaFiles
 from penstock.schema import Schema, Table
 
@@ -83,7 +83,7 @@ def test_a_pipeline_that_runs_keeps_its_tables_to_itself(tmp_path: Path) -> None
     pipeline = made(tmp_path, World(tmp_path), import_schema_path=with_schema(tmp_path))
 
     with (
-        held(pipeline._listing().places[-1].store, pipeline="shop"),
+        hold_lease(pipeline._package_listing().locations[-1].store, pipeline="shop"),
         pytest.raises(PipelineLocked),
     ):
         pipeline.sync_schema()

@@ -16,15 +16,15 @@ from tests.unit.pipeline.sessions import no_session
 import penstock
 from penstock.errors import LoadIsDecided, PipelineLocked, TablesMovedOn
 from penstock.package import Manifest, Packages, TableEntry
-from penstock.package.lease import held
-from penstock.pipeline.site import Site
+from penstock.package.lease import hold_lease
 from penstock.pipeline.state import new_state
+from penstock.pipeline.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from penstock.package.slots import Outcome
+    from penstock.package.slots import LoadDecision
 
 WITHOUT_SPARK = """
 import sys
@@ -58,7 +58,7 @@ def test_what_waits_for_a_destination_is_dropped_without_spark(tmp_path: Path) -
     )
 
     assert done.returncode == 0, done.stderr
-    assert Packages.at(str(tmp_path / "shop" / "extracted")).unsealed() == []
+    assert Packages.at(str(tmp_path / "shop" / "extracted")).unsealed_packages() == []
 
 
 def test_what_waits_here_and_at_the_destination_is_dropped_and_the_source_is_asked_again(
@@ -68,15 +68,15 @@ def test_what_waits_here_and_at_the_destination_is_dropped_and_the_source_is_ask
     for _ in range(2):
         pipeline.extract(counted())
     penstock.pipeline("shop", pipelines_dir=tmp_path / "disk").extract(counted())
-    assert len(packages_at(tmp_path).unsealed()) == 2
+    assert len(packages_at(tmp_path).unsealed_packages()) == 2
 
     pipeline.drop_pending_packages()
 
-    assert packages_at(tmp_path).unsealed() == []
-    assert Packages.at(str(tmp_path / "disk" / "shop" / "extracted")).unsealed() == []
+    assert packages_at(tmp_path).unsealed_packages() == []
+    assert Packages.at(str(tmp_path / "disk" / "shop" / "extracted")).unsealed_packages() == []
     pipeline.extract(counted())
     (package,) = packages_at(tmp_path).with_status("extracted")
-    assert package.extracted()["state"]["shop"]["resources"]["counted"] == {"last": 1}
+    assert package.read_extracted()["state"]["shop"]["resources"]["counted"] == {"last": 1}
 
 
 def test_nothing_waits_and_nothing_happens(tmp_path: Path) -> None:
@@ -90,10 +90,10 @@ def test_what_a_run_is_working_on_is_not_dropped(tmp_path: Path) -> None:
     pipeline = at_lake(tmp_path)
     pipeline.extract(counted())
 
-    with held(packages_at(tmp_path).store, pipeline="shop"), pytest.raises(PipelineLocked):
+    with hold_lease(packages_at(tmp_path).store, pipeline="shop"), pytest.raises(PipelineLocked):
         pipeline.drop_pending_packages()
 
-    assert len(packages_at(tmp_path).unsealed()) == 1
+    assert len(packages_at(tmp_path).unsealed_packages()) == 1
 
 
 def stuck(tmp_path: Path, world: World) -> tuple[penstock.Pipeline, Packages, Manifest]:
@@ -102,7 +102,7 @@ def stuck(tmp_path: Path, world: World) -> tuple[penstock.Pipeline, Packages, Ma
     pipeline = penstock.pipeline(
         "shop", pipelines_dir=tmp_path / "disk", destination=world.destination(), spark=no_session()
     )
-    packages = Site(pipeline._target(), spark=no_session()).packages
+    packages = Workspace(pipeline._target(), spark=no_session()).packages
     entry = TableEntry(table="items", job="items.x.0.reference", write_disposition="append")
     manifest = Manifest(
         load_id="17.5",
@@ -115,10 +115,10 @@ def stuck(tmp_path: Path, world: World) -> tuple[penstock.Pipeline, Packages, Ma
         schema=dict(schema_of(("items",), "append").to_dict()),
         state=new_state(pipeline_name="shop", dataset_name="shop", schema_name="shop", destination_type="d"),
     )
-    packages.normalized.create_package("17.5", schema=schema_of(("items",), "append"))
+    packages.normalized_packages.create_package("17.5", schema=schema_of(("items",), "append"))
     packages.package("17.5").jobs.add(entry.job, b"{}")
     assert packages.seal(manifest)
-    packages.normalized.start_job("17.5", entry.job)
+    packages.normalized_packages.start_job("17.5", entry.job)
     world.landed.append("items")
     pipeline.extract(counted())
     return pipeline, packages, manifest
@@ -141,7 +141,7 @@ def test_where_the_sealed_load_cannot_be_given_up_nothing_is_dropped(
 
     assert len(waiting) == 2
     assert pipeline.list_extracted_load_packages() == waiting
-    assert packages.to_roll_forward() == manifest
+    assert packages.pending_load() == manifest
 
 
 def test_what_goes_on_from_a_sealed_load_is_gone_before_that_is_given_up(
@@ -151,7 +151,7 @@ def test_what_goes_on_from_a_sealed_load_is_gone_before_that_is_given_up(
     pipeline, packages, _ = stuck(tmp_path, world)
     left: list[list[str]] = []
 
-    def abort(self: Packages, manifest: Manifest, facts: Any = None) -> Outcome:
+    def abort(self: Packages, manifest: Manifest, facts: Any = None) -> LoadDecision:
         left.append([*pipeline.list_extracted_load_packages()])
         return aborted(self, manifest, facts)
 
@@ -161,14 +161,14 @@ def test_what_goes_on_from_a_sealed_load_is_gone_before_that_is_given_up(
     pipeline.drop_pending_packages()
 
     assert left == [[]]
-    assert (world.undone, packages.to_roll_forward()) == (["items"], None)
+    assert (world.undone, packages.pending_load()) == (["items"], None)
 
 
 def test_the_newest_goes_first_so_that_those_that_are_left_fit_together(tmp_path: Path) -> None:
     pipeline = at_lake(tmp_path)
     for _ in range(3):
         pipeline.extract(counted())
-    ids = [package.load_id for package in packages_at(tmp_path).unsealed()]
+    ids = [package.load_id for package in packages_at(tmp_path).unsealed_packages()]
     left: list[list[str]] = []
 
     def look(_: object) -> None:

@@ -14,9 +14,9 @@ from tests.unit.pipeline.stored import at_lake
 import penstock
 from penstock.errors import PipelineLocked, PipelineStepFailed, ResourceFailed, UsageError
 from penstock.package import Packages
-from penstock.package.extracted import Extracted
-from penstock.package.lease import held
-from penstock.pipeline.arguments import extraction_of
+from penstock.package.extract_manifest import ExtractManifest
+from penstock.package.lease import hold_lease
+from penstock.pipeline.arguments import resolve_extract_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,9 +39,9 @@ def counted(rows: int = 2) -> Iterator[Any]:
         yield {"n": state["last"]}
 
 
-def waiting(folder: Path) -> list[Extracted]:
+def waiting(folder: Path) -> list[ExtractManifest]:
     packages = Packages.at(str(folder / "shop" / "extracted")).with_status("extracted")
-    return [Extracted.from_dict(package.extracted()) for package in packages]
+    return [ExtractManifest.from_dict(package.read_extracted()) for package in packages]
 
 
 def test_pyspark_need_not_be_installed(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_what_waits_for_a_destination_is_remembered_once_there_is_one(tmp_path: 
     assert pipeline.state["sources"]["shop"]["resources"]["counted"] == {"last": 4}
     assert waiting(tmp_path / "here") == []
     carried = Packages.at(str(tmp_path / "lake/shop/_dlt_pkg/shop")).with_status("extracted")
-    assert [Extracted.from_dict(package.extracted()).rows for package in carried] == [2, 2]
+    assert [ExtractManifest.from_dict(package.read_extracted()).rows for package in carried] == [2, 2]
 
 
 def test_the_settings_say_where_packages_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +108,7 @@ def test_what_a_crash_left_goes_and_nothing_waits_after_an_error(tmp_path: Path)
 def test_two_at_a_time_are_one_too_many(tmp_path: Path) -> None:
     packages = Packages.at(str(tmp_path / "shop" / "extracted"))
 
-    with held(packages.store, pipeline="shop"), pytest.raises(PipelineLocked):
+    with hold_lease(packages.store, pipeline="shop"), pytest.raises(PipelineLocked):
         penstock.pipeline("shop", pipelines_dir=tmp_path).extract([1], table_name="t")
 
 
@@ -135,17 +135,17 @@ def test_an_argument_goes_over_a_setting(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("EXTRACT__WORKERS", "3")
     monkeypatch.setenv("SHOP__EXTRACT__ON_ERROR", "continue")
 
-    assert extraction_of("shop").workload.workers == 3
-    assert extraction_of("shop").on_error == "continue"
-    assert extraction_of("other").on_error == "raise"
-    assert extraction_of("shop", workers=2, on_error=None).workload.workers == 2
-    assert extraction_of("shop", commit_interval=timedelta(minutes=1)).commit_interval == 60.0
+    assert resolve_extract_settings("shop").workload.workers == 3
+    assert resolve_extract_settings("shop").on_error == "continue"
+    assert resolve_extract_settings("other").on_error == "raise"
+    assert resolve_extract_settings("shop", workers=2, on_error=None).workload.workers == 2
+    assert resolve_extract_settings("shop", commit_interval=timedelta(minutes=1)).commit_interval == 60.0
 
 
 @pytest.mark.parametrize("wrong", [{"commit_interval": 0}, {"commit_interval": -1.0}, {"workers": 0}])
 def test_a_setting_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        extraction_of("shop", **wrong).workload  # noqa: B018 - it is checked when it is asked for
+        resolve_extract_settings("shop", **wrong).workload  # noqa: B018 - it is checked when it is asked for
 
 
 def test_progress_is_told_with_the_counts_of_each_resource(

@@ -88,11 +88,11 @@ def test_a_control_file_that_does_not_fit_leaves_the_one_before_it(small_disk: P
 
 def test_a_working_folder_that_is_full_is_named(small_disk: Path) -> None:
     workdir = WorkDir(small_disk / "shop")
-    workdir.save_local({"seen": 1})
+    workdir.save_local_values({"seen": 1})
     fill(small_disk)
 
     with pytest.raises(StorageFull) as raised:
-        workdir.save_local({"seen": "x" * 100_000})
+        workdir.save_local_values({"seen": "x" * 100_000})
 
     check_told(raised.value, small_disk)
-    assert workdir.local() == {"seen": 1}
+    assert workdir.local_values() == {"seen": 1}

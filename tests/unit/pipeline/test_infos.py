@@ -17,8 +17,8 @@ from penstock.interfaces import CommitRecord
 from penstock.load.report import FailedJob, LoadInfo, PackageReport, TableReport
 from penstock.normalize.info import NormalizeInfo
 from penstock.normalize.report import NormalizeReport, Reject, RootReport
-from penstock.package.extracted import ExtractedTable
-from penstock.pipeline.recording import Recorder
+from penstock.package.extract_manifest import ExtractedTable
+from penstock.pipeline.recorder import Recorder
 from penstock.pipeline.workdir import WorkDir
 from penstock.schema import Schema, decide, gather
 
@@ -170,12 +170,12 @@ def test_an_extraction_tells_rows_bytes_and_what_is_missing() -> None:
 
 def test_the_recorder_gives_infos_with_the_times_of_their_steps() -> None:
     recorder = Recorder("shop")
-    recorder.packages_at, recorder.place = "s3://bucket", {"destination_name": "delta"}
+    recorder.package_location, recorder.destination_info = "s3://bucket", {"destination_name": "delta"}
     with recorder.step("extract"):
-        recorder.hear_extracted(EXTRACTED)
+        recorder.record_extracted(EXTRACTED)
     with recorder.step("load"):
-        recorder.hear_loaded(LOADED)
-    recorder.pending.add("17.5")
+        recorder.record_loaded(LOADED)
+    recorder.pending_ids.add("17.5")
 
     extracted, normalized, loaded = (
         recorder.extract_info(["17.5"]),
@@ -192,11 +192,11 @@ def test_the_recorder_gives_infos_with_the_times_of_their_steps() -> None:
 def test_a_trace_can_be_loaded_as_a_table_too() -> None:
     recorder = Recorder("shop")
     with recorder.step("extract"):
-        recorder.hear_extracted(EXTRACTED)
+        recorder.record_extracted(EXTRACTED)
     with recorder.step("normalize"):
-        recorder.hear_normalized(NORMALIZED)
+        recorder.record_normalized(NORMALIZED)
     with recorder.step("load"):
-        recorder.hear_loaded(LOADED)
+        recorder.record_loaded(LOADED)
     well = recorder.trace().asdict()
     broken = Recorder("shop")
     error = PipelineConfigMissing(pipeline_name="shop")
@@ -218,9 +218,9 @@ def test_a_run_on_a_fresh_machine_says_where_it_goes_on_from(tmp_path: Path, kno
     )
     recorder = Recorder("shop")
     runner = pipeline._runner(recorder)
-    runner._say_where_it_goes_on()
+    runner._note_restored_state()
     assert recorder.notes == []
-    ledger = runner._site.ledger
+    ledger = runner._workspace.ledger
     ledger.initialize()
     ledger.commit(
         CommitRecord(
@@ -237,7 +237,7 @@ def test_a_run_on_a_fresh_machine_says_where_it_goes_on_from(tmp_path: Path, kno
     if knows:
         WorkDir(pipeline.working_dir).save(state={"_state_version": 1}, schema={"name": "shop"})
 
-    runner._say_where_it_goes_on()
+    runner._note_restored_state()
 
     assert len(recorder.notes) == notes
     assert all("load 17.5 at the destination" in note for note in recorder.notes)

@@ -17,7 +17,7 @@ from penstock.errors import (
     PipelineNotActive,
     SchemaNotFoundError,
 )
-from penstock.pipeline.listing import Listing
+from penstock.pipeline.package_listing import PackageListing
 from penstock.pipeline.state import new_state
 from penstock.pipeline.workdir import WorkDir
 from penstock.schema import Schema
@@ -66,7 +66,7 @@ def test_a_job_that_failed_is_listed_with_its_message(tmp_path: Path, raises: bo
     with suppress(LoadClientJobFailed):
         place.load(raise_on_failed_jobs=raises)
 
-    (job,) = Listing((place.into().packages,)).failed_jobs("17.5")
+    (job,) = PackageListing((place.into().packages,)).failed_jobs("17.5")
 
     assert job.job_file_info.table_name == "others"
     assert (job.failed_message or "").endswith("others says failed")

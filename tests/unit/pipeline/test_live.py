@@ -11,7 +11,15 @@ from rich.console import Console
 
 from penstock.interfaces.progress import JOBS, TABLES, SparkStage
 from penstock.pipeline.live import LiveCollector
-from penstock.pipeline.liveview import COUNTING, Line, View, chosen, clean, closing, drawn
+from penstock.pipeline.liveview import (
+    COUNTING,
+    ProgressLine,
+    StepView,
+    printable_line,
+    render_view,
+    select_lines,
+    summary_line,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,23 +33,25 @@ def text_of(renderable: RenderableType, *, width: int = 90) -> list[str]:
     return [line.rstrip() for line in console.export_text().splitlines()]
 
 
-def counted(view: View, name: str, inc: int, now: float, total: int | None = None) -> None:
+def counted(view: StepView, name: str, inc: int, now: float, total: int | None = None) -> None:
     view.count(name, inc, now=now, total=total, inc_total=None)
 
 
-def marked(view: View, name: str, state: str, *, size: int | None = None, message: str | None = None) -> None:
-    view.mark(name, state, now=view.begun, size=size, message=message)
+def marked(
+    view: StepView, name: str, state: str, *, size: int | None = None, message: str | None = None
+) -> None:
+    view.mark(name, state, now=view.started_at, size=size, message=message)
 
 
 def test_extraction_shows_rows_and_rows_per_second_of_each_resource() -> None:
-    view = View(step="extract of shop", begun=100.0)
+    view = StepView(step="extract of shop", started_at=100.0)
     counted(view, "orders", 50_000, 106.0)
     counted(view, "orders", 70_000, 112.0)
     counted(view, "customers", 4_200, 112.0)
     marked(view, "prices", "left out", message="prices raised KeyError\nat once")
     view.stages = (SparkStage(stage_id=7, tasks=200, done=50), SparkStage(stage_id=12, tasks=2, done=0))
 
-    assert text_of(drawn(view, now=112.5, height=24)) == [
+    assert text_of(render_view(view, now=112.5, height=24)) == [
         "extract of shop  12.5 s",
         " ▸  orders     120,000 rows  10,000/s",
         " ▸  customers    4,200 rows     700/s",
@@ -49,18 +59,20 @@ def test_extraction_shows_rows_and_rows_per_second_of_each_resource() -> None:
         "   Spark stage 7   ━━━━━━━╺━━━━━━━━━━━━━━━━━━━━  50 of 200 tasks",
         "   Spark stage 12  ━━━━━━━━━━━━━━━━━━━━━━━━━━━━  0 of 2 tasks",
     ]
-    assert text_of(closing(view, now=112.5, failed=False)) == ["✓ extract of shop took 12.5 s  124,200 rows"]
+    assert text_of(summary_line(view, now=112.5, failed=False)) == [
+        "✓ extract of shop took 12.5 s  124,200 rows"
+    ]
 
 
 def test_normalization_shows_what_is_done_to_each_table() -> None:
-    view = View(step="normalize of shop", begun=0.0)
+    view = StepView(step="normalize of shop", started_at=0.0)
     counted(view, TABLES, 0, 0.0, total=2)
     marked(view, "orders", "done")
     counted(view, "orders", 120_000, 5.0)
     marked(view, "customers", "shape")
     counted(view, TABLES, 1, 5.0)
 
-    assert text_of(drawn(view, now=8.0, height=24)) == [
+    assert text_of(render_view(view, now=8.0, height=24)) == [
         "normalize of shop  8.0 s  ━━━━━━━━━━━━━━╺━━━━━━━━━━━━━  1 of 2 tables",
         " ✓  orders     120,000 rows      done",
         " ▸  customers                    shape",
@@ -68,7 +80,7 @@ def test_normalization_shows_what_is_done_to_each_table() -> None:
 
 
 def test_a_load_shows_states_rows_and_bytes_of_each_table() -> None:
-    view = View(step="load of shop", begun=0.0)
+    view = StepView(step="load of shop", started_at=0.0)
     counted(view, JOBS, 0, 0.0, total=4)
     for name, state, size in [("items", "done", 4_300_000), ("orders", "running", 9_900_000)]:
         marked(view, name, state, size=size)
@@ -77,26 +89,26 @@ def test_a_load_shows_states_rows_and_bytes_of_each_table() -> None:
     counted(view, "items", 1, 2.0)
     counted(view, JOBS, 1, 2.0)
 
-    assert text_of(drawn(view, now=75.0, height=24)) == [
+    assert text_of(render_view(view, now=75.0, height=24)) == [
         "load of shop  1 min 15 s  ━━━━━━━╺━━━━━━━━━━━━━━━━━━━━  1 of 4 jobs",
         " ✓  items    1 row      4.1 MB  done",
         " ▸  orders              9.4 MB  running",
         " ✗  parts             117.2 KB  failed: parts is closed",
         " ·  sellers             1.2 KB  waiting",
     ]
-    assert text_of(closing(view, now=75.0, failed=True)) == [
+    assert text_of(summary_line(view, now=75.0, failed=True)) == [
         "✗ load of shop stopped after 1 min 15 s  1 job, 1 row, 13.7 MB"
     ]
 
 
 def test_a_terminal_that_knows_ascii_only_gets_nothing_else() -> None:
-    view = View(step="load of shop", begun=0.0)
+    view = StepView(step="load of shop", started_at=0.0)
     for name, state in [("a", "done"), ("b", "running"), ("c", "failed"), ("d", "waiting")]:
         marked(view, name, state)
 
     told = [
-        *text_of(drawn(view, now=1.0, height=6, plain=True)),
-        *text_of(closing(view, now=1.0, failed=False, plain=True)),
+        *text_of(render_view(view, now=1.0, height=6, ascii_only=True)),
+        *text_of(summary_line(view, now=1.0, failed=False, ascii_only=True)),
     ]
 
     assert "\n".join(told).isascii()
@@ -107,12 +119,12 @@ def test_a_terminal_that_knows_ascii_only_gets_nothing_else() -> None:
 def test_the_view_is_never_higher_than_the_terminal_and_hides_what_matters_least(
     states: list[str], height: int
 ) -> None:
-    view = View(step="load of shop", begun=0.0)
+    view = StepView(step="load of shop", started_at=0.0)
     for number, state in enumerate(states):
         marked(view, f"t{number}", state)
 
-    shown, folded = chosen(view.lines, max(height - 3, 1))
-    drawn_lines = text_of(drawn(view, now=1.0, height=height))
+    shown, folded = select_lines(view.lines, max(height - 3, 1))
+    drawn_lines = text_of(render_view(view, now=1.0, height=height))
 
     assert len(drawn_lines) <= max(height, 3)
     assert len(shown) + len(folded) == len(states)
@@ -126,16 +138,16 @@ def test_the_view_is_never_higher_than_the_terminal_and_hides_what_matters_least
 
 @given(text=st.text())
 def test_whatever_a_name_holds_it_moves_no_cursor(text: str) -> None:
-    view = View(step="extract of shop", begun=0.0)
+    view = StepView(step="extract of shop", started_at=0.0)
     marked(view, text, "failed", message=text)
 
-    assert clean(text).isprintable()
-    assert "\x1b" not in "".join(text_of(drawn(view, now=1.0, height=24)))
+    assert printable_line(text).isprintable()
+    assert "\x1b" not in "".join(text_of(render_view(view, now=1.0, height=24)))
 
 
 @given(pieces=st.lists(st.tuples(st.integers(1, 1000), st.floats(0.2, 5)), min_size=1))
 def test_a_rate_is_that_of_the_time_in_which_rows_came(pieces: list[tuple[int, float]]) -> None:
-    view, now = View(step="extract", begun=10.0), 10.0
+    view, now = StepView(step="extract", started_at=10.0), 10.0
     for inc, seconds in pieces:
         now += seconds
         counted(view, "orders", inc, now)
@@ -145,7 +157,7 @@ def test_a_rate_is_that_of_the_time_in_which_rows_came(pieces: list[tuple[int, f
 
 
 def test_a_line_that_was_marked_has_no_rate() -> None:
-    assert Line(begun=0, last=1, count=5, state="done").rate is None
+    assert ProgressLine(started_at=0, updated_at=1, count=5, state="done").rate is None
 
 
 def screen() -> tuple[LiveCollector, io.StringIO]:
@@ -160,13 +172,13 @@ def test_a_step_is_drawn_while_it_goes_on_and_one_line_stays() -> None:
     with collector("extract of shop"):
         collector.update("orders", inc=1_000)
         collector.stages([SparkStage(stage_id=3, tasks=2, done=1)])
-        during = text_of(collector.drawn())
+        during = text_of(collector.render())
     after = stream.getvalue().rsplit("\n", 2)[-2]
 
     assert [line.split()[0] for line in during] == ["extract", "▸", "Spark"]
     assert "extract of shop" in after
     assert "1,000 rows" in after
-    assert collector.drawn() == ""
+    assert collector.render() == ""
 
 
 def test_what_breaks_is_told_in_the_line_that_stays() -> None:
@@ -204,6 +216,6 @@ def test_it_can_be_told_by_many_threads() -> None:
             teller.start()
         for teller in tellers:
             teller.join()
-        told = text_of(collector.drawn())
+        told = text_of(collector.render())
 
     assert "2,000 rows" in told[1]

@@ -14,7 +14,7 @@ from tests.unit.pipeline.stored import at_lake, store_load
 import penstock
 from penstock.errors import UsageError
 from penstock.package import Packages
-from penstock.package.extracted import Extracted
+from penstock.package.extract_manifest import ExtractManifest
 from penstock.pipeline.workdir import WorkDir
 
 if TYPE_CHECKING:
@@ -27,11 +27,13 @@ def made(tmp_path: Path) -> penstock.Pipeline:
     return penstock.pipeline("shop", pipelines_dir=tmp_path / "here")
 
 
-def left(packages: Packages) -> list[Extracted]:
-    return [Extracted.from_dict(package.extracted()) for package in packages.with_status("extracted")]
+def left(packages: Packages) -> list[ExtractManifest]:
+    return [
+        ExtractManifest.from_dict(package.read_extracted()) for package in packages.with_status("extracted")
+    ]
 
 
-def waiting(tmp_path: Path) -> list[Extracted]:
+def waiting(tmp_path: Path) -> list[ExtractManifest]:
     return left(Packages.at(str(tmp_path / "here" / "shop" / "extracted")))
 
 
@@ -140,7 +142,7 @@ def test_packages_of_state_are_loaded_and_what_this_machine_kept_is_taken_along(
     assert len(info.loads_ids) == len(world.completed) == 1
     assert (pipeline.has_pending_data, pipeline.first_run) == (False, False)
     assert pipeline.state["sources"] == {"shop": {"page": 7}, "crm": {"page": 1}}
-    assert WorkDir(tmp_path / "shop").unsent("shop") is None
+    assert WorkDir(tmp_path / "shop").local_changes("shop") is None
     copy = WorkDir(tmp_path / "shop").state()
     assert copy is not None
     assert copy["sources"] == {"shop": {"page": 7}, "crm": {"page": 1}}
@@ -163,7 +165,7 @@ def test_a_change_for_one_dataset_is_no_matter_of_another(tmp_path: Path) -> Non
     of("b").run()
 
     assert of("a").state["sources"] == {"shop": {"page": "a"}}
-    assert WorkDir(tmp_path / "shop").unsent("b") is None
+    assert WorkDir(tmp_path / "shop").local_changes("b") is None
 
 
 def test_a_change_goes_with_a_load_of_its_source(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -180,7 +182,7 @@ def test_a_change_goes_with_a_load_of_its_source(tmp_path: Path, caplog: pytest.
     pipeline.run(penstock.resource(turn, name="turn"))
 
     assert pipeline.state["sources"]["shop"]["page"] == 8
-    assert WorkDir(tmp_path / "shop").unsent("shop") is None
+    assert WorkDir(tmp_path / "shop").local_changes("shop") is None
     assert "another load" not in caplog.text
 
 
@@ -204,7 +206,7 @@ def test_a_change_stays_until_a_load_has_taken_it_over(
     on("here").run()
 
     assert on("here").state["sources"] == {"shop": {"page": 1}}
-    kept = WorkDir(tmp_path / "here" / "shop").unsent("shop")
+    kept = WorkDir(tmp_path / "here" / "shop").local_changes("shop")
     assert kept is not None
     assert kept["sources"] == {"shop": {"page": 7}}
     assert "another load has changed it since" in caplog.text

@@ -12,7 +12,7 @@ import penstock
 from penstock.errors import PackageRootChanged
 from penstock.package import Packages
 from penstock.pipeline.packageroot import check_package_root
-from penstock.pipeline.site import Site
+from penstock.pipeline.workspace import Workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,7 @@ class Places:
 
     def begin(self, packages: str | None) -> str | None:
         """What a run does before it loads."""
-        site = Site(self.pipeline(packages)._target(), spark=None)
+        site = Workspace(self.pipeline(packages)._target(), spark=None)
         with site.client:
             return check_package_root(site, record=True)
 
@@ -84,7 +84,7 @@ def test_packages_that_wait_keep_their_place(places: Places, monkeypatch: pytest
     for _ in range(2):
         places.extract("b")
 
-    assert len(Packages.at(str(places.folder / "b/demo/_dlt_pkg/shop")).unsealed()) == 2
+    assert len(Packages.at(str(places.folder / "b/demo/_dlt_pkg/shop")).unsealed_packages()) == 2
 
 
 def test_a_place_below_the_dataset_is_recorded_relative_to_it(places: Places) -> None:

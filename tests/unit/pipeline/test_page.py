@@ -11,7 +11,7 @@ from tests.unit.pipeline.sentences import SENTENCES
 from tests.unit.pipeline.signatures import ATTRIBUTES, FUNCTIONS, METHODS, PROPERTIES, parameters_of
 
 import penstock
-from penstock.pipeline.names import SupportsPipeline
+from penstock.pipeline.types import SupportsPipeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,7 +153,7 @@ WHERE = {
     "penstock.pipeline.settings": ("RunConfiguration",),
     "penstock.pipeline.state": ("TPipelineState",),
     "penstock.pipeline.trace": ("PipelineTrace",),
-    "penstock.pipeline.names": (
+    "penstock.pipeline.types": (
         *("SupportsPipeline", "TAnySchemaColumns", "TColumnNames", "TDestination"),
         *("TDestinationReferenceArg", "TRefreshMode", "TSchemaContract", "TWriteDispositionConfig"),
     ),

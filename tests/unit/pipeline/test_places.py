@@ -10,7 +10,7 @@ from penstock.config import Settings
 from penstock.destinations import delta
 from penstock.errors import UsageError
 from penstock.package import FileStorage
-from penstock.package.ledger import FileLedger
+from penstock.package.file_ledger import FileLedger
 from penstock.pipeline.places import ledger_of, package_root
 from penstock.pipeline.target import Target
 from penstock.pipeline.workdir import WorkDir

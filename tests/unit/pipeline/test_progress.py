@@ -13,7 +13,7 @@ from rich.console import Console
 from penstock.errors import UsageError
 from penstock.interfaces.progress import JOBS, Collector
 from penstock.pipeline import progress
-from penstock.pipeline.bars import library
+from penstock.pipeline.bars import import_library
 from penstock.pipeline.live import LiveCollector
 from penstock.pipeline.progress import collector_of
 
@@ -154,7 +154,7 @@ def test_a_library_that_is_broken_is_not_called_missing(
     monkeypatch.syspath_prepend(tmp_path)
 
     with pytest.raises(ModuleNotFoundError, match="something_it_needs"):
-        library("broken_bars")
+        import_library("broken_bars")
 
 
 def test_bars_of_tqdm_count_each_name_and_leave_nothing_open() -> None:

@@ -14,13 +14,13 @@ import penstock
 from penstock.errors import PipelineStepFailed, UsageError
 from penstock.interfaces import Flow, Refresh
 from penstock.package import Packages
-from penstock.package.extracted import Extracted, ExtractedTable
-from penstock.pipeline.refreshing import (
-    Refreshes,
+from penstock.package.extract_manifest import ExtractedTable, ExtractManifest
+from penstock.pipeline.refresh import (
+    RefreshTracker,
     dropped_tables,
-    emptied_tables,
+    tables_truncated_without_rows,
     truncated_tables,
-    without_dropped,
+    without_dropped_tables,
     without_history,
 )
 from penstock.pipeline.restore import with_source_schema
@@ -70,9 +70,9 @@ def schema() -> Schema:
     return found
 
 
-def extracted(mode: TRefreshMode | None, *resources: str, **said: Any) -> Extracted:
+def extracted(mode: TRefreshMode | None, *resources: str, **said: Any) -> ExtractManifest:
     refresh = None if mode is None else Refresh(mode=mode, resources=resources)
-    return Extracted(schema_name="shop", refresh=refresh, **said)
+    return ExtractManifest(schema_name="shop", refresh=refresh, **said)
 
 
 def rows_of(table: str) -> ExtractedTable:
@@ -81,9 +81,11 @@ def rows_of(table: str) -> ExtractedTable:
     )
 
 
-def left(tmp_path: Path) -> list[Extracted]:
+def left(tmp_path: Path) -> list[ExtractManifest]:
     packages = Packages.at(str(tmp_path / "lake" / "shop" / "_dlt_pkg" / "shop"))
-    return [Extracted.from_dict(package.extracted()) for package in packages.with_status("extracted")]
+    return [
+        ExtractManifest.from_dict(package.read_extracted()) for package in packages.with_status("extracted")
+    ]
 
 
 def test_tables_that_go_are_kept_as_they_were() -> None:
@@ -105,7 +107,7 @@ def test_only_tables_that_have_rows_lose_them() -> None:
 def test_root_tables_to_which_nothing_comes_are_emptied_and_stay_what_they_are() -> None:
     package = extracted("drop_data", "orders", tables=(rows_of("Orders"),))
 
-    found = emptied_tables(schema(), package, schema().naming)
+    found = tables_truncated_without_rows(schema(), package, schema().naming)
 
     assert [(table.table, table.write_disposition, table.rows) for table in found] == [
         ("orders_old", "append", 0)
@@ -117,7 +119,7 @@ def test_a_table_that_gets_a_frame_without_rows_is_emptied() -> None:
     replaced = replace(rows_of("orders_old"), rows=0, write_disposition="replace")
     package = extracted("drop_data", "orders", tables=(nothing, replaced))
 
-    found = emptied_tables(schema(), package, schema().naming)
+    found = tables_truncated_without_rows(schema(), package, schema().naming)
 
     assert [table.table for table in found] == ["orders"]
 
@@ -125,7 +127,7 @@ def test_a_table_that_gets_a_frame_without_rows_is_emptied() -> None:
 def test_what_comes_is_learned_anew_and_the_history_goes() -> None:
     known = schema()
 
-    found = without_dropped(known, Refresh(mode="drop_resources", resources=("orders",)))
+    found = without_dropped_tables(known, Refresh(mode="drop_resources", resources=("orders",)))
     found.update_table({"name": "orders", "resource": "orders"})
     anew = without_history(found)
 
@@ -142,7 +144,8 @@ def test_a_source_that_begins_anew_brings_its_schema() -> None:
     document = dict(brought.to_dict())
 
     anew = with_source_schema(
-        without_dropped(schema(), Refresh(mode="drop_sources")), extracted("drop_sources", schema=document)
+        without_dropped_tables(schema(), Refresh(mode="drop_sources")),
+        extracted("drop_sources", schema=document),
     )
     as_ever = with_source_schema(schema(), extracted(None, schema=document))
 
@@ -158,20 +161,22 @@ def flow(mode: TRefreshMode | None, *resources: Any) -> Flow:
 
 
 def test_of_two_flows_with_one_schema_the_second_does_not_undo_the_first() -> None:
-    done = Refreshes()
-    first = done.of(flow("drop_sources", orders), "shop")
-    again = done.of(flow("drop_sources", buyers), "shop")
-    other = done.of(flow("drop_sources", buyers), "crm")
+    done = RefreshTracker()
+    first = done.refresh_for(flow("drop_sources", orders), "shop")
+    again = done.refresh_for(flow("drop_sources", buyers), "shop")
+    other = done.refresh_for(flow("drop_sources", buyers), "crm")
 
     assert (first, again) == (Refresh(mode="drop_sources", resources=("orders",)), None)
     assert other is not None
-    resources = Refreshes()
-    assert resources.of(flow("drop_data", orders), "shop") == Refresh(mode="drop_data", resources=("orders",))
-    assert resources.of(flow("drop_data", orders), "shop") is None
-    assert resources.of(flow("drop_data", orders, buyers), "shop") == Refresh(
+    resources = RefreshTracker()
+    assert resources.refresh_for(flow("drop_data", orders), "shop") == Refresh(
+        mode="drop_data", resources=("orders",)
+    )
+    assert resources.refresh_for(flow("drop_data", orders), "shop") is None
+    assert resources.refresh_for(flow("drop_data", orders, buyers), "shop") == Refresh(
         mode="drop_data", resources=("buyers",)
     )
-    assert resources.of(flow(None, orders), "shop") is None
+    assert resources.refresh_for(flow(None, orders), "shop") is None
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from penstock.config import Settings
 from penstock.destinations import delta
 from penstock.interfaces import CommitRecord, StateInfo, StorageSchemaInfo
-from penstock.package.extracted import Extracted
-from penstock.package.ledger import FileLedger
+from penstock.package.extract_manifest import ExtractManifest
+from penstock.package.file_ledger import FileLedger
 from penstock.package.storage import FileStorage, as_json
-from penstock.pipeline.restore import Known, restore, with_source_schema
+from penstock.pipeline.restore import PipelineSnapshot, restore, with_source_schema
 from penstock.pipeline.state import encode_state, new_state, with_version
 from penstock.pipeline.target import Target, default_schema_name
 from penstock.pipeline.workdir import WorkDir
 from penstock.schema import Schema
-from penstock.schema.frozen import freeze
+from penstock.schema.frozen_map import freeze
 
 MOMENT = datetime.fromisoformat("2026-11-15T02:32:47+00:00")
 
@@ -42,7 +42,7 @@ def known(
     pipeline_name: str = "shop",
     dataset_name: str = "lake",
     schema_name: str | None = None,
-) -> Known:
+) -> PipelineSnapshot:
     into = target(pipeline_name, dataset_name, "memory://nowhere")
     return restore(ledger, into.client(), into, schema_name=schema_name)
 
@@ -188,7 +188,7 @@ def test_a_new_schema_begins_as_the_source_brings_it_and_an_old_one_takes_its_te
     brought = Schema("hub")
     brought.set_schema_contract("freeze")
     brought.update_table({"name": "declared", "columns": {"id": {"data_type": "text"}}})
-    extracted = Extracted(schema_name="hub", schema=freeze(dict(brought.to_dict())))
+    extracted = ExtractManifest(schema_name="hub", schema=freeze(dict(brought.to_dict())))
     old = Schema("hub")
     old.update_table({"name": "loaded", "columns": {"id": {"data_type": "text"}}})
     old.mark_saved()
@@ -199,4 +199,4 @@ def test_a_new_schema_begins_as_the_source_brings_it_and_an_old_one_takes_its_te
     assert "declared" in new.tables
     assert list(later.tables) == list(old.tables)
     assert [one.settings["schema_contract"] for one in (new, later)] == ["freeze", "freeze"]
-    assert with_source_schema(old, Extracted(schema_name="hub")) is old
+    assert with_source_schema(old, ExtractManifest(schema_name="hub")) is old

@@ -25,14 +25,14 @@ from penstock.errors import (
     SourceExhausted,
     UsageError,
 )
-from penstock.pipeline.trace import Step
+from penstock.pipeline.trace import TPipelineStep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 retry_load = penstock.retry.retry_load
-STEPS: tuple[Step, ...] = get_args(Step)
+STEPS: tuple[TPipelineStep, ...] = get_args(TPipelineStep)
 OURS = st.sampled_from((UsageError, DataError, InternalError, RetryableError))
 OTHERS = st.sampled_from((ConnectionError, KeyError, RuntimeError, AssertionError))
 
@@ -44,7 +44,7 @@ def failed(step: str, error: Exception) -> PipelineStepFailed:
 
 @given(step=st.sampled_from(STEPS), steps=st.sets(st.sampled_from(STEPS)), kind=st.one_of(OURS, OTHERS))
 def test_a_step_is_tried_again_if_it_may_be_and_its_error_may_pass(
-    step: Step, steps: set[Step], kind: type[Exception]
+    step: TPipelineStep, steps: set[TPipelineStep], kind: type[Exception]
 ) -> None:
     may_pass = kind is RetryableError or not issubclass(kind, penstock.PenstockError)
 
@@ -52,7 +52,9 @@ def test_a_step_is_tried_again_if_it_may_be_and_its_error_may_pass(
 
 
 @given(kind=st.one_of(OURS, OTHERS), steps=st.sets(st.sampled_from(STEPS)))
-def test_what_broke_before_any_step_is_judged_by_itself(kind: type[Exception], steps: set[Step]) -> None:
+def test_what_broke_before_any_step_is_judged_by_itself(
+    kind: type[Exception], steps: set[TPipelineStep]
+) -> None:
     may_pass = kind is RetryableError or not issubclass(kind, penstock.PenstockError)
 
     assert retry_load(tuple(steps))(kind("no")) is may_pass

@@ -14,8 +14,8 @@ import penstock
 from penstock.config import with_config
 from penstock.errors import MissingTableName, PipelineConfigMissing, PipelineLocked, SlotTaken
 from penstock.package import Packages
-from penstock.package.lease import held
-from penstock.pipeline.site import Site
+from penstock.package.lease import hold_lease
+from penstock.pipeline.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,10 +142,10 @@ def test_functions_of_sources_find_the_state_of_the_active_pipeline(tmp_path: Pa
     ("call", "place", "step"),
     [
         ("run", (import_module("penstock.pipeline.runner"), "require_trust"), "load"),
-        ("run", (Packages, "tidy"), "load"),
-        ("load", (Packages, "tidy"), "load"),
-        ("normalize", (Packages, "tidy"), "normalize"),
-        ("extract", (Site, "known_later"), "extract"),
+        ("run", (Packages, "apply_retention"), "load"),
+        ("load", (Packages, "apply_retention"), "load"),
+        ("normalize", (Packages, "apply_retention"), "normalize"),
+        ("extract", (Workspace, "snapshot_after_pending"), "extract"),
     ],
 )
 def test_what_breaks_between_two_steps_belongs_to_what_was_called(
@@ -205,9 +205,9 @@ def test_a_run_that_finds_another_one_at_work_is_told_and_written_down(tmp_path:
     pipeline = penstock.pipeline(
         "shop", tmp_path, destination=world.destination(), spark=no_session(), hooks=[Alerts()]
     )
-    store = Site(pipeline._target(), spark=no_session()).packages.store
+    store = Workspace(pipeline._target(), spark=no_session()).packages.store
 
-    with held(store, pipeline="shop"), pytest.raises(PipelineLocked):
+    with hold_lease(store, pipeline="shop"), pytest.raises(PipelineLocked):
         pipeline.run()
 
     found = pipeline._history().last()

@@ -24,8 +24,8 @@ def test_without_folders_nothing_is_taken_and_nothing_is_written(tmp_path: Path)
 
     files.export(schema)
 
-    assert files.taken(schema) is schema
-    assert files.offered(schema) is schema
+    assert files.with_imported_changes(schema) is schema
+    assert files.ensure_import_file(schema) is schema
     assert list(tmp_path.iterdir()) == []
 
 
@@ -33,7 +33,7 @@ def test_a_file_is_what_a_new_schema_begins_with(tmp_path: Path) -> None:
     files = SchemaFiles.at(tmp_path, tmp_path)
     files.export(loaded())
 
-    found = files.taken(Schema("shop"))
+    found = files.with_imported_changes(Schema("shop"))
 
     assert "orders" in found.tables
     assert found.stored.imported_version_hash == loaded().version_hash
@@ -42,27 +42,27 @@ def test_a_file_is_what_a_new_schema_begins_with(tmp_path: Path) -> None:
 def test_a_file_that_is_offered_replaces_nothing_until_it_is_changed(tmp_path: Path) -> None:
     files = SchemaFiles.at(tmp_path, None)
 
-    offered = files.offered(loaded())
+    offered = files.ensure_import_file(loaded())
     offered.mark_saved()
     offered.update_table(Table(name="more"))
 
     assert offered.stored.imported_version_hash is not None
     assert "seen-data" not in (tmp_path / "shop.schema.yaml").read_text(encoding="utf-8")
-    assert files.taken(offered) is offered
-    assert files.offered(offered) is offered
+    assert files.with_imported_changes(offered) is offered
+    assert files.ensure_import_file(offered) is offered
 
 
 def test_a_file_that_is_changed_replaces_the_schema_and_tables_keep_that_they_have_rows(
     tmp_path: Path,
 ) -> None:
     files = SchemaFiles.at(tmp_path, None)
-    before = files.offered(loaded())
+    before = files.ensure_import_file(loaded())
     before.mark_saved()
     path = tmp_path / "shop.schema.yaml"
     text = path.read_text(encoding="utf-8").replace("orders:", "sales:\n    columns: {}\n  orders:")
     path.write_text(text, encoding="utf-8")
 
-    after = files.taken(before)
+    after = files.with_imported_changes(before)
 
     assert "sales" in after.tables
     assert after.tables["orders"].has_seen_data

@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import UnsupportedVersion
-from penstock.package.extracted import Extracted
+from penstock.package.extract_manifest import ExtractManifest
 from penstock.package.tags import ALL
-from penstock.package.typed import to_typed
+from penstock.package.typed_json import to_typed
 from penstock.pipeline import state as state_module
 from penstock.pipeline.state import (
     ENGINE_VERSION,
     decode_state,
     encode_state,
     new_state,
+    state_after_package,
     state_hash,
-    with_sources,
     with_version,
 )
 
@@ -119,11 +119,11 @@ def test_a_state_keeps_the_types_of_its_values() -> None:
 
 
 def test_the_state_after_a_package_has_what_its_resources_remember_and_is_plain_json() -> None:
-    extracted = Extracted(
+    extracted = ExtractManifest(
         schema_name="hub", state={"hub": to_typed({"at": datetime(2024, 1, 2, tzinfo=UTC)})}
     )
 
-    after = with_sources({**FRESH, "sources": {"old": 1, "hub": {"at": 0}}}, extracted)
+    after = state_after_package({**FRESH, "sources": {"old": 1, "hub": {"at": 0}}}, extracted)
 
     assert json.loads(json.dumps(after)) == after
     assert decode_state(encode_state(after))["sources"] == {
@@ -136,7 +136,7 @@ def test_the_state_after_a_package_has_what_its_resources_remember_and_is_plain_
 def test_a_package_that_knows_of_no_state_leaves_it_as_it_is() -> None:
     before = {**FRESH, "sources": {"old": {"a": 1}}}
 
-    assert with_sources(before, Extracted(schema_name=FRESH["schema_names"][0])) == before
+    assert state_after_package(before, ExtractManifest(schema_name=FRESH["schema_names"][0])) == before
 
 
 def test_a_small_text_that_unpacks_to_a_huge_state_is_not_unpacked_whole(
@@ -146,7 +146,7 @@ def test_a_small_text_that_unpacks_to_a_huge_state_is_not_unpacked_whole(
     assert len(text) < 1_000
     assert decode_state(text)["sources"]["shop"]["page"] == "x" * 10_000
 
-    monkeypatch.setattr(state_module, "_MOST_BYTES", 5_000)
+    monkeypatch.setattr(state_module, "_MAX_BYTES", 5_000)
 
     with pytest.raises(orjson.JSONDecodeError):
         decode_state(text)

@@ -14,7 +14,7 @@ from tests.failing import failing
 import penstock
 from penstock.errors import ResourceFailed
 from penstock.package import Packages
-from penstock.pipeline.stopping import ended_by_signals, interrupt_behind
+from penstock.pipeline.signals import interrupt_on_sigterm, masked_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -166,13 +166,13 @@ def test_other_threads_and_blocks_inside_of_another_change_nothing() -> None:
     seen: list[Any] = []
 
     def look() -> None:
-        with ended_by_signals():
+        with interrupt_on_sigterm():
             seen.append(signal.getsignal(signal.SIGTERM))
 
     thread = threading.Thread(target=look)
     thread.start()
     thread.join()
-    with ended_by_signals():
+    with interrupt_on_sigterm():
         look()
         outer = signal.getsignal(signal.SIGTERM)
 
@@ -215,7 +215,7 @@ def test_the_handler_of_spark_is_replaced_during_a_run_and_put_back() -> None:
     of_spark.__module__ = "pyspark.core.context"
     before = signal.signal(signal.SIGINT, of_spark)
     try:
-        with ended_by_signals():
+        with interrupt_on_sigterm():
             during = signal.getsignal(signal.SIGINT)
         after = signal.getsignal(signal.SIGINT)
     finally:
@@ -235,7 +235,7 @@ def test_sigterm_is_an_interrupt_where_it_is_raised_and_an_exit_where_it_leaves(
             seen.append(type(error))
             raise
 
-    with pytest.raises(SystemExit) as left, ended_by_signals():
+    with pytest.raises(SystemExit) as left, interrupt_on_sigterm():
         interrupted()
 
     assert issubclass(seen[0], SystemExit)
@@ -253,8 +253,8 @@ def test_an_interrupt_is_known_behind_an_error_of_the_way_out() -> None:
     with pytest.raises(OSError, match="connection") as raised:
         replace_interrupt(OSError("connection lost"))
 
-    assert isinstance(interrupt_behind(raised.value, handled=None), KeyboardInterrupt)
-    assert interrupt_behind(ValueError("nothing else"), handled=None) is None
+    assert isinstance(masked_interrupt(raised.value, handled=None), KeyboardInterrupt)
+    assert masked_interrupt(ValueError("nothing else"), handled=None) is None
 
 
 def test_a_run_whose_interrupt_was_replaced_ends_by_the_interrupt(tmp_path: Path) -> None:

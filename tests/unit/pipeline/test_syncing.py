@@ -80,15 +80,15 @@ def test_copies_go_with_their_dataset_and_packages_stay(
     penstock.pipeline("shop", pipelines_dir=tmp_path / "here").extract([{"n": 1}], table_name="items")
     shutil.rmtree(tmp_path / "lake")
     workdir = WorkDir(tmp_path / "here" / "shop")
-    workdir.save_local({"seen": 1})
-    workdir.save_unsent("shop", {"of": None})
+    workdir.save_local_values({"seen": 1})
+    workdir.save_local_changes("shop", {"of": None})
 
     at_lake(tmp_path).sync_destination()
 
     assert (workdir.state(), workdir.schema("shop")) == (None, None)
-    kept = (workdir.local(), workdir.unsent("shop"))
+    kept = (workdir.local_values(), workdir.local_changes("shop"))
     assert kept == ({"seen": 1}, {"of": None}), "only this machine has these"
-    assert workdir.origin()["destination_name"] == "delta"
+    assert workdir.last_target()["destination_name"] == "delta"
     assert "dataset shop is gone" in caplog.text
     assert len(at_lake(tmp_path).list_extracted_load_packages()) == 1
 

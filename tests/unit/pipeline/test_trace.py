@@ -9,14 +9,14 @@ import penstock
 from penstock.config import ResolvedValue
 from penstock.errors import PipelineStepFailed
 from penstock.load.report import PackageReport, TableReport
-from penstock.pipeline.recording import Recorder
-from penstock.pipeline.trace import PipelineTrace, StepTrace, Told
+from penstock.pipeline.recorder import Recorder
+from penstock.pipeline.trace import PipelineTrace, StepTrace, StoredStepInfo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from penstock.pipeline.trace import Step
+    from penstock.pipeline.trace import TPipelineStep
 
 HUSH = "hush-hush-hush"
 
@@ -31,7 +31,7 @@ class Watch:
     def begin(self, step: str) -> None:
         self.begun.append(step)
 
-    def jobs(self, step: str) -> int | None:
+    def job_count(self, step: str) -> int | None:
         return self._jobs.get(step)
 
 
@@ -79,7 +79,7 @@ def test_settings_of_another_run_are_not_in_it(tmp_path: Path, monkeypatch: pyte
 def test_a_step_knows_its_jobs_of_spark_where_somebody_counts_them() -> None:
     recorder, watch = Recorder("shop"), Watch(normalize=4, load=None)
     recorder.watch = watch  # type: ignore[assignment]
-    steps: tuple[Step, ...] = ("extract", "normalize", "load")
+    steps: tuple[TPipelineStep, ...] = ("extract", "normalize", "load")
     for step in steps:
         with recorder.step(step):
             pass
@@ -133,7 +133,7 @@ def test_what_a_load_does_not_tell_is_unknown_and_never_zero(
     recorder = Recorder("shop")
     with recorder.step("load"):
         for report in reports:
-            recorder.hear_loaded(report)
+            recorder.record_loaded(report)
 
     (step,) = recorder.trace().steps
 
@@ -152,8 +152,8 @@ class Said(penstock.RunHooks):
 
 def fail(pipeline: penstock.Pipeline, error: Exception, *, note: str = "") -> None:
     """A call that fails in its load."""
-    with pipeline._traced() as recorder:
-        recorder.is_tried = recorder.is_begun = True
+    with pipeline._record_call() as recorder:
+        recorder.is_recorded = recorder.has_begun_work = True
         recorder.notes.append(note)
         with recorder.step("load"):
             raise error
@@ -207,7 +207,7 @@ def test_a_trace_that_cannot_be_written_replaces_no_error(
     ],
 )
 def test_a_step_is_told_in_a_line_with_what_is_known(facts: dict[str, Any], text: str) -> None:
-    told = Told(document={"loads_ids": []}, text="")
+    told = StoredStepInfo(document={"loads_ids": []}, text="")
 
     assert StepTrace(step="load", seconds=2.5, info=told, **facts).summary() == text
 

@@ -121,7 +121,7 @@ def test_a_copy_of_a_package_that_is_loaded_is_not_loaded_again(world: World) ->
     assert not package.exists(), "retention has removed it"
     for name, content in copy.items():
         package.store.put(name, content or b"")
-    package.mark_extracted({key: value for key, value in package.extracted().items() if key != "epoch"})
+    package.mark_extracted({key: value for key, value in package.read_extracted().items() if key != "epoch"})
 
     world.settle()
 

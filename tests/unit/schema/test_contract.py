@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import UsageError
-from penstock.schema import Contract, Schema, Table, contract_of
+from penstock.schema import Contract, Schema, Table, effective_contract
 
 TABLES = {
     "orders": Table(name="orders", extras={"schema_contract": {"columns": "freeze"}}),
@@ -40,17 +40,17 @@ def test_other_words_are_refused(settings: Any) -> None:
     ],
 )
 def test_the_nearest_setting_counts(table: str, expected: Contract) -> None:
-    assert contract_of(table, TABLES, schema={"tables": "discard_value"}) == expected
+    assert effective_contract(table, TABLES, schema_contract={"tables": "discard_value"}) == expected
 
 
 def test_a_table_that_is_not_there_yet_is_bound_by_what_is_above_it() -> None:
-    assert contract_of("orders__new", TABLES, parent="orders") == Contract(columns="freeze")
-    assert contract_of("new", TABLES, schema="freeze") == Contract.from_settings("freeze")
+    assert effective_contract("orders__new", TABLES, parent="orders") == Contract(columns="freeze")
+    assert effective_contract("new", TABLES, schema_contract="freeze") == Contract.from_settings("freeze")
 
 
 def test_the_run_comes_before_everything_but_not_before_system_tables() -> None:
-    assert contract_of("orders", TABLES, run="evolve") == Contract()
-    assert contract_of("_dlt_loads", TABLES, run="freeze") == Contract()
+    assert effective_contract("orders", TABLES, run_contract="evolve") == Contract()
+    assert effective_contract("_dlt_loads", TABLES, run_contract="freeze") == Contract()
 
 
 def test_a_schema_takes_a_contract_and_gives_it_back() -> None:

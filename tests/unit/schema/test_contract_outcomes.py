@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from penstock.errors import DataValidationError
-from penstock.schema import EACH, Decision, Schema, StoredSchema, Terms, decide, gather
+from penstock.schema import EACH, Decision, InferenceOptions, Schema, StoredSchema, decide, gather
 
 LOADED = decide(Schema("shop").stored, "t", gather([{"a": 5, "l": [{"p": 5}]}])).schema
 
 
 def outcome(rows: list[Any], contract: Any, stored: StoredSchema = LOADED) -> Decision:
-    return decide(stored, "t", gather(rows), Terms(contract=contract))
+    return decide(stored, "t", gather(rows), InferenceOptions(contract=contract))
 
 
 def refused(decision: Decision) -> list[tuple[str, str | None, str, str, int]]:
@@ -96,7 +96,7 @@ def test_the_contract_of_a_table_holds_for_those_below_it() -> None:
 
 
 def test_a_frozen_type_does_not_widen() -> None:
-    terms = Terms(
+    terms = InferenceOptions(
         contract={"data_type": "freeze"}, type_evolution="widen", can_alter=frozenset({("bigint", "double")})
     )
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.schema.convert import ORDINARY, always_converts, converted, fitting
-from penstock.schema.iso import parse_moment
-from penstock.schema.look import detected_type, look, typed
+from penstock.schema.convert import PLAIN_TEXT_INITIALS, convert_value, fitting_types, is_always_convertible
+from penstock.schema.iso import parse_date_or_datetime
+from penstock.schema.observation import detected_type, observe_value, typed_value
 from penstock.schema.types import DATA_TYPES, DataType
 
 MOMENT = datetime(2024, 1, 2, 3, 4, tzinfo=UTC)
@@ -56,18 +56,18 @@ class Colour(Enum):
     ],
 )
 def test_every_value_has_a_type(value: Any, expected: str) -> None:
-    assert look(value).type == expected
+    assert observe_value(value).type == expected
 
 
 def test_a_value_without_a_type_is_named() -> None:
     with pytest.raises(TypeError, match="object is no value"):
-        look(object())
+        observe_value(object())
 
 
 def test_nothing_is_rounded_on_the_way_to_text() -> None:
-    assert typed(10**5000) == ("text", "1" + "0" * 5000)
-    assert typed(10**40) == ("text", "1" + "0" * 40)
-    assert typed(Decimal("0.1234567890123")) == ("text", "0.1234567890123")
+    assert typed_value(10**5000) == ("text", "1" + "0" * 5000)
+    assert typed_value(10**40) == ("text", "1" + "0" * 40)
+    assert typed_value(Decimal("0.1234567890123")) == ("text", "0.1234567890123")
 
 
 @pytest.mark.parametrize(
@@ -104,16 +104,16 @@ def test_nothing_is_rounded_on_the_way_to_text() -> None:
     ],
 )
 def test_values_are_converted_as_dlt_does_it(value: Any, to: DataType, expected: Any) -> None:
-    kind, plain = typed(value)
+    kind, plain = typed_value(value)
 
-    result = converted(plain, kind, to)
+    result = convert_value(plain, kind, to)
 
     assert result == expected if expected is not None else result != result  # noqa: PLR0124  NaN
-    assert to in look(value).fits
+    assert to in observe_value(value).fits
 
 
 def test_containers_become_compact_text() -> None:
-    assert converted({"b": [1, "é"], "a": None}, "json", "text") == '{"b":[1,"é"],"a":null}'
+    assert convert_value({"b": [1, "é"], "a": None}, "json", "text") == '{"b":[1,"é"],"a":null}'
 
 
 @pytest.mark.parametrize(
@@ -151,11 +151,11 @@ def test_containers_become_compact_text() -> None:
     ],
 )
 def test_what_would_lose_something_or_does_not_fit_is_refused(value: Any, to: DataType) -> None:
-    kind, plain = typed(value)
+    kind, plain = typed_value(value)
 
     with pytest.raises(ValueError):  # noqa: PT011  the message is whatever Python says
-        converted(plain, kind, to)
-    assert to not in look(value).fits
+        convert_value(plain, kind, to)
+    assert to not in observe_value(value).fits
 
 
 @given(
@@ -164,44 +164,44 @@ def test_what_would_lose_something_or_does_not_fit_is_refused(value: Any, to: Da
     )
 )
 def test_what_fits_can_be_converted_and_nothing_else(value: Any) -> None:
-    kind, plain = typed(value)
-    fits = look(value).fits
+    kind, plain = typed_value(value)
+    fits = observe_value(value).fits
 
     for to in DATA_TYPES:
         if to == kind:
             continue
-        assert always_converts(kind, to) <= (to in fits)
+        assert is_always_convertible(kind, to) <= (to in fits)
         if to in fits:
-            converted(plain, kind, to)
+            convert_value(plain, kind, to)
         else:
             with pytest.raises(ValueError):  # noqa: PT011  the message is whatever Python says
-                converted(plain, kind, to)
+                convert_value(plain, kind, to)
 
 
 @given(st.binary())
 def test_bytes_survive_as_text(value: bytes) -> None:
-    assert base64.b64decode(converted(value, "binary", "text")) == value
+    assert base64.b64decode(convert_value(value, "binary", "text")) == value
 
 
 def test_epochs_are_detected_around_the_given_moment_only() -> None:
     seconds = int(MOMENT.timestamp())
 
-    assert look(seconds).detected == frozenset()
-    assert look(seconds, now=MOMENT).detected == {"timestamp"}
-    assert look(5, now=MOMENT).detected == frozenset()
+    assert observe_value(seconds).detected == frozenset()
+    assert observe_value(seconds, now=MOMENT).detected == {"timestamp"}
+    assert observe_value(5, now=MOMENT).detected == frozenset()
     assert detected_type(frozenset({"timestamp"}), "bigint", ("timestamp",)) == "timestamp"
 
 
 def fits(text: str, to: DataType) -> bool:
     try:
-        converted(text, "text", to)
+        convert_value(text, "text", to)
     except ValueError:
         return False
     return True
 
 
 @given(
-    st.sampled_from(sorted(ORDINARY)),
+    st.sampled_from(sorted(PLAIN_TEXT_INITIALS)),
     st.one_of(
         st.text(),
         st.text("0123456789abcdefABCDEF+-/=:._ TZWxX"),
@@ -213,5 +213,5 @@ def test_a_text_that_begins_like_a_word_is_a_text_and_at_most_bytes(first: str, 
 
     others = {to for to in DATA_TYPES if to != "text" and fits(text, to)}
 
-    assert fitting(text, "text") == others
-    assert parse_moment(text) is None
+    assert fitting_types(text, "text") == others
+    assert parse_date_or_datetime(text) is None

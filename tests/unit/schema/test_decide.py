@@ -5,13 +5,24 @@ from typing import Any
 
 import pytest
 
-from penstock.schema import EACH, Column, Decision, Schema, StoredSchema, Table, Terms, decide, gather, naming
+from penstock.schema import (
+    EACH,
+    Column,
+    Decision,
+    InferenceOptions,
+    Schema,
+    StoredSchema,
+    Table,
+    decide,
+    gather,
+    naming_convention,
+)
 
 EMPTY = Schema("shop").stored
 
 
 def after(rows: list[Any], stored: StoredSchema = EMPTY, **terms: Any) -> Decision:
-    return decide(stored, "t", gather(rows), Terms(**terms))
+    return decide(stored, "t", gather(rows), InferenceOptions(**terms))
 
 
 def types(decision: Decision, table: str = "t") -> dict[str, str | None]:
@@ -200,7 +211,7 @@ def test_a_key_that_looks_like_a_variant_keeps_its_own_column() -> None:
 
 @pytest.mark.parametrize("key", ["", " ", "__", "\u202e", "日本", "a" * 999, "x\x00y", "`", '"', "../etc"])
 def test_any_key_gets_a_name_that_fits(key: str) -> None:
-    decision = after([{key: 1, "other": 2}], naming=naming("snake_case", 63))
+    decision = after([{key: 1, "other": 2}], naming=naming_convention("snake_case", 63))
 
     assert all(0 < len(name) <= 63 for name in types(decision))
     assert len(types(decision)) == 2

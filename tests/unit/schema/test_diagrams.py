@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from penstock.schema import Column, Relation, Schema, Table, decide, gather, relations
+from penstock.schema import Column, Schema, Table, TableRelation, decide, gather, relations
 
 
 def shop() -> Schema:
@@ -34,15 +34,15 @@ def shop() -> Schema:
 
 def test_relations_are_those_declared_and_those_of_the_engine() -> None:
     assert set(relations(shop().stored, include_dlt_tables=False)) == {
-        Relation(table="orders", columns=("who",), to_table="people", to_columns=("id",), label="buys"),
-        Relation(
+        TableRelation(table="orders", columns=("who",), to_table="people", to_columns=("id",), label="buys"),
+        TableRelation(
             table="orders__items",
             columns=("_dlt_parent_id",),
             to_table="orders",
             to_columns=("_dlt_id",),
             label="_dlt_parent",
         ),
-        Relation(
+        TableRelation(
             table="orders__items",
             columns=("_dlt_root_id",),
             to_table="orders",

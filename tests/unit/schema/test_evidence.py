@@ -7,9 +7,19 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.schema import EACH, Evidence, Schema, StoredSchema, decide, gather, merged, path_of, path_text
-from penstock.schema.evidence import walk
-from penstock.schema.layout import canonical
+from penstock.schema import (
+    EACH,
+    Evidence,
+    Schema,
+    StoredSchema,
+    decide,
+    gather,
+    merge_evidence,
+    parse_path,
+    path_text,
+)
+from penstock.schema.evidence import walk_values
+from penstock.schema.layout import canonical_row_and_keys
 
 EMPTY = Schema("shop").stored
 
@@ -44,7 +54,7 @@ def names(stored: StoredSchema) -> dict[str, set[str]]:
 def test_a_path_reads_back_from_its_text_whatever_its_keys_are(steps: list[Any]) -> None:
     path = tuple(steps)
 
-    assert path_of(path_text(path)) == path
+    assert parse_path(path_text(path)) == path
     assert path_text(path).isascii()
 
 
@@ -67,8 +77,8 @@ def test_evidence_of_parts_adds_up_to_the_evidence_of_the_whole(batch: list[Any]
     half = len(batch) // 2
     parts = [*gather(batch[half:], start=half), *gather(batch[:half])]
 
-    assert set(merged(parts)) == set(gather(batch))
-    assert merged(merged(parts)) == merged(parts)
+    assert set(merge_evidence(parts)) == set(gather(batch))
+    assert merge_evidence(merge_evidence(parts)) == merge_evidence(parts)
 
 
 def test_depth_is_no_limit() -> None:
@@ -76,11 +86,11 @@ def test_depth_is_no_limit() -> None:
     for _ in range(5_000):
         deep = {"a": deep} if _ % 2 else [deep]
 
-    assert len(list(walk({"x": deep}, 0))) > 5_000
+    assert len(list(walk_values({"x": deep}, 0))) > 5_000
 
 
 def test_what_is_kept_whole_is_not_entered() -> None:
-    found = gather([{"m": {"k": 1}, "l": [{"q": 2}]}], whole={("m",), ("l",)})
+    found = gather([{"m": {"k": 1}, "l": [{"q": 2}]}], json_paths={("m",), ("l",)})
 
     assert {e.path for e in found} == {(), ("m",), ("l",)}
 
@@ -131,7 +141,9 @@ def test_every_name_is_unique_and_every_value_has_a_rule_that_leads_somewhere(
     for (path, kind), rule in decision.rules.items():
         if rule.action in ("keep", "convert", "json"):
             # An element and the key it is stored under are one: `[1, {"value": 2}]` is one column in dlt too.
-            owners.setdefault((rule.table, rule.column), set()).add(canonical(path, is_list=kind == "list"))
+            owners.setdefault((rule.table, rule.column), set()).add(
+                canonical_row_and_keys(path, is_list=kind == "list")
+            )
     assert all(len(paths) == 1 for paths in owners.values()), owners
 
 

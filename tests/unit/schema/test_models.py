@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from penstock.errors import UsageError
 from penstock.schema import Contract, Schema, Table
-from penstock.schema.models import columns_of_model, contract_of_model
+from penstock.schema.pydantic_models import columns_of_model, contract_of_model
 
 
 class Colour(Enum):

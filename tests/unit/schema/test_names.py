@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.offenders import assert_no_offenders
 
 from penstock.errors import InvalidIdentifier, UsageError
-from penstock.schema.names import NamingConvention, SnakeCase, naming
-from penstock.schema.shorten import TAG_LENGTH, shorten, tag_of, tagged
+from penstock.schema.naming import NamingConvention, SnakeCase, naming_convention
+from penstock.schema.shorten import TAG_LENGTH, append_tag, hash_tag, shorten
 
 CONVENTIONS = ("snake_case", "sql_ci_v1", "sql_cs_v1", "direct", "duck_case")
 CASES: list[dict[str, Any]] = json.loads((Path(__file__).parent / "vectors/names.json").read_text())["cases"]
@@ -28,7 +28,7 @@ class Shouting(SnakeCase):
 def test_identifiers_and_paths_are_those_of_dlt() -> None:
     offenders: list[str] = []
     for case in CASES:
-        convention, raw = naming(case["convention"], case["max_length"]), case["raw"]
+        convention, raw = naming_convention(case["convention"], case["max_length"]), case["raw"]
         label = f"{case['convention']}, at most {case['max_length']}"
         names = {"identifier": convention.normalize_identifier(raw), "path": convention.normalize_path(raw)}
         offenders += [
@@ -47,7 +47,7 @@ def test_the_vectors_cover_every_convention() -> None:
 @pytest.mark.parametrize("name", CONVENTIONS)
 @given(raw=any_text, limit=limits)
 def test_a_name_fits_and_has_no_separator_in_it(name: str, raw: str, limit: int | None) -> None:
-    convention = naming(name, limit)
+    convention = naming_convention(name, limit)
 
     path = convention.normalize_path(raw)
 
@@ -60,7 +60,7 @@ def test_a_name_fits_and_has_no_separator_in_it(name: str, raw: str, limit: int 
 @pytest.mark.parametrize("name", ["snake_case", "sql_ci_v1", "sql_cs_v1"])
 @given(raw=any_text)
 def test_sql_names_need_no_quotes(name: str, raw: str) -> None:
-    path = naming(name).normalize_path(raw)
+    path = naming_convention(name).normalize_path(raw)
 
     assert path == "" or path.replace("_", "a").isalnum()
     assert not path[:1].isdigit()
@@ -68,7 +68,7 @@ def test_sql_names_need_no_quotes(name: str, raw: str) -> None:
 
 @given(raw=any_text)
 def test_normalising_an_identifier_twice_changes_nothing(raw: str) -> None:
-    convention = naming("snake_case")
+    convention = naming_convention("snake_case")
     if not raw.strip():
         return
 
@@ -80,7 +80,7 @@ def test_normalising_an_identifier_twice_changes_nothing(raw: str) -> None:
 @pytest.mark.parametrize("name", CONVENTIONS)
 @given(raw=any_text)
 def test_a_name_is_its_own_name(name: str, raw: str) -> None:
-    convention = naming(name)
+    convention = naming_convention(name)
     # Parts that begin or end with "_" may not be found again in the name that they make: dlt's neither.
     parts = [convention.normalize_identifier(part) for part in convention.break_path(raw)]
     assume(convention.break_path(convention.make_path(*parts)) == parts)
@@ -92,7 +92,7 @@ def test_a_name_is_its_own_name(name: str, raw: str) -> None:
 
 @pytest.mark.parametrize("name", ["sql_cs_v1", "sql_ci_v1"])
 def test_a_part_of_signs_only_is_lost_when_its_path_is_normalized_again(name: str) -> None:
-    convention = naming(name)
+    convention = naming_convention(name)
 
     assert convention.normalize_path(":__a") == "___a"
     assert convention.normalize_path("___a") == "_a"
@@ -101,7 +101,7 @@ def test_a_part_of_signs_only_is_lost_when_its_path_is_normalized_again(name: st
 @pytest.mark.parametrize("name", CONVENTIONS)
 @pytest.mark.parametrize("blank", ["", " ", "\n\t"])
 def test_a_blank_identifier_is_refused_and_a_blank_path_is_empty(name: str, blank: str) -> None:
-    convention = naming(name)
+    convention = naming_convention(name)
 
     with pytest.raises(InvalidIdentifier):
         convention.normalize_identifier(blank)
@@ -110,12 +110,12 @@ def test_a_blank_identifier_is_refused_and_a_blank_path_is_empty(name: str, blan
 
 @pytest.mark.parametrize("name", ["direct", "duck_case"])
 def test_half_a_surrogate_pair_does_not_get_into_a_name(name: str) -> None:
-    assert naming(name).normalize_path("a\ud800b") == "a_b"
-    assert len(naming(name, 8).normalize_path("a\ud800b" * 9)) == 8
+    assert naming_convention(name).normalize_path("a\ud800b") == "a_b"
+    assert len(naming_convention(name, 8).normalize_path("a\ud800b" * 9)) == 8
 
 
 def test_paths_are_made_and_broken_without_blank_fragments() -> None:
-    snake, direct = naming("snake_case"), naming("direct")
+    snake, direct = naming_convention("snake_case"), naming_convention("direct")
 
     assert snake.make_path("a", " ", "b") == "a__b"
     assert snake.break_path("a____b__") == ["a", "b"]
@@ -124,16 +124,18 @@ def test_paths_are_made_and_broken_without_blank_fragments() -> None:
 
 
 def test_tables_follow_the_same_rules_as_columns() -> None:
-    snake = naming("snake_case")
+    snake = naming_convention("snake_case")
 
     assert snake.normalize_table_identifier("MyTable__X") == "my_table_x"
     assert snake.normalize_tables_path("MyTable__X") == "my_table__x"
 
 
 def test_tags_and_cuts_are_those_that_dlt_makes() -> None:
-    assert tag_of("abc") == "wiejlq"
-    assert naming("snake_case", 20).normalize_identifier("a" * 21) == "aaaaaaaklmhvaaaaaaaa"
-    shortened = naming("snake_case", 20).shorten_fragments("parent_table", "child_list", "grandchild")
+    assert hash_tag("abc") == "wiejlq"
+    assert naming_convention("snake_case", 20).normalize_identifier("a" * 21) == "aaaaaaaklmhvaaaaaaaa"
+    shortened = naming_convention("snake_case", 20).shorten_fragments(
+        "parent_table", "child_list", "grandchild"
+    )
     assert shortened == "parent_vmhregndchild"
 
 
@@ -150,14 +152,14 @@ def test_a_limit_without_room_for_the_tag_is_refused_only_when_it_matters() -> N
 def test_a_tagged_name_gives_up_its_end_and_never_doubles_the_underscore(
     limit: int | None, expected: str
 ) -> None:
-    assert tagged("a_b", original="abc", max_length=limit) == expected
+    assert append_tag("a_b", original="abc", max_length=limit) == expected
 
 
 def test_a_convention_is_found_by_name_and_by_import_path() -> None:
-    assert naming().name == "snake_case"
-    assert naming("dlt.common.normalizers.naming.sql_cs_v1").name == "sql_cs_v1"
-    assert naming("penstock.schema.names.SnakeCase", 30) == SnakeCase(max_length=30)
-    assert naming("snake_case").with_max_length(30) == SnakeCase(max_length=30)
+    assert naming_convention().name == "snake_case"
+    assert naming_convention("dlt.common.normalizers.naming.sql_cs_v1").name == "sql_cs_v1"
+    assert naming_convention("penstock.schema.naming.SnakeCase", 30) == SnakeCase(max_length=30)
+    assert naming_convention("snake_case").with_max_length(30) == SnakeCase(max_length=30)
 
 
 def test_a_module_may_hold_its_convention_under_the_agreed_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,19 +170,19 @@ def test_a_module_may_hold_its_convention_under_the_agreed_name(monkeypatch: pyt
     module.__dict__["NamingConvention"] = Shouting
     monkeypatch.setitem(sys.modules, "loud_names", module)
 
-    assert naming("loud_names").normalize_path("loudName__x") == "LOUD_NAME__X"
+    assert naming_convention("loud_names").normalize_path("loudName__x") == "LOUD_NAME__X"
 
 
-@pytest.mark.parametrize("unknown", ["nonsense", "no.such.module", "penstock.schema.names", "json.dumps"])
+@pytest.mark.parametrize("unknown", ["nonsense", "no.such.module", "penstock.schema.naming", "json.dumps"])
 def test_an_unknown_convention_is_refused_with_the_list_of_known_ones(unknown: str) -> None:
     with pytest.raises(UsageError, match=r"no naming convention") as caught:
-        naming(unknown)
+        naming_convention(unknown)
 
     assert "snake_case" in caught.value.hint
 
 
 def test_only_conventions_that_keep_case_are_case_sensitive() -> None:
-    sensitive = {name for name in CONVENTIONS if naming(name).is_case_sensitive}
+    sensitive = {name for name in CONVENTIONS if naming_convention(name).is_case_sensitive}
 
     assert sensitive == {"sql_cs_v1", "direct", "duck_case"}
     assert issubclass(SnakeCase, NamingConvention)

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from penstock.schema import Schema, decide, gather, naming
-from penstock.schema.terms import Terms
+from penstock.schema import Schema, decide, gather, naming_convention
+from penstock.schema.inference_options import InferenceOptions
 
 EMPTY = Schema("shop").stored
 
 
 def columns(rows: list[Any], table: str = "t") -> dict[str, str | None]:
-    decision = decide(EMPTY, "t", gather(rows), Terms(naming=naming("snake_case", 63)))
+    decision = decide(EMPTY, "t", gather(rows), InferenceOptions(naming=naming_convention("snake_case", 63)))
     found = decision.schema.tables[table].columns
     return {name: column.data_type for name, column in found.items() if not name.startswith("_dlt_")}
 

@@ -12,7 +12,7 @@ import pytest
 
 from penstock.errors import InvalidSchemaName, SchemaEngineNoUpgradePath, TableNotFound, UsageError
 from penstock.schema import Column, Schema, StoredSchema, Table, content_hash, decide, gather
-from penstock.schema.migrate import migrate
+from penstock.schema.migrations import migrate_document
 
 VECTORS = Path(__file__).parent / "vectors"
 DLT_SCHEMA: dict[str, Any] = json.loads((VECTORS / "dlt_schema.json").read_text())
@@ -101,7 +101,7 @@ def test_a_document_that_was_edited_by_hand_counts_as_a_new_version() -> None:
 
 @pytest.mark.parametrize("case", MIGRATIONS, ids=lambda case: f"engine {case['old']['engine_version']}")
 def test_older_documents_are_brought_up_as_dlt_does_it(case: dict[str, Any]) -> None:
-    assert migrate(case["old"]) == case["new"]
+    assert migrate_document(case["old"]) == case["new"]
 
     schema = Schema.from_dict(case["old"])
 
@@ -246,11 +246,11 @@ def test_restoring_takes_over_content_and_history() -> None:
 
 CONVENTION = """
 from pathlib import Path
-from penstock.schema import names
+from penstock.schema import naming
 
 Path(__file__).with_suffix(".ran").touch()
 
-class NamingConvention(names.SnakeCase):
+class NamingConvention(naming.SnakeCase):
     def clean(self, identifier):
         return super().clean(identifier).upper()
 """

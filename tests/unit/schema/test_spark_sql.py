@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from penstock.schema.spark_sql import literal, quoted
+from penstock.schema.spark_sql import literal, quote_name
 
 # Text that has a meaning somewhere between Python and Spark, in pieces that can be joined.
 TRICKS = (
@@ -68,11 +68,11 @@ def test_a_literal_has_no_variable_and_no_control_character(text: str) -> None:
 
 @given(st.lists(texts, min_size=1, max_size=3))
 def test_an_identifier_is_one_token_with_the_name(names: list[str]) -> None:
-    tokens = [quoted(name) for name in names]
+    tokens = [quote_name(name) for name in names]
 
     assert all(_IDENTIFIER.fullmatch(token) for token in tokens)
     assert [token[1:-1].replace("``", "`") for token in tokens] == names
-    assert quoted(*names) == ".".join(tokens)
+    assert quote_name(*names) == ".".join(tokens)
 
 
 @given(texts.filter(bool), texts)
@@ -80,7 +80,7 @@ def test_another_parser_reads_the_same_statement(name: str, text: str) -> None:
     # sqlglot reads no four-digit escapes, so control characters are left out here.
     text = re.sub(r"[\x00-\x1f\x7f]", "", text)
 
-    tree = sqlglot.parse_one(f"SELECT {literal(text)} AS {quoted(name)}", read="spark")
+    tree = sqlglot.parse_one(f"SELECT {literal(text)} AS {quote_name(name)}", read="spark")
 
     (column,) = tree.expressions
     assert isinstance(column, exp.Alias)

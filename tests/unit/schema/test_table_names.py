@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.destinations.filesystem.log import FOLDER
+from penstock.destinations.filesystem.table_log import LOG_FOLDER
 from penstock.destinations.lake import dataset
-from penstock.interfaces.declared import declared_tables
+from penstock.interfaces.declared_tables import declared_tables
 from penstock.interfaces.hints import make_hints
-from penstock.interfaces.jobs import ParsedLoadJobFileName
-from penstock.package import ledger
-from penstock.package.ledger import SYSTEM_TABLES
-from penstock.package.loadindex import INDEX
-from penstock.package.storage import checked
-from penstock.schema import naming
+from penstock.interfaces.job_file_name import ParsedLoadJobFileName
+from penstock.package import file_ledger
+from penstock.package.file_ledger import SYSTEM_TABLE_NAMES
+from penstock.package.load_index import INDEX_FOLDER
+from penstock.package.storage import safe_name
+from penstock.schema import naming_convention
 from penstock.schema.table_names import RESERVED_TABLES, safe_table_name
 
 RAW = (
@@ -28,14 +28,14 @@ RAW = (
 @pytest.mark.parametrize("convention", ["snake_case", "direct", "duck_case", "sql_cs_v1"])
 @pytest.mark.parametrize("raw", RAW)
 def test_a_declared_table_is_one_folder_of_its_own(convention: str, raw: str) -> None:
-    rules = naming(convention, max_length=255)
+    rules = naming_convention(convention, max_length=255)
     hints = make_hints(table_name=raw)
 
     (table,) = declared_tables(hints, resource="items", naming=rules)
 
     name = table.name
     assert name.lower() not in RESERVED_TABLES
-    assert checked(name) == name
+    assert safe_name(name) == name
     assert "/" not in name
     job = ParsedLoadJobFileName(name, "0123456789", 0, "reference")
     assert ParsedLoadJobFileName.parse(job.file_name()) == job
@@ -59,6 +59,14 @@ def test_other_names_stay_as_they_are(name: str) -> None:
 
 
 def test_every_name_that_a_dataset_has_beside_its_tables_is_reserved() -> None:
-    beside = {*SYSTEM_TABLES, ledger._INIT, ledger._LATE, INDEX, dataset._PACKAGES, dataset._ROOTS, FOLDER}
+    beside = {
+        *SYSTEM_TABLE_NAMES,
+        file_ledger._INIT_FILE,
+        file_ledger._LATE_FOLDER,
+        INDEX_FOLDER,
+        dataset._PACKAGE_FOLDER,
+        dataset._PACKAGE_ROOT_FOLDER,
+        LOG_FOLDER,
+    }
 
     assert beside <= RESERVED_TABLES

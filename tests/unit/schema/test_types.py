@@ -8,10 +8,10 @@ import pytest
 from penstock.errors import UnboundColumnException, UsageError
 from penstock.schema.arrow import arrow_schema, arrow_type
 from penstock.schema.column import Column
-from penstock.schema.sparktypes import spark_type
+from penstock.schema.spark_types import spark_type
 from penstock.schema.sql import sql_type
 from penstock.schema.table import Table
-from penstock.schema.types import DATA_TYPES, DataType, data_type
+from penstock.schema.types import DATA_TYPES, DataType, parse_data_type
 
 
 def _type(kind: DataType, **facets: int | bool) -> str:
@@ -97,10 +97,10 @@ def test_a_column_without_a_type_has_no_spark_type() -> None:
 
 
 def test_the_old_name_of_json_is_understood_and_others_are_not() -> None:
-    assert data_type("complex") == "json"
-    assert data_type("text") == "text"
+    assert parse_data_type("complex") == "json"
+    assert parse_data_type("text") == "text"
     with pytest.raises(UsageError, match="strange"):
-        data_type("strange")
+        parse_data_type("strange")
 
 
 @pytest.mark.parametrize(

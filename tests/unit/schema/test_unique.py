@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.schema.names import naming
-from penstock.schema.shorten import tag_of
-from penstock.schema.unique import NameCollision, collisions, unique_names
+from penstock.schema.name_collisions import NameCollision, find_key_collisions, unique_names
+from penstock.schema.naming import naming_convention
+from penstock.schema.shorten import hash_tag
 
 # Few letters and many ways to write the same name, so that most draws collide.
 colliding_keys = st.lists(st.text(alphabet="aA_ -b", max_size=5), max_size=12)
@@ -22,7 +22,7 @@ CONVENTIONS = st.sampled_from(("snake_case", "sql_ci_v1", "sql_cs_v1", "direct",
 def test_every_key_keeps_a_name_of_its_own_that_fits(
     raw: list[str], name: str, limit: int | None, fold_case: bool
 ) -> None:
-    names = unique_names(raw, naming(name, limit), fold_case=fold_case)
+    names = unique_names(raw, naming_convention(name, limit), fold_case=fold_case)
 
     given_names = [given.lower() if fold_case else given for given in names.values()]
     assert list(names) == list(dict.fromkeys(raw))
@@ -32,10 +32,10 @@ def test_every_key_keeps_a_name_of_its_own_that_fits(
 
 @given(raw=colliding_keys, more=colliding_keys)
 def test_known_keys_keep_their_names(raw: list[str], more: list[str]) -> None:
-    snake = naming("snake_case")
+    snake = naming_convention("snake_case")
     known = unique_names(raw, snake)
 
-    names = unique_names([*more, *raw], snake, known=known)
+    names = unique_names([*more, *raw], snake, known_names=known)
 
     assert {key: names[key] for key in known} == known
     assert len(set(names.values())) == len(names)
@@ -43,36 +43,36 @@ def test_known_keys_keep_their_names(raw: list[str], more: list[str]) -> None:
 
 @given(raw=colliding_keys, name=CONVENTIONS)
 def test_exactly_the_keys_without_their_plain_name_are_reported(raw: list[str], name: str) -> None:
-    convention = naming(name)
+    convention = naming_convention(name)
     names = unique_names(raw, convention)
 
-    reported = collisions(names, convention)
+    reported = find_key_collisions(names, convention)
 
-    plain = {names[collision.kept_by] for collision in reported}
+    plain = {names[collision.owner_key] for collision in reported}
     assert plain == {collision.plain_name for collision in reported}
     assert len(names) - len(reported) == len({convention.normalize_path(key) or "_empty" for key in names})
 
 
 def test_the_first_key_has_the_name_and_the_second_has_a_tag_of_itself() -> None:
-    snake = naming("snake_case")
+    snake = naming_convention("snake_case")
 
     names = unique_names(["A B", "a_b", "c"], snake)
 
-    assert names == {"A B": "a_b", "a_b": f"a_b_{tag_of('a_b')}", "c": "c"}
-    assert collisions(names, snake) == (
-        NameCollision(key="a_b", plain_name="a_b", given_name=names["a_b"], kept_by="A B"),
+    assert names == {"A B": "a_b", "a_b": f"a_b_{hash_tag('a_b')}", "c": "c"}
+    assert find_key_collisions(names, snake) == (
+        NameCollision(key="a_b", plain_name="a_b", assigned_name=names["a_b"], owner_key="A B"),
     )
 
 
 def test_the_tag_does_not_depend_on_what_came_between() -> None:
-    snake = naming("snake_case")
+    snake = naming_convention("snake_case")
 
     assert unique_names(["a-b", "a b"], snake)["a b"] == unique_names(["a-b", "a.b", "a b"], snake)["a b"]
 
 
 def test_a_key_that_is_literally_the_tagged_name_of_another_is_kept_too() -> None:
-    snake = naming("snake_case")
-    trap = f"a_b_{tag_of('a_b')}"
+    snake = naming_convention("snake_case")
+    trap = f"a_b_{hash_tag('a_b')}"
 
     names = unique_names([trap, "A B", "a_b"], snake)
 
@@ -80,23 +80,23 @@ def test_a_key_that_is_literally_the_tagged_name_of_another_is_kept_too() -> Non
 
 
 def test_a_key_is_said_to_give_way_to_the_one_that_has_its_very_name() -> None:
-    cased = naming("sql_cs_v1")
+    cased = naming_convention("sql_cs_v1")
 
     names = unique_names(["ID", "id", "id "], cased)
 
-    found = collisions(names, cased)
-    assert [(collision.key, collision.kept_by) for collision in found] == [("id ", "id")]
+    found = find_key_collisions(names, cased)
+    assert [(collision.key, collision.owner_key) for collision in found] == [("id ", "id")]
 
 
 @pytest.mark.parametrize("nameless", ["", " ", "__"])
 def test_a_key_with_nothing_in_it_is_called_empty(nameless: str) -> None:
-    assert unique_names([nameless], naming("snake_case")) == {nameless: "_empty"}
+    assert unique_names([nameless], naming_convention("snake_case")) == {nameless: "_empty"}
 
 
 def test_case_counts_only_where_the_destination_can_tell() -> None:
-    cased = naming("sql_cs_v1")
+    cased = naming_convention("sql_cs_v1")
 
     assert unique_names(["ID", "id"], cased) == {"ID": "ID", "id": "id"}
     folded = unique_names(["ID", "id"], cased, fold_case=True)
-    assert folded == {"ID": "ID", "id": f"id_{tag_of('id')}"}
-    assert [collision.kept_by for collision in collisions(folded, cased)] == ["ID"]
+    assert folded == {"ID": "ID", "id": f"id_{hash_tag('id')}"}
+    assert [collision.owner_key for collision in find_key_collisions(folded, cased)] == ["ID"]

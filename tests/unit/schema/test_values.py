@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import TablePropertiesConflictException
 from penstock.schema.column import COLUMN_HINTS, Column
-from penstock.schema.frozen import FrozenMap, freeze, thaw
+from penstock.schema.frozen_map import FrozenMap, freeze, thaw
 from penstock.schema.table import Table
 from penstock.schema.types import DATA_TYPES
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from penstock.sources.sql_database.budget import Budget
-from penstock.sources.sql_database.place import place_of
+from penstock.sources.sql_database.connections import ConnectionBudget
+from penstock.sources.sql_database.jdbc import jdbc_config
 from penstock.sources.sql_database.run import Database
-from penstock.sources.sql_database.tables import Terms
+from penstock.sources.sql_database.table_reader import SqlOptions
 
 
-def terms_of(url: str) -> Terms:
+def terms_of(url: str) -> SqlOptions:
     """By one connection at a time, in eight ranges."""
-    database = Database(place=place_of(url))
-    return Terms(database=database, schema="public", budget=Budget(1), partitions=8, settle=0, level="full")
+    database = Database(jdbc=jdbc_config(url))
+    return SqlOptions(
+        database=database,
+        schema="public",
+        connections=ConnectionBudget(1),
+        partitions=8,
+        settle=0,
+        reflection_level="full",
+    )

@@ -6,7 +6,7 @@ import pytest
 
 import penstock
 from penstock.errors import CurrentLoadPackageStateNotAvailable, NotDuringRun
-from penstock.interfaces.current import CurrentPackage, during
+from penstock.interfaces.run_context import CurrentPackage, override_context
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def test_state_outside_a_run_is_a_dict_that_nobody_keeps() -> None:
 def test_state_is_made_when_it_is_asked_for_under_source_and_resource() -> None:
     state: dict[str, Any] = {}
 
-    with during(state=state, source_name="shop", resource_name="orders"):
+    with override_context(state=state, source_name="shop", resource_name="orders"):
         penstock.current.resource_state()["last"] = 7
         penstock.current.resource_state("users")["last"] = 8
         penstock.current.source_state()["all"] = 9
@@ -94,7 +94,7 @@ def test_what_is_at_hand_is_given() -> None:
     document: dict[str, Any] = {"load_id": "1.5", "state": {}}
     package = CurrentPackage(document=document, commit=lambda: None)
 
-    with during(pipeline=pipeline, schema=schema, package=package):
+    with override_context(pipeline=pipeline, schema=schema, package=package):
         found = penstock.current.pipeline(), penstock.current.source_schema()
         penstock.current.destination_state()["done"] = 1
 

@@ -9,21 +9,21 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.errors import FileNotReadable, UsageError
-from penstock.sources.filesystem.firstline import header_in
+from penstock.sources.filesystem.csv_header import csv_header
+from penstock.sources.filesystem.csv_options import CsvOptions
 from penstock.sources.filesystem.globs import Glob
-from penstock.sources.filesystem.heads import columns_of, headers_of
+from penstock.sources.filesystem.headers import csv_headers, parquet_columns
 from penstock.sources.filesystem.listing import list_files
-from penstock.sources.filesystem.options import CsvOptions
-from penstock.sources.filesystem.place import Place
+from penstock.sources.filesystem.location import FolderLocation
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from penstock.sources.filesystem.items import Found
+    from penstock.sources.filesystem.items import ListedFile
 
 
-def files_of(folder: Path) -> tuple[Place, list[Found]]:
-    place = Place.of(str(folder))
+def files_of(folder: Path) -> tuple[FolderLocation, list[ListedFile]]:
+    place = FolderLocation.of(str(folder))
     return place, sorted(list_files(place, Glob("*")), key=lambda one: one.path)
 
 
@@ -41,21 +41,21 @@ def files_of(folder: Path) -> tuple[Place, list[Found]]:
 def test_an_escape_is_one_between_quotes_only(text: str, fields: tuple[str, ...]) -> None:
     how: dict[str, Any] = {"delimiter": ",", "quote": '"', "escape": "\\"}
 
-    assert header_in(f"{text}\r\n1,2", **how, is_all=True) == fields
-    assert header_in(text, **how, is_all=False) is None
+    assert csv_header(f"{text}\r\n1,2", **how, is_complete=True) == fields
+    assert csv_header(text, **how, is_complete=False) is None
 
 
 def test_a_text_that_is_cut_after_an_escaped_quote_has_not_ended() -> None:
-    how: dict[str, Any] = {"delimiter": ",", "quote": '"', "escape": "\\", "is_all": False}
+    how: dict[str, Any] = {"delimiter": ",", "quote": '"', "escape": "\\", "is_complete": False}
 
-    assert header_in('1,"a \\",b\nc', **how) is None
-    assert header_in('1,"a \\",b\nc",d\n2', **how) == ("1", 'a ",b\nc', "d")
+    assert csv_header('1,"a \\",b\nc', **how) is None
+    assert csv_header('1,"a \\",b\nc",d\n2', **how) == ("1", 'a ",b\nc', "d")
 
 
 def test_escapes_count_where_the_first_line_is_a_row(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('1,"say \\"yes, no\\""\n')
 
-    heads = headers_of(*files_of(tmp_path), CsvOptions.of({"header": None, "escapechar": "\\"}))
+    heads = csv_headers(*files_of(tmp_path), CsvOptions.of({"header": None, "escapechar": "\\"}))
 
     assert heads == [("1", 'say "yes, no"')]
 
@@ -64,7 +64,7 @@ def test_a_first_line_that_cannot_be_split_names_its_file(tmp_path: Path) -> Non
     (tmp_path / "a.csv").write_text(f"id,{'x' * 200_000}\n1,2\n")
 
     with pytest.raises(FileNotReadable, match=r"a\.csv.*field limit"):
-        headers_of(*files_of(tmp_path), CsvOptions())
+        csv_headers(*files_of(tmp_path), CsvOptions())
 
 
 def test_nanoseconds_of_parquet_are_told_from_those_of_old(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_nanoseconds_of_parquet_are_told_from_those_of_old(tmp_path: Path) -> No
     pq.write_table(old, tmp_path / "b.parquet", use_deprecated_int96_timestamps=True)
     place, found = files_of(tmp_path)
 
-    new_ones, old_ones = map(dict, filter(None, columns_of(place, found)))
+    new_ones, old_ones = map(dict, filter(None, parquet_columns(place, found)))
 
     assert new_ones == {"a.at": "timestamp[ns]", "utc": "timestamp[ns, tz=UTC]"}
     assert old_ones == {"a.at": "int96 timestamp[ns]", "in": "int96 list<element: timestamp[ns]>"}
@@ -88,7 +88,7 @@ def test_columns_are_told_apart_though_their_names_have_dots(tmp_path: Path) -> 
     table = pa.table({"a": plain, "a.b": moments, "last": pa.array([1])})
     pq.write_table(table, tmp_path / "a.parquet")
 
-    (columns,) = columns_of(*files_of(tmp_path))
+    (columns,) = parquet_columns(*files_of(tmp_path))
 
     assert columns is not None
     assert [name for name, _ in columns] == ["a", "a.b", "last"]
@@ -100,13 +100,13 @@ def test_nanoseconds_within_a_column_are_refused_by_file_and_column(tmp_path: Pa
     pq.write_table(pa.table({"id": [1], "told": inner}), tmp_path / "a.parquet")
 
     with pytest.raises(FileNotReadable, match=r"a\.parquet.*'told'.*coerce_timestamps='us'"):
-        columns_of(*files_of(tmp_path))
+        parquet_columns(*files_of(tmp_path))
 
 
 def test_an_empty_text_is_no_null_unless_types_are_looked_for() -> None:
-    plain, named = CsvOptions().for_spark(), CsvOptions.of({"na_values": "NA"}).for_spark()
-    typed = CsvOptions.of({"infer": True}).for_spark()
-    said = CsvOptions.of({"infer": True, "na_values": "NA", "emptyValue": "-"}).for_spark()
+    plain, named = CsvOptions().reader_options(), CsvOptions.of({"na_values": "NA"}).reader_options()
+    typed = CsvOptions.of({"infer": True}).reader_options()
+    said = CsvOptions.of({"infer": True, "na_values": "NA", "emptyValue": "-"}).reader_options()
 
     assert plain["nullValue"], "Spark makes null of what equals it, and of an empty field by itself"
     assert "emptyValue" not in plain

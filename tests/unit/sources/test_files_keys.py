@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from penstock.errors import FileNotReadable
+from penstock.sources.filesystem.day_window import DayWindow
 from penstock.sources.filesystem.globs import Glob
 from penstock.sources.filesystem.listing import list_files
-from penstock.sources.filesystem.place import Place
-from penstock.sources.filesystem.windows import Window
+from penstock.sources.filesystem.location import FolderLocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class Bucket:
 def test_a_listing_ends_where_a_name_is_empty(root: str, prefix: str) -> None:
     keys = ("/a.csv", "b//c.csv", "b/d.csv")
     bucket = Bucket(tuple(f"{prefix}{key}" for key in keys))
-    place = Place(root=root, base=root.removeprefix("s3://"), system=bucket)
+    place = FolderLocation(root=root, fs_root=root.removeprefix("s3://"), file_system=bucket)
 
     assert [found.path for found in list_files(place, Glob("*/*.csv"))] == ["b/d.csv"]
     assert {found.path for found in list_files(place, Glob("**"))} == set(keys)
     with pytest.raises(FileNotReadable, match="empty"):
-        list(list_files(place, Glob("**"), Window(days=1)))
+        list(list_files(place, Glob("**"), DayWindow(days=1)))

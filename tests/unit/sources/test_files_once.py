@@ -15,24 +15,26 @@ import penstock
 from penstock.errors import UsageError
 from penstock.package import Packages
 from penstock.sources.filesystem import filesystem, readers
+from penstock.sources.filesystem.file_reader import SourceFileReader
 from penstock.sources.filesystem.files import NewFiles
 from penstock.sources.filesystem.globs import Glob
 from penstock.sources.filesystem.listing import list_files
-from penstock.sources.filesystem.place import Place
-from penstock.sources.filesystem.reading import Reading
+from penstock.sources.filesystem.location import FolderLocation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from penstock.sources.filesystem.items import Found
+    from penstock.sources.filesystem.items import ListedFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paths(Reading):
+class Paths(SourceFileReader):
     """Brings the paths of files as rows, without Spark."""
 
-    def frames(self, place: Place, files: Sequence[Found]) -> Iterator[tuple[Any, tuple[Found, ...]]]:
+    def frames(
+        self, location: FolderLocation, files: Sequence[ListedFile]
+    ) -> Iterator[tuple[Any, tuple[ListedFile, ...]]]:
         yield [{"path": one.path} for one in files], tuple(files)
 
 
@@ -48,8 +50,8 @@ class Folder:
             (self.path / name).write_text(name)
 
     def read(self, below: str = "", *, window: int | None, jobs: int | None = None) -> set[str]:
-        place = Place.of(str(self.path / below))
-        new = NewFiles(place=place, glob=Glob("**/*.csv"), days=window, per_job=5)
+        place = FolderLocation.of(str(self.path / below))
+        new = NewFiles(location=place, glob=Glob("**/*.csv"), window_days=window, files_per_job=5)
         self.runs += 1
         package = Packages.at(str(self.path / "_packages")).package(f"17.{self.runs}")
         made = penstock.resource(lambda: new.frames(Paths(format="csv")), name="orders").add_limit(jobs)
@@ -86,7 +88,7 @@ def test_another_folder_under_the_same_name_has_a_newest_day_of_its_own(tmp_path
     assert folder.read("old", window=2) == {"2020/03/20/a.csv"}
 
 
-def newest_first(*how: Any) -> Iterator[Found]:
+def newest_first(*how: Any) -> Iterator[ListedFile]:
     return iter(sorted(list_files(*how), key=lambda one: one.path, reverse=True))
 
 
@@ -118,7 +120,7 @@ class Listings:
     def run(self, listed: Any) -> int:
         self.runs += 1
         package = Packages.at(str(self.path / "packages")).package(f"17.{self.runs}")
-        return extracted(listed, package, state=self.state).info.rows
+        return extracted(listed, package, state=self.state).report.rows
 
 
 def changed(**how: Any) -> Any:

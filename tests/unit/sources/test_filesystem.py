@@ -16,27 +16,27 @@ from tests.unit.extract.reading import extracted
 
 import penstock
 from penstock.errors import FileNotReadable, UsageError
+from penstock.extract.cursor.boundary_files import BoundaryFiles, referenced_files
 from penstock.extract.cursor.cursors import Cursors
-from penstock.extract.cursor.files import BoundaryFiles, named_files
-from penstock.interfaces.seen import digest_of
+from penstock.interfaces.seen_set import item_digest
 from penstock.package import FileStorage, Packages
 from penstock.sources.filesystem import files, filesystem, read_csv
+from penstock.sources.filesystem.csv_options import CsvOptions
+from penstock.sources.filesystem.day_window import DateRange, DayWindow, folder_dates, whole_days
 from penstock.sources.filesystem.globs import Glob
-from penstock.sources.filesystem.heads import headers_of
-from penstock.sources.filesystem.items import Found
+from penstock.sources.filesystem.headers import csv_headers
+from penstock.sources.filesystem.items import ListedFile
 from penstock.sources.filesystem.listing import list_files
-from penstock.sources.filesystem.options import CsvOptions
-from penstock.sources.filesystem.place import Place
+from penstock.sources.filesystem.location import FolderLocation
 from penstock.sources.filesystem.plan import (
     batches,
-    by_columns,
-    by_head,
     check_names,
-    checked_format,
-    names_of,
-    past,
+    column_names,
+    group_by_columns,
+    group_by_header,
+    pattern_above,
+    resolve_format,
 )
-from penstock.sources.filesystem.windows import Span, Window, days_in, days_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,8 +53,8 @@ def test_whoever_matches_stands_in_folders_that_lead_there(text: str, path: str)
     folders = path.split("/")[:-1]
 
     if glob.matches(path):
-        assert all(glob.leads("/".join(folders[: end + 1])) for end in range(len(folders)))
-        assert path.startswith(glob.start)
+        assert all(glob.can_match_below("/".join(folders[: end + 1])) for end in range(len(folders)))
+        assert path.startswith(glob.fixed_prefix)
 
 
 @pytest.mark.parametrize(
@@ -71,17 +71,20 @@ def test_a_listing_has_what_a_glob_of_python_has(tmp_path: Path, text: str) -> N
         if found.is_file()
     }
 
-    assert {found.path for found in list_files(Place.of(str(tmp_path)), Glob(text))} == expected
+    assert {found.path for found in list_files(FolderLocation.of(str(tmp_path)), Glob(text))} == expected
 
 
 def test_a_listing_of_another_file_system_and_of_nothing(tmp_path: Path) -> None:
     system = fsspec.filesystem("memory")
     system.pipe_file("/raw/day/a.csv", b"id\n1\n")
-    place = Place.of("memory://raw", system)
+    place = FolderLocation.of("memory://raw", system)
 
     assert [(one.path, one.size) for one in list_files(place, Glob("**/*.csv"))] == [("day/a.csv", 5)]
-    assert list(list_files(Place.of(str(tmp_path)), Glob("not/yet/*.csv"))) == []
-    for nowhere in (Place.of(str(tmp_path / "nowhere")), Place.of("memory://nowhere", system)):
+    assert list(list_files(FolderLocation.of(str(tmp_path)), Glob("not/yet/*.csv"))) == []
+    for nowhere in (
+        FolderLocation.of(str(tmp_path / "nowhere")),
+        FolderLocation.of("memory://nowhere", system),
+    ):
         with pytest.raises(UsageError, match="no folder"):
             list(list_files(nowhere, Glob("**")))
 
@@ -91,9 +94,9 @@ def test_old_folders_are_not_opened(tmp_path: Path) -> None:
         (tmp_path / f"year=2026/month=11/day={day:02d}").mkdir(parents=True)
         (tmp_path / f"year=2026/month=11/day={day:02d}/a.csv").write_text("id")
     (tmp_path / "year=2026/month=11/day=01").chmod(0)
-    window = Window(days=2, newest=date(2026, 11, 17))
+    window = DayWindow(days=2, newest=date(2026, 11, 17))
 
-    found = sorted(one.path for one in list_files(Place.of(str(tmp_path)), Glob("**/*.csv"), window))
+    found = sorted(one.path for one in list_files(FolderLocation.of(str(tmp_path)), Glob("**/*.csv"), window))
 
     (tmp_path / "year=2026/month=11/day=01").chmod(0o755)
     assert found == [f"year=2026/month=11/day={day}/a.csv" for day in (15, 16, 17)]
@@ -101,19 +104,19 @@ def test_old_folders_are_not_opened(tmp_path: Path) -> None:
 
 @given(st.dates(date(1975, 1, 1), date(2100, 12, 31)), st.integers(0, 400), st.integers(0, 500))
 def test_no_folder_is_left_out_that_may_hold_a_day_of_the_window(newest: date, days: int, back: int) -> None:
-    window = Window(days=days, newest=newest)
+    window = DayWindow(days=days, newest=newest)
     if back > days or newest.toordinal() <= back:
         return
     day = newest - timedelta(days=back)
     for layout in ("%Y", "%Y/%m", "%Y/%m/%d", "year=%Y/month=%m/day=%d", "dt=%Y-%m-%d", "%Y-%m", "%Y%m%d/x"):
-        assert window.takes(day.strftime(layout).rjust(1)), layout
+        assert window.includes(day.strftime(layout).rjust(1)), layout
 
 
 def test_names_that_are_no_days_are_always_listed() -> None:
     for name in ("", "raw", "2026/13", "2026-02-30", "20261", "v2026", "1042", "2101/11/17", "10421117"):
-        assert days_in(name) is None, name
+        assert folder_dates(name) is None, name
     with pytest.raises(UsageError):
-        days_of(-1)
+        whole_days(-1)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +132,7 @@ def test_names_that_are_no_days_are_always_listed() -> None:
 def test_only_a_month_and_a_day_right_behind_a_year_belong_to_it(
     folder: str, first: date, last: date
 ) -> None:
-    assert days_in(folder) == Span(first, last)
+    assert folder_dates(folder) == DateRange(first, last)
 
 
 def test_hidden_files_are_counted_by_readers_too(tmp_path: Path) -> None:
@@ -139,13 +142,15 @@ def test_hidden_files_are_counted_by_readers_too(tmp_path: Path) -> None:
 
     done = extracted(filesystem(str(tmp_path), files_per_page=1) | read_csv(), package)
 
-    assert done.info.metrics["read_csv"] == {"files_hidden": 2, "files_read": 0}
+    assert done.report.metrics["read_csv"] == {"files_hidden": 2, "files_read": 0}
 
 
 def test_what_s3fs_is_told_spark_is_told_or_says_that_it_cannot(tmp_path: Path) -> None:
     said: dict[str, Any] = {"key": "k", "secret": "s", "endpoint_url": "http://localhost:1"}
-    given_one = Place.of("s3://raw/orders", fsspec.filesystem("s3", **said, skip_instance_cache=True))
-    by_kwargs = Place.of("s3://raw/orders", kwargs=said, client_kwargs={"region_name": "eu-west-1"})
+    given_one = FolderLocation.of(
+        "s3://raw/orders", fsspec.filesystem("s3", **said, skip_instance_cache=True)
+    )
+    by_kwargs = FolderLocation.of("s3://raw/orders", kwargs=said, client_kwargs={"region_name": "eu-west-1"})
 
     for place in (given_one, by_kwargs):
         conf = place.hadoop_conf
@@ -154,8 +159,8 @@ def test_what_s3fs_is_told_spark_is_told_or_says_that_it_cannot(tmp_path: Path) 
     assert by_kwargs.hadoop_conf["fs.s3a.bucket.raw.endpoint.region"] == "eu-west-1"
     for odd in ({"kwargs": {"anon": True}}, {"client_kwargs": {"verify": False}}):
         with pytest.raises(UsageError, match=r"anon|client_kwargs\.verify"):
-            _ = Place.of("s3://raw/orders", **odd).hadoop_conf
-    assert Place.of(str(tmp_path), kwargs={"auto_mkdir": True}).hadoop_conf == {}
+            _ = FolderLocation.of("s3://raw/orders", **odd).hadoop_conf
+    assert FolderLocation.of(str(tmp_path), kwargs={"auto_mkdir": True}).hadoop_conf == {}
 
 
 def test_files_are_rows_in_the_form_of_dlt(tmp_path: Path) -> None:
@@ -194,18 +199,18 @@ def test_headers_are_read_as_they_are_written(tmp_path: Path) -> None:
     (tmp_path / "long.csv").write_text(";".join(f"column_{one}" for one in range(9_000)) + "\n1")
     (tmp_path / "empty.csv").touch()
     (tmp_path / "blank.csv").write_text("\n\n")
-    place = Place.of(str(tmp_path))
+    place = FolderLocation.of(str(tmp_path))
     found = [
-        Found(name, (tmp_path / name).stat().st_size, 0)
+        ListedFile(name, (tmp_path / name).stat().st_size, 0)
         for name in sorted(one.name for one in tmp_path.iterdir())
     ]
 
-    heads = headers_of(place, found, CsvOptions.of({"sep": ";", "encoding": "latin-1"}))
+    heads = csv_headers(place, found, CsvOptions.of({"sep": ";", "encoding": "latin-1"}))
 
     assert heads[1] == ("naïve", "x")
     assert heads[2:4] == [None, None] or heads[2] is None
     assert len(heads[4] or ()) == 9_000
-    assert headers_of(place, found[:1], CsvOptions.of({"delimiter": ";"})) == [("id;1", "name")]
+    assert csv_headers(place, found[:1], CsvOptions.of({"delimiter": ";"})) == [("id;1", "name")]
 
 
 def test_comments_before_a_header_are_no_header(tmp_path: Path) -> None:
@@ -214,10 +219,10 @@ def test_comments_before_a_header_are_no_header(tmp_path: Path) -> None:
     (tmp_path / "b.csv.bz2").write_bytes(bz2.compress(content.encode()))
     (tmp_path / "c.csv").write_text("# " + "x" * 70_000 + "\nid;name\n")
     (tmp_path / "d.csv").write_text("# nothing else")
-    place = Place.of(str(tmp_path))
+    place = FolderLocation.of(str(tmp_path))
     found = sorted(list_files(place, Glob("*")), key=lambda one: one.path)
 
-    heads = headers_of(place, found, CsvOptions.of({"sep": ";", "comment": "#"}))
+    heads = csv_headers(place, found, CsvOptions.of({"sep": ";", "comment": "#"}))
 
     assert heads == [*[("id", "name")] * 3, None]
     with pytest.raises(UsageError, match="lineSep"):
@@ -227,23 +232,23 @@ def test_comments_before_a_header_are_no_header(tmp_path: Path) -> None:
 def test_files_without_a_header_are_read_together_by_the_number_of_fields() -> None:
     rows = [("1", "a"), ("2", "b"), ("3",), None]
 
-    bare = [CsvOptions.of({"header": None}).head_of(row) for row in rows]
-    named = [CsvOptions.of({"columns": ["id", "name"]}).head_of(row) for row in rows]
+    bare = [CsvOptions.of({"header": None}).group_header(row) for row in rows]
+    named = [CsvOptions.of({"columns": ["id", "name"]}).group_header(row) for row in rows]
 
-    assert [group.files for group in by_head("abcd", bare)] == [("a", "b"), ("c",)]
-    assert [group.files for group in by_head("abcd", named)] == [("a", "b", "c")]
-    assert CsvOptions().head_of(("1", "a")) == ("1", "a")
+    assert [group.files for group in group_by_header("abcd", bare)] == [("a", "b"), ("c",)]
+    assert [group.files for group in group_by_header("abcd", named)] == [("a", "b", "c")]
+    assert CsvOptions().group_header(("1", "a")) == ("1", "a")
 
 
 @given(st.integers(0, 2**64), st.integers(0, 2**70) | st.sampled_from([2**63 - 1, 2**63, 2**63 + 1]))
 def test_numbers_past_a_limit_are_told_by_their_digits(limit: int, number: int) -> None:
     for edge in (limit, 2**63 - 1, 2**63):
-        assert bool(re.fullmatch(past(edge), str(number))) is (number > edge)
+        assert bool(re.fullmatch(pattern_above(edge), str(number))) is (number > edge)
 
 
 @given(st.lists(st.sampled_from(["", "id", "id_2", "_c0", "_c1", "x"]), max_size=8))
 def test_every_column_has_a_name_of_its_own(header: list[str]) -> None:
-    names = names_of(header)
+    names = column_names(header)
 
     assert len(set(names)) == len(header)
     assert [new for new, old in zip(names, header, strict=True) if header.count(old) == 1 and old] == [
@@ -255,11 +260,11 @@ def test_every_column_has_a_name_of_its_own(header: list[str]) -> None:
 def test_files_that_are_read_together_agree_on_the_types_of_columns(columns: list[dict[str, str]]) -> None:
     heads = [tuple(one.items()) for one in columns]
 
-    groups = list(by_columns(range(len(heads)), heads))
+    groups = list(group_by_columns(range(len(heads)), heads))
 
     assert sorted(one for group in groups for one in group.files) == list(range(len(heads)))
     for group in groups:
-        joined = dict(group.head)
+        joined = dict(group.header)
         assert all(joined[name] == kind for one in group.files for name, kind in heads[one])
 
 
@@ -273,10 +278,10 @@ def test_what_cannot_be_read_is_refused_before_it_is() -> None:
         check_names(["raw:1/a:b.csv"], on_disk=True)
     check_names(["raw:1/a.csv"], on_disk=True)
     with pytest.raises(UsageError, match="format"):
-        checked_format(None, "**")
+        resolve_format(None, "**")
     with pytest.raises(UsageError, match="xml"):
         files("/raw", format="xml")
-    assert list(batches(range(5), most=2)) == [[0, 1], [2, 3], [4]]
+    assert list(batches(range(5), size=2)) == [[0, 1], [2, 3], [4]]
 
 
 def test_options_are_understood_in_the_words_of_pandas() -> None:
@@ -295,19 +300,19 @@ def test_what_was_read_stands_in_the_state_and_much_of_it_in_a_file(tmp_path: Pa
 
     def run(numbers: range) -> int:
         cursors = Cursors(state, source="shop", files=BoundaryFiles(store, load_id="17.5"))
-        seen = cursors.seen("orders", "_files")
-        new = [one for one in map(digest_of, numbers) if not seen.knows(one)]
+        seen = cursors.seen_items("orders", "_files")
+        new = [one for one in map(item_digest, numbers) if not seen.contains(one)]
         for one in new:
-            seen.remember(one)
-        cursors.settle()
+            seen.add(one)
+        cursors.write_state()
         return len(new)
 
     assert run(range(0)) == 0
     assert state == {}, "asking is no change"
     assert run(range(9_000)) == 9_000
-    assert not named_files([state["sources"]])  # type: ignore[list-item]
+    assert not referenced_files([state["sources"]])  # type: ignore[list-item]
     assert run(range(25_000)) == 16_000
-    assert len(named_files([state["sources"]])) == 1  # type: ignore[list-item]
+    assert len(referenced_files([state["sources"]])) == 1  # type: ignore[list-item]
     assert len(repr(state)) < 1_000
     assert run(range(25_000)) == 0
     assert run(range(24_000, 25_050)) == 50

@@ -7,7 +7,7 @@ import pytest
 
 import penstock
 from penstock.errors import NotDuringRun, UsageError
-from penstock.interfaces.cursorpath import MISSING, cursor_path
+from penstock.interfaces.cursorpath import MISSING, parse_cursor_path
 from penstock.sources import incremental
 
 if TYPE_CHECKING:
@@ -154,4 +154,4 @@ def test_an_annotation_that_is_a_text_is_read(annotation: str) -> None:
 def test_a_path_leads_to_the_first_value(path: str, found: Any) -> None:
     row = {"a": {"b": 1}, "list": [{"x": 5}, {"x": 6}], "my col": 7}
 
-    assert cursor_path(path).first(row) == found
+    assert parse_cursor_path(path).first(row) == found

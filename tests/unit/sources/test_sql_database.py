@@ -19,17 +19,23 @@ from tests.unit.sources.terms import terms_of
 import penstock
 from penstock.errors import UsageError
 from penstock.sources.sql_database import sql_database, sql_table
-from penstock.sources.sql_database.budget import Budget
-from penstock.sources.sql_database.catalog import columns_text, keys_text
-from penstock.sources.sql_database.columns import hint_of, kind_of
+from penstock.sources.sql_database.catalog_queries import columns_query, keys_query
+from penstock.sources.sql_database.column_types import column_hint, type_mapping
+from penstock.sources.sql_database.connections import ConnectionBudget
 from penstock.sources.sql_database.dialects import DIALECTS
-from penstock.sources.sql_database.facts import ColumnFacts, TableFacts, tables_of
-from penstock.sources.sql_database.place import place_of
-from penstock.sources.sql_database.plan import Range
-from penstock.sources.sql_database.run import ranges_of
-from penstock.sources.sql_database.settle import reached_text
-from penstock.sources.sql_database.tables import TableReading
-from penstock.sources.sql_database.texts import Rows, Window, as_number, as_text, edges_text
+from penstock.sources.sql_database.jdbc import jdbc_config
+from penstock.sources.sql_database.plan import PartitionRange
+from penstock.sources.sql_database.queries import (
+    CursorWindow,
+    RowQuery,
+    int_to_key,
+    key_statistics_query,
+    key_to_int,
+)
+from penstock.sources.sql_database.reflection import ReflectedColumn, ReflectedTable, reflected_tables
+from penstock.sources.sql_database.run import partition_ranges
+from penstock.sources.sql_database.snapshot_wait import snapshot_query
+from penstock.sources.sql_database.table_reader import TableReader
 
 URL = "postgresql://ada:p%40ss%27word@db:5433/shop"
 POSTGRES, MYSQL = DIALECTS["postgresql"], DIALECTS["mysql"]
@@ -74,27 +80,27 @@ POSTGRES, MYSQL = DIALECTS["postgresql"], DIALECTS["mysql"]
     ],
 )
 def test_urls_are_those_of_jdbc_and_hold_no_login(said: str, url: str) -> None:
-    place = place_of(said)
+    place = jdbc_config(said)
 
     assert place.url == url
     assert {"user", "password"} <= place.properties.keys() or "@" not in said
     assert "hushhush" not in repr(place)
-    assert "hushhush" not in f"{place.schema} {place.database}"
+    assert "hushhush" not in f"{place.default_schema} {place.database}"
 
 
 def test_a_driver_of_odbc_is_none_of_jdbc() -> None:
-    place = place_of("mssql+pyodbc://ada:x@db/shop?driver=ODBC+Driver+18+for+SQL+Server&encrypt=true")
+    place = jdbc_config("mssql+pyodbc://ada:x@db/shop?driver=ODBC+Driver+18+for+SQL+Server&encrypt=true")
 
     assert place.properties["driver"] == "com.microsoft.sqlserver.jdbc.SQLServerDriver"
     assert place.properties["encrypt"] == "true"
 
 
 def test_a_password_is_told_as_it_is() -> None:
-    assert place_of(URL).properties["password"] == "p@ss'word"
-    assert place_of("jdbc:postgresql://db/s?user=a&password=b%26c").properties["password"] == "b&c"
-    assert place_of("jdbc:sqlserver://db;password={a;b}}c};user=a").properties["password"] == "a;b}c"
-    assert place_of("jdbc:oracle:thin:scott/tiger@db:1521:s").properties["password"] == "tiger"
-    assert place_of("jdbc:mysql://ada:hu;s=h@db/s").properties["password"] == "hu;s=h"
+    assert jdbc_config(URL).properties["password"] == "p@ss'word"
+    assert jdbc_config("jdbc:postgresql://db/s?user=a&password=b%26c").properties["password"] == "b&c"
+    assert jdbc_config("jdbc:sqlserver://db;password={a;b}}c};user=a").properties["password"] == "a;b}c"
+    assert jdbc_config("jdbc:oracle:thin:scott/tiger@db:1521:s").properties["password"] == "tiger"
+    assert jdbc_config("jdbc:mysql://ada:hu;s=h@db/s").properties["password"] == "hu;s=h"
 
 
 @pytest.mark.parametrize(
@@ -108,14 +114,14 @@ def test_a_password_is_told_as_it_is() -> None:
     ],
 )
 def test_the_database_is_a_schema_for_mysql_only(said: str, schema: str | None) -> None:
-    assert place_of(said).schema == schema
+    assert jdbc_config(said).default_schema == schema
 
 
 def test_sessions_of_postgres_speak_utc_before_what_the_user_says() -> None:
-    said = place_of(URL, properties={"sessionInitStatement": "SET search_path TO shop"})
+    said = jdbc_config(URL, properties={"sessionInitStatement": "SET search_path TO shop"})
 
     assert said.properties["sessionInitStatement"] == "SET TIME ZONE 'UTC'; SET search_path TO shop"
-    assert place_of("mysql://a@db/shop").properties["connectionTimeZone"] == "UTC"
+    assert jdbc_config("mysql://a@db/shop").properties["connectionTimeZone"] == "UTC"
 
 
 def test_tables_of_a_database_that_does_not_tell_them_must_be_named() -> None:
@@ -126,7 +132,7 @@ def test_tables_of_a_database_that_does_not_tell_them_must_be_named() -> None:
 
 @pytest.mark.parametrize("end", ["", ";", " ;\n; ", " -- all", "; -- all; of them", " /* all */ ;"])
 def test_a_query_may_end_as_it_likes(end: str) -> None:
-    rows = Rows(dialect=POSTGRES, query="SELECT ';' AS a" + end)
+    rows = RowQuery(dialect=POSTGRES, query="SELECT ';' AS a" + end)
 
     parsed = parse_one(rows.select(), dialect="postgres")
 
@@ -135,10 +141,10 @@ def test_a_query_may_end_as_it_likes(end: str) -> None:
 
 
 def test_a_moment_of_a_column_that_nobody_knows_has_its_zone() -> None:
-    rows = Rows(dialect=POSTGRES, query="SELECT 1")
+    rows = RowQuery(dialect=POSTGRES, query="SELECT 1")
 
-    assert rows.value(datetime(2024, 1, 1, tzinfo=UTC), "at") == "'2024-01-01 00:00:00.000000+00'"
-    assert rows.value(date(2024, 1, 1), "day") == "'2024-01-01'"
+    assert rows.value_literal(datetime(2024, 1, 1, tzinfo=UTC), "at") == "'2024-01-01 00:00:00.000000+00'"
+    assert rows.value_literal(date(2024, 1, 1), "day") == "'2024-01-01'"
 
 
 @pytest.mark.parametrize(
@@ -151,30 +157,35 @@ def test_a_moment_of_a_column_that_nobody_knows_has_its_zone() -> None:
     ],
 )
 def test_a_cursor_compares_texts_by_their_bytes(kind: str, texts: tuple[str, ...], wanted: str) -> None:
-    rows = Rows(dialect=POSTGRES, table="o", kinds=() if texts else (("c", kind),), texts=frozenset(texts))
-    window = Window(column="c", start="x", settled="y", keeps_missing=False)
+    rows = RowQuery(
+        dialect=POSTGRES,
+        table="o",
+        postgres_types=() if texts else (("c", kind),),
+        text_columns=frozenset(texts),
+    )
+    window = CursorWindow(column="c", start="x", visible_until="y", includes_nulls=False)
 
-    (condition,) = replace(rows, window=window).inside()
+    (condition,) = replace(rows, window=window).window_conditions()
 
     assert condition.startswith(f"{wanted} >= ")
     assert f"AND {wanted} <= " in condition
-    assert f"ORDER BY {wanted} DESC" in reached_text(rows, "c")
+    assert f"ORDER BY {wanted} DESC" in snapshot_query(rows, "c")
 
 
 @pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan, Decimal("Infinity")])
 def test_numbers_without_an_end_are_bounds_for_postgres_only(number: Any) -> None:
-    rows = Rows(dialect=POSTGRES, table="o", kinds=(("c", "double precision"),))
+    rows = RowQuery(dialect=POSTGRES, table="o", postgres_types=(("c", "double precision"),))
 
-    assert rows.value(number, "c") == f"CAST('{float(number)}' AS double precision)"
+    assert rows.value_literal(number, "c") == f"CAST('{float(number)}' AS double precision)"
     with pytest.raises(UsageError, match=str(number)):
-        Rows(dialect=MYSQL, table="o").value(number, "c")
+        RowQuery(dialect=MYSQL, table="o").value_literal(number, "c")
 
 
 def test_edges_of_sql_server_are_written_as_iso_8601() -> None:
-    rows = Rows(dialect=DIALECTS["mssql"], table="o")
+    rows = RowQuery(dialect=DIALECTS["mssql"], table="o")
 
-    assert "CONVERT(VARCHAR(33), MIN([t].[at]), 126) AS least" in edges_text(rows, "at", "moment")
-    assert "CAST(MIN([t].[id]) AS VARCHAR(64)) AS least" in edges_text(rows, "id", "number")
+    assert "CONVERT(VARCHAR(33), MIN([t].[at]), 126) AS least" in key_statistics_query(rows, "at", "moment")
+    assert "CAST(MIN([t].[id]) AS VARCHAR(64)) AS least" in key_statistics_query(rows, "id", "number")
 
 
 class Answers:
@@ -195,9 +206,9 @@ def asked(*answers: list[dict[str, Any]]) -> Any:
 @pytest.mark.parametrize(("size", "partitions", "cuts"), [(2**30, 8, 6), (20 * 2**20, 3, 1)])
 def test_keys_that_are_null_take_one_of_the_connections(size: int, partitions: int, cuts: int) -> None:
     database = asked([{"cut": str(number)} for number in range(cuts)])
-    facts, rows = TableFacts(name="o", size=size, heap=size), Rows(dialect=POSTGRES, table="o")
+    facts, rows = ReflectedTable(name="o", size=size, heap=size), RowQuery(dialect=POSTGRES, table="o")
 
-    found = ranges_of(database, rows, ("id", "number", True), partitions=partitions, facts=facts)
+    found = partition_ranges(database, rows, ("id", "number", True), partitions=partitions, table=facts)
 
     assert len(found) == partitions
     assert len(re.findall(r"0\.\d{6}", database.questions[0].partition("WITHIN")[0])) == cuts
@@ -208,10 +219,12 @@ def test_keys_that_are_null_take_one_of_the_connections(size: int, partitions: i
 )
 def test_a_key_whose_bounds_cannot_be_read_is_read_as_a_whole(kind: Any, least: str) -> None:
     database = asked([{"least": least, "most": least, "found": 10**6}])
-    rows = Rows(dialect=POSTGRES, query="SELECT 1")
+    rows = RowQuery(dialect=POSTGRES, query="SELECT 1")
 
     key = ("at", kind, False)
-    assert ranges_of(database, rows, key, partitions=4, facts=TableFacts(name="o")) == (Range(),)
+    assert partition_ranges(database, rows, key, partitions=4, table=ReflectedTable(name="o")) == (
+        PartitionRange(),
+    )
 
 
 @pytest.mark.parametrize(
@@ -226,63 +239,65 @@ def test_a_key_whose_bounds_cannot_be_read_is_read_as_a_whole(kind: Any, least: 
 )
 def test_ranges_are_cut_of_keys_and_of_what_is_named(facts: Any, named: str | None, wanted: Any) -> None:
     columns = (
-        ColumnFacts(name="id", kind="bigint", nullable=False),
-        ColumnFacts(name="code", kind="text", nullable=False),
-        ColumnFacts(name="maybe", kind="text"),
-        ColumnFacts(name="at", kind="timestamp with time zone"),
+        ReflectedColumn(name="id", database_type="bigint", nullable=False),
+        ReflectedColumn(name="code", database_type="text", nullable=False),
+        ReflectedColumn(name="maybe", database_type="text"),
+        ReflectedColumn(name="at", database_type="timestamp with time zone"),
     )
-    reading = TableReading(terms=terms_of(URL), name="o", partition_column=named)
+    reading = TableReader(options=terms_of(URL), name="o", partition_column=named)
 
-    assert reading.key(TableFacts(name="o", columns=columns, **facts), {}) == wanted
+    assert reading.partition_key(ReflectedTable(name="o", columns=columns, **facts), {}) == wanted
 
 
 def test_a_key_of_one_value_is_read_as_a_whole() -> None:
     database = asked([{"least": "5", "most": "5", "found": 10**6}])
-    rows = Rows(dialect=POSTGRES, query="SELECT 1")
+    rows = RowQuery(dialect=POSTGRES, query="SELECT 1")
 
     key: Any = ("id", "number", False)
-    assert ranges_of(database, rows, key, partitions=4, facts=TableFacts(name="o")) == (Range(),)
+    assert partition_ranges(database, rows, key, partitions=4, table=ReflectedTable(name="o")) == (
+        PartitionRange(),
+    )
 
 
 @pytest.mark.parametrize(
     ("window", "size", "ranges"),
     [
         (None, 2**30, 4),
-        (Window(column="id", keeps_missing=True), 2**30, 4),
+        (CursorWindow(column="id", includes_nulls=True), 2**30, 4),
         (None, None, 1),
-        (Window(column="id", start=5), 2**30, 1),
+        (CursorWindow(column="id", start=5), 2**30, 1),
     ],
     ids=["large rows", "a first run", "nobody knows their size", "a window of a large table"],
 )
 def test_few_rows_are_worth_several_connections_only_where_they_are_known_to_be_large(
-    window: Window | None, size: int | None, ranges: int
+    window: CursorWindow | None, size: int | None, ranges: int
 ) -> None:
     cells = [{"cell": number, "found": 1} for number in range(64)]
     database = asked([{"least": "0", "most": "63", "found": 64}], *[cells] * 5)
-    rows, facts = Rows(dialect=MYSQL, table="o", window=window), TableFacts(name="o", size=size)
+    rows, facts = RowQuery(dialect=MYSQL, table="o", window=window), ReflectedTable(name="o", size=size)
 
-    found = ranges_of(database, rows, ("id", "number", False), partitions=4, facts=facts)
+    found = partition_ranges(database, rows, ("id", "number", False), partitions=4, table=facts)
 
     assert len(found) == ranges
 
 
 def test_what_spark_sees_of_a_query_is_what_ranges_are_cut_of() -> None:
-    reading = TableReading(terms=None, name="o", query="SELECT 1", partition_column="at")  # type: ignore[arg-type]
+    reading = TableReader(options=None, name="o", query="SELECT 1", partition_column="at")  # type: ignore[arg-type]
 
-    assert reading.key(TableFacts(name="o"), {"at": "timestamp"}) == ("at", "moment", True)
+    assert reading.partition_key(ReflectedTable(name="o"), {"at": "timestamp"}) == ("at", "moment", True)
 
 
 @pytest.mark.parametrize("said", ["teradata://ada:x@db/shop", "postgresql://ada:x@db"])
 def test_what_cannot_be_opened_is_refused_without_its_password(said: str) -> None:
     with pytest.raises(UsageError) as refused:
-        place_of(said.replace(":x@", ":hushhush@"))
+        jdbc_config(said.replace(":x@", ":hushhush@"))
     assert "hushhush" not in str(refused.value)
 
 
 @given(st.text(min_size=1), st.text(min_size=1), st.text())
 def test_names_and_values_are_quoted(table: str, column: str, value: str) -> None:
-    rows = Rows(dialect=POSTGRES, table=table, columns=((column, None),))
-    text = rows.select(rows.within(column, Range(lower=value), "text"))
+    rows = RowQuery(dialect=POSTGRES, table=table, columns=((column, None),))
+    text = rows.select(rows.range_condition(column, PartitionRange(lower=value), "text"))
 
     parsed = parse_one(text, dialect="postgres")
 
@@ -292,16 +307,18 @@ def test_names_and_values_are_quoted(table: str, column: str, value: str) -> Non
 
 
 def test_a_window_goes_into_every_range() -> None:
-    window = Window(column="at", start=datetime(2024, 1, 1, tzinfo=UTC), settled="2024-02-01 00:00:00+00")
-    rows = Rows(
+    window = CursorWindow(
+        column="at", start=datetime(2024, 1, 1, tzinfo=UTC), visible_until="2024-02-01 00:00:00+00"
+    )
+    rows = RowQuery(
         dialect=POSTGRES,
         schema="public",
         table="orders",
-        kinds=(("id", "bigint"), ("at", "timestamp with time zone")),
+        postgres_types=(("id", "bigint"), ("at", "timestamp with time zone")),
         window=window,
     )
 
-    assert rows.select(rows.within("id", Range(lower="5", upper="9"), "number")) == (
+    assert rows.select(rows.range_condition("id", PartitionRange(lower="5", upper="9"), "number")) == (
         'SELECT "t".* FROM "public"."orders" "t" WHERE ("t"."id" >= CAST(\'5\' AS bigint) AND "t"."id" < '
         "CAST('9' AS bigint)) AND ((\"t\".\"at\" >= CAST('2024-01-01 00:00:00.000000+00' AS timestamp with "
         'time zone) AND "t"."at" <= CAST(\'2024-02-01 00:00:00+00\' AS timestamp with time zone)) OR '
@@ -312,84 +329,93 @@ def test_a_window_goes_into_every_range() -> None:
 @pytest.mark.parametrize(
     ("said", "wanted"),
     [
-        (Window(column="n", start=5, keeps_missing=False), ("`t`.`n` >= 5",)),
-        (Window(column="n", start=5, is_start_open=True, keeps_missing=False), ("`t`.`n` > 5",)),
+        (CursorWindow(column="n", start=5, includes_nulls=False), ("`t`.`n` >= 5",)),
+        (CursorWindow(column="n", start=5, is_start_open=True, includes_nulls=False), ("`t`.`n` > 5",)),
         (
-            Window(column="n", start=5, end=9, is_end_open=False, keeps_missing=False),
+            CursorWindow(column="n", start=5, end=9, is_end_open=False, includes_nulls=False),
             ("`t`.`n` >= 5 AND `t`.`n` <= 9",),
         ),
-        (Window(column="n", start=5, is_max=False, keeps_missing=False), ("`t`.`n` <= 5",)),
-        (Window(column="n", keeps_missing=False), ("`t`.`n` IS NOT NULL",)),
-        (Window(column="n"), ()),
-        (Window(column="n", is_empty=True, keeps_missing=False), ("1 = 0",)),
-        (Window(column="d", start=date(2024, 1, 1)), ("(`t`.`d` >= DATE '2024-01-01') OR `t`.`d` IS NULL",)),
+        (CursorWindow(column="n", start=5, is_max=False, includes_nulls=False), ("`t`.`n` <= 5",)),
+        (CursorWindow(column="n", includes_nulls=False), ("`t`.`n` IS NOT NULL",)),
+        (CursorWindow(column="n"), ()),
+        (CursorWindow(column="n", is_empty=True, includes_nulls=False), ("1 = 0",)),
+        (
+            CursorWindow(column="d", start=date(2024, 1, 1)),
+            ("(`t`.`d` >= DATE '2024-01-01') OR `t`.`d` IS NULL",),
+        ),
     ],
 )
-def test_bounds_of_a_cursor_as_conditions(said: Window, wanted: tuple[str, ...]) -> None:
-    assert Rows(dialect=MYSQL, table="t", window=said).inside() == wanted
+def test_bounds_of_a_cursor_as_conditions(said: CursorWindow, wanted: tuple[str, ...]) -> None:
+    assert RowQuery(dialect=MYSQL, table="t", window=said).window_conditions() == wanted
 
 
 def test_texts_of_mysql_are_compared_by_their_bytes() -> None:
-    window = Window(column="c", start="it's", keeps_missing=False)
+    window = CursorWindow(column="c", start="it's", includes_nulls=False)
 
-    found = Rows(dialect=MYSQL, table="t", texts=frozenset({"c"}), window=window).inside()
+    found = RowQuery(
+        dialect=MYSQL, table="t", text_columns=frozenset({"c"}), window=window
+    ).window_conditions()
 
     assert found == ("CAST(CONVERT(`t`.`c` USING utf8mb4) AS BINARY) >= X'69742773'",)
 
 
 def test_days_of_mysql_that_never_were_are_nothing() -> None:
-    window = Window(column="d", start=date(2024, 1, 1))
+    window = CursorWindow(column="d", start=date(2024, 1, 1))
 
-    found = Rows(dialect=MYSQL, table="t", days=frozenset({"d"}), window=window).inside()
+    found = RowQuery(
+        dialect=MYSQL, table="t", date_columns=frozenset({"d"}), window=window
+    ).window_conditions()
 
     assert found == ("(`t`.`d` >= DATE '2024-01-01') OR `t`.`d` IS NULL OR `t`.`d` = 0",)
 
 
 def test_what_a_url_says_is_not_said_otherwise_beside_it() -> None:
-    place = place_of("jdbc:mysql://db/shop?zerodatetimebehavior=EXCEPTION&useCursorFetch=false")
+    place = jdbc_config("jdbc:mysql://db/shop?zerodatetimebehavior=EXCEPTION&useCursorFetch=false")
 
     assert not {"zeroDateTimeBehavior", "useCursorFetch"} & place.properties.keys()
     assert place.properties["tinyInt1isBit"] == "false"
 
 
 def test_sessions_speak_utc_whatever_a_url_says() -> None:
-    place = place_of("jdbc:mysql://db/shop?connectionTimeZone=America/New_York")
+    place = jdbc_config("jdbc:mysql://db/shop?connectionTimeZone=America/New_York")
 
     assert place.properties["connectionTimeZone"] == "UTC"
 
 
 def test_names_in_a_url_of_postgres_are_those_that_its_driver_knows() -> None:
-    said = [place_of(f"jdbc:postgresql://db/s?{name}=x") for name in ("ApplicationName", "applicationname")]
+    said = [
+        jdbc_config(f"jdbc:postgresql://db/s?{name}=x") for name in ("ApplicationName", "applicationname")
+    ]
 
     assert ["ApplicationName" in place.properties for place in said] == [False, True]
 
 
 def test_a_cursor_is_not_on_what_spark_fills_up() -> None:
-    reading = TableReading(terms=terms_of("mysql://a@db/shop"), name="o", query="SELECT 1 AS state")
+    reading = TableReader(options=terms_of("mysql://a@db/shop"), name="o", query="SELECT 1 AS state")
     cursor: Any = penstock.sources.incremental("state")
 
     with pytest.raises(UsageError, match="fills up with spaces") as refused:
-        reading.window(cursor, TableFacts(name="o"), {"state": "char(3)"}, Rows(dialect=MYSQL))
+        reading.window(cursor, ReflectedTable(name="o"), {"state": "char(3)"}, RowQuery(dialect=MYSQL))
     assert "CAST(state AS CHAR)" in refused.value.hint
 
 
 @given(st.dates(min_value=date(1, 1, 1)), st.datetimes(), st.integers())
 def test_keys_are_numbers_and_back(day: date, moment: datetime, number: int) -> None:
-    assert as_text(as_number(day.isoformat(), "date"), "date") == day.isoformat()
+    assert int_to_key(key_to_int(day.isoformat(), "date"), "date") == day.isoformat()
     text = moment.isoformat(sep=" ", timespec="microseconds")
-    assert as_text(as_number(text, "moment"), "moment") == text
-    assert as_text(as_number(str(number), "number"), "number") == str(number)
+    assert int_to_key(key_to_int(text, "moment"), "moment") == text
+    assert int_to_key(key_to_int(str(number), "number"), "number") == str(number)
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=3, min_value=-(10**9), max_value=10**9))
 def test_fractions_are_rounded_outwards(number: Any) -> None:
-    assert as_number(str(number), "number") <= number <= as_number(str(number), "number", up=True)
+    assert key_to_int(str(number), "number") <= number <= key_to_int(str(number), "number", round_up=True)
 
 
 @pytest.mark.parametrize("dialect", [DIALECTS[name] for name in ("postgresql", "mysql", "mariadb", "mssql")])
 def test_questions_about_tables_are_sql_of_the_dialect(dialect: Any) -> None:
-    for text in (columns_text(dialect, "it's", ("a", "b'c")), keys_text(dialect, "it's", None)):
-        found = parse_one(text, dialect=dialect.sql)
+    for text in (columns_query(dialect, "it's", ("a", "b'c")), keys_query(dialect, "it's", None)):
+        found = parse_one(text, dialect=dialect.sqlglot_dialect)
         # Spark puts brackets around it, and SQL Server takes no order in there.
         assert found.args.get("order") is None
 
@@ -409,88 +435,95 @@ def test_facts_are_put_together() -> None:
         {**key, "key_name": "ix", "column_name": "by", "kind": "unique"},
     ]
 
-    (table,) = tables_of(columns, keys).values()
+    (table,) = reflected_tables(columns, keys).values()
 
-    assert [(one.name, one.kind, one.nullable) for one in table.columns] == [
+    assert [(one.name, one.database_type, one.nullable) for one in table.columns] == [
         ("id", "bigint", False),
         ("by", "integer", True),
     ]
     assert (table.primary_key, table.unique, table.size) == (("id", "day"), ("by",), 10)
-    assert (table.references[0].table, table.references[0].referenced) == ("people", ("id",))
+    assert (table.references[0].referenced_table, table.references[0].referenced_columns) == (
+        "people",
+        ("id",),
+    )
 
 
 @pytest.mark.parametrize(
     ("column", "level", "wanted"),
     [
-        (ColumnFacts(name="c", kind="numeric", precision=10, scale=2), "full", {"precision": 10, "scale": 2}),
-        (ColumnFacts(name="c", kind="character varying", precision=20), "full", {}),
         (
-            ColumnFacts(name="c", kind="character varying", precision=20),
+            ReflectedColumn(name="c", database_type="numeric", precision=10, scale=2),
+            "full",
+            {"precision": 10, "scale": 2},
+        ),
+        (ReflectedColumn(name="c", database_type="character varying", precision=20), "full", {}),
+        (
+            ReflectedColumn(name="c", database_type="character varying", precision=20),
             "full_with_precision",
             {"precision": 20},
         ),
-        (ColumnFacts(name="c", kind="numeric"), "full", {}),
+        (ReflectedColumn(name="c", database_type="numeric"), "full", {}),
     ],
 )
 def test_digits_are_said_where_they_are_wanted(
-    column: ColumnFacts, level: Any, wanted: dict[str, Any]
+    column: ReflectedColumn, level: Any, wanted: dict[str, Any]
 ) -> None:
-    said = hint_of(column, kind_of(column, POSTGRES), level=level)
+    said = column_hint(column, type_mapping(column, POSTGRES), level=level)
 
     assert {name: value for name, value in said.items() if name in {"precision", "scale"}} == wanted
 
 
 def test_numbers_of_mysql_without_a_sign_are_as_long_as_spark_reads_them() -> None:
-    column = ColumnFacts(name="id", kind="bigint unsigned", nullable=False)
-    kind = kind_of(column, MYSQL)
+    column = ReflectedColumn(name="id", database_type="bigint unsigned", nullable=False)
+    kind = type_mapping(column, MYSQL)
 
-    said = hint_of(column, kind, level="full")
+    said = column_hint(column, kind, level="full")
 
     assert kind is not None
-    assert kind.key == "number"
+    assert kind.key_kind == "number"
     assert (said["data_type"], said["precision"], said["scale"]) == ("decimal", 20, 0)
-    assert "'bigint unsigned'" in columns_text(MYSQL, "shop", None)
+    assert "'bigint unsigned'" in columns_query(MYSQL, "shop", None)
 
 
 def test_what_nobody_knows_is_read_as_postgres_writes_it() -> None:
-    kind = kind_of(ColumnFacts(name="c", kind="tsvector"), POSTGRES)
+    kind = type_mapping(ReflectedColumn(name="c", database_type="tsvector"), POSTGRES)
 
     assert kind is not None
-    assert (kind.data_type, kind.select) == ("text", "CAST({} AS TEXT)")
-    assert kind_of(ColumnFacts(name="c", kind="geometry"), MYSQL) is None
+    assert (kind.data_type, kind.select_expression) == ("text", "CAST({} AS TEXT)")
+    assert type_mapping(ReflectedColumn(name="c", database_type="geometry"), MYSQL) is None
 
 
 def test_who_needs_many_connections_is_not_overtaken() -> None:
-    budget = Budget(4)
-    with budget.taking(3) as first, budget.taking(9) as many, budget.taking(1) as last:
-        assert budget.take(first)
-        assert not budget.take(many)
-        assert not budget.take(last)
-    with budget.taking(4) as all_of_them:
+    budget = ConnectionBudget(4)
+    with budget.reserve(3) as first, budget.reserve(9) as many, budget.reserve(1) as last:
+        assert budget.try_acquire(first)
+        assert not budget.try_acquire(many)
+        assert not budget.try_acquire(last)
+    with budget.reserve(4) as all_of_them:
         assert list(all_of_them.wait()) == []
 
 
 def test_one_who_gives_up_leaves_the_row() -> None:
-    budget = Budget(1)
-    with budget.taking(1) as first:
-        assert budget.take(first)
-        with budget.taking(1):
+    budget = ConnectionBudget(1)
+    with budget.reserve(1) as first:
+        assert budget.try_acquire(first)
+        with budget.reserve(1):
             pass
-    with budget.taking(1) as next_one:
-        assert budget.take(next_one)
+    with budget.reserve(1) as next_one:
+        assert budget.try_acquire(next_one)
 
 
 def test_threads_never_have_more_than_there_is() -> None:
-    budget, most, lock, now = Budget(3), [0], threading.Lock(), [0]
+    budget, most, lock, now = ConnectionBudget(3), [0], threading.Lock(), [0]
 
     def work(wanted: int) -> None:
-        with budget.taking(wanted) as one:
+        with budget.reserve(wanted) as one:
             list(one.wait())
             with lock:
-                now[0] += one.wanted
+                now[0] += one.connections
                 most[0] = max(most[0], now[0])
             with lock:
-                now[0] -= one.wanted
+                now[0] -= one.connections
 
     threads = [threading.Thread(target=work, args=(number % 4 + 1,)) for number in range(20)]
     for one in threads:

@@ -9,21 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.sources.sql_database.plan import (
-    CELLS,
-    RANGE_ROWS,
-    WHOLE,
-    Range,
-    cells,
-    finer,
-    packed,
+    CELLS_PER_RANGE,
+    MIN_RANGE_ROWS,
+    WHOLE_TABLE,
+    PartitionRange,
+    balanced_bounds,
+    cell_bounds,
+    range_count,
     ranges_between,
-    worth,
+    refined_bounds,
 )
 
 keys = st.lists(st.integers(-(10**12), 10**12) | st.integers(-5, 5), min_size=1, max_size=400)
 
 
-def homes(key: int | None, ranges: tuple[Range, ...]) -> int:
+def homes(key: int | None, ranges: tuple[PartitionRange, ...]) -> int:
     """How many ranges a key is in."""
     if key is None:
         return sum(one.is_null for one in ranges)
@@ -44,13 +44,13 @@ def count(found: list[int], bounds: tuple[int, ...]) -> list[int]:
 
 def planned(found: list[int], partitions: int, rounds: int = 12) -> tuple[int, ...]:
     least, most = min(found), max(found)
-    bounds = cells(least, most, partitions * CELLS)
+    bounds = cell_bounds(least, most, partitions * CELLS_PER_RANGE)
     for _ in range(rounds):
-        cut = finer(bounds, count(found, bounds), least=least, most=most, partitions=partitions)
+        cut = refined_bounds(bounds, count(found, bounds), low=least, high=most, partitions=partitions)
         if cut == bounds:
             break
         bounds = cut
-    return packed(bounds, count(found, bounds), partitions=partitions)
+    return balanced_bounds(bounds, count(found, bounds), partitions=partitions)
 
 
 @given(keys, st.integers(1, 16))
@@ -101,7 +101,7 @@ def test_a_skewed_key_is_read_in_ranges_of_one_size() -> None:
 
 @given(st.integers(-(10**15), 10**15), st.integers(0, 10**15), st.integers(1, 300))
 def test_cells_lie_between_their_edges(least: int, width: int, wanted: int) -> None:
-    bounds = cells(least, least + width, wanted)
+    bounds = cell_bounds(least, least + width, wanted)
 
     assert len(bounds) < wanted or not bounds
     assert all(one < other for one, other in pairwise((least, *bounds, least + width + 1)))
@@ -117,12 +117,12 @@ def test_bounds_keep_the_order_of_the_database(cuts: list[str]) -> None:
 
 
 def test_an_empty_table_is_read_as_a_whole() -> None:
-    assert ranges_between([], nullable=True) == WHOLE
-    assert finer((), [0], least=0, most=9, partitions=4) == ()
-    assert worth(partitions=8, rows=0) == 1
+    assert ranges_between([], nullable=True) == WHOLE_TABLE
+    assert refined_bounds((), [0], low=0, high=9, partitions=4) == ()
+    assert range_count(partitions=8, rows=0) == 1
 
 
 def test_what_is_small_is_read_by_one_connection() -> None:
-    assert worth(partitions=8, rows=RANGE_ROWS) == 1
-    assert worth(partitions=8, rows=RANGE_ROWS * 3) == 3
-    assert worth(partitions=8, size=0) == 1
+    assert range_count(partitions=8, rows=MIN_RANGE_ROWS) == 1
+    assert range_count(partitions=8, rows=MIN_RANGE_ROWS * 3) == 3
+    assert range_count(partitions=8, size=0) == 1

@@ -9,13 +9,13 @@ from tests.unit.sources.terms import terms_of
 
 import penstock
 from penstock.errors import DatabaseNotReachable, DatabaseNotRead, UsageError
-from penstock.interfaces.current import during
-from penstock.pipeline import stages
-from penstock.sources.sql_database import run, sql_database, tables
-from penstock.sources.sql_database.facts import TableFacts
-from penstock.sources.sql_database.place import place_of
+from penstock.interfaces.run_context import override_context
+from penstock.pipeline import late_imports
+from penstock.sources.sql_database import run, sql_database, table_reader
+from penstock.sources.sql_database.jdbc import jdbc_config
+from penstock.sources.sql_database.reflection import ReflectedTable
 from penstock.sources.sql_database.run import Database
-from penstock.sources.sql_database.tables import Catalog
+from penstock.sources.sql_database.table_reader import DatabaseReflection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,8 +36,8 @@ def test_a_session_that_cannot_be_cloned_is_told_no_password() -> None:
         told.extend(conf)
         return Client()
 
-    with during(sessions=lend), pytest.raises(UsageError, match="cannot clone"):
-        Database(place=place_of(URL)).read("SELECT 1")
+    with override_context(lend_session=lend), pytest.raises(UsageError, match="cannot clone"):
+        Database(jdbc=jdbc_config(URL)).read("SELECT 1")
     assert told == []
 
 
@@ -78,15 +78,15 @@ class Failing:
 def test_a_database_that_is_away_is_told_from_one_that_refuses(
     monkeypatch: pytest.MonkeyPatch, said: str, kind: type[Exception]
 ) -> None:
-    monkeypatch.setattr(run, "session_at_hand", lambda given: Failing(said))
+    monkeypatch.setattr(run, "existing_session", lambda given: Failing(said))
 
     with pytest.raises(kind) as failed:
-        Database(place=place_of(URL)).read("SELECT 1")
+        Database(jdbc=jdbc_config(URL)).read("SELECT 1")
     assert "hushhush" not in str(failed.value)
 
 
 def test_tables_are_to_be_named_over_connect(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "session_at_hand", lambda given: Client())
+    monkeypatch.setattr(run, "existing_session", lambda given: Client())
 
     with pytest.raises(UsageError, match="before a run") as refused:
         sql_database(URL)
@@ -96,22 +96,22 @@ def test_tables_are_to_be_named_over_connect(monkeypatch: pytest.MonkeyPatch) ->
 def test_tables_are_looked_up_once_in_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def facts_of(database: Any, schema: str, names: Any) -> dict[str, TableFacts]:
+    def facts_of(database: Any, schema: str, names: Any) -> dict[str, ReflectedTable]:
         asked.append(schema)
-        return {"orders": TableFacts(name="orders", size=len(asked))}
+        return {"orders": ReflectedTable(name="orders", size=len(asked))}
 
-    monkeypatch.setattr(tables, "facts_of", facts_of)
-    catalog = Catalog(terms_of(URL), ("orders",))
+    monkeypatch.setattr(table_reader, "reflect_tables", facts_of)
+    catalog = DatabaseReflection(terms_of(URL), ("orders",))
 
     for size in (1, 2):
         # A run has who lends sessions.
-        with during(sessions=lambda conf: None):
+        with override_context(lend_session=lambda conf: None):
             assert [catalog.table("orders").size for _ in range(3)] == [size] * 3
     assert len(asked) == 2
 
 
 def test_who_looks_at_items_is_lent_one_session_for_each_conf(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stages, "_session_to_look", lambda needs, conf: object())
+    monkeypatch.setattr(late_imports, "_session_for_reading", lambda needs, conf: object())
 
     @penstock.resource
     def looks() -> Iterator[dict[str, int]]:

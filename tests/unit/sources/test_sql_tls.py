@@ -7,8 +7,8 @@ import logging
 import pytest
 
 from penstock.errors import DatabaseNotRead, UsageError
-from penstock.sources.sql_database.place import place_of
-from penstock.spark.databases import database_fault
+from penstock.sources.sql_database.jdbc import jdbc_config
+from penstock.spark.database_errors import as_database_error
 
 VERIFIED = {
     "postgresql://ada@db.example.org/shop": ("sslmode", "verify-full"),
@@ -24,13 +24,13 @@ VERIFIED = {
 def test_a_server_on_another_machine_is_verified_unless_the_url_says_otherwise(url: str) -> None:
     name, value = VERIFIED[url]
 
-    assert place_of(url).properties[name] == value
+    assert jdbc_config(url).properties[name] == value
 
 
 def test_postgres_is_verified_by_the_authorities_of_java_or_by_those_of_a_file() -> None:
     url = "postgresql://ada@db.example.org/shop"
-    by_java = place_of(url).properties
-    by_file = place_of(f"{url}?sslrootcert=/etc/ca.pem").properties
+    by_java = jdbc_config(url).properties
+    by_file = jdbc_config(f"{url}?sslrootcert=/etc/ca.pem").properties
 
     assert by_java["sslfactory"] == "org.postgresql.ssl.DefaultJavaSSLFactory"
     assert "sslfactory" not in by_file
@@ -53,7 +53,7 @@ def test_postgres_is_verified_by_the_authorities_of_java_or_by_those_of_a_file()
     ],
 )
 def test_this_machine_and_other_drivers_are_left_as_they_are(url: str) -> None:
-    named = {name.lower() for name in place_of(url).properties}
+    named = {name.lower() for name in jdbc_config(url).properties}
 
     assert not named & {"sslmode", "sslfactory"}
 
@@ -73,7 +73,7 @@ def test_a_weaker_choice_of_the_user_holds_and_is_logged(
     url: str, more: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, logger="penstock"):
-        place = place_of(url, properties=more)
+        place = jdbc_config(url, properties=more)
 
     assert "verify" not in str(place.properties).lower()
     assert [record.getMessage().partition(":")[0] for record in caplog.records] == [
@@ -91,7 +91,7 @@ def test_a_weaker_choice_of_the_user_holds_and_is_logged(
 )
 def test_a_choice_that_verifies_is_not_logged(url: str, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="penstock"):
-        place_of(url)
+        jdbc_config(url)
 
     assert not caplog.records
 
@@ -117,9 +117,9 @@ def test_properties_that_load_code_or_open_files_are_refused(url: str, said: str
     name, _, value = said.partition("=")
 
     with pytest.raises(UsageError, match=name):
-        place_of(url.format(said))
+        jdbc_config(url.format(said))
     with pytest.raises(UsageError, match=name):
-        place_of(url.format("x=y"), properties={name: value})
+        jdbc_config(url.format("x=y"), properties={name: value})
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_properties_that_load_code_or_open_files_are_refused(url: str, said: str
     ],
 )
 def test_a_server_without_tls_is_reported_with_the_option_to_set(text: str) -> None:
-    error = database_fault(RuntimeError(text), database="postgresql")
+    error = as_database_error(RuntimeError(text), database="postgresql")
 
     assert isinstance(error, DatabaseNotRead)
     assert "sslmode=disable" in error.hint

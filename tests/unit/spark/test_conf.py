@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from penstock.spark.conf import conf_set
+from penstock.spark.conf import temporary_conf
 
 METADATA, APP = "spark.databricks.delta.commitInfo.userMetadata", "spark.databricks.delta.write.txnAppId"
 
@@ -25,10 +25,13 @@ class Session:
 def test_settings_of_the_user_come_back_after_the_block_and_after_an_error() -> None:
     session: Any = Session(**{METADATA: "mine"})
 
-    with conf_set(session, {METADATA: "load 3", APP: "penstock"}):
+    with temporary_conf(session, {METADATA: "load 3", APP: "penstock"}):
         assert session.conf == {METADATA: "load 3", APP: "penstock"}
     assert session.conf == {METADATA: "mine"}
 
-    with pytest.raises(ValueError, match="stop"), conf_set(session, {METADATA: "load 4", APP: "penstock"}):
+    with (
+        pytest.raises(ValueError, match="stop"),
+        temporary_conf(session, {METADATA: "load 4", APP: "penstock"}),
+    ):
         raise ValueError("stop")
     assert session.conf == {METADATA: "mine"}

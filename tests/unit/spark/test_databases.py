@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.errors import DatabaseNotReachable, DatabaseNotRead
-from penstock.spark.databases import database_fault
+from penstock.spark.database_errors import as_database_error
 
 JOB = (
     "An error occurred while calling o5307.parquet.\n"
@@ -102,7 +102,7 @@ CASES = {
 def test_what_a_driver_says_while_rows_are_read_is_told_by_itself(
     said: str, kind: type[Exception], database: str
 ) -> None:
-    found = database_fault(RuntimeError(f"{JOB}{said}{STACK}\nCaused by: {said}{STACK}"))
+    found = as_database_error(RuntimeError(f"{JOB}{said}{STACK}\nCaused by: {said}{STACK}"))
 
     assert isinstance(found, kind)
     assert vars(found) | {"database": database, "reason": said.partition("\n")[0]} == vars(found)
@@ -118,11 +118,11 @@ def test_what_a_driver_says_while_rows_are_read_is_told_by_itself(
     ],
 )
 def test_other_failures_are_left_as_they_are(said: str) -> None:
-    assert database_fault(RuntimeError(f"{JOB}{said}{STACK}")) is None
+    assert as_database_error(RuntimeError(f"{JOB}{said}{STACK}")) is None
 
 
 def test_whoever_asks_a_database_says_which() -> None:
-    found = database_fault(
+    found = as_database_error(
         RuntimeError("java.sql.SQLException: no\n\tat org.apache.derby.A"), database="derby"
     )
 
@@ -133,7 +133,7 @@ def test_whoever_asks_a_database_says_which() -> None:
 def test_what_a_driver_says_is_shown_without_secrets() -> None:
     said = "org.postgresql.util.PSQLException: no access to postgresql://ada:hushhush@db/shop"
 
-    found = database_fault(RuntimeError(JOB + said))
+    found = as_database_error(RuntimeError(JOB + said))
 
     assert found is not None
     assert "hushhush" not in str(found)

@@ -14,8 +14,8 @@ from penstock.errors import (
     StorageNotReachable,
     StorageRefused,
 )
-from penstock.load.failures import is_terminal, told
-from penstock.spark.faults import storage_fault
+from penstock.load.failures import describe_error, is_terminal
+from penstock.spark.storage_errors import as_storage_error
 
 AT = "getFileStatus on s3a://lake/x"
 HADOOP = "org.apache.hadoop.fs.s3a"
@@ -46,21 +46,21 @@ MAY_PASS = {
 def test_what_a_store_refuses_is_refused_again(text: str) -> None:
     error = RuntimeError(f"{CALL}{text}{STACK}")
 
-    found = storage_fault(error)
+    found = as_storage_error(error)
 
     assert isinstance(found, StorageRefused)
     assert vars(found)["path"] == "s3a://lake/x"
     assert is_terminal(error)
-    assert told(error).startswith("s3a://lake/x is refused: ")
+    assert describe_error(error).startswith("s3a://lake/x is refused: ")
 
 
 @pytest.mark.parametrize("text", MAY_PASS.values(), ids=MAY_PASS.keys())
 def test_a_store_that_is_busy_or_away_is_asked_again(text: str) -> None:
     error = RuntimeError(f"{CALL}{text}{STACK}")
 
-    assert isinstance(storage_fault(error), StorageNotReachable)
+    assert isinstance(as_storage_error(error), StorageNotReachable)
     assert not is_terminal(error)
-    assert "\n" not in told(error)
+    assert "\n" not in describe_error(error)
 
 
 def test_a_store_that_is_away_while_spark_looks_at_a_plan_is_asked_again() -> None:
@@ -75,7 +75,7 @@ def test_a_store_that_is_away_while_spark_looks_at_a_plan_is_asked_again() -> No
     ],
 )
 def test_a_session_without_the_jars_is_told_which(text: str) -> None:
-    found = storage_fault(RuntimeError(text))
+    found = as_storage_error(RuntimeError(text))
 
     assert isinstance(found, SessionLacksConf)
     assert "org.apache.hadoop:hadoop-aws:" in str(found)
@@ -91,13 +91,13 @@ def test_a_session_without_the_jars_is_told_which(text: str) -> None:
     ],
 )
 def test_what_no_store_said_stays_as_it_is(text: str) -> None:
-    assert storage_fault(RuntimeError(text)) is None
+    assert as_storage_error(RuntimeError(text)) is None
 
 
 def test_a_key_in_what_a_store_says_is_not_told() -> None:
     text = REFUSED["wrong keys"].replace("Forbidden", "Forbidden aws_secret_access_key=hush-hush-hush-hush")
 
-    assert "hush" not in str(storage_fault(RuntimeError(text)))
+    assert "hush" not in str(as_storage_error(RuntimeError(text)))
 
 
 NO_CATALOG = """An error occurred while calling o1.databaseExists.
@@ -119,7 +119,7 @@ Caused by: org.postgresql.util.PSQLException: FATAL: sorry, too many clients alr
     ],
 )
 def test_a_catalog_that_cannot_be_asked_may_be_later(text: str, why: str) -> None:
-    found = storage_fault(RuntimeError(text))
+    found = as_storage_error(RuntimeError(text))
 
     assert isinstance(found, DestinationTransientException)
     assert found.message.endswith(why)
@@ -127,7 +127,7 @@ def test_a_catalog_that_cannot_be_asked_may_be_later(text: str, why: str) -> Non
 
 
 def test_a_driver_that_is_not_there_is_not_waited_for() -> None:
-    found = storage_fault(
+    found = as_storage_error(
         RuntimeError(NO_CATALOG.replace("FATAL: sorry", "No suitable driver found for jdbc"))
     )
 
@@ -165,7 +165,7 @@ MISSING = {
 def test_a_disk_that_spark_finds_full_is_named_where_spark_names_it(case: str) -> None:
     text, path = FULL[case]
 
-    fault = storage_fault(RuntimeError(text))
+    fault = as_storage_error(RuntimeError(text))
 
     assert isinstance(fault, StorageFull)
     assert path in fault.path
@@ -174,7 +174,7 @@ def test_a_disk_that_spark_finds_full_is_named_where_spark_names_it(case: str) -
 
 @pytest.mark.parametrize("case", MISSING)
 def test_a_path_of_a_package_that_is_missing_is_a_damaged_package(case: str) -> None:
-    fault = storage_fault(AnalysisException(MISSING[case]))
+    fault = as_storage_error(AnalysisException(MISSING[case]))
 
     assert isinstance(fault, PackageDamaged)
     path = vars(fault)["path"]
@@ -186,5 +186,6 @@ def test_a_path_of_a_package_that_is_missing_is_a_damaged_package(case: str) -> 
 
 def test_a_missing_path_of_a_source_is_no_fault_of_the_storage_of_packages() -> None:
     assert (
-        storage_fault(AnalysisException("[PATH_NOT_FOUND] Path does not exist: s3://raw/orders.csv.")) is None
+        as_storage_error(AnalysisException("[PATH_NOT_FOUND] Path does not exist: s3://raw/orders.csv."))
+        is None
     )

@@ -8,8 +8,8 @@ import pytest
 
 from penstock.config import Settings
 from penstock.errors import JarNotVerified, UnsupportedVersion
-from penstock.spark.jars import cache_folder, checksums, jar_conf, keep_jars
-from penstock.spark.presets import LOCAL_START, PRESETS, preset, start_conf
+from penstock.spark.jars import cache_folder, cache_jars, checksums, jar_conf
+from penstock.spark.presets import LOCAL_START_CONF, PRESETS, preset, start_conf
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,7 +81,7 @@ def test_jars_that_are_not_those_of_the_table_are_refused_after_they_were_resolv
     (home / name).write_bytes(content)
 
     with pytest.raises(JarNotVerified) as refused:
-        keep_jars("4.1.4", ["delta"], (home / name).as_uri())
+        cache_jars("4.1.4", ["delta"], (home / name).as_uri())
 
     assert refused.value.path == str(home / name)
     assert not cache_folder("4.1.4", ("delta",)).exists()
@@ -91,7 +91,7 @@ def test_jars_that_are_not_those_of_the_table_are_refused_after_they_were_resolv
 def test_jars_that_changed_in_the_cache_are_not_used(home: Path) -> None:
     jar = home / "io.delta_delta-1.jar"
     jar.write_bytes(b"jar")
-    keep_jars("4.1.4", ["delta"], jar.as_uri())
+    cache_jars("4.1.4", ["delta"], jar.as_uri())
     kept = cache_folder("4.1.4", ("delta",)) / jar.name
     kept.write_bytes(b"other")
 
@@ -105,7 +105,7 @@ def test_jars_that_the_user_adds_are_neither_checked_nor_kept(home: Path) -> Non
     for jar in (ours, theirs):
         jar.write_bytes(b"jar")
 
-    keep_jars("4.1.4", ["delta"], f"{theirs},{ours.as_uri()}", own=str(theirs))
+    cache_jars("4.1.4", ["delta"], f"{theirs},{ours.as_uri()}", user_jars=str(theirs))
 
     folder = cache_folder("4.1.4", ("delta",))
     assert [path.name for path in folder.glob("*.jar")] == [ours.name]
@@ -118,7 +118,7 @@ def test_what_was_resolved_once_is_on_the_class_path_the_next_time(home: Path) -
         jar.write_bytes(b"jar")
 
     for _ in range(2):
-        keep_jars("4.1.4", ["delta"], ",".join(jar.as_uri() for jar in jars))
+        cache_jars("4.1.4", ["delta"], ",".join(jar.as_uri() for jar in jars))
 
     folder = cache_folder("4.1.4", ("delta",))
     joined = ":".join(str(folder / jar.name) for jar in jars)
@@ -174,4 +174,4 @@ def test_a_session_that_is_started_for_s3_finds_the_keys_of_the_machine() -> Non
     ],
 )
 def test_spark_masks_what_opens_a_store(key: str) -> None:
-    assert re.search(LOCAL_START["spark.redaction.regex"], key)
+    assert re.search(LOCAL_START_CONF["spark.redaction.regex"], key)

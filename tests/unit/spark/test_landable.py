@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from penstock.errors import ColumnNotLandable
-from penstock.interfaces.columns import array, field, mapping, struct
-from penstock.spark.landable import Landable, landable
+from penstock.interfaces.file_schema import array_type, map_type, struct_field, struct_type
+from penstock.spark.frame_schema import FrameSchema, writable_schema
 
-POINT = {"type": "udt", "class": "x.PointUDT", "pyClass": "x.PointUDT", "sqlType": array("double")}
+POINT = {"type": "udt", "class": "x.PointUDT", "pyClass": "x.PointUDT", "sqlType": array_type("double")}
 
 
-def rules(**kinds: Any) -> Landable:
-    return landable(struct(field(key, kind, name=key) for key, kind in kinds.items()))
+def rules(**kinds: Any) -> FrameSchema:
+    return writable_schema(struct_type(struct_field(key, kind, name=key) for key, kind in kinds.items()))
 
 
 def test_most_columns_are_written_as_they_are() -> None:
@@ -22,8 +22,8 @@ def test_most_columns_are_written_as_they_are() -> None:
         "price": "decimal(10,2)",
         "at": "timestamp_ntz",
         "doc": "variant",
-        "nested": struct([field("x", array("long"), name="x")]),
-        "lookup": mapping("string", "long"),
+        "nested": struct_type([struct_field("x", array_type("long"), name="x")]),
+        "lookup": map_type("string", "long"),
     }
 
     found = rules(**kinds)
@@ -43,8 +43,8 @@ def test_most_columns_are_written_as_they_are() -> None:
         ("interval year to month", "months", "long"),
         ("interval month", "months", "long"),
         ("time(6)", "text", "string"),
-        (POINT, "as_is", array("double")),
-        (array(POINT), "as_is", array(array("double"))),
+        (POINT, "as_is", array_type("double")),
+        (array_type(POINT), "as_is", array_type(array_type("double"))),
     ],
 )
 def test_some_types_become_others(kind: Any, action: str, read: Any) -> None:
@@ -59,9 +59,9 @@ def test_a_time_of_day_is_known_to_be_one() -> None:
 
 
 def test_what_has_no_type_is_left_out_and_the_rest_keeps_its_place() -> None:
-    inner = struct([field("void", "void", name="void"), field("x", "long", name="x")])
+    inner = struct_type([struct_field("void", "void", name="void"), struct_field("x", "long", name="x")])
 
-    found = rules(nothing="void", nothings=array("void"), empty=struct([]), s=inner, y="long")
+    found = rules(nothing="void", nothings=array_type("void"), empty=struct_type([]), s=inner, y="long")
 
     assert [(column.name, column.position, column.action) for column in found.columns] == [
         ("s", 3, "cast"),
@@ -73,7 +73,7 @@ def test_what_has_no_type_is_left_out_and_the_rest_keeps_its_place() -> None:
 
 
 def test_fields_that_differ_in_case_only_get_names_that_differ_more() -> None:
-    inner = struct(field(key, "long", name=key) for key in ("id", "ID", "other"))
+    inner = struct_type(struct_field(key, "long", name=key) for key in ("id", "ID", "other"))
 
     found = rules(s=inner)
 
@@ -90,12 +90,12 @@ def test_fields_that_differ_in_case_only_get_names_that_differ_more() -> None:
     ("kinds", "column"),
     [
         ({"i": "interval"}, "i"),
-        ({"s": struct([field("i", "interval day", name="i")])}, "s.i"),
-        ({"l": array("time(6)")}, r"l\[\]"),
-        ({"m": mapping("string", "interval")}, "m.value"),
-        ({"s": struct([field("e", struct([]), name="e")])}, "s.e"),
+        ({"s": struct_type([struct_field("i", "interval day", name="i")])}, "s.i"),
+        ({"l": array_type("time(6)")}, r"l\[\]"),
+        ({"m": map_type("string", "interval")}, "m.value"),
+        ({"s": struct_type([struct_field("e", struct_type([]), name="e")])}, "s.e"),
         ({"g": {"type": "geometry"}}, "g"),
-        ({"s": struct([field("x", "long", name="x")] * 2)}, "s.x"),
+        ({"s": struct_type([struct_field("x", "long", name="x")] * 2)}, "s.x"),
     ],
 )
 def test_what_no_file_can_hold_is_refused_by_its_name(kinds: dict[str, Any], column: str) -> None:
@@ -105,4 +105,4 @@ def test_what_no_file_can_hold_is_refused_by_its_name(kinds: dict[str, Any], col
 
 def test_a_name_that_stands_twice_is_refused() -> None:
     with pytest.raises(ColumnNotLandable, match="column x of a frame"):
-        landable(struct([field("x", "long", name="x")] * 2))
+        writable_schema(struct_type([struct_field("x", "long", name="x")] * 2))

@@ -9,7 +9,7 @@ import pytest
 
 from penstock.config import AwsCredentials
 from penstock.package import FileStorage
-from penstock.spark.s3 import bucket_of, joined_conf, s3_needs, s3a_conf, s3fs_options
+from penstock.spark.s3 import s3_bucket, s3_needs, s3a_conf, s3a_conf_for_all, s3fs_options
 
 LOCATION = "s3://lake/raw"
 KEYS: dict[str, Any] = {"aws_access_key_id": "AKEXAMPLE", "aws_secret_access_key": "hush-hush-hush"}
@@ -120,13 +120,15 @@ def test_nobody_else_hears_of_the_keys(location: str) -> None:
 
 
 def test_tables_and_packages_may_stand_in_two_buckets() -> None:
-    conf = joined_conf(("s3a://tables.example/x", "s3://packages", None, "/here"), AwsCredentials(**KEYS))
+    conf = s3a_conf_for_all(
+        ("s3a://tables.example/x", "s3://packages", None, "/here"), AwsCredentials(**KEYS)
+    )
 
     assert {key.rsplit(".", 2)[0] for key in conf if key.endswith("secret.key")} == {
         "fs.s3a.bucket.tables.example",
         "fs.s3a.bucket.packages",
     }
-    assert bucket_of("S3://Lake") == "Lake"
+    assert s3_bucket("S3://Lake") == "Lake"
 
 
 def test_options_are_plain_texts_so_that_two_secrets_are_two_file_systems() -> None:
@@ -146,7 +148,8 @@ def test_a_storage_shows_no_keys_and_knows_what_spark_must_be_told() -> None:
     assert "hush" not in repr(storage)
     assert "hush" not in repr(storage.hadoop_conf)
     assert (
-        storage.at("s3://other/x").hadoop_conf.keys() == s3a_conf("s3://other", AwsCredentials(**KEYS)).keys()
+        storage.with_root("s3://other/x").hadoop_conf.keys()
+        == s3a_conf("s3://other", AwsCredentials(**KEYS)).keys()
     )
     assert FileStorage("memory://lake", credentials=AwsCredentials(**KEYS)).hadoop_conf == {}
 

@@ -10,7 +10,7 @@ from pyspark import cloudpickle
 import penstock
 from penstock.config.secret import SecretText
 from penstock.interfaces import pace
-from penstock.spark.shipping import bare, carried, loads, packed
+from penstock.spark.serialization import loads, serialize_by_value, serialized_runner, without_defaults
 
 REGISTRY: Any = cloudpickle.cloudpickle
 
@@ -24,32 +24,32 @@ def function(item: int, key: penstock.TSecretStrValue = penstock.secrets.value, 
 
 
 def test_modules_that_are_not_installed_come_along_and_installed_ones_do_not() -> None:
-    content = packed(function)
+    content = serialize_by_value(function)
 
     assert loads(content) is not function
     assert loads(content)(1, "key") == (2, "key", 2)
-    assert loads(packed(json.dumps)) is json.dumps
+    assert loads(serialize_by_value(json.dumps)) is json.dumps
 
 
 def test_the_list_of_modules_is_left_as_it_was() -> None:
     before = set(REGISTRY.list_registry_pickle_by_value())
 
-    packed(pace.Pacer, pace)
+    serialize_by_value(pace.Pacer, pace)
 
     assert set(REGISTRY.list_registry_pickle_by_value()) == before
 
 
 def test_a_bare_function_has_neither_defaults_nor_annotations() -> None:
-    stripped = bare(function)
+    stripped = without_defaults(function)
 
     assert stripped.__annotations__ == {}
     assert stripped(1, "key", more=3) == (2, "key", 3)
-    assert bare(json.dumps).__name__ == "dumps"
-    assert bare(print) is print
+    assert without_defaults(json.dumps).__name__ == "dumps"
+    assert without_defaults(print) is print
 
 
 def test_what_only_penstock_understands_is_left_behind() -> None:
-    content = packed(({"default": penstock.secrets.value}, SecretText("open-sesame-1")))
+    content = serialize_by_value(({"default": penstock.secrets.value}, SecretText("open-sesame-1")))
 
     assert b"penstock" not in content
     assert loads(content) == ({"default": None}, "open-sesame-1")
@@ -73,6 +73,6 @@ class Batch:
 
 
 def test_a_carried_task_runs_the_parts_that_it_is_asked_for() -> None:
-    run: Any = carried(packed(Task()))
+    run: Any = serialized_runner(serialize_by_value(Task()))
 
     assert list(run([Batch([1]), Batch([2, 3])])) == [1, 10, 2, 20, 3, 30]

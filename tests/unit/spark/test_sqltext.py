@@ -6,7 +6,7 @@ import pytest
 
 from penstock.errors import SessionChangesText
 from penstock.spark.presets import SQL_TEXT_CONF
-from penstock.spark.sqltext import check_name, check_text_conf, check_texts
+from penstock.spark.sqltext import check_table_name, check_text_conf, check_texts
 
 SUBSTITUTE, ESCAPED, REGEX = SQL_TEXT_CONF
 
@@ -49,7 +49,7 @@ def test_a_text_is_refused_only_by_a_session_that_changes_it(setting: str, chang
 
 
 def test_the_name_of_a_table_is_refused_only_where_it_is_replaced() -> None:
-    check_name("`c`.`d`.`t`", spark=changing(SUBSTITUTE))
-    check_name("`c`.`d`.`${env:A}`", spark=changing(REGEX))
+    check_table_name("`c`.`d`.`t`", spark=changing(SUBSTITUTE))
+    check_table_name("`c`.`d`.`${env:A}`", spark=changing(REGEX))
     with pytest.raises(SessionChangesText):
-        check_name("`c`.`d`.`${env:A}`", spark=changing(SUBSTITUTE))
+        check_table_name("`c`.`d`.`${env:A}`", spark=changing(SUBSTITUTE))

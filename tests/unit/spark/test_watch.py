@@ -95,7 +95,7 @@ def test_jobs_are_counted_for_the_step_that_started_them_in_all_its_threads() ->
     context.start(3)
 
     def work() -> None:
-        with watch.lent(classic(context)):
+        with watch.track(classic(context)):
             context.start(2)
 
     watch.begin("normalize")
@@ -108,14 +108,14 @@ def test_jobs_are_counted_for_the_step_that_started_them_in_all_its_threads() ->
         thread.join()
     context.start()
 
-    assert [watch.jobs(step) for step in ("extract", "normalize", "load")] == [0, 2, 8]
+    assert [watch.job_count(step) for step in ("extract", "normalize", "load")] == [0, 2, 8]
 
 
 def test_a_thread_has_no_group_of_ours_after_the_block_even_if_it_breaks() -> None:
     context, watch = Context(), SparkWatch("run")
 
     def work() -> None:
-        with watch.lent(classic(context)):
+        with watch.track(classic(context)):
             context.start()
             raise KeyError("x")
 
@@ -124,7 +124,7 @@ def test_a_thread_has_no_group_of_ours_after_the_block_even_if_it_breaks() -> No
         work()
 
     assert context.getLocalProperty("spark.jobGroup.id") is None
-    assert watch.jobs("load") == 1
+    assert watch.job_count("load") == 1
 
 
 def test_the_group_of_the_user_stays_and_only_new_jobs_of_it_count() -> None:
@@ -133,25 +133,25 @@ def test_the_group_of_the_user_stays_and_only_new_jobs_of_it_count() -> None:
     context.start(5)
 
     watch.begin("extract")
-    with watch.lent(classic(context)):
+    with watch.track(classic(context)):
         assert context.getLocalProperty("spark.jobGroup.id") == "cell 7"
         context.start(2)
 
     assert context.getLocalProperty("spark.jobGroup.id") == "cell 7"
-    assert watch.jobs("extract") == 2
+    assert watch.job_count("extract") == 2
 
 
 def test_blocks_in_blocks_count_a_job_once() -> None:
     context, watch = Context(), SparkWatch("run")
 
     watch.begin("extract")
-    with watch.lent(classic(context)):
+    with watch.track(classic(context)):
         context.start()
-        with watch.lent(classic(context)):
+        with watch.track(classic(context)):
             context.start()
         context.start()
 
-    assert watch.jobs("extract") == 3
+    assert watch.job_count("extract") == 3
     assert context.getLocalProperty("spark.jobGroup.id") is None
 
 
@@ -159,17 +159,17 @@ def test_a_platform_that_refuses_is_not_known_and_stops_nothing() -> None:
     watch, done = SparkWatch("run"), []
 
     watch.begin("load")
-    with watch.lent(SimpleNamespace()):  # type: ignore[arg-type] # no context at all
+    with watch.track(SimpleNamespace()):  # type: ignore[arg-type] # no context at all
         done.append(1)
 
-    assert (watch.jobs("load"), done) == (None, [1])
+    assert (watch.job_count("load"), done) == (None, [1])
 
 
 def test_a_jvm_that_dies_leaves_the_error_of_the_work() -> None:
     context, watch = Context(), SparkWatch("run")
 
     def work() -> None:
-        with watch.lent(classic(context)):
+        with watch.track(classic(context)):
             context.gone = True
             raise KeyError("the work")
 
@@ -180,10 +180,10 @@ def test_a_jvm_that_dies_leaves_the_error_of_the_work() -> None:
 def test_connect_tells_stages_and_no_jobs() -> None:
     told: list[Sequence[SparkStage]] = []
     spark: Any = Connect()
-    watch = SparkWatch("run", tell=told.append)
+    watch = SparkWatch("run", on_stages=told.append)
 
     watch.begin("load")
-    with watch.lent(spark):
+    with watch.track(spark):
         spark.tell((3, 2, False), (2, 8, True))
         spark.tell((7, 0, False), operation="b")
         spark.tell(operation="a", done=True)
@@ -195,15 +195,15 @@ def test_connect_tells_stages_and_no_jobs() -> None:
         [(7, 0, 8)],
         [],
     ]
-    assert (watch.jobs("load"), watch.jobs("extract"), spark.handlers) == (None, 0, [])
+    assert (watch.job_count("load"), watch.job_count("extract"), spark.handlers) == (None, 0, [])
 
 
 def test_a_connect_session_that_is_lent_twice_at_once_is_let_go_twice() -> None:
     spark: Any = Connect()
-    watch = SparkWatch("run", tell=lambda found: None)
+    watch = SparkWatch("run", on_stages=lambda found: None)
 
-    with watch.lent(spark):
-        with watch.lent(spark):
+    with watch.track(spark):
+        with watch.track(spark):
             assert len(spark.handlers) == 2
         assert len(spark.handlers) == 1
 
@@ -214,9 +214,9 @@ def test_nobody_is_asked_where_nobody_looks() -> None:
     spark: Any = Connect()
     watch = SparkWatch("run")
 
-    with watch.lent(spark):
+    with watch.track(spark):
         assert spark.handlers == []
-    with watch.lent(classic(Context())):
+    with watch.track(classic(Context())):
         assert watch._poller is None
 
 
@@ -226,7 +226,7 @@ def test_who_looks_at_the_work_does_not_stop_it() -> None:
     def broken(found: Sequence[SparkStage]) -> None:
         raise KeyError("the screen is gone")
 
-    with SparkWatch("run", tell=broken).lent(spark):
+    with SparkWatch("run", on_stages=broken).track(spark):
         spark.tell((3, 2, False))
 
 
@@ -238,8 +238,8 @@ def test_stages_of_a_classic_session_are_asked_for_until_it_is_over() -> None:
         if found == [SparkStage(stage_id=0, tasks=8, done=3)]:
             seen.set()
 
-    watch = SparkWatch("run", tell=tell, every=0.01)
-    with watch.lent(classic(context)):
+    watch = SparkWatch("run", on_stages=tell, poll_interval=0.01)
+    with watch.track(classic(context)):
         context.start()
         assert seen.wait(10)
     watch.close()

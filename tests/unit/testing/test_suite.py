@@ -7,7 +7,7 @@ import pytest
 from penstock.errors import UsageError
 from penstock.interfaces import Destination
 from penstock.testing import Bench, Case, destination_suite, documents, gap
-from penstock.testing.histories import HISTORIES
+from penstock.testing.scenarios import SCENARIOS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,7 +67,7 @@ def test_cases_are_chosen_by_name() -> None:
 
 
 def test_every_history_says_what_it_needs_and_begins_with_rows() -> None:
-    assert all(one.needs and one.loads[0][0] for one in HISTORIES)
+    assert all(one.needs and one.loads[0][0] for one in SCENARIOS)
 
 
 def test_nested_rows_without_a_parent_are_counted() -> None:

@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from penstock.config import logger
-from penstock.destinations.lake.conflicts import take_turns
+from penstock.destinations.lake.conflicts import retry_commit
 from penstock.errors import DestinationTerminalException
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ _CONFLICTS: Final = (
     "DELTA_PROTOCOL_CHANGED",
 )
 # Not more than the rule: what follows in their text are values of a row. That of a length begins with one.
-_BROKEN_RULE: Final = re.compile(
+_VIOLATED_CONSTRAINT: Final = re.compile(
     r"\[DELTA_(?:(?:VIOLATE_CONSTRAINT|NOT_NULL_CONSTRAINT)\w*\][^\n]*|EXCEED_CHAR\w*\])"
 )
-_VALUES_FOLLOW: Final = " by row with values:"
+_VALUES_SUFFIX: Final = " by row with values:"
 _log = logger("penstock.delta")
 
 
@@ -45,25 +45,25 @@ def is_conflict(error: BaseException) -> bool:
     return any(f"[{name}" in text for name in _CONFLICTS)
 
 
-def broken_rule(error: BaseException) -> str | None:
+def violated_constraint(error: BaseException) -> str | None:
     """The rule of a table that a row broke, in Delta's words.
 
     >>> told = "[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK a (b > 0) violated by row with values:"
-    >>> broken_rule(RuntimeError(told))
+    >>> violated_constraint(RuntimeError(told))
     '[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK a (b > 0) violated'
     """
-    found = _BROKEN_RULE.search(str(error))
-    return found[0].removesuffix(_VALUES_FOLLOW) if found else None
+    found = _VIOLATED_CONSTRAINT.search(str(error))
+    return found[0].removesuffix(_VALUES_SUFFIX) if found else None
 
 
-def persistent(
+def retry_on_conflict(
     table: str, commit: Callable[[], object], *, wait: Callable[[float], None] = time.sleep
 ) -> None:
     """Make a commit, again as often as another one comes first, and never if its rows are refused."""
     try:
-        take_turns(table, commit, is_conflict=is_conflict, log=_log, wait=wait)
+        retry_commit(table, commit, is_conflict=is_conflict, log=_log, wait=wait)
     except Exception as error:
-        if rule := broken_rule(error):
+        if rule := violated_constraint(error):
             raise DestinationTerminalException(
                 f"table {table} refuses a row: {rule}",
                 hint="change the rule or the rows; `drop_pending_packages` gives this load up",

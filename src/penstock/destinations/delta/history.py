@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from penstock.destinations.delta.marks import is_in_effect, is_without_rows, metadata, rows_of
+from penstock.destinations.delta.commit_metadata import (
+    is_in_effect,
+    is_without_rows,
+    load_metadata,
+    row_count,
+)
 from penstock.errors import CommitRolledBack, DestinationTerminalException
 from penstock.interfaces import AppliedJob
 
@@ -16,11 +21,11 @@ if TYPE_CHECKING:
 
     from penstock.interfaces import LoadMark
 
-_MADE: Final = frozenset(("CREATE TABLE", "CREATE OR REPLACE TABLE"))
+_CREATE_OPERATIONS: Final = frozenset(("CREATE TABLE", "CREATE OR REPLACE TABLE"))
 # A commit that was just made is nearly always the newest; the one before it is looked at with it.
-_NEWEST: Final = 2
+_NEWEST_COMMITS: Final = 2
 # How far back a commit is looked for first; tables that many write to may need a longer look.
-_RECENT: Final = 50
+_RECENT_COMMITS: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,32 +33,32 @@ class TableHistory:
     """The commits to one table; each question asks the table anew."""
 
     table: str
-    commits: Callable[[int | None], list[Row]]
+    read_commits: Callable[[int | None], list[Row]]
     """Returns so many commits, or all, newest first."""
 
     def version(self) -> int:
         """The number of the newest commit."""
-        return int(self.commits(1)[0]["version"])
+        return int(self.read_commits(1)[0]["version"])
 
-    def of_load(self, mark: LoadMark) -> list[Row]:
+    def commits_of_load(self, mark: LoadMark) -> list[Row]:
         """The commit of a load's rows, and those before it that were looked at; empty where there is none."""
-        for limit in (_NEWEST, _RECENT, None):
-            found = self.commits(limit)
+        for limit in (_NEWEST_COMMITS, _RECENT_COMMITS, None):
+            found = self.read_commits(limit)
             for place, commit in enumerate(found):
                 # The one before it must be among them, unless it is the first of all.
                 is_last = place + 1 == len(found) and commit["version"] > 0 and limit is not None
-                if commit["userMetadata"] == metadata(mark) and not is_last:
+                if commit["userMetadata"] == load_metadata(mark) and not is_last:
                     return found[place:]
         return []
 
-    def reaches(self, mark: LoadMark) -> bool:
+    def reaches_back_to(self, mark: LoadMark) -> bool:
         """Whether the history is whole since a load began: Delta deletes what is old."""
-        oldest = self.commits(None)[-1]
+        oldest = self.read_commits(None)[-1]
         return bool(oldest["version"] == 0 or oldest["timestamp"].timestamp() < float(mark.load_id))
 
     def is_undone(self, applied: AppliedJob, load_id: str) -> bool:
         """Whether a table was brought back, by us or by hand. One that was changed otherwise is an error."""
-        since = self._since(applied)
+        since = self._commits_after(applied)
         if is_in_effect(since, applied, load_id) is False:
             return True
         if any(not is_without_rows(commit["userMetadata"], load_id) for commit in since):
@@ -63,27 +68,27 @@ class TableHistory:
             )
         return False
 
-    def check_shown(self, applied: AppliedJob, load_id: str) -> None:
+    def check_in_effect(self, applied: AppliedJob, load_id: str) -> None:
         """Raise unless the table shows what a job wrote."""
-        if not is_in_effect(self._since(applied), applied, load_id):
+        if not is_in_effect(self._commits_after(applied), applied, load_id):
             raise CommitRolledBack(table=self.table, load_id=load_id, version=applied.version_after)
 
-    def _since(self, applied: AppliedJob) -> list[Row]:
+    def _commits_after(self, applied: AppliedJob) -> list[Row]:
         """The commits after that of a job."""
         after, newest = applied.version_after or 0, self.version()
-        return self.commits(newest - after) if newest > after else []
+        return self.read_commits(newest - after) if newest > after else []
 
 
-def applied_by(table: str, commits: Sequence[Row]) -> AppliedJob:
+def applied_job(table: str, commits: Sequence[Row]) -> AppliedJob:
     """What the first of these commits did, newest first."""
     commit, before = commits[0], next(iter(commits[1:]), None)
     # A table that was made for the first rows had no version that anybody wrote.
     is_first = commit["version"] == 0 or (
-        before is not None and before["version"] == 0 and before["operation"] in _MADE
+        before is not None and before["version"] == 0 and before["operation"] in _CREATE_OPERATIONS
     )
     return AppliedJob(
         table=table,
-        rows=rows_of(commit["operationMetrics"] or {}),
+        rows=row_count(commit["operationMetrics"] or {}),
         version_before=None if is_first else int(commit["version"]) - 1,
         version_after=int(commit["version"]),
     )

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Self
 from pydantic import Field
 
 from penstock.config import NotResolved, configspec, redact
-from penstock.destinations.delta.define import WIDENING, is_true
-from penstock.destinations.delta.widen import ALTERABLE
+from penstock.destinations.delta.ddl import TYPE_WIDENING, is_true
+from penstock.destinations.delta.type_widening import ALTERABLE_TYPES
 from penstock.destinations.lake.settings import LakeConfiguration
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
     from penstock.schema.types import DataType
 
-SAFE_HOURS: Final = 168.0
+SAFE_VACUUM_HOURS: Final = 168.0
 """Below this Delta refuses to delete files, unless its check is switched off."""
 
 
@@ -43,17 +43,23 @@ class DeltaConfiguration(LakeConfiguration):
     allow_short_vacuum: bool = False
     """Whether `vacuum_hours` may be less than a week, which switches Delta's own check off."""
 
-    def bound(self, **to: Any) -> Self:
+    def bound(self, **context: Any) -> Self:
         """Refuse to delete files of the last week unless the user allows it."""
-        if self.vacuum_hours is not None and self.vacuum_hours < SAFE_HOURS and not self.allow_short_vacuum:
+        if (
+            self.vacuum_hours is not None
+            and self.vacuum_hours < SAFE_VACUUM_HOURS
+            and not self.allow_short_vacuum
+        ):
             name = self.destination_name or "delta"
             raise UsageError(
-                f"vacuum_hours is {self.vacuum_hours:g}, and Delta keeps files for {SAFE_HOURS:g} hours: "
+                f"vacuum_hours is {self.vacuum_hours:g}, and Delta keeps files for "
+                f"{SAFE_VACUUM_HOURS:g} hours: "
                 "readers, loads that are not finished, undo and reads of older versions need them",
-                hint=f"set destination.{name}.vacuum_hours to {SAFE_HOURS:g} or more, or accept that with "
+                hint=f"set destination.{name}.vacuum_hours to {SAFE_VACUUM_HOURS:g} or more, "
+                "or accept that with "
                 f"destination.{name}.allow_short_vacuum = true",
             )
-        return super().bound(**to)
+        return super().bound(**context)
 
     @property
     def properties(self) -> dict[str, Any]:
@@ -63,7 +69,7 @@ class DeltaConfiguration(LakeConfiguration):
     @property
     def alterable_types(self) -> frozenset[tuple[DataType, DataType]]:
         """Columns may get a larger type where all tables have the property that allows it."""
-        return ALTERABLE if is_true(self.properties.get(WIDENING)) else frozenset()
+        return ALTERABLE_TYPES if is_true(self.properties.get(TYPE_WIDENING)) else frozenset()
 
     def fingerprint(self) -> str:
         """A hash of the location; empty where none is set."""

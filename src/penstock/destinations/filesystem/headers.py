@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from penstock.package.storage import FileStorage
 
 
-def header_of(store: FileStorage, key: str) -> tuple[str, ...]:
+def read_csv_header(store: FileStorage, key: str) -> tuple[str, ...]:
     """The names in the first line."""
     with store.open(key) as stream:
         if key.endswith(".gz"):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 DEFAULT_LAYOUT: Final = "{table_name}/{load_id}.{file_id}.{ext}"
 _PLACEHOLDER: Final = re.compile(r"\{(.*?)\}")
 _BEFORE_TABLE: Final = frozenset(("schema_name",))
-_OF_FILE: Final = ("schema_name", "table_name", "load_id", "file_id", "ext")
+_FILE_PLACEHOLDERS: Final = ("schema_name", "table_name", "load_id", "file_id", "ext")
 # Spark and Hadoop take these for patterns, and some stores for something else.
 _UNSAFE: Final = re.compile(r"[*?\[\]{}\\^\x00-\x1f\x7f]")
 _MONTHS: Final = (
@@ -24,7 +24,7 @@ _MONTHS: Final = (
 )
 _DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
-_DATES: Final[Mapping[str, Callable[[datetime], str]]] = {
+_DATE_PLACEHOLDERS: Final[Mapping[str, Callable[[datetime], str]]] = {
     "YYYY": lambda at: f"{at.year:04}",
     "YY": lambda at: f"{at.year % 100:02}",
     "Y": lambda at: str(at.year),
@@ -55,11 +55,11 @@ _DATES: Final[Mapping[str, Callable[[datetime], str]]] = {
     "load_package_timestamp": lambda at: str(int(at.timestamp())),
     "load_package_timestamp_ms": lambda at: str(int(at.timestamp()) * 1000 + at.microsecond // 1000),
 }
-PLACEHOLDERS: Final = (*_OF_FILE, *_DATES)
+PLACEHOLDERS: Final = (*_FILE_PLACEHOLDERS, *_DATE_PLACEHOLDERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class FileNameParts:
     """What the name of one file is made of."""
 
     schema_name: str
@@ -67,15 +67,15 @@ class Named:
     load_id: str
     file_id: str
     ext: str
-    at: datetime
+    created_at: datetime
     """The moment of the package, in UTC: whoever names the file again gives it the same name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class FileLayout:
     """A template for names, checked.
 
-    >>> layout = Layout(template="{table_name}/{load_id}.{file_id}.{ext}")
+    >>> layout = FileLayout(template="{table_name}/{load_id}.{file_id}.{ext}")
     >>> layout.prefix("shop", "items"), layout.has_own_folder
     ('items/', True)
     """
@@ -100,12 +100,12 @@ class Layout:
             )
 
     @property
-    def full(self) -> str:
+    def full_template(self) -> str:
         """The template with an extension."""
         return self.template if "{ext}" in self.template else f"{self.template}.{{ext}}"
 
     @property
-    def tells_files(self) -> bool:
+    def has_file_id(self) -> bool:
         """Whether several files of one load have names of their own."""
         return "{file_id}" in self.template
 
@@ -116,15 +116,15 @@ class Layout:
 
     def prefix(self, schema_name: str, table: str) -> str:
         """What the names of all files of a table begin with."""
-        end = self.full.index("{table_name}") + len("{table_name}") + 1
-        return self.full[:end].replace("{schema_name}", schema_name).replace("{table_name}", table)
+        end = self.full_template.index("{table_name}") + len("{table_name}") + 1
+        return self.full_template[:end].replace("{schema_name}", schema_name).replace("{table_name}", table)
 
-    def key(self, named: Named) -> str:
+    def key(self, parts: FileNameParts) -> str:
         """The name of a file below the folder of its dataset."""
-        given = {name: getattr(named, name) for name in _OF_FILE}
-        values = {**given, **{name: tell(named.at) for name, tell in _DATES.items()}}
-        values |= {name: self._extra(name, value, given) for name, value in self.extra.items()}
-        found = _PLACEHOLDER.sub(lambda place: str(values[place[1]]), self.full)
+        given = {name: getattr(parts, name) for name in _FILE_PLACEHOLDERS}
+        values = {**given, **{name: tell(parts.created_at) for name, tell in _DATE_PLACEHOLDERS.items()}}
+        values |= {name: self._extra_value(name, value, given) for name, value in self.extra.items()}
+        found = _PLACEHOLDER.sub(lambda place: str(values[place[1]]), self.full_template)
         if _UNSAFE.search(found):
             raise InvalidFilesystemLayout(
                 layout=self.template,
@@ -135,7 +135,7 @@ class Layout:
     def pattern(self, schema_name: str, table: str) -> re.Pattern[str]:
         """What the names of files of a table look like; the groups `load_id` and `ext` are told.
 
-        >>> found = Layout().pattern("shop", "items").fullmatch("items/1700000000.25.0a1b.jsonl.gz")
+        >>> found = FileLayout().pattern("shop", "items").fullmatch("items/1700000000.25.0a1b.jsonl.gz")
         >>> found and (found["load_id"], found["ext"])
         ('1700000000.25', 'jsonl.gz')
         """
@@ -149,7 +149,7 @@ class Layout:
         }
         seen: set[str] = set()
         parts: list[str] = []
-        for number, part in enumerate(_PLACEHOLDER.split(self.full)):
+        for number, part in enumerate(_PLACEHOLDER.split(self.full_template)):
             if not number % 2:
                 parts.append(re.escape(part))
                 continue
@@ -158,15 +158,16 @@ class Layout:
             seen.add(part) if part in {"load_id", "ext"} else None
         return re.compile("".join(parts))
 
-    def _extra(self, name: str, value: Any, given: Mapping[str, str]) -> str:
+    def _extra_value(self, name: str, value: Any, file_values: Mapping[str, str]) -> str:
         if not callable(value):
             return str(value)
         try:
-            return str(value(*(given[one] for one in _OF_FILE)))
+            return str(value(*(file_values[one] for one in _FILE_PLACEHOLDERS)))
         except TypeError as error:
             raise InvalidFilesystemLayout(
                 layout=self.template,
-                reason=f"the function of the placeholder {name!r} does not take {', '.join(_OF_FILE)}",
+                reason=f"the function of the placeholder {name!r} does not take "
+                + ", ".join(_FILE_PLACEHOLDERS),
             ) from error
 
 

@@ -13,7 +13,7 @@ from penstock.config import config_value
 from penstock.destinations.delta.reference import DELTA
 from penstock.destinations.filesystem.adapter import FilesystemClient
 from penstock.destinations.filesystem.settings import FilesystemConfiguration
-from penstock.destinations.lake.sets import Turns
+from penstock.destinations.lake.merge_sets import ChainLocks
 from penstock.interfaces import configured
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class FilesystemReference:
     """Tables in folders, each in the format that it names."""
 
     def __init__(self) -> None:
-        self._turns = Turns()
+        self._chain_locks = ChainLocks()
 
     def capabilities(self) -> DestinationCapabilitiesContext:
         """What all kinds of tables together can do; plain files cannot be merged."""
@@ -52,7 +52,7 @@ class FilesystemReference:
     ) -> FilesystemClient:
         """A client for one dataset."""
         config = configured(FilesystemConfiguration, initial_config)
-        return FilesystemClient(schema, config, _CAPABILITIES, spark=spark, turns=self._turns)
+        return FilesystemClient(schema, config, _CAPABILITIES, spark=spark, chain_locks=self._chain_locks)
 
     def spec(self) -> type[FilesystemConfiguration]:
         """The class of its settings."""

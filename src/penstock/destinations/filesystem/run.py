@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
-from penstock.destinations.lake.rows import completed
-from penstock.package.sql import quoted
+from penstock.destinations.lake.rows import with_missing_columns
+from penstock.package.sql import quote_name
 from penstock.schema import spark_type
-from penstock.schema.sparktypes import NESTED_TYPE
-from penstock.spark.conf import conf_set
-from penstock.spark.observe import observed
+from penstock.schema.spark_types import NESTED_TYPE_HINT
+from penstock.spark.conf import temporary_conf
+from penstock.spark.observation import observe_frame
 from penstock.spark.paths import spark_path
-from penstock.spark.session import untold
+from penstock.spark.session import missing_conf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,34 +23,36 @@ if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame, SparkSession
 
-    from penstock.destinations.filesystem.form import Form
-    from penstock.destinations.filesystem.log import Files
+    from penstock.destinations.filesystem.file_format import FileCodec
+    from penstock.destinations.filesystem.table_log import DataFiles
     from penstock.package.storage import FileStorage
     from penstock.schema import Column, Table
 
 # Spark's own default is a form that others cannot read all moments from.
-_MICROSECONDS: Final = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+_TIMESTAMP_CONF: Final = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 # However the user cuts files, one name is for one file.
-_UNCUT: Final = {"spark.sql.files.maxRecordsPerFile": "0"}
-FEW: Final = 32
+_ONE_FILE_CONF: Final = {"spark.sql.files.maxRecordsPerFile": "0"}
+MAX_FILES_BY_PATH: Final = 32
 """Spark looks up so many files one by one; beyond that a folder is listed."""
 
 
 def write_rows(
-    rows: DataFrame, table: Table, form: Form, address: str, *, one_file: bool, is_compressed: bool
+    rows: DataFrame, table: Table, codec: FileCodec, address: str, *, one_file: bool, is_compressed: bool
 ) -> int | None:
     """Write rows into a folder; gives how many there were, None where nobody counted."""
-    counted, seen = observed(completed(rows, table).selectExpr(*form.written(table)))
+    counted, seen = observe_frame(
+        with_missing_columns(rows, table).selectExpr(*codec.write_expressions(table))
+    )
     whole = counted.coalesce(1) if one_file else counted
-    rules = {**_MICROSECONDS, **(_UNCUT if one_file else {})}
-    with conf_set(rows.sparkSession, rules):
-        writer = whole.write.mode("overwrite").options(**form.write_options(is_compressed=is_compressed))
-        writer.format(form.source).save(spark_path(address))
+    rules = {**_TIMESTAMP_CONF, **(_ONE_FILE_CONF if one_file else {})}
+    with temporary_conf(rows.sparkSession, rules):
+        writer = whole.write.mode("overwrite").options(**codec.write_options(is_compressed=is_compressed))
+        writer.format(codec.spark_format).save(spark_path(address))
     return seen.rows()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class FileReader:
     """The files of a table, read in a session."""
 
     store: FileStorage
@@ -59,44 +61,44 @@ class Reading:
     columns: Sequence[Column]
     spark: SparkSession
 
-    def frame(self, files: Files) -> DataFrame:
+    def frame(self, files: DataFiles) -> DataFrame:
         """All rows of these files, with all columns."""
-        groups: dict[Form, list[str]] = {}
+        groups: dict[FileCodec, list[str]] = {}
         for key, form in files.items():
             groups.setdefault(form, []).append(key)
-        frames = [self._of_form(form, keys) for form, keys in groups.items()]
-        return reduce(lambda one, other: one.unionByName(other), frames) if frames else self._empty()
+        frames = [self._read_group(form, keys) for form, keys in groups.items()]
+        return reduce(lambda one, other: one.unionByName(other), frames) if frames else self._empty_frame()
 
-    def _of_form(self, form: Form, keys: list[str]) -> DataFrame:
-        reader = self.spark.read.schema(form.schema(self.columns)).format(form.source)
+    def _read_group(self, codec: FileCodec, keys: list[str]) -> DataFrame:
+        reader = self.spark.read.schema(codec.read_schema(self.columns)).format(codec.spark_format)
         # Names such as `day=1` in a path are not columns of the table.
-        reader = reader.options(**form.read_options(), recursiveFileLookup="true")
-        reader = reader.options(**untold(self.store.hadoop_conf, self.spark))
+        reader = reader.options(**codec.read_options(), recursiveFileLookup="true")
+        reader = reader.options(**missing_conf(self.store.hadoop_conf, self.spark))
         names = {key.rsplit("/", 1)[-1] for key in keys}
         is_inside = self.folder is not None and all(key.startswith(f"{self.folder}/") for key in keys)
-        if self.folder is None or not is_inside or len(keys) <= FEW or len(names) < len(keys):
+        if self.folder is None or not is_inside or len(keys) <= MAX_FILES_BY_PATH or len(names) < len(keys):
             found = reader.load([spark_path(self.store.path(key)) for key in keys])
         else:
-            folder = reader.option("pathGlobFilter", f"*.{form.format}*").load(
+            folder = reader.option("pathGlobFilter", f"*.{codec.format}*").load(
                 spark_path(self.store.path(self.folder))
             )
             found = folder.where(F.col("_metadata.file_name").isin(sorted(names)))
-        return found.select(*(_read_column(form, one).alias(one.name) for one in self.columns))
+        return found.select(*(_read_column(codec, one).alias(one.name) for one in self.columns))
 
-    def _empty(self) -> DataFrame:
-        return self.spark.createDataFrame([], ", ".join(_ddl(one) for one in self.columns))
+    def _empty_frame(self) -> DataFrame:
+        return self.spark.createDataFrame([], ", ".join(_column_ddl(one) for one in self.columns))
 
 
-def _read_column(form: Form, column: Column) -> SparkColumn:
+def _read_column(codec: FileCodec, column: Column) -> SparkColumn:
     """A column of the table, by the Column API: the session is the user's, and may change SQL text."""
     kind = spark_type(column)
-    if NESTED_TYPE in column.hints and form.format == "csv":
-        return F.from_json(F.col(quoted(column.name)) if form.has(column) else F.lit(None), kind)
-    if not form.has(column):
+    if NESTED_TYPE_HINT in column.hints and codec.format == "csv":
+        return F.from_json(F.col(quote_name(column.name)) if codec.has_column(column) else F.lit(None), kind)
+    if not codec.has_column(column):
         return F.lit(None).cast(kind)
-    found = F.col(quoted(column.name))
-    return F.unbase64(found) if form.format == "csv" and column.data_type == "binary" else found
+    found = F.col(quote_name(column.name))
+    return F.unbase64(found) if codec.format == "csv" and column.data_type == "binary" else found
 
 
-def _ddl(column: Column) -> str:
-    return f"{quoted(column.name)} {spark_type(column)}"
+def _column_ddl(column: Column) -> str:
+    return f"{quote_name(column.name)} {spark_type(column)}"

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from penstock.config import NotResolved, configspec
 from penstock.destinations.delta.settings import DeltaConfiguration
-from penstock.destinations.filesystem.form import FileFormat  # noqa: TC001 - pydantic reads it
+from penstock.destinations.filesystem.file_format import FileFormat  # noqa: TC001 - pydantic reads it
 from penstock.destinations.filesystem.layout import DEFAULT_LAYOUT
 from penstock.destinations.iceberg.settings import IcebergConfiguration
 from penstock.interfaces import DestinationClientDwhConfiguration
@@ -41,7 +41,7 @@ class FilesystemConfiguration(DeltaConfiguration):
         return {**(self.deltalake_configuration or {}), **(self.table_properties or {})}
 
     @property
-    def of_iceberg(self) -> IcebergConfiguration | None:
+    def iceberg_configuration(self) -> IcebergConfiguration | None:
         """The settings of Iceberg tables; they stand in the same dataset, and open by the same keys."""
         if self.iceberg is None:
             return None
@@ -63,5 +63,5 @@ class FilesystemConfiguration(DeltaConfiguration):
 
     def session_conf(self) -> dict[str, str]:
         """What a session must be told to know the catalog of Iceberg tables."""
-        found = self.of_iceberg
+        found = self.iceberg_configuration
         return {} if found is None else found.session_conf()

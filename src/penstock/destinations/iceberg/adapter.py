@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from penstock.destinations.iceberg.alter import bring_up_to_date
-from penstock.destinations.iceberg.marks import branch_name
-from penstock.destinations.iceberg.place import IcebergCatalog
+from penstock.destinations.iceberg.alter import alter_table
+from penstock.destinations.iceberg.catalog import IcebergCatalog
+from penstock.destinations.iceberg.commit_metadata import branch_name
+from penstock.destinations.iceberg.maintenance import IcebergMaintenance, PublishedLoad
 from penstock.destinations.iceberg.run import IcebergTables
-from penstock.destinations.iceberg.upkeep import Settled, Upkeep
 from penstock.destinations.lake.client import LakeClient
 from penstock.interfaces import LoadMark
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from penstock.destinations.iceberg.settings import IcebergConfiguration
-    from penstock.destinations.lake.sets import Turns
+    from penstock.destinations.lake.merge_sets import ChainLocks
     from penstock.interfaces import DestinationCapabilitiesContext
     from penstock.schema import Schema, Table
 
-_SIGNS: Final = ("version-hint.text", "v1.metadata.json")
+_TABLE_MARKERS: Final = ("version-hint.text", "v1.metadata.json")
 """A table by path has one of these: a name, which needs no session. Nobody looks into these files."""
 
 
@@ -34,19 +34,24 @@ class IcebergClient(LakeClient):
         capabilities: DestinationCapabilitiesContext,
         *,
         spark: SparkSession | None = None,
-        turns: Turns | None = None,
+        chain_locks: ChainLocks | None = None,
     ) -> None:
         config.check_warehouse()
-        super().__init__(schema, config, capabilities, bucket_url=config.bucket_url, spark=spark, turns=turns)
+        super().__init__(
+            schema, config, capabilities, bucket_url=config.bucket_url, spark=spark, chain_locks=chain_locks
+        )
         self._settings = config
         place = IcebergCatalog(
-            catalog=config.name_in_sessions,
+            catalog=config.session_catalog_name,
             dataset=self.dataset_name,
             conf=config.session_conf(),
-            is_ours=config.is_ours,
+            is_managed=config.is_managed,
         )
         self._tables = IcebergTables(
-            place=place, properties=config.properties, way=config.commits, before=self.tables_before
+            addressing=place,
+            properties=config.properties,
+            commit_mode=config.commits,
+            previous_tables=self.previous_tables,
         )
 
     @property
@@ -60,9 +65,9 @@ class IcebergClient(LakeClient):
             self.tables.drop_all(spark=self.session())
         self.store.delete("")
 
-    def bring_up_to_date(self, table: Table, before: Table | None) -> None:
+    def alter_table(self, table: Table, previous: Table | None) -> None:
         """Set properties and widen types; new columns are added by the load that brings them."""
-        bring_up_to_date(self.tables, table, before, spark=self.session())
+        alter_table(self.tables, table, previous, spark=self.session())
 
     def complete_load(self, load_id: str) -> None:
         """The row in the ledger is the mark; what is left is to let branches go and to tidy up."""
@@ -75,18 +80,18 @@ class IcebergClient(LakeClient):
             load_id=done.load_id,
             manifest_hash=done.manifest_hash or "",
         )
-        load = Settled(
+        load = PublishedLoad(
             mark=mark,
             branch=branch_name(mark) if self._settings.commits == "branch" else None,
             versions={name: told.get("after") for name, told in done.tables.items()},
         )
-        upkeep = Upkeep(
-            place=self.tables.place,
-            look=self.tables.look,
+        upkeep = IcebergMaintenance(
+            catalog=self.tables.addressing,
+            read_lineage=self.tables.read_lineage,
             optimize=self._settings.optimize,
             expire_hours=self._settings.expire_hours,
         )
-        upkeep.tidy(self.of_this_kind(done.tables), load, spark=self.session())
+        upkeep.run(self.existing_tables(done.tables), load, spark=self.session())
 
     def displayable_location(self) -> str:
         """The folder of the dataset or its name in a catalog, without credentials."""
@@ -103,4 +108,4 @@ class IcebergClient(LakeClient):
         return tuple(sorted(name for name, table in self.all_tables().items() if table.has_seen_data))
 
     def _is_table(self, name: str) -> bool:
-        return any(self.store.exists(f"{name}/metadata/{sign}") for sign in _SIGNS)
+        return any(self.store.exists(f"{name}/metadata/{sign}") for sign in _TABLE_MARKERS)

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from penstock.config import logger
-from penstock.destinations.lake.conflicts import Made, take_turns
+from penstock.destinations.lake.conflicts import Result, retry_commit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,29 +46,31 @@ def is_conflict(error: Exception) -> bool:
     >>> is_conflict(RuntimeError("Cannot fast-forward: main is not an ancestor of b"))
     True
     """
-    return isinstance(error, CommittedMeanwhile) or _has(error, _CONFLICTS)
+    return isinstance(error, CommittedMeanwhile) or _mentions(error, _CONFLICTS)
 
 
-def is_without_branches(error: Exception) -> bool:
+def is_branch_unsupported(error: Exception) -> bool:
     """Whether a catalog refuses branches altogether."""
-    return _has(error, _NO_BRANCHES) and not is_conflict(error)
+    return _mentions(error, _NO_BRANCHES) and not is_conflict(error)
 
 
-def is_unknown(error: Exception) -> bool:
+def is_commit_state_unknown(error: Exception) -> bool:
     """Whether nobody knows if a commit was made."""
-    return _has(error, (_UNKNOWN,))
+    return _mentions(error, (_UNKNOWN,))
 
 
-def was_refused(error: Exception) -> bool:
+def is_fast_forward_refused(error: Exception) -> bool:
     """Whether a branch was certainly not published."""
-    return _has(error, (NOT_AN_ANCESTOR,))
+    return _mentions(error, (NOT_AN_ANCESTOR,))
 
 
-def persistent(table: str, commit: Callable[[], Made], *, wait: Callable[[float], None] = time.sleep) -> Made:
+def retry_on_conflict(
+    table: str, commit: Callable[[], Result], *, wait: Callable[[float], None] = time.sleep
+) -> Result:
     """Make a commit, again as often as another one comes first."""
-    return take_turns(table, commit, is_conflict=is_conflict, log=LOG, wait=wait)
+    return retry_commit(table, commit, is_conflict=is_conflict, log=LOG, wait=wait)
 
 
-def _has(error: Exception, words: tuple[str, ...]) -> bool:
+def _mentions(error: Exception, words: tuple[str, ...]) -> bool:
     text = str(error)
     return any(word in text for word in words)

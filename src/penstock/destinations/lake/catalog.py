@@ -9,8 +9,8 @@ from pyspark.errors import AnalysisException
 
 from penstock.config import redact
 from penstock.errors import DestinationTerminalException
-from penstock.package.sql import quoted
-from penstock.spark.sqltext import check_name
+from penstock.package.sql import quote_name
+from penstock.spark.sqltext import check_table_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,27 +25,27 @@ class CatalogNames:
 
     def initialize(self, *, spark: SparkSession) -> None:
         """Make the schema if it is not there: who may only write to it need not be allowed to make it."""
-        name = quoted(self.catalog, self.dataset)
+        name = quote_name(self.catalog, self.dataset)
         try:
-            if not self._is_there(spark):
+            if not self._schema_exists(spark):
                 spark.sql(f"CREATE SCHEMA IF NOT EXISTS {name}")
         except AnalysisException as error:
-            if self._is_there(spark):  # somebody else was first
+            if self._schema_exists(spark):  # somebody else was first
                 return
             raise DestinationTerminalException(
                 f"there is no schema {name}, and it cannot be made: {redact(str(error)).splitlines()[0]}",
                 hint=f"set spark.sql.catalog.{self.catalog} in the session, or have the schema made",
             ) from error
 
-    def _is_there(self, spark: SparkSession) -> bool:
+    def _schema_exists(self, spark: SparkSession) -> bool:
         try:
-            return spark.catalog.databaseExists(quoted(self.catalog, self.dataset))
+            return spark.catalog.databaseExists(quote_name(self.catalog, self.dataset))
         except AnalysisException:
             return False
 
     def sql_name(self, table: str) -> str:
         """A table in SQL."""
-        return quoted(self.catalog, self.dataset, table)
+        return quote_name(self.catalog, self.dataset, table)
 
     def exists(self, table: str, *, spark: SparkSession) -> bool:
         """Whether the catalog knows such a table."""
@@ -54,7 +54,7 @@ class CatalogNames:
     def read(self, table: str, version: int | None, *, spark: SparkSession) -> DataFrame:
         """A frame over a table in the given session."""
         name = self.sql_name(table)
-        check_name(name, spark=spark)
+        check_table_name(name, spark=spark)
         reader = spark.read
         if version is not None:
             reader = reader.option("versionAsOf", version)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from penstock.destinations.lake.dataset import DatasetClient
 from penstock.destinations.lake.job import TableLoadJob
+from penstock.destinations.lake.merge_sets import ChainLocks
 from penstock.destinations.lake.plan import plan_chain
 from penstock.destinations.lake.run import ChainLoad, LakeTables
-from penstock.destinations.lake.sets import Turns
-from penstock.destinations.lake.staged import StagedPackage
+from penstock.destinations.lake.staged_package import StagedPackage
 from penstock.errors import InternalError
 from penstock.interfaces import (
     AppliedJob,
@@ -22,7 +22,7 @@ from penstock.interfaces import (
     renewal_of,
 )
 from penstock.package import read_job
-from penstock.schema import root_of
+from penstock.schema import root_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -54,7 +54,7 @@ class VersionedTables(LakeTables, Protocol):
     def commits(self, table: str, most: int | None, *, spark: SparkSession) -> Sequence[TableCommit]:
         """The commits to a table, newest first."""
 
-    def empty(self, table: str, *, spark: SparkSession) -> None:
+    def truncate(self, table: str, *, spark: SparkSession) -> None:
         """Delete all rows in one commit."""
 
     def drop(self, table: str, *, spark: SparkSession) -> None:
@@ -84,10 +84,10 @@ class LakeClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
         *,
         bucket_url: str | None,
         spark: SparkSession | None = None,
-        turns: Turns | None = None,
+        chain_locks: ChainLocks | None = None,
     ) -> None:
         super().__init__(schema, config, capabilities, bucket_url=bucket_url, spark=spark)
-        self._turns = turns or Turns()
+        self._chain_locks = chain_locks or ChainLocks()
 
     @property
     @abstractmethod
@@ -95,7 +95,7 @@ class LakeClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
         """The tables of the dataset."""
 
     @abstractmethod
-    def bring_up_to_date(self, table: Table, before: Table | None) -> None:
+    def alter_table(self, table: Table, previous: Table | None) -> None:
         """Bring a table that is there up to what its hints say; `before` is the table of the last load."""
 
     def initialize_storage(self, truncate_tables: Iterable[str] | None = None) -> None:
@@ -105,7 +105,7 @@ class LakeClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
         self.ledger().initialize()
         for table in truncate_tables or ():
             if self.tables.exists(table, spark=self.session()):
-                self.tables.empty(table, spark=self.session())
+                self.tables.truncate(table, spark=self.session())
 
     def drop_tables(self, *tables: str) -> None:
         """Take tables away with all their rows; what is not there is gone already."""
@@ -118,25 +118,25 @@ class LakeClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
         """Refuse what cannot be written, and bring tables up to what their hints say."""
         names = None if only_tables is None else list(only_tables)
         applied = super().update_stored_schema(names, expected_update)
-        for root in {root_of(name, self.schema.tables).name for name in names or self.schema.tables}:
+        for root in {root_table(name, self.schema.tables).name for name in names or self.schema.tables}:
             plan_chain(
                 root, self.schema.tables, with_rows=names or (), default_strategy=self._default_strategy
             )
-        before = self.tables_before()
+        before = self.previous_tables()
         for name in names or self.schema.tables:
             # A table that begins anew is what it shall be with its first rows.
             if renewal_of(name, self.schema.tables) != "table":
-                self.bring_up_to_date(self.schema.get_table(name), before.get(name))
+                self.alter_table(self.schema.get_table(name), before.get(name))
         return applied
 
     def start_file_load(self, table: TTableSchema, file_path: str, load_id: str) -> LoadJob:
         """Commit one table, once, whatever happened before; the job is done when this returns."""
-        return TableLoadJob(file_path, self.load(table["name"], file_path))
+        return TableLoadJob(file_path, self.commit_job(table["name"], file_path))
 
     def restore_file_load(self, file_path: str) -> LoadJob:
         """Start again: what was committed under the same mark is not committed twice."""
         return TableLoadJob(
-            file_path, self.load(ParsedLoadJobFileName.parse(file_path).table_name, file_path)
+            file_path, self.commit_job(ParsedLoadJobFileName.parse(file_path).table_name, file_path)
         )
 
     def table_version(self, table: str, *, spark: SparkSession) -> int | None:
@@ -173,9 +173,9 @@ class LakeClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
         """Refuse commits of an aborted load from now on, if the table exists."""
         self.tables.fence(table, mark, spark=self.session())
 
-    def load(self, table: str, file_path: str) -> Iterator[AppliedJob]:
+    def commit_job(self, table: str, file_path: str) -> Iterator[AppliedJob]:
         """Commit the rows of a job file to their table, and what else its chain needs with it."""
-        root, spark = root_of(table, self.schema.tables), self.session()
+        root, spark = root_table(table, self.schema.tables), self.session()
         is_renewed = renewal_of(root.name, self.schema.tables) is not None
         if (root.write_disposition or "append") == "append" and not is_renewed:
             job = read_job(file_path, credentials=self.config.storage_credentials)
@@ -187,14 +187,14 @@ class LakeClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
             root=root.name,
             schema=self.schema.tables,
             staged=StagedPackage(file_path, self.config.storage_credentials),
-            into=self.tables,
-            turns=self._turns,
+            target=self.tables,
+            chain_locks=self._chain_locks,
             spark=spark,
             default_strategy=self._default_strategy,
         )
         yield from chain.apply(table)
 
-    def of_this_kind(self, tables: Iterable[str]) -> list[str]:
+    def existing_tables(self, tables: Iterable[str]) -> list[str]:
         """The tables of a load that stand here; some of another kind may belong to the same load."""
         return [name for name in tables if self.tables.exists(name, spark=self.session())]
 

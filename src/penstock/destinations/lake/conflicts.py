@@ -14,29 +14,29 @@ if TYPE_CHECKING:
     import logging
     from collections.abc import Callable
 
-MOST_TRIES: Final = 20
-_LONGEST_PAUSE: Final = 8.0
+MAX_ATTEMPTS: Final = 20
+_MAX_PAUSE: Final = 8.0
 _FIRST_PAUSE: Final = 0.25
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
-def take_turns(
+def retry_commit(
     table: str,
-    commit: Callable[[], Made],
+    commit: Callable[[], Result],
     *,
     is_conflict: Callable[[Exception], bool],
     log: logging.Logger,
     wait: Callable[[float], None] = time.sleep,
-) -> Made:
+) -> Result:
     """Make a commit, again as often as another one comes first."""
     tries = 1
     while True:
         try:
             return commit()
         except Exception as error:
-            if tries == MOST_TRIES or not is_conflict(error):
+            if tries == MAX_ATTEMPTS or not is_conflict(error):
                 raise
             log.info("another commit to %s came first, this is tried again (%d)", table, tries)
-        longest = min(_FIRST_PAUSE * 2**tries, _LONGEST_PAUSE)
+        longest = min(_FIRST_PAUSE * 2**tries, _MAX_PAUSE)
         wait(random.uniform(longest / 4, longest))  # noqa: S311 - a pause
         tries += 1

@@ -15,8 +15,8 @@ from penstock.interfaces import (
     WithPackageStorage,
     WithStateSync,
 )
-from penstock.package.control import read_control, versioned
-from penstock.package.ledger import FileLedger
+from penstock.package.control_file import encode_control, read_control
+from penstock.package.file_ledger import FileLedger
 from penstock.package.storage import FileStorage
 from penstock.schema import Schema
 from penstock.spark.paths import spark_path
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from penstock.interfaces import DestinationCapabilitiesContext
     from penstock.schema import Table
 
-_PACKAGES: Final = "_dlt_pkg"
-_ROOTS: Final = "_dlt_roots"
+_PACKAGE_FOLDER: Final = "_dlt_pkg"
+_PACKAGE_ROOT_FOLDER: Final = "_dlt_roots"
 
 
 class DatasetClient(JobClientBase, WithStateSync, WithLedger, WithPackageStorage):
@@ -61,21 +61,21 @@ class DatasetClient(JobClientBase, WithStateSync, WithLedger, WithPackageStorage
 
     def package_root(self, pipeline_name: str) -> str:
         """Packages stand next to the data, where executors reach them."""
-        return f"{self.root}/{_PACKAGES}/{pipeline_name}"
+        return f"{self.root}/{_PACKAGE_FOLDER}/{pipeline_name}"
 
     def recorded_root(self, pipeline_name: str) -> str:
         """Where the packages of the last run were; nothing is recorded while they are next to the data."""
-        found = read_control(self.store, f"{_ROOTS}/{pipeline_name}.json", "package_root")
+        found = read_control(self.store, f"{_PACKAGE_ROOT_FOLDER}/{pipeline_name}.json", "package_root")
         if found is None:
             return self.package_root(pipeline_name)
         return f"{self.root}/{found['root']}" if found["is_below"] else str(found["root"])
 
     def record_root(self, pipeline_name: str, root: str) -> bool:
         """Record where packages are: an address, or a path below the dataset."""
-        name = f"{_ROOTS}/{pipeline_name}.json"
+        name = f"{_PACKAGE_ROOT_FOLDER}/{pipeline_name}.json"
         below = spark_path(root).removeprefix(f"{spark_path(self.root)}/")
         is_below = below != spark_path(root)
-        content = versioned({"root": below if is_below else root, "is_below": is_below})
+        content = encode_control({"root": below if is_below else root, "is_below": is_below})
         if not self.store.exists(name):
             return self.store.put_if_absent(name, content)
         self.store.put(name, content)
@@ -93,7 +93,7 @@ class DatasetClient(JobClientBase, WithStateSync, WithLedger, WithPackageStorage
         """The folder of the dataset, without credentials."""
         return f"{self.config}/{self.dataset_name}"
 
-    def tables_before(self) -> Mapping[str, Table]:
+    def previous_tables(self) -> Mapping[str, Table]:
         """The tables as the last load left them."""
         stored = self.get_stored_schema()
         return Schema.from_dict(json.loads(stored.schema)).tables if stored else {}

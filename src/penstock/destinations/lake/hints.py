@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
 from penstock.errors import SchemaCorruptedException
-from penstock.package.sql import quoted
+from penstock.package.sql import quote_name
 from penstock.schema.defaults import ID_COLUMN
 
 if TYPE_CHECKING:
@@ -32,19 +32,19 @@ class HardDelete:
         >>> HardDelete(column="gone", is_bool=True).sql("s")
         '(`s`.`gone` IS NOT NULL AND `s`.`gone`)'
         """
-        name = quoted(alias, self.column) if alias else quoted(self.column)
+        name = quote_name(alias, self.column) if alias else quote_name(self.column)
         return f"({name} IS NOT NULL AND {name})" if self.is_bool else f"({name} IS NOT NULL)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class Scd2Hints:
     """The columns of a table that keeps old versions of its rows."""
 
     valid_from: str
     valid_to: str
     version: str
     """The column that differs when anything in the row does."""
-    active_until: str | None
+    active_record_timestamp: str | None
     """What stands in `valid_to` of a row that is valid now; None for null."""
     boundary: str | None
     """The moment at which versions change; None for that of the load."""
@@ -62,7 +62,7 @@ class MergeHints:
     is_deduplicated: bool = False
     """Whether the user promises that no primary key comes twice in a load."""
     row_key: str = ID_COLUMN
-    history: History | None = None
+    scd2: Scd2Hints | None = None
 
     @property
     def key_sets(self) -> tuple[tuple[str, ...], ...]:
@@ -70,14 +70,14 @@ class MergeHints:
         return tuple(keys for keys in (self.primary_key, self.merge_key) if keys)
 
     @property
-    def dedups(self) -> bool:
+    def deduplicates(self) -> bool:
         """Whether of rows with one primary key in a load all but one are left out."""
-        return bool(self.primary_key) and not self.is_deduplicated and self.history is None
+        return bool(self.primary_key) and not self.is_deduplicated and self.scd2 is None
 
     @property
-    def leaves_out(self) -> bool:
+    def skips_rows(self) -> bool:
         """Whether a row of the load may not get into its table."""
-        return self.dedups or (self.hard_delete is not None and self.history is None)
+        return self.deduplicates or (self.hard_delete is not None and self.scd2 is None)
 
 
 def merge_hints(root: Table, default: MergeStrategy = STRATEGIES[0]) -> MergeHints:
@@ -100,7 +100,7 @@ def merge_hints(root: Table, default: MergeStrategy = STRATEGIES[0]) -> MergeHin
         dedup_sort=_dedup_sort(root),
         is_deduplicated=bool(root.extras.get("x-stage-data-deduplicated")),
         row_key=next(iter(_columns_with(root, "row_key")), ID_COLUMN),
-        history=_history(root) if strategy == "scd2" else None,
+        scd2=_scd2_hints(root) if strategy == "scd2" else None,
     )
 
 
@@ -108,7 +108,7 @@ def _columns_with(table: Table, hint: str) -> tuple[str, ...]:
     return tuple(column.name for column in table.complete_columns() if column.has(hint))
 
 
-def _only(table: Table, hint: str) -> str | None:
+def _single_column(table: Table, hint: str) -> str | None:
     found = _columns_with(table, hint)
     if len(found) > 1:
         raise SchemaCorruptedException(
@@ -119,12 +119,12 @@ def _only(table: Table, hint: str) -> str | None:
 
 
 def _hard_delete(table: Table) -> HardDelete | None:
-    name = _only(table, "hard_delete")
+    name = _single_column(table, "hard_delete")
     return HardDelete(column=name, is_bool=table.columns[name].data_type == "bool") if name else None
 
 
 def _dedup_sort(table: Table) -> tuple[str, Literal["asc", "desc"]] | None:
-    name = _only(table, "dedup_sort")
+    name = _single_column(table, "dedup_sort")
     if name is None:
         return None
     direction = table.columns[name].hints["dedup_sort"]
@@ -135,17 +135,17 @@ def _dedup_sort(table: Table) -> tuple[str, Literal["asc", "desc"]] | None:
     return name, cast("Literal['asc', 'desc']", direction)
 
 
-def _history(table: Table) -> History:
-    since, until = (_only(table, hint) for hint in ("x-valid-from", "x-valid-to"))
+def _scd2_hints(table: Table) -> Scd2Hints:
+    since, until = (_single_column(table, hint) for hint in ("x-valid-from", "x-valid-to"))
     if since is None or until is None:
         raise SchemaCorruptedException(
             table=table.name, reason="it keeps versions of rows and has no columns for when they are valid"
         )
-    return History(
+    return Scd2Hints(
         valid_from=since,
         valid_to=until,
-        version=_only(table, "x-row-version") or ID_COLUMN,
-        active_until=_text(table.columns[until].hints.get("x-active-record-timestamp")),
+        version=_single_column(table, "x-row-version") or ID_COLUMN,
+        active_record_timestamp=_text(table.columns[until].hints.get("x-active-record-timestamp")),
         boundary=_text(table.extras.get("x-boundary-timestamp")),
     )
 

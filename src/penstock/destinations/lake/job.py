@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from penstock.interfaces import AppliedJob, TLoadJobState
 
 # What would be refused again.
-_TERMINAL: Final = (UsageError, DataError, InternalError, AnalysisException)
+_TERMINAL_ERRORS: Final = (UsageError, DataError, InternalError, AnalysisException)
 
 
 class TableLoadJob(LoadJob):
@@ -27,7 +27,7 @@ class TableLoadJob(LoadJob):
         self._error: Exception | None = None
         try:
             self._applied.extend(commits)
-        except _TERMINAL as error:
+        except _TERMINAL_ERRORS as error:
             # What was done before can be taken back only by who knows of it.
             if not self._applied:
                 raise

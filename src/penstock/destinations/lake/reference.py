@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from penstock.config import config_value
 from penstock.destinations.lake.client import LakeClient
-from penstock.destinations.lake.sets import Turns
+from penstock.destinations.lake.merge_sets import ChainLocks
 from penstock.interfaces import DestinationClientDwhConfiguration, configured
 
 if TYPE_CHECKING:
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from penstock.schema import Schema
 
 Spec = TypeVar("Spec", bound=DestinationClientDwhConfiguration)
-Told_contra = TypeVar("Told_contra", bound=DestinationClientDwhConfiguration, contravariant=True)
+Config_contra = TypeVar("Config_contra", bound=DestinationClientDwhConfiguration, contravariant=True)
 Client = TypeVar("Client", bound=LakeClient)
-Opened_co = TypeVar("Opened_co", bound=LakeClient, covariant=True)
+Client_co = TypeVar("Client_co", bound=LakeClient, covariant=True)
 
 
-class Opens(Protocol[Told_contra, Opened_co]):
+class LakeClientFactory(Protocol[Config_contra, Client_co]):
     """The class of a client."""
 
     def __call__(
         self,
         schema: Schema,
-        config: Told_contra,
+        config: Config_contra,
         capabilities: DestinationCapabilitiesContext,
         *,
         spark: SparkSession | None,
-        turns: Turns,
-    ) -> Opened_co:
+        chain_locks: ChainLocks,
+    ) -> Client_co:
         """Open a dataset."""
 
 
@@ -42,11 +42,11 @@ class LakeReference(Generic[Spec, Client]):
     def __init__(
         self,
         spec: type[Spec],
-        client: Opens[Spec, Client],
+        client: LakeClientFactory[Spec, Client],
         capabilities: DestinationCapabilitiesContext,
     ) -> None:
         self._spec, self._client, self._capabilities = spec, client, capabilities
-        self._turns = Turns()
+        self._chain_locks = ChainLocks()
 
     def capabilities(self) -> DestinationCapabilitiesContext:
         """What the tables can do."""
@@ -61,7 +61,7 @@ class LakeReference(Generic[Spec, Client]):
     ) -> Client:
         """A client for one dataset."""
         config = configured(self._spec, initial_config)
-        return self._client(schema, config, self._capabilities, spark=spark, turns=self._turns)
+        return self._client(schema, config, self._capabilities, spark=spark, chain_locks=self._chain_locks)
 
     def spec(self) -> type[Spec]:
         """The class of its settings."""

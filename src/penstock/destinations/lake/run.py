@@ -10,13 +10,27 @@ from typing import TYPE_CHECKING, Final, Protocol
 from pyspark.sql import functions as F
 
 from penstock.destinations.lake import rows as shape
-from penstock.destinations.lake.finder import Finder, Readable
 from penstock.destinations.lake.hints import STRATEGIES, MergeStrategy
-from penstock.destinations.lake.plan import ChainPlan, Step, at_first, plan_chain, without_marks
-from penstock.destinations.lake.prune import pruning, wanted
-from penstock.destinations.lake.sets import Agreed, SetName, Turns, Written, agree, data_path, read_agreed
-from penstock.destinations.lake.statement import Merge, moment
-from penstock.spark.observe import observed
+from penstock.destinations.lake.key_ranges import key_range_queries, pruning_condition
+from penstock.destinations.lake.merge_set_finder import MergeSetFinder, ReadableTables
+from penstock.destinations.lake.merge_sets import (
+    ChainLocks,
+    MergeSets,
+    SetName,
+    StoredSet,
+    publish_sets,
+    read_sets,
+    set_data_path,
+)
+from penstock.destinations.lake.merge_statement import MergeStatement, timestamp_literal
+from penstock.destinations.lake.plan import (
+    ChainPlan,
+    ChainStep,
+    first_load_step,
+    plan_chain,
+    without_superseded,
+)
+from penstock.spark.observation import observe_frame
 from penstock.spark.paths import spark_path
 
 if TYPE_CHECKING:
@@ -25,19 +39,19 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.destinations.lake.hints import MergeHints
-    from penstock.destinations.lake.prune import Range
-    from penstock.destinations.lake.staged import Staged
+    from penstock.destinations.lake.key_ranges import KeyRange
+    from penstock.destinations.lake.staged_package import StagedTables
     from penstock.interfaces import AppliedJob, LoadMark
     from penstock.schema import Table
 
-_PATIENCE: Final = 0.5
+_COUNT_TIMEOUT: Final = 0.5
 
 
-class LakeTables(Readable, Protocol):
+class LakeTables(ReadableTables, Protocol):
     """What a chain needs of a table format: each writing method makes one commit with a mark, once."""
 
     @property
-    def merges_from_itself(self) -> bool:
+    def can_merge_from_itself(self) -> bool:
         """Whether what is merged into a table may be read from it in the same statement."""
 
     def append(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
@@ -46,11 +60,17 @@ class LakeTables(Readable, Protocol):
     def overwrite(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
         """Put rows in the place of all that are there."""
 
-    def renew(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
+    def recreate(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
         """Put a table with these rows and columns in the place of the one that is there."""
 
     def merge(
-        self, table: Table, source: DataFrame, merge: Merge, mark: LoadMark, *, spark: SparkSession
+        self,
+        table: Table,
+        source: DataFrame,
+        statement: MergeStatement,
+        mark: LoadMark,
+        *,
+        spark: SparkSession,
     ) -> AppliedJob:
         """Merge a source into a table that is there."""
 
@@ -61,12 +81,12 @@ class ChainLoad:
 
     root: str
     schema: Mapping[str, Table]
-    staged: Staged
-    into: LakeTables
-    turns: Turns
+    staged: StagedTables
+    target: LakeTables
+    chain_locks: ChainLocks
     spark: SparkSession
     default_strategy: MergeStrategy = STRATEGIES[0]
-    _agreement: list[Agreed] = field(default_factory=list, init=False, repr=False, compare=False)
+    _sets_cache: list[MergeSets] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @cached_property
     def plan(self) -> ChainPlan:
@@ -84,190 +104,194 @@ class ChainLoad:
             if step.table == table or (table == self.root and step.table not in self.staged.tables):
                 yield from self._commit(step)
 
-    def _commit(self, step: Step) -> Iterator[AppliedJob]:
-        exists = self.into.exists(step.table, spark=self.spark)
-        found = step if exists else at_first(step)
-        if found.kind is not None and found.marks == "gone" and self._marks(found) is None:
-            found = without_marks(found)
+    def _commit(self, step: ChainStep) -> Iterator[AppliedJob]:
+        exists = self.target.exists(step.table, spark=self.spark)
+        found = step if exists else first_load_step(step)
+        if (
+            found.merge_kind is not None
+            and found.superseded == "gone"
+            and self._superseded_keys(found) is None
+        ):
+            found = without_superseded(found)
         table, mark, spark = self.schema[step.table], self.staged.mark, self.spark
-        match found.how:
+        match found.commit:
             case "nothing":
                 return
             case "append":
-                yield self.into.append(table, self._rows(found), mark, spark=spark)
+                yield self.target.append(table, self._rows(found), mark, spark=spark)
             case "overwrite":
-                rows = self._rows(found) if found.rows else self._no_rows(step.table)
-                yield self.into.overwrite(table, rows, mark, spark=spark)
+                rows = self._rows(found) if found.rows else self._empty_frame(step.table)
+                yield self.target.overwrite(table, rows, mark, spark=spark)
             case "renew":
-                yield self.into.renew(table, self._rows(found), mark, spark=spark)
+                yield self.target.recreate(table, self._rows(found), mark, spark=spark)
             case "merge":
-                yield self._merged(found, table)
+                yield self._merge(found, table)
 
-    def _merged(self, step: Step, table: Table) -> AppliedJob:
+    def _merge(self, step: ChainStep, table: Table) -> AppliedJob:
         hints = self._hints
         rows = self._rows(step) if step.rows else None
         ends = (
-            {hints.history.valid_to: moment(self._boundary)}
-            if step.kind == "history" and hints.history
+            {hints.scd2.valid_to: timestamp_literal(self._boundary)}
+            if step.merge_kind == "history" and hints.scd2
             else {}
         )
-        merge = Merge(
+        merge = MergeStatement(
             step=step,
             hints=hints,
             columns=rows.columns if rows is not None else (),
-            target_columns=frozenset(self.into.read(step.table, spark=self.spark).columns),
-            prune=self._prune(step),
+            target_columns=frozenset(self.target.read(step.table, spark=self.spark).columns),
+            pruning_condition=self._pruning_condition(step),
         )
-        source = shape.source(rows, self._marks(step), ends)
-        return self.into.merge(table, source, merge, self.staged.mark, spark=self.spark)
+        source = shape.merge_source(rows, self._superseded_keys(step), ends)
+        return self.target.merge(table, source, merge, self.staged.mark, spark=self.spark)
 
     @cached_property
-    def _finder(self) -> Finder:
-        return Finder(
-            plan=self.plan, schema=self.schema, staged=self.staged, into=self.into, spark=self.spark
+    def _set_finder(self) -> MergeSetFinder:
+        return MergeSetFinder(
+            plan=self.plan, schema=self.schema, staged=self.staged, target=self.target, spark=self.spark
         )
 
     @property
     def _hints(self) -> MergeHints:
-        return self._finder.hints
+        return self._set_finder.hints
 
     @property
-    def _is_alone(self) -> bool:
+    def _is_self_contained(self) -> bool:
         """Whether sets need not be written down: one table finds out what it needs as it is merged."""
-        can_look = self.into.merges_from_itself or not self.plan.sets.come_from_the_table
+        can_look = self.target.can_merge_from_itself or not self.plan.sets.needs_target_table
         return self.plan.is_flat and can_look
 
     @property
     def _boundary(self) -> str:
-        history = self._hints.history
+        history = self._hints.scd2
         return (history.boundary if history else None) or self.staged.created_at
 
-    def _no_rows(self, table: str) -> DataFrame:
-        return self.spark.createDataFrame([], self.into.read(table, spark=self.spark).schema)
+    def _empty_frame(self, table: str) -> DataFrame:
+        return self.spark.createDataFrame([], self.target.read(table, spark=self.spark).schema)
 
-    def _rows(self, step: Step) -> DataFrame:
+    def _rows(self, step: ChainStep) -> DataFrame:
         """The rows that go into a table, with all of its columns."""
-        staged = self._finder.rows(step.table)
+        staged = self._set_finder.staged_rows(step.table)
         is_root = step.table == self.root
         values: dict[str, str] = {}
         if self.plan.hints is not None:
-            staged = self._chosen(staged, step)
-            values = shape.history_values(self.plan.hints.history, self._boundary) if is_root else {}
+            staged = self._filter_rows(staged, step)
+            values = shape.scd2_values(self.plan.hints.scd2, self._boundary) if is_root else {}
         return shape.table_rows(staged, self.schema[step.table], values)
 
-    def _chosen(self, staged: DataFrame, step: Step) -> DataFrame:
+    def _filter_rows(self, staged: DataFrame, step: ChainStep) -> DataFrame:
         match step.rows:
-            case "kept" | "winners" if self._is_alone:
-                return shape.chosen_here(staged, self._hints, step.rows)
+            case "kept" | "winners" if self._is_self_contained:
+                return shape.filter_rows(staged, self._hints, step.rows)
             case "kept" | "winners":
-                places = self._set("left_out")
-                return staged if places is None else shape.without(staged, places, step.rows)
+                places = self._find_set("left_out")
+                return staged if places is None else shape.anti_join_rows(staged, places, step.rows)
             case "new":
-                places = self._begun()
-                return staged if places is None else shape.only(staged, places)
+                places = self._new_versions()
+                return staged if places is None else shape.semi_join_rows(staged, places)
             case _:
                 return staged
 
-    def _begun(self) -> DataFrame | None:
+    def _new_versions(self) -> DataFrame | None:
         """Places of versions that begin; None means all."""
-        if self._is_alone:
-            return self._finder.find("begun", ())
-        written = self._agreed.sets.get("begun")
-        return None if written is None else self._read(written)
+        if self._is_self_contained:
+            return self._set_finder.find("begun", ())
+        written = self._merge_sets.sets.get("begun")
+        return None if written is None else self._read_set(written)
 
-    def _marks(self, step: Step) -> DataFrame | None:
+    def _superseded_keys(self, step: ChainStep) -> DataFrame | None:
         """What gives way; None where nothing does."""
-        match step.marks:
+        match step.superseded:
             case "keys":
-                return shape.keys_of(self._finder.root, step.match)
+                return shape.distinct_keys(self._set_finder.root_rows, step.match)
             case "gone":
-                return self._gone(step)
+                return self._superseded_ids(step)
             case "retired":
-                ended = self._set("retired")
-                return None if ended is None else ended.select(F.col(shape.ID).alias(step.match[0]))
+                ended = self._find_set("retired")
+                return None if ended is None else ended.select(F.col(shape.ROW_ID).alias(step.match[0]))
             case _:
                 return None
 
-    def _gone(self, step: Step) -> DataFrame | None:
+    def _superseded_ids(self, step: ChainStep) -> DataFrame | None:
         """The ids of what gives way: root rows, and rows between that do not name theirs."""
-        ids = self._set("gone")
+        ids = self._find_set("gone")
         if ids is None:
             return None
         parent = self.schema[step.table].parent
-        older = self._agreed.find("unnamed") if parent in self.plan.sets.between else None
+        older = self._merge_sets.find("unnamed") if parent in self.plan.sets.intermediate_tables else None
         if older is not None:
-            found = self._read(older).where(F.col(shape.TABLE) == F.lit(parent))
-            ids = ids.unionByName(found.select(shape.ID))
-        return ids.select(F.col(shape.ID).alias(step.match[0]))
+            found = self._read_set(older).where(F.col(shape.TABLE_NAME) == F.lit(parent))
+            ids = ids.unionByName(found.select(shape.ROW_ID))
+        return ids.select(F.col(shape.ROW_ID).alias(step.match[0]))
 
-    def _prune(self, step: Step) -> str | None:
+    def _pruning_condition(self, step: ChainStep) -> str | None:
         """Only rows of the root have the keys that are known."""
-        if step.table != self.root or step.kind == "history":
+        if step.table != self.root or step.merge_kind == "history":
             return None
-        return pruning(self._agreed.ranges, self._hints.key_sets, "t")
+        return pruning_condition(self._merge_sets.ranges, self._hints.key_sets, "t")
 
-    def _set(self, name: SetName) -> DataFrame | None:
-        if self._is_alone:
-            return self._finder.find(name, self._agreed.ranges)
-        written = self._agreed.find(name)
-        return None if written is None else self._read(written)
+    def _find_set(self, name: SetName) -> DataFrame | None:
+        if self._is_self_contained:
+            return self._set_finder.find(name, self._merge_sets.ranges)
+        written = self._merge_sets.find(name)
+        return None if written is None else self._read_set(written)
 
-    def _read(self, written: Written) -> DataFrame:
+    def _read_set(self, stored: StoredSet) -> DataFrame:
         # Reads with a given schema: otherwise Spark runs a job to find it in the files.
-        return self.spark.read.schema(written.columns).parquet(
-            spark_path(self.staged.store.path(written.path))
-        )
+        return self.spark.read.schema(stored.columns).parquet(spark_path(self.staged.store.path(stored.path)))
 
     @property
-    def _agreed(self) -> Agreed:
+    def _merge_sets(self) -> MergeSets:
         """What the tables agree on; it is found out once.
 
         Not by `cached_property`: before Python 3.12 that holds one lock for all chains, while Spark works.
         """
-        if not self._agreement:
-            self._agreement.append(self._agree())
-        return self._agreement[0]
+        if not self._sets_cache:
+            self._sets_cache.append(self._load_sets())
+        return self._sets_cache[0]
 
-    def _agree(self) -> Agreed:
+    def _load_sets(self) -> MergeSets:
         """Find out what the tables agree on; a table that is alone needs only the range of its keys."""
-        if self._is_alone:
-            return Agreed(sets={}, ranges=self._ranges())
+        if self._is_self_contained:
+            return MergeSets(sets={}, ranges=self._key_ranges())
         store = self.staged.store
-        with self.turns.taken(store.path(self.root)):
-            return read_agreed(store, self.root) or agree(store, self.root, self._find_out())
+        with self.chain_locks.hold(store.path(self.root)):
+            return read_sets(store, self.root) or publish_sets(store, self.root, self._compute_sets())
 
-    def _find_out(self) -> Agreed:
-        attempt, ranges = uuid.uuid4().hex[:12], self._ranges()
-        found: dict[SetName, Written] = {}
-        for name in self._finder.names():
+    def _compute_sets(self) -> MergeSets:
+        attempt, ranges = uuid.uuid4().hex[:12], self._key_ranges()
+        found: dict[SetName, StoredSet] = {}
+        for name in self._set_finder.set_names():
             if name == "unnamed" and found["gone"].rows == 0:
                 continue
-            is_found_by = self._read(found["gone"]) if name == "unnamed" else None
+            is_found_by = self._read_set(found["gone"]) if name == "unnamed" else None
             frame = (
-                self._finder.find(name, ranges) if is_found_by is None else self._finder.unnamed(is_found_by)
+                self._set_finder.find(name, ranges)
+                if is_found_by is None
+                else self._set_finder.rows_without_root_key(is_found_by)
             )
             if frame is not None:
-                found[name] = self._write(name, attempt, frame)
-        return Agreed(sets=found, ranges=ranges)
+                found[name] = self._write_set(name, attempt, frame)
+        return MergeSets(sets=found, ranges=ranges)
 
-    def _write(self, name: SetName, attempt: str, frame: DataFrame) -> Written:
-        path = data_path(self.root, attempt, name)
-        counted, seen = observed(frame)
+    def _write_set(self, name: SetName, attempt: str, frame: DataFrame) -> StoredSet:
+        path = set_data_path(self.root, attempt, name)
+        counted, seen = observe_frame(frame)
         counted.write.mode("overwrite").parquet(spark_path(self.staged.store.path(path)))
         # Spark never tells of a frame that turns out empty as it is planned: it is not worth a wait.
-        rows = seen.rows(seconds=_PATIENCE)
-        return Written(path=path, columns=shape.columns_of(frame), rows=rows)
+        rows = seen.rows(timeout=_COUNT_TIMEOUT)
+        return StoredSet(path=path, columns=shape.columns_ddl(frame), rows=rows)
 
-    def _ranges(self) -> tuple[Range, ...]:
+    def _key_ranges(self) -> tuple[KeyRange, ...]:
         """The range of each key in the load, where there is something to skip."""
-        asked = wanted(self.schema[self.root], self._hints.key_sets) if self.plan.is_merged else ()
-        if not asked or self._hints.history or not self.into.exists(self.root, spark=self.spark):
+        asked = key_range_queries(self.schema[self.root], self._hints.key_sets) if self.plan.is_merged else ()
+        if not asked or self._hints.scd2 or not self.target.exists(self.root, spark=self.spark):
             return ()
         texts = [text for one in asked for text in one.aggregates()]
-        answers = list(self._finder.root.selectExpr(*texts).collect()[0])
+        answers = list(self._set_finder.root_rows.selectExpr(*texts).collect()[0])
         found = []
         for one in asked:
             size = len(one.aggregates())
-            found.append(one.found(*answers[:size]))
+            found.append(one.to_range(*answers[:size]))
             answers = answers[size:]
         return tuple(found)

@@ -7,7 +7,7 @@ from typing import Self
 from penstock.config import AwsCredentials, configspec
 from penstock.errors import MissingLocation
 from penstock.interfaces import DestinationClientDwhConfiguration
-from penstock.package.storage import absolute
+from penstock.package.storage import absolute_path
 
 
 @configspec
@@ -45,4 +45,6 @@ class LakeConfiguration(DestinationClientDwhConfiguration):
         )
         if not self.bucket_url and not master.startswith("local"):
             raise MissingLocation(destination=self.destination_name or type(self).__name__, master=master)
-        return bound.model_copy(update={"bucket_url": absolute(self.bucket_url or f"{pipeline_name}_lake")})
+        return bound.model_copy(
+            update={"bucket_url": absolute_path(self.bucket_url or f"{pipeline_name}_lake")}
+        )

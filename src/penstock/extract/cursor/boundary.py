@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.extract.cursor.buckets import Buckets
-from penstock.extract.cursor.digest import as_text, from_text, is_old
-from penstock.extract.cursor.plan import MOST_IN_STATE
+from penstock.extract.cursor.digest import digest_from_text, digest_to_text, has_old_digests
+from penstock.extract.cursor.hashset import CompactHashSet
+from penstock.extract.cursor.plan import MAX_HASHES_PER_CURSOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from penstock.extract.cursor.files import BoundaryFile
+    from penstock.extract.cursor.boundary_files import BoundaryFile
 
 
 class Boundary:
@@ -21,87 +21,97 @@ class Boundary:
     """
 
     def __init__(
-        self, texts: Iterable[str] = (), *, file: BoundaryFile | None = None, read: Callable[[], Buckets]
+        self,
+        state_texts: Iterable[str] = (),
+        *,
+        file: BoundaryFile | None = None,
+        read: Callable[[], CompactHashSet],
     ) -> None:
-        self._before = frozenset(from_text(text) for text in texts)
+        self._state_digests = frozenset(digest_from_text(text) for text in state_texts)
         self._file, self._read = file, read
-        self._opened: Buckets | None = None
-        self._new: set[bytes] | Buckets = set()
-        self._counts = True
-        self.written: BoundaryFile | None = None
+        self._file_digests: CompactHashSet | None = None
+        self._new_digests: set[bytes] | CompactHashSet = set()
+        self._includes_earlier = True
+        self.written_file: BoundaryFile | None = None
         """The file that holds all of this, if one was written since the last change."""
-        self.old = is_old(self._before) or (file is not None and file.old)
+        self.has_old_format = has_old_digests(self._state_digests) or (file is not None and file.old)
         """Whether what was there before are hashes of before dlt 1.29."""
 
     @property
-    def new_old(self) -> bool:
+    def writes_old_format(self) -> bool:
         """In which form new hashes are kept: in that of those they stand beside."""
-        return self.old and self._counts
+        return self.has_old_format and self._includes_earlier
 
     @property
     def has_earlier(self) -> bool:
         """Whether there is anything to know of earlier runs."""
-        return bool(self._before) or self._file is not None
+        return bool(self._state_digests) or self._file is not None
 
-    def earlier(self) -> Iterator[bytes]:
+    def earlier_digests(self) -> Iterator[bytes]:
         """All that earlier runs have read."""
-        yield from self._before
+        yield from self._state_digests
         if self._file is not None:
-            yield from self._in_file()
+            yield from self._read_file_digests()
 
     def knows(self, digest: bytes) -> bool:
         """Whether an earlier run has read the row."""
-        return digest in self._before or (self._file is not None and digest in self._in_file())
+        return digest in self._state_digests or (
+            self._file is not None and digest in self._read_file_digests()
+        )
 
     def remember(self, digest: bytes) -> None:
         """Take a row of this run."""
-        self.written = None
-        self._new.add(digest)
-        if isinstance(self._new, set) and len(self._new) > MOST_IN_STATE:
-            many = Buckets(old=self.new_old)
-            many.update(self._new)
-            self._new = many
+        self.written_file = None
+        self._new_digests.add(digest)
+        if isinstance(self._new_digests, set) and len(self._new_digests) > MAX_HASHES_PER_CURSOR:
+            many = CompactHashSet(old_format=self.writes_old_format)
+            many.update(self._new_digests)
+            self._new_digests = many
 
     def restart(self) -> None:
         """The last value has moved: what is known here is behind it."""
-        if self._new:
-            self._new = set()
-        self._counts, self.written = False, None
+        if self._new_digests:
+            self._new_digests = set()
+        self._includes_earlier, self.written_file = False, None
 
     def forget(self) -> None:
         """Nothing is to be remembered."""
-        self._new, self._counts = set(), False
+        self._new_digests, self._includes_earlier = set(), False
 
     @property
-    def in_state(self) -> int:
+    def state_count(self) -> int:
         """How many hashes would stand in the state."""
-        return len(self._new) + (len(self._before) if self._counts else 0)
+        return len(self._new_digests) + (len(self._state_digests) if self._includes_earlier else 0)
 
-    def texts(self) -> list[str]:
+    def state_texts(self) -> list[str]:
         """The hashes for the state, beside those of the file."""
-        return sorted(map(as_text, {*self._new, *(self._before if self._counts else ())}))
+        return sorted(
+            map(
+                digest_to_text, {*self._new_digests, *(self._state_digests if self._includes_earlier else ())}
+            )
+        )
 
     @property
     def file(self) -> BoundaryFile | None:
         """The file that still counts."""
-        return self._file if self._counts else None
+        return self._file if self._includes_earlier else None
 
-    def all(self) -> Buckets:
+    def all_digests(self) -> CompactHashSet:
         """All of them, to be written into a file."""
-        if not self._counts and isinstance(self._new, Buckets):
-            return self._new
-        everything = Buckets(old=self.new_old)
-        if self._counts:
+        if not self._includes_earlier and isinstance(self._new_digests, CompactHashSet):
+            return self._new_digests
+        everything = CompactHashSet(old_format=self.writes_old_format)
+        if self._includes_earlier:
             if self._file is not None:
-                everything.take(self._in_file())
-            everything.update(self._before)
-        if isinstance(self._new, Buckets):
-            everything.take(self._new)
+                everything.merge(self._read_file_digests())
+            everything.update(self._state_digests)
+        if isinstance(self._new_digests, CompactHashSet):
+            everything.merge(self._new_digests)
         else:
-            everything.update(self._new)
+            everything.update(self._new_digests)
         return everything
 
-    def _in_file(self) -> Buckets:
-        if self._opened is None:
-            self._opened = self._read()
-        return self._opened
+    def _read_file_digests(self) -> CompactHashSet:
+        if self._file_digests is None:
+            self._file_digests = self._read()
+        return self._file_digests

@@ -14,34 +14,34 @@ import orjson
 from penstock.errors import IncrementalPrimaryKeyMissing
 from penstock.extract.encode import encode
 
-SIZE: Final = 9
+DIGEST_SIZE: Final = 9
 """Bytes of a hash: 12 characters in the state."""
-OLD_SIZE: Final = 15
+OLD_DIGEST_SIZE: Final = 15
 """What it was before dlt 1.29: 20 characters."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _OPTIONS: Final = orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS
-_NEW: Final = _OPTIONS | orjson.OPT_PASSTHROUGH_DATETIME
-_OLD: Final = _OPTIONS | orjson.OPT_UTC_Z
+_NEW_OPTIONS: Final = _OPTIONS | orjson.OPT_PASSTHROUGH_DATETIME
+_OLD_OPTIONS: Final = _OPTIONS | orjson.OPT_UTC_Z
 
 Hasher = Callable[[Any], bytes]
 
 
-def hasher(key: Any, *, resource: str, old: bool = False) -> Hasher:
+def hasher(key: Any, *, resource: str, old_format: bool = False) -> Hasher:
     """What gives the hash of a row: of its key, or of the whole row where `key` is None.
 
-    >>> as_text(hasher("id", resource="orders")({"id": 1}))
+    >>> digest_to_text(hasher("id", resource="orders")({"id": 1}))
     '669czW83KR00'
     """
-    digest = old_digest if old else new_digest
+    digest = old_digest if old_format else new_digest
     if key is None:
         return digest
-    part = _part(key, resource)
+    part = _key_reader(key, resource)
     return lambda row: digest(part(row))
 
 
-def _part(key: Any, resource: str) -> Callable[[Any], Any]:
+def _key_reader(key: Any, resource: str) -> Callable[[Any], Any]:
     def value(row: Any, name: str) -> Any:
         try:
             return row[name]
@@ -53,37 +53,37 @@ def _part(key: Any, resource: str) -> Callable[[Any], Any]:
     if isinstance(key, str):
         return lambda row: value(row, key)
     if callable(key):
-        return lambda row: _part(key(row), resource)(row)
+        return lambda row: _key_reader(key(row), resource)(row)
     names = tuple(key)
     return lambda row: [value(row, name) for name in names]
 
 
 def new_digest(value: Any) -> bytes:
     """The hash of any value; moments count as what they are, whatever their time zone."""
-    return hashlib.shake_128(_text(value, _NEW, _plain)).digest(SIZE)
+    return hashlib.shake_128(_json_bytes(value, _NEW_OPTIONS, _json_default)).digest(DIGEST_SIZE)
 
 
 def old_digest(value: Any) -> bytes:
     """The hash that dlt wrote before 1.29, for states of that time."""
-    return hashlib.shake_128(_text(value, _OLD, _old_plain)).digest(OLD_SIZE)
+    return hashlib.shake_128(_json_bytes(value, _OLD_OPTIONS, _old_json_default)).digest(OLD_DIGEST_SIZE)
 
 
-def as_text(digest: bytes) -> str:
+def digest_to_text(digest: bytes) -> str:
     """The form in the state."""
     return base64.b64encode(digest).decode("ascii").rstrip("=")
 
 
-def from_text(text: str) -> bytes:
+def digest_from_text(text: str) -> bytes:
     """Read what `as_text` wrote."""
     return base64.b64decode(text + "=" * (-len(text) % 4))
 
 
-def is_old(digests: Iterable[bytes]) -> bool:
+def has_old_digests(digests: Iterable[bytes]) -> bool:
     """Whether these are hashes of before dlt 1.29."""
-    return any(len(digest) == OLD_SIZE for digest in digests)
+    return any(len(digest) == OLD_DIGEST_SIZE for digest in digests)
 
 
-def _text(value: Any, options: int, default: Callable[[Any], Any]) -> bytes:
+def _json_bytes(value: Any, options: int, default: Callable[[Any], Any]) -> bytes:
     try:
         return orjson.dumps(value, default, options)
     except orjson.JSONEncodeError:
@@ -95,14 +95,14 @@ def _text(value: Any, options: int, default: Callable[[Any], Any]) -> bytes:
             return repr(value).encode("utf-8", "replace")
 
 
-def _plain(value: Any) -> Any:
+def _json_default(value: Any) -> Any:
     if isinstance(value, datetime):
         moment = value if value.tzinfo else value.replace(tzinfo=UTC)
         return (moment - _EPOCH) // _MICROSECOND
-    return _old_plain(value)
+    return _old_json_default(value)
 
 
-def _old_plain(value: Any) -> Any:
+def _old_json_default(value: Any) -> Any:
     if isinstance(value, Decimal):
         return str(value)
     if isinstance(value, (date, time)):

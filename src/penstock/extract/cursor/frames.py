@@ -20,18 +20,18 @@ from penstock.interfaces.hints import key_columns
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from penstock.extract.cursor.progress import Progress
+    from penstock.extract.cursor.progress import CursorProgress
 
-_HASHED_AT_ONCE: Final = 10_000
-_START, _END = "initial_value or last value", "end_value"
+_HASH_BATCH_ROWS: Final = 10_000
+_START_LABEL, _END_LABEL = "initial_value or last value", "end_value"
 
 
 class FrameCursor:
     """Tells which rows of a frame are new."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: CursorProgress) -> None:
         self._progress, self._terms = progress, progress.terms
-        if not self._terms.is_plain:
+        if not self._terms.is_min_or_max:
             raise UnsupportedData(data_type="frame", reason="its last_value_func must be max or min")
         beyond, before = (pc.greater, pc.less) if self._terms.is_max else (pc.less, pc.greater)
         until, since = (
@@ -41,10 +41,10 @@ class FrameCursor:
         self._inside_end: Callable[..., Any] = before if self._terms.range_end == "open" else until
         self._inside_start: Callable[..., Any] = beyond if self._terms.range_start == "open" else since
 
-    def take(self, frame: Any) -> Any:
+    def new_rows(self, frame: Any) -> Any:
         """The new rows of a frame, as a frame of the same library; None where there are none."""
         table = _as_table(frame)
-        name = self._column(table)
+        name = self._cursor_column(table)
         if not len(table):
             return frame
         values = table[name].combine_chunks()
@@ -52,12 +52,12 @@ class FrameCursor:
         is_whole = pc.all(present).as_py()
         if not is_whole and self._terms.on_cursor_value_missing == "raise":
             raise IncrementalCursorPathHasValueNone(resource=self._progress.resource, cursor_path=name)
-        kept = self._new(table, values, present)
+        kept = self._new_row_mask(table, values, present)
         if not is_whole and self._terms.on_cursor_value_missing == "include":
             kept = pc.or_(kept, pc.invert(present))
-        return _only(frame, table, kept) if pc.any(kept).as_py() else None
+        return _filter_frame(frame, table, kept) if pc.any(kept).as_py() else None
 
-    def _column(self, table: pa.Table) -> str:
+    def _cursor_column(self, table: pa.Table) -> str:
         name = self._progress.path.column
         if name is None or name not in table.column_names:
             raise IncrementalCursorPathMissing(
@@ -65,53 +65,55 @@ class FrameCursor:
             )
         return name
 
-    def _new(self, table: pa.Table, values: pa.Array, present: pa.Array) -> pa.Array:
+    def _new_row_mask(self, table: pa.Table, values: pa.Array, present: pa.Array) -> pa.Array:
         """Which rows are new; looks at those that have a value."""
         progress = self._progress
         if not pc.any(present).as_py():
             return present
-        progress.fit(self._furthest(values).as_py())
+        progress.align_timezones(self._furthest(values).as_py())
         kept, end_out, start_out = present, False, False
         if progress.end_value is not None:
-            inside = self._inside_end(values, self._scalar(progress.end_value, values.type, _END))
-            kept, end_out = _both(kept, inside)
+            inside = self._inside_end(values, self._scalar(progress.end_value, values.type, _END_LABEL))
+            kept, end_out = _intersect_masks(kept, inside)
         in_reach = kept
         if progress.start_value is not None:
-            start = self._scalar(progress.start_value, values.type, _START)
-            kept, start_out = _both(kept, self._inside_start(values, start))
+            start = self._scalar(progress.start_value, values.type, _START_LABEL)
+            kept, start_out = _intersect_masks(kept, self._inside_start(values, start))
             if progress.deduplicates and progress.boundary.has_earlier:
-                kept = self._without_known(table, kept, _true(pc.and_(kept, pc.equal(values, start))))
+                kept = self._without_known(
+                    table, kept, _null_to_false(pc.and_(kept, pc.equal(values, start)))
+                )
         self._advance(table, values.filter(in_reach), pc.and_(kept, present), values)
-        progress.see(start_out=start_out, end_out=end_out)
+        progress.record_out_of_range(start_out=start_out, end_out=end_out)
         return kept
 
-    def _without_known(self, table: pa.Table, kept: pa.Array, at_start: pa.Array) -> pa.Array:
+    def _without_known(self, table: pa.Table, mask: pa.Array, at_start: pa.Array) -> pa.Array:
         """Without the rows that an earlier run has read. Only those at the start value are hashed."""
         boundary = self._progress.boundary
-        hashes = self._hashes(table.filter(at_start), old=boundary.old)
+        hashes = self._hashes(table.filter(at_start), old_format=boundary.has_old_format)
         unknown = pa.array([not boundary.knows(digest) for digest in hashes], pa.bool_())
-        return pc.replace_with_mask(kept, at_start, unknown)
+        return pc.replace_with_mask(mask, at_start, unknown)
 
-    def _advance(self, table: pa.Table, reached: pa.Array, kept: pa.Array, values: pa.Array) -> None:
+    def _advance(self, table: pa.Table, reached: pa.Array, mask: pa.Array, values: pa.Array) -> None:
         progress = self._progress
         if not len(reached):
             return
         furthest = self._furthest(reached)
         last = progress.last_value
-        known = None if last is None else self._scalar(last, values.type, _START)
+        known = None if last is None else self._scalar(last, values.type, _START_LABEL)
         if known is None or self._beyond(furthest, known).as_py():
-            progress.reach(furthest.as_py())
+            progress.advance_to(furthest.as_py())
         elif not pc.equal(furthest, known).as_py():
             return
         if progress.deduplicates:
-            at_last = table.filter(_true(pc.and_(kept, pc.equal(values, furthest))))
-            for digest in self._hashes(at_last, old=progress.boundary.new_old):
+            at_last = table.filter(_null_to_false(pc.and_(mask, pc.equal(values, furthest))))
+            for digest in self._hashes(at_last, old_format=progress.boundary.writes_old_format):
                 progress.boundary.remember(digest)
 
     def _furthest(self, values: pa.Array) -> pa.Scalar:
         return pc.max(values) if self._terms.is_max else pc.min(values)
 
-    def _hashes(self, rows: pa.Table, *, old: bool) -> Iterator[bytes]:
+    def _hashes(self, rows: pa.Table, *, old_format: bool) -> Iterator[bytes]:
         key = self._terms.primary_key
         key = key(rows) if callable(key) else key
         if key is not None:
@@ -119,24 +121,24 @@ class FrameCursor:
             if missing:
                 raise IncrementalPrimaryKeyMissing(resource=self._progress.resource, key=missing[0])
             rows = rows.select(list(key_columns(key)))
-        digest = hasher(key, resource=self._progress.resource, old=old)
-        for batch in rows.to_batches(max_chunksize=_HASHED_AT_ONCE):
+        digest = hasher(key, resource=self._progress.resource, old_format=old_format)
+        for batch in rows.to_batches(max_chunksize=_HASH_BATCH_ROWS):
             yield from map(digest, batch.to_pylist())
 
     def _scalar(self, value: Any, kind: pa.DataType, bound: str) -> pa.Scalar:
         try:
             return pa.scalar(value, kind)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            raise self._progress.coercion(bound, value, f"a column of {kind}", error) from error
+            raise self._progress.coercion_error(bound, value, f"a column of {kind}", error) from error
 
 
-def _both(kept: pa.Array, inside: pa.Array) -> tuple[pa.Array, bool]:
+def _intersect_masks(mask: pa.Array, inside: pa.Array) -> tuple[pa.Array, bool]:
     """The rows that are in both, and whether any were left out."""
-    both = _true(pc.and_(kept, inside))
-    return both, both.true_count < kept.true_count
+    both = _null_to_false(pc.and_(mask, inside))
+    return both, both.true_count < mask.true_count
 
 
-def _true(mask: pa.Array) -> pa.Array:
+def _null_to_false(mask: pa.Array) -> pa.Array:
     return pc.fill_null(mask, False)  # noqa: FBT003 - the value to fill in
 
 
@@ -154,27 +156,27 @@ def _as_table(frame: Any) -> pa.Table:
     else:
         table = pa.RecordBatchReader.from_stream(frame).read_all()
     finer = [field.type for field in table.schema if _is_nanoseconds(field.type)]
-    return table.cast(_coarser(table.schema), safe=False) if finer else table
+    return table.cast(_in_microseconds(table.schema), safe=False) if finer else table
 
 
 def _is_nanoseconds(kind: pa.DataType) -> bool:
     return bool(pa.types.is_timestamp(kind) and kind.unit == "ns")
 
 
-def _coarser(schema: pa.Schema) -> pa.Schema:
+def _in_microseconds(schema: pa.Schema) -> pa.Schema:
     return pa.schema(
         field.with_type(pa.timestamp("us", field.type.tz)) if _is_nanoseconds(field.type) else field
         for field in schema
     )
 
 
-def _only(frame: Any, table: pa.Table, kept: pa.Array) -> Any:
+def _filter_frame(frame: Any, table: pa.Table, mask: pa.Array) -> Any:
     """The rows of a frame that are kept; one that can be read once is a table from here on."""
     match frame_kind(frame):
         case "pandas":
-            return frame[kept.to_numpy(zero_copy_only=False)]
+            return frame[mask.to_numpy(zero_copy_only=False)]
         case "polars":
             whole = frame.collect() if hasattr(frame, "collect") else frame
-            return whole.filter(kept.to_numpy(zero_copy_only=False))
+            return whole.filter(mask.to_numpy(zero_copy_only=False))
         case _:
-            return (frame if isinstance(frame, (pa.Table, pa.RecordBatch)) else table).filter(kept)
+            return (frame if isinstance(frame, (pa.Table, pa.RecordBatch)) else table).filter(mask)

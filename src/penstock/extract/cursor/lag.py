@@ -9,64 +9,64 @@ from typing import TYPE_CHECKING, Any, Final
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
-    from penstock.interfaces.cursorterms import CursorTerms
+    from penstock.interfaces.cursor_options import CursorOptions
 
-_DAY: Final = re.compile(r"^\d{4}-\d{2}-\d{2}$|^\d{8}$", re.ASCII)
-_MOMENT: Final = re.compile(
+_DATE_PATTERN: Final = re.compile(r"^\d{4}-\d{2}-\d{2}$|^\d{8}$", re.ASCII)
+_DATETIME_PATTERN: Final = re.compile(
     r"^\d{4}-\d{2}-\d{2}T\d{2}(?P<minute>:\d{2}(?P<second>:\d{2}(?P<fraction>\.\d+)?(?P<zone>Z|[+-]\d{2}:?\d{2})?)?)?$",
     re.ASCII,
 )
 
 
-def start_of(terms: CursorTerms, last_value: Any) -> Any:
+def lagged_start(terms: CursorOptions, last_value: Any) -> Any:
     """The value from which rows are read: never before the initial one.
 
     A lag counts seconds for moments, days for dates, and itself for numbers. It does nothing in a range,
     and nothing with a `last_value_func` of the user's.
     """
-    if not terms.lag or last_value is None or not terms.is_plain or terms.end_value is not None:
+    if not terms.lag or last_value is None or not terms.is_min_or_max or terms.end_value is not None:
         return last_value
-    moved = _moved(last_value, terms)
+    moved = _shift(last_value, terms)
     initial = terms.initial_value
     if initial is not None and terms.last_value_func((initial, moved)) == initial:
         return initial
     return moved
 
 
-def _moved(value: Any, terms: CursorTerms) -> Any:
+def _shift(value: Any, terms: CursorOptions) -> Any:
     by = -float(terms.lag or 0) if terms.is_max else float(terms.lag or 0)
     if isinstance(value, bool) or not isinstance(value, (int, float, str, date)):
-        raise _refused(value, terms)
+        raise _unsupported_value_error(value, terms)
     if isinstance(value, int):
         return int(value + by)
     if isinstance(value, float):
         return value + by
     if isinstance(value, str):
-        return _moved_text(value, by, terms)
+        return _shift_text(value, by, terms)
     if not isinstance(value, datetime):
-        if _unit(terms) is datetime:
-            return _moved_moment(datetime.combine(value, time.min), by)
+        if _lag_unit(terms) is datetime:
+            return _shift_datetime(datetime.combine(value, time.min), by)
         return value + timedelta(days=by)
-    if _unit(terms) is date:
-        return _moved_day(value, by, is_lower=terms.is_max)
-    return _moved_moment(value, by)
+    if _lag_unit(terms) is date:
+        return _shift_by_days(value, by, is_lower=terms.is_max)
+    return _shift_datetime(value, by)
 
 
-def _moved_text(value: str, by: float, terms: CursorTerms) -> str:
-    if _DAY.match(value):
+def _shift_text(value: str, by: float, terms: CursorOptions) -> str:
+    if _DATE_PATTERN.match(value):
         day = datetime.fromisoformat(value)
-        moved = day + (timedelta(seconds=by) if _unit(terms) is datetime else timedelta(days=by))
+        moved = day + (timedelta(seconds=by) if _lag_unit(terms) is datetime else timedelta(days=by))
         return moved.strftime("%Y-%m-%d" if "-" in value else "%Y%m%d")
-    found = _MOMENT.match(value)
+    found = _DATETIME_PATTERN.match(value)
     if found is None:
-        raise _refused(value, terms)
+        raise _unsupported_value_error(value, terms)
     moment = datetime.fromisoformat(value)
-    if _unit(terms) is date:
-        return _shown(_moved_day(moment, by, is_lower=terms.is_max), found)
-    return _shown(_moved_moment(moment, by), found)
+    if _lag_unit(terms) is date:
+        return _format_like(_shift_by_days(moment, by, is_lower=terms.is_max), found)
+    return _format_like(_shift_datetime(moment, by), found)
 
 
-def _shown(moment: datetime, form: re.Match[str]) -> str:
+def _format_like(moment: datetime, form: re.Match[str]) -> str:
     """The moment in the form that the text had; a fraction has six digits."""
     if form["minute"] is None:
         return moment.strftime("%Y-%m-%dT%H")
@@ -82,14 +82,14 @@ def _shown(moment: datetime, form: re.Match[str]) -> str:
     return f"{text}{offset[:3]}:{offset[3:]}" if ":" in zone else f"{text}{offset}"
 
 
-def _moved_moment(moment: datetime, by: float) -> datetime:
+def _shift_datetime(moment: datetime, by: float) -> datetime:
     """Seconds that have passed, not seconds on a clock that may have been changed in between."""
     if moment.tzinfo is None:
         return moment + timedelta(seconds=by)
     return (moment.astimezone(UTC) + timedelta(seconds=by)).astimezone(moment.tzinfo)
 
 
-def _moved_day(moment: datetime, by: float, *, is_lower: bool) -> datetime:
+def _shift_by_days(moment: datetime, by: float, *, is_lower: bool) -> datetime:
     """The begin, or the end, of a day in UTC so many days away: all of it is read again."""
     zone = moment.tzinfo
     local = moment if zone is None else moment.astimezone(UTC)
@@ -99,21 +99,21 @@ def _moved_day(moment: datetime, by: float, *, is_lower: bool) -> datetime:
     return edge if zone is None else edge.astimezone(zone)
 
 
-def _unit(terms: CursorTerms) -> type | None:
+def _lag_unit(terms: CursorOptions) -> type | None:
     """Whether the cursor is declared to be one of days or of moments; None where the value decides."""
-    kind, initial = terms.kind, terms.initial_value
+    kind, initial = terms.effective_type, terms.initial_value
     if isinstance(kind, type) and issubclass(kind, datetime):
         return datetime
     if isinstance(kind, type) and issubclass(kind, date):
         return date
     if isinstance(initial, str):
-        if _DAY.match(initial):
+        if _DATE_PATTERN.match(initial):
             return date
-        return datetime if _MOMENT.match(initial) else None
+        return datetime if _DATETIME_PATTERN.match(initial) else None
     return None
 
 
-def _refused(value: Any, terms: CursorTerms) -> UsageError:
+def _unsupported_value_error(value: Any, terms: CursorOptions) -> UsageError:
     return UsageError(
         f"the incremental on {terms.cursor_path} has a lag, and {value!r} cannot be moved back",
         hint="use a lag with numbers, dates, moments, and texts in the form 2024-01-31T12:30:00Z",

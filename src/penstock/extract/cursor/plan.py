@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from penstock.interfaces.cursorterms import CursorTerms
+    from penstock.interfaces.cursor_options import CursorOptions
 
-Place = Literal["in", "before", "after"]
+RangePosition = Literal["in", "before", "after"]
 """Where a row lies: in the range, before its start, or after its end."""
 
-MOST_IN_STATE: Final = 10_000
+MAX_HASHES_PER_CURSOR: Final = 10_000
 """So many hashes of one cursor stand in the state at most."""
-MOST_TOGETHER: Final = 40_000
+MAX_HASHES_IN_STATE: Final = 40_000
 """So many hashes of all cursors: less than a megabyte of text."""
 
 
 class Verdict(NamedTuple):
     """What is to be done with a row."""
 
-    place: Place
+    position: RangePosition
     last_value: Any
     """The last value after this row."""
-    is_further: bool = False
+    advances: bool = False
     """Whether the last value has moved: what was known at the old one no longer matters."""
     at_start: bool = False
     """Whether the row lies at the start value: it may have been read by an earlier run."""
@@ -32,13 +32,13 @@ class Verdict(NamedTuple):
     """Whether the row lies at the last value: the next run may read it again."""
 
 
-def judge(value: Any, *, start: Any, last: Any, end: Any, terms: CursorTerms) -> Verdict:
+def classify_value(value: Any, *, start: Any, last: Any, end: Any, terms: CursorOptions) -> Verdict:
     """Look at one value. `start` is from where this run reads, `last` how far it has come.
 
-    >>> from penstock.interfaces.cursorterms import CursorTerms
-    >>> judge(7, start=5, last=6, end=None, terms=CursorTerms())
-    Verdict(place='in', last_value=7, is_further=True, at_start=False, at_last=True)
-    >>> judge(4, start=5, last=6, end=None, terms=CursorTerms()).place
+    >>> from penstock.interfaces.cursor_options import CursorOptions
+    >>> classify_value(7, start=5, last=6, end=None, terms=CursorOptions())
+    Verdict(position='in', last_value=7, advances=True, at_start=False, at_last=True)
+    >>> classify_value(4, start=5, last=6, end=None, terms=CursorOptions()).position
     'before'
     """
     pick = terms.last_value_func
@@ -48,7 +48,7 @@ def judge(value: Any, *, start: Any, last: Any, end: Any, terms: CursorTerms) ->
         return Verdict("after", last)
     furthest = pick((value,) if last is None else (value, last))
     if furthest != last:
-        return Verdict("in", furthest, is_further=True, at_last=True)
+        return Verdict("in", furthest, advances=True, at_last=True)
     own = pick((value,))
     at_start = start is not None and own == start
     if at_start and terms.range_start == "open":
@@ -58,18 +58,18 @@ def judge(value: Any, *, start: Any, last: Any, end: Any, terms: CursorTerms) ->
     return Verdict("in", last, at_start=at_start, at_last=own == last)
 
 
-def to_move_out(counts: Sequence[int], *, elsewhere: int = 0) -> frozenset[int]:
+def cursors_to_move_out(counts: Sequence[int], *, other_hashes: int = 0) -> frozenset[int]:
     """Which cursors put their hashes into a file: those with too many, then the largest until all fit.
 
     `elsewhere` counts the hashes of cursors that are not read this time.
 
-    >>> sorted(to_move_out([10_001, 5]))
+    >>> sorted(cursors_to_move_out([10_001, 5]))
     [0]
     """
-    out = {number for number, count in enumerate(counts) if count > MOST_IN_STATE}
+    out = {number for number, count in enumerate(counts) if count > MAX_HASHES_PER_CURSOR}
     left = sorted((count, number) for number, count in enumerate(counts) if number not in out)
-    total = elsewhere + sum(count for count, _ in left)
-    while total > MOST_TOGETHER and left and left[-1][0]:
+    total = other_hashes + sum(count for count, _ in left)
+    while total > MAX_HASHES_IN_STATE and left and left[-1][0]:
         count, number = left.pop()
         out.add(number)
         total -= count

@@ -6,32 +6,34 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import IncrementalCursorPathHasValueNone, IncrementalCursorPathMissing
 from penstock.extract.cursor.digest import hasher
-from penstock.extract.cursor.plan import judge
+from penstock.extract.cursor.plan import classify_value
 from penstock.interfaces.cursorpath import MISSING
 
 if TYPE_CHECKING:
-    from penstock.extract.cursor.progress import Progress
-    from penstock.interfaces.cursorterms import CursorTerms
+    from penstock.extract.cursor.progress import CursorProgress
+    from penstock.interfaces.cursor_options import CursorOptions
 
 
 class RowCursor:
     """Tells whether a row is new. Rows at the boundary are hashed at once: their owner may change them."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: CursorProgress) -> None:
         self._progress, self._terms = progress, progress.terms
         key = self._terms.primary_key
-        self._known = hasher(key, resource=progress.resource, old=progress.boundary.old)
-        self._fresh = hasher(key, resource=progress.resource)
+        self._known_hasher = hasher(
+            key, resource=progress.resource, old_format=progress.boundary.has_old_format
+        )
+        self._new_hasher = hasher(key, resource=progress.resource)
 
     def is_new(self, row: Any) -> bool:
         """Whether the row is taken; the cursor moves along."""
         progress = self._progress
         value = progress.path.first(row)
         if value is None or value is MISSING:
-            return self._is_wanted_without(is_missing=value is MISSING)
-        progress.fit(value)
+            return self._accepts_missing_value(is_missing=value is MISSING)
+        progress.align_timezones(value)
         try:
-            verdict = judge(
+            verdict = classify_value(
                 value,
                 start=progress.start_value,
                 last=progress.last_value,
@@ -39,46 +41,48 @@ class RowCursor:
                 terms=self._terms,
             )
         except Exception as error:  # values that do not compare, or a function of a user
-            if self._is_of_the_user(value):
+            if self._is_user_error(value):
                 raise
-            raise self._incomparable(value, error) from error
-        if verdict.place != "in" or (verdict.at_start and self._was_read(row)):
-            progress.see(start_out=verdict.place != "after", end_out=verdict.place == "after")
+            raise self._coercion_error(value, error) from error
+        if verdict.position != "in" or (verdict.at_start and self._was_read(row)):
+            progress.record_out_of_range(
+                start_out=verdict.position != "after", end_out=verdict.position == "after"
+            )
             return False
-        if verdict.is_further:
-            progress.reach(verdict.last_value)
+        if verdict.advances:
+            progress.advance_to(verdict.last_value)
         if verdict.at_last and progress.deduplicates:
-            digest = self._known if progress.boundary.new_old else self._fresh
+            digest = self._known_hasher if progress.boundary.writes_old_format else self._new_hasher
             progress.boundary.remember(digest(row))
         progress.start_out_of_range = progress.end_out_of_range = False
         return True
 
     def _was_read(self, row: Any) -> bool:
         progress = self._progress
-        return progress.deduplicates and progress.boundary.knows(self._known(row))
+        return progress.deduplicates and progress.boundary.knows(self._known_hasher(row))
 
-    def _is_wanted_without(self, *, is_missing: bool) -> bool:
+    def _accepts_missing_value(self, *, is_missing: bool) -> bool:
         self._progress.start_out_of_range = self._progress.end_out_of_range = False
         if self._terms.on_cursor_value_missing != "raise":
             return self._terms.on_cursor_value_missing == "include"
         kind = IncrementalCursorPathMissing if is_missing else IncrementalCursorPathHasValueNone
         raise kind(resource=self._progress.resource, cursor_path=str(self._terms.cursor_path))
 
-    def _is_of_the_user(self, value: Any) -> bool:
+    def _is_user_error(self, value: Any) -> bool:
         """Whether a function of the user has failed by itself, at values that can be compared."""
-        if self._terms.is_plain:
+        if self._terms.is_min_or_max:
             return False
         bounds = (self._progress.end_value, self._progress.last_value)
-        return all(bound is None or _are_alike(value, bound) for bound in bounds)
+        return all(bound is None or _are_comparable(value, bound) for bound in bounds)
 
-    def _incomparable(self, value: Any, error: Exception) -> Exception:
+    def _coercion_error(self, value: Any, error: Exception) -> Exception:
         progress, got = self._progress, f"{value!r}, {type(value).__name__}"
-        if progress.end_value is not None and not _can_pick(self._terms, value, progress.end_value):
-            return progress.coercion("end_value", progress.end_value, got, error)
-        return progress.coercion("initial_value or last value", progress.last_value, got, error)
+        if progress.end_value is not None and not _can_compare(self._terms, value, progress.end_value):
+            return progress.coercion_error("end_value", progress.end_value, got, error)
+        return progress.coercion_error("initial_value or last value", progress.last_value, got, error)
 
 
-def _are_alike(value: Any, bound: Any) -> bool:
+def _are_comparable(value: Any, bound: Any) -> bool:
     if isinstance(value, type(bound)):
         return True
     try:
@@ -87,7 +91,7 @@ def _are_alike(value: Any, bound: Any) -> bool:
         return False
 
 
-def _can_pick(terms: CursorTerms, value: Any, bound: Any) -> bool:
+def _can_compare(terms: CursorOptions, value: Any, bound: Any) -> bool:
     try:
         terms.last_value_func((value, bound))
     except Exception:  # any function of a user may fail in its own way; only whether it does matters

@@ -8,18 +8,18 @@ if TYPE_CHECKING:
     from penstock.extract.cursor.boundary import Boundary
 
 
-class SeenThings:
+class SeenItems:
     """The things of one resource, while it is read."""
 
     def __init__(self, boundary: Boundary) -> None:
         self.boundary = boundary
         self.has_changed = False
 
-    def knows(self, digest: bytes) -> bool:
+    def contains(self, digest: bytes) -> bool:
         """Whether an earlier run has read it."""
         return self.boundary.knows(digest)
 
-    def remember(self, digest: bytes) -> None:
+    def add(self, digest: bytes) -> None:
         """It is read now."""
         self.has_changed = True
         self.boundary.remember(digest)

@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import UnsupportedData
 from penstock.extract.cursor.frames import FrameCursor
-from penstock.extract.cursor.native import NativeCursor
 from penstock.extract.cursor.rows import RowCursor
+from penstock.extract.cursor.spark_frames import SparkFrameCursor
 from penstock.interfaces.frames import frame_kind
 
 if TYPE_CHECKING:
-    from penstock.extract.cursor.progress import Progress
+    from penstock.extract.cursor.progress import CursorProgress
 
 
 class Tracker:
     """Lets new rows through. Items of threads pass here too, one after the other."""
 
-    def __init__(self, progress: Progress, *, is_loaded: bool = True) -> None:
+    def __init__(self, progress: CursorProgress, *, is_loaded: bool = True) -> None:
         self.progress, self._is_loaded = progress, is_loaded
-        self._rows = RowCursor(progress)
-        self._frames: FrameCursor | None = None
-        self._native: NativeCursor | None = None
-        self.has_seen = self.has_rows = False
+        self._row_cursor = RowCursor(progress)
+        self._frame_cursor: FrameCursor | None = None
+        self._spark_cursor: SparkFrameCursor | None = None
+        self.has_items = self.has_rows = False
         """Whether anything has come, and whether anything of it was new."""
 
     def __call__(self, item: Any, mark: Any) -> Any:
@@ -31,40 +31,40 @@ class Tracker:
             return item
         if frame_kind(item) in {"spark", "relation"}:
             # What is in it is known when it is written; see `CursorHook`.
-            return self._new_of_spark(item.spark() if frame_kind(item) == "relation" else item)
-        kept = self._new(item)
-        self.note(kept is not None)
-        self.progress.keep_ahead()
+            return self._new_spark_rows(item.spark() if frame_kind(item) == "relation" else item)
+        kept = self._new_rows(item)
+        self.record_item(kept is not None)
+        self.progress.clamp_to_previous()
         return kept
 
     @property
-    def native(self) -> NativeCursor:
+    def spark_cursor(self) -> SparkFrameCursor:
         """The half that looks at DataFrames of Spark."""
-        if self._native is None:
-            self._native = NativeCursor(self.progress)
-        return self._native
+        if self._spark_cursor is None:
+            self._spark_cursor = SparkFrameCursor(self.progress)
+        return self._spark_cursor
 
-    def note(self, has_rows: bool) -> None:  # noqa: FBT001 - the one thing to note
+    def record_item(self, has_rows: bool) -> None:  # noqa: FBT001 - the one thing to note
         """Take note that something has come, and whether any of it was new."""
-        self.has_seen, self.has_rows = True, self.has_rows or has_rows
+        self.has_items, self.has_rows = True, self.has_rows or has_rows
 
-    def _new_of_spark(self, frame: Any) -> Any:
+    def _new_spark_rows(self, frame: Any) -> Any:
         if not self._is_loaded:
             raise UnsupportedData(
                 data_type="Spark DataFrame", reason="its cursor follows it to its table, and it is not loaded"
             )
-        return self.native.take(frame)
+        return self.spark_cursor.new_rows(frame)
 
-    def _new(self, item: Any) -> Any:
+    def _new_rows(self, item: Any) -> Any:
         if not isinstance(item, list):
             if frame_kind(item) is not None:
-                return self._new_of_frame(item)
-            return item if self._rows.is_new(item) else None
+                return self._new_frame_rows(item)
+            return item if self._row_cursor.is_new(item) else None
         if frame_kind(item[0]) is not None:
-            return [frame for frame in map(self._new_of_frame, item) if frame is not None] or None
-        return list(filter(self._rows.is_new, item)) or None
+            return [frame for frame in map(self._new_frame_rows, item) if frame is not None] or None
+        return list(filter(self._row_cursor.is_new, item)) or None
 
-    def _new_of_frame(self, frame: Any) -> Any:
-        if self._frames is None:
-            self._frames = FrameCursor(self.progress)
-        return self._frames.take(frame)
+    def _new_frame_rows(self, frame: Any) -> Any:
+        if self._frame_cursor is None:
+            self._frame_cursor = FrameCursor(self.progress)
+        return self._frame_cursor.new_rows(frame)

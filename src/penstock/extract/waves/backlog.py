@@ -5,56 +5,58 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from penstock.extract.gate import Gate
+from penstock.extract.limit import LimitCounter
 from penstock.extract.waves.driver import item_limit
-from penstock.extract.waves.items import items_of
-from penstock.extract.waves.plan import MOST_BYTES
+from penstock.extract.waves.items import iter_work_items
+from penstock.extract.waves.plan import MAX_BYTES
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator
 
-    from penstock.extract.waves.items import Item
+    from penstock.extract.waves.items import WorkItem
     from penstock.interfaces.source import Stream
 
 
 class Backlog:
     """Takes from what was declared as much as a wave needs, and never holds more than that."""
 
-    def __init__(self, stream: Stream, *, done: Counter[str]) -> None:
+    def __init__(self, stream: Stream, *, done_counts: Counter[str]) -> None:
         limit = item_limit(stream)
-        self._gate = Gate(limit) if limit else None
-        self._done = done
-        self._items: Iterator[Item] = iter(()) if stream.work is None else items_of(stream.work.items)
-        self._back: deque[Item] = deque()
+        self._limit = LimitCounter(limit) if limit else None
+        self._done_counts = done_counts
+        self._items: Iterator[WorkItem] = (
+            iter(()) if stream.work is None else iter_work_items(stream.work.items)
+        )
+        self._returned_items: deque[WorkItem] = deque()
 
-    def take(self, most: int) -> list[Item]:
+    def take(self, max_items: int) -> list[WorkItem]:
         """The items of the next wave; none when all is done, or when there is enough."""
-        taken: list[Item] = []
+        taken: list[WorkItem] = []
         held = 0
-        while len(taken) < most and held < MOST_BYTES:
-            item = self._next()
+        while len(taken) < max_items and held < MAX_BYTES:
+            item = self._next_item()
             if item is None:
                 break
             taken.append(item)
             held += item.size
         return taken
 
-    def give_back(self, items: list[Item]) -> None:
+    def return_items(self, items: list[WorkItem]) -> None:
         """Items for which there was no time: they are first in the next wave."""
-        self._back.extend(items)
+        self._returned_items.extend(items)
 
-    def _next(self) -> Item | None:
-        if self._back:
-            return self._back.popleft()
+    def _next_item(self) -> WorkItem | None:
+        if self._returned_items:
+            return self._returned_items.popleft()
         # An item that an earlier run has done counts for the limit as if it were done now.
-        while self._gate is None or self._gate.is_open():
+        while self._limit is None or self._limit.has_room():
             item = next(self._items, None)
             if item is None:
                 return None
-            if self._gate is not None:
-                self._gate.count(item)
-            if not self._done[item.digest]:
+            if self._limit is not None:
+                self._limit.count(item)
+            if not self._done_counts[item.digest]:
                 return item
-            self._done[item.digest] -= 1
+            self._done_counts[item.digest] -= 1
         return None

@@ -10,13 +10,13 @@ from typing import Any
 
 from penstock.errors import UnsupportedData, UsageError
 from penstock.interfaces.frames import frame_kind
-from penstock.package.typed import from_typed, to_typed
+from penstock.package.typed_json import from_typed, to_typed
 
-_DIGITS = 24
+_DIGEST_DIGITS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class WorkItem:
     """One work item; `digest` tells it from others, in this run and in the next."""
 
     value: Any
@@ -24,17 +24,17 @@ class Item:
     size: int
 
 
-def items_of(declared: Any) -> Iterator[Item]:
+def iter_work_items(declared: Any) -> Iterator[WorkItem]:
     """The items that were declared, one at a time; those that are None are none."""
-    for value in _values(declared):
+    for value in _declared_values(declared):
         if value is not None:
-            yield item_of(value)
+            yield to_work_item(value)
 
 
-def item_of(value: Any) -> Item:
+def to_work_item(value: Any) -> WorkItem:
     """An item as every place gets it: what JSON can hold, with dates, moments, decimals and bytes.
 
-    >>> item_of((1, 2)).value
+    >>> to_work_item((1, 2)).value
     [1, 2]
     """
     try:
@@ -45,15 +45,15 @@ def item_of(value: Any) -> Item:
             f"a {type(value).__name__} cannot be a work item",
             hint="give texts, numbers, dates, bytes, lists and dicts: what the function needs to begin with",
         ) from error
-    return Item(from_typed(plain), hashlib.sha256(text.encode()).hexdigest()[:_DIGITS], len(text))
+    return WorkItem(from_typed(plain), hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_DIGITS], len(text))
 
 
-def _values(declared: Any) -> Iterator[Any]:
+def _declared_values(declared: Any) -> Iterator[Any]:
     if frame_kind(declared) == "spark":
         return (row.asDict(recursive=True) for row in declared.toLocalIterator())
     found = declared() if callable(declared) else declared
     if frame_kind(found) == "spark":
-        return _values(found)
+        return _declared_values(found)
     if isinstance(found, (str, bytes, dict)) or not isinstance(found, Iterable):
         raise UnsupportedData(data_type=type(found).__name__, reason="it must give the work items")
     return iter(found)

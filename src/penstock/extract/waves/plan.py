@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Final
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
-    from penstock.interfaces.work import RateLimit
+    from penstock.interfaces.work_items import RateLimit
 
-MOST_ITEMS: Final = 10_000
+MAX_ITEMS: Final = 10_000
 """Items of one wave: they travel with the job."""
-MOST_BYTES: Final = 8 << 20
+MAX_BYTES: Final = 8 << 20
 """Bytes of the items of one wave, as JSON."""
-_GROWTH: Final = 8
-_FIRST_EACH: Final = 8
-_FIRST_SECONDS: Final = 5.0
-_PARTS_EACH: Final = 4
-_LONG: Final = 10.0
-_PATIENCE: Final = 1.5
+_MAX_GROWTH: Final = 8
+_FIRST_ITEMS_PER_SLOT: Final = 8
+_FIRST_WAVE_SECONDS: Final = 5.0
+_PARTS_PER_SLOT: Final = 4
+_LONG_WAVE_SECONDS: Final = 10.0
+_TIME_FACTOR: Final = 1.5
 # A clock that is read late must not bring two calls too near.
-_MARGIN: Final = 1.02
+_RATE_MARGIN: Final = 1.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Before:
+class PreviousWave:
     """The wave before: how many items it did, and how many seconds it took."""
 
     items: int
@@ -53,41 +53,43 @@ class WavePlan:
         return [range(part, count, self.parts) for part in range(min(self.parts, count))]
 
 
-def plan_wave(slots: int, rate: RateLimit | None, *, seconds: float, before: Before | None) -> WavePlan:
+def plan_wave(
+    slots: int, rate: RateLimit | None, *, seconds: float, previous: PreviousWave | None
+) -> WavePlan:
     """The next wave: what fits into the time, judged by the rate, or by the wave before.
 
     The first one is small: what breaks breaks soon, and how long an item takes is known after it. Later ones
     are at most a few times as large as the one before. A guess that was too large does no harm: parts stop.
 
-    >>> plan_wave(2, None, seconds=40, before=None)
+    >>> plan_wave(2, None, seconds=40, previous=None)
     WavePlan(items=16, parts=2, part_seconds=7.5, interval=None)
-    >>> plan_wave(2, None, seconds=40, before=Before(items=16, seconds=0.5)).items
+    >>> plan_wave(2, None, seconds=40, previous=PreviousWave(items=16, seconds=0.5)).items
     128
     """
-    span = seconds if before else min(seconds, _FIRST_SECONDS)
+    span = seconds if previous else min(seconds, _FIRST_WAVE_SECONDS)
     if rate is not None:
-        parts = parts_within(rate, slots)
-        interval = parts * rate.seconds / rate.calls * _MARGIN
+        parts = part_count(rate, slots)
+        interval = parts * rate.seconds / rate.calls * _RATE_MARGIN
         return WavePlan(
-            items=min(parts * max(1, int(span / interval)), MOST_ITEMS),
+            items=min(parts * max(1, int(span / interval)), MAX_ITEMS),
             parts=parts,
-            part_seconds=span * _PATIENCE,
+            part_seconds=span * _TIME_FACTOR,
             interval=interval,
         )
-    items = _items(slots, seconds, before) if before else slots * _FIRST_EACH
+    items = _item_count(slots, seconds, previous) if previous else slots * _FIRST_ITEMS_PER_SLOT
     # More parts than slots, so that a slot with quick items takes more of them; not where they are soon done.
-    is_long = before is not None and items * before.seconds / before.items > _LONG
-    each = _PARTS_EACH if is_long else 1
-    return WavePlan(items=items, parts=slots * each, part_seconds=span * _PATIENCE / each)
+    is_long = previous is not None and items * previous.seconds / previous.items > _LONG_WAVE_SECONDS
+    each = _PARTS_PER_SLOT if is_long else 1
+    return WavePlan(items=items, parts=slots * each, part_seconds=span * _TIME_FACTOR / each)
 
 
-def parts_within(rate: RateLimit, slots: int) -> int:
+def part_count(rate: RateLimit, slots: int) -> int:
     """As many parts as keep the limit whatever moments they choose.
 
     Each makes its share of the calls in any stretch of time, rounded up; together at most one above.
 
-    >>> from penstock.interfaces.work import RateLimit
-    >>> [parts_within(RateLimit(50, 1), slots) for slots in (1, 2, 8, 100)]
+    >>> from penstock.interfaces.work_items import RateLimit
+    >>> [part_count(RateLimit(50, 1), slots) for slots in (1, 2, 8, 100)]
     [1, 2, 5, 50]
     """
     fitting = (
@@ -98,17 +100,17 @@ def parts_within(rate: RateLimit, slots: int) -> int:
     return next(fitting)
 
 
-def refuse_speculation(resource: str, rate: RateLimit | None, said: str | None) -> None:
+def check_speculation(resource: str, rate: RateLimit | None, setting: str | None) -> None:
     """With a rate limit no task may run twice; `said` is the setting of Spark."""
-    if rate is not None and (said or "").strip().lower() == "true":
+    if rate is not None and (setting or "").strip().lower() == "true":
         raise UsageError(
             f"{resource} has a rate limit, and speculation makes calls twice",
             hint="start Spark with spark.speculation=false, or leave rate_limit out",
         )
 
 
-def _items(parts: int, seconds: float, before: Before) -> int:
-    fits = int(before.items * seconds / max(before.seconds, 0.001))
+def _item_count(parts: int, seconds: float, previous: PreviousWave) -> int:
+    fits = int(previous.items * seconds / max(previous.seconds, 0.001))
     # Part of the time went into starting: a wave that was short enough may be followed by a larger one.
-    least = before.items * 2 if before.seconds < seconds else parts
-    return min(max(min(fits, before.items * _GROWTH), least, parts), max(MOST_ITEMS, parts))
+    least = previous.items * 2 if previous.seconds < seconds else parts
+    return min(max(min(fits, previous.items * _MAX_GROWTH), least, parts), max(MAX_ITEMS, parts))

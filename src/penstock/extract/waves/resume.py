@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.extract.waves.ledger import has_waves
-from penstock.extract.waves.split import split
+from penstock.extract.waves.checkpoints import has_waves
+from penstock.extract.waves.split import split_flow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,16 +14,22 @@ if TYPE_CHECKING:
     from penstock.package import Package
 
 
-def to_continue(flows: Sequence[Flow], left: Sequence[Package], *, ships: bool) -> list[Package | None]:
+def resumable_packages(
+    flows: Sequence[Flow], packages: Sequence[Package], *, on_executors: bool
+) -> list[Package | None]:
     """For each flow the newest package that has waves of one of its resources, or None."""
-    free = sorted(left, key=lambda package: package.load_id)
-    return [_taken(flow, free, ships=ships) for flow in flows]
+    free = sorted(packages, key=lambda package: package.load_id)
+    return [_take_package(flow, free, on_executors=on_executors) for flow in flows]
 
 
-def _taken(flow: Flow, free: list[Package], *, ships: bool) -> Package | None:
-    identities = [work.identity for work in split(flow, ships=ships).there] if free else []
-    for package in reversed(free):
+def _take_package(flow: Flow, available: list[Package], *, on_executors: bool) -> Package | None:
+    identities = (
+        [work.identity for work in split_flow(flow, on_executors=on_executors).wave_resources]
+        if available
+        else []
+    )
+    for package in reversed(available):
         if any(has_waves(package.store, identity) for identity in identities):
-            free.remove(package)
+            available.remove(package)
             return package
     return None

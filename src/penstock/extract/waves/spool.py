@@ -7,9 +7,9 @@ import tempfile
 import threading
 from typing import IO, TYPE_CHECKING, Any
 
-from penstock.errors import full_storage_named
-from penstock.extract.waves.items import item_of
-from penstock.package.typed import from_typed, to_typed
+from penstock.errors import translate_disk_full
+from penstock.extract.waves.items import to_work_item
+from penstock.package.typed_json import from_typed, to_typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,15 +24,15 @@ class Spool:
 
     def add(self, item: Any) -> None:
         """Take an item; refused where it could not travel."""
-        line = json.dumps(to_typed(item_of(item).value))
-        with self._lock, full_storage_named(tempfile.gettempdir()):
+        line = json.dumps(to_typed(to_work_item(item).value))
+        with self._lock, translate_disk_full(tempfile.gettempdir()):
             if self._file is None:
                 self._file = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - kept open
             self._file.write(line + "\n")
 
     def items(self) -> Iterator[Any]:
         """All items so far."""
-        with self._lock, full_storage_named(tempfile.gettempdir()):
+        with self._lock, translate_disk_full(tempfile.gettempdir()):
             file = self._file
             if file is None:
                 return

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from penstock.package.projection.explode import position_id
 from penstock.package.sql import literal
-from penstock.package.unfold import place_id
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def stamp_rows(positioned: DataFrame, *, load_id: str) -> DataFrame:
+def add_row_ids(rows: DataFrame, *, load_id: str) -> DataFrame:
     """Add `id`, made of the columns `file` and `position`."""
     inside = f"substring_index(`file`, {literal(f'/packages/{load_id}/')}, -1)"
-    return positioned.selectExpr("*", f"{place_id(load_id, file=inside, position='`position`')} AS id")
+    return rows.selectExpr("*", f"{position_id(load_id, file=inside, position='`position`')} AS id")

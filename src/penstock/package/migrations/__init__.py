@@ -8,9 +8,9 @@ from penstock.errors import InternalError
 from penstock.package.migrations import (
     v0002_sealed_folders,
     v0003_several_parts,
-    v0004_values_as_seen,
-    v0005_tables_anew,
-    v0006_landed_files,
+    v0004_raw_values,
+    v0005_refresh,
+    v0006_frame_files,
 )
 
 if TYPE_CHECKING:
@@ -29,14 +29,14 @@ class Migration(Protocol):
 MIGRATIONS: Final[tuple[Migration, ...]] = (
     v0002_sealed_folders,
     v0003_several_parts,
-    v0004_values_as_seen,
-    v0005_tables_anew,
-    v0006_landed_files,
+    v0004_raw_values,
+    v0005_refresh,
+    v0006_frame_files,
 )
 """In order, without gaps: the first brings version 1 to version 2."""
 
 
-def newest(migrations: Sequence[Migration] = MIGRATIONS) -> int:
+def latest_version(migrations: Sequence[Migration] = MIGRATIONS) -> int:
     """The version that this release writes; a gap or a double in the chain is an error of ours."""
     versions = [1, *(migration.VERSION for migration in migrations)]
     if versions != list(range(1, len(versions) + 1)):
@@ -44,11 +44,11 @@ def newest(migrations: Sequence[Migration] = MIGRATIONS) -> int:
     return versions[-1]
 
 
-def upgraded(
-    kind: str, document: dict[str, Any], *, has: int, migrations: Sequence[Migration] = MIGRATIONS
+def apply_migrations(
+    kind: str, document: dict[str, Any], *, version: int, migrations: Sequence[Migration] = MIGRATIONS
 ) -> dict[str, Any]:
     """The document after every migration that it has not seen."""
     for migration in migrations:
-        if has < migration.VERSION:
+        if version < migration.VERSION:
             document = migration.upgrade(kind, document)
     return document

@@ -4,10 +4,10 @@
 `read_parquet` read what it lists, as in dlt.
 """
 
-from penstock.sources import withspark  # noqa: F401 - first: it says what to install
+from penstock.sources import require_spark  # noqa: F401 - first: it says what to install
+from penstock.sources.filesystem.dlt_source import filesystem
 from penstock.sources.filesystem.files import files
 from penstock.sources.filesystem.items import FileItem, FileItemDict
-from penstock.sources.filesystem.listed import filesystem
 from penstock.sources.filesystem.readers import read_csv, read_jsonl, read_parquet, readers
 
 __all__ = [

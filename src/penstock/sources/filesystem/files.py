@@ -9,30 +9,30 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock.config import AwsCredentials, config_value
 from penstock.errors import NotDuringRun
-from penstock.interfaces.current import current
-from penstock.interfaces.seen import digest_of
+from penstock.interfaces.run_context import current_context
+from penstock.interfaces.seen_set import item_digest
 from penstock.sources.decorators import resource
+from penstock.sources.filesystem.csv_options import CsvOptions
+from penstock.sources.filesystem.day_window import DayWindow, NewestDay, whole_days
+from penstock.sources.filesystem.file_reader import SourceFileReader
 from penstock.sources.filesystem.globs import Glob
-from penstock.sources.filesystem.items import digest_of_file
+from penstock.sources.filesystem.items import file_digest
 from penstock.sources.filesystem.listing import list_files
-from penstock.sources.filesystem.options import CsvOptions
-from penstock.sources.filesystem.place import Place
-from penstock.sources.filesystem.plan import batches, checked_format, is_hidden
-from penstock.sources.filesystem.reading import Reading
-from penstock.sources.filesystem.windows import NewestDay, Window, days_of
+from penstock.sources.filesystem.location import FolderLocation
+from penstock.sources.filesystem.plan import batches, is_hidden, resolve_format
 from penstock.sources.resource import Resource
 from penstock.sources.state import resource_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from penstock.interfaces.seen import Seen
-    from penstock.sources.filesystem.items import Found
+    from penstock.interfaces.seen_set import SeenSet
+    from penstock.sources.filesystem.items import ListedFile
 
 __source_name__ = "filesystem"
-LEDGER: Final = "_files"
+SEEN_FILES: Final = "_files"
 """Where the state has what was read."""
-_NEWEST: Final = "newest_day"
+_NEWEST_DAY: Final = "newest_day"
 
 
 @resource(section="filesystem")
@@ -59,9 +59,13 @@ def files(  # noqa: PLR0913, PLR0917 - one door for all that can be said of file
     >>> files("s3://raw/orders", file_glob="**/*.csv", name="orders", window=3, delimiter=";")
     <penstock.resource 'orders', write_disposition='append'>
     """
-    place = Place.of(bucket_url, credentials, kwargs=kwargs, client_kwargs=client_kwargs)
-    reading = Reading(format=checked_format(format, file_glob), csv=CsvOptions.of(options), metadata=metadata)
-    new = NewFiles(place=place, glob=Glob(file_glob), days=days_of(window), per_job=files_per_job)
+    place = FolderLocation.of(bucket_url, credentials, kwargs=kwargs, client_kwargs=client_kwargs)
+    reading = SourceFileReader(
+        format=resolve_format(format, file_glob), csv=CsvOptions.of(options), metadata=metadata
+    )
+    new = NewFiles(
+        location=place, glob=Glob(file_glob), window_days=whole_days(window), files_per_job=files_per_job
+    )
 
     def read() -> Iterator[Any]:
         yield from new.frames(reading)
@@ -75,76 +79,78 @@ def files(  # noqa: PLR0913, PLR0917 - one door for all that can be said of file
 class NewFiles:
     """The files of a place that were not read before."""
 
-    place: Place
+    location: FolderLocation
     glob: Glob
-    days: int | None
-    per_job: int
+    window_days: int | None
+    files_per_job: int
 
-    def frames(self, reading: Reading) -> Iterator[Any]:
+    def frames(self, reader: SourceFileReader) -> Iterator[Any]:
         """Frames of all new files. What a frame reads is remembered as it is handed over."""
         counts: Counter[str] = Counter(listed=0, known=0, hidden=0, read=0)
-        seen, newest = self._seen(), NewestDay(today=datetime.now(UTC).date())
-        for batch in batches(self._new(seen, counts, newest), most=self.per_job):
+        seen, newest = self._open_seen_set(), NewestDay(today=datetime.now(UTC).date())
+        for batch in batches(self._unseen_files(seen, counts, newest), size=self.files_per_job):
             left = dict.fromkeys(batch)
-            for frame, read in reading.frames(self.place, batch):
-                self._remember(seen, read, counts)
+            for frame, read in reader.frames(self.location, batch):
+                self._mark_read(seen, read, counts)
                 for one in read:
                     del left[one]
                 yield frame
             # Those without a row are read as well.
-            self._remember(seen, tuple(left), counts)
+            self._mark_read(seen, tuple(left), counts)
         # Only now: a listing has no order, so a run that ends before may have left older days unread.
-        self._keep(newest.day)
-        self._tell(counts)
+        self._store_newest_day(newest.day)
+        self._report(counts)
 
-    def _new(self, seen: Seen, counts: Counter[str], newest: NewestDay) -> Iterator[Found]:
-        for found in list_files(self.place, self.glob, self._window()):
+    def _unseen_files(
+        self, seen_set: SeenSet, counts: Counter[str], newest: NewestDay
+    ) -> Iterator[ListedFile]:
+        for found in list_files(self.location, self.glob, self._window()):
             counts["listed"] += 1
             if is_hidden(found.path):
                 counts["hidden"] += 1
                 continue
             # Known ones count as well: the run that read them may not have come to its end.
-            newest.meet(found.path)
-            if seen.knows(self._digest(found)):
+            newest.observe(found.path)
+            if seen_set.contains(self._digest(found)):
                 counts["known"] += 1
             else:
                 yield found
 
-    def _remember(self, seen: Seen, read: tuple[Found, ...], counts: Counter[str]) -> None:
-        for one in read:
-            seen.remember(self._digest(one))
-        counts["read"] += len(read)
-        self._tell(counts)
+    def _mark_read(self, seen_set: SeenSet, batch: tuple[ListedFile, ...], counts: Counter[str]) -> None:
+        for one in batch:
+            seen_set.add(self._digest(one))
+        counts["read"] += len(batch)
+        self._report(counts)
 
-    def _keep(self, newest: date | None) -> None:
+    def _store_newest_day(self, newest: date | None) -> None:
         """Let the next run begin at the newest day. A state that need not change is not touched."""
-        if self.days is None or newest is None:
+        if self.window_days is None or newest is None:
             return
         state = resource_state()
-        if newest.isoformat() > state.get(_NEWEST, {}).get(self._key, ""):
-            state.setdefault(_NEWEST, {})[self._key] = newest.isoformat()
+        if newest.isoformat() > state.get(_NEWEST_DAY, {}).get(self._state_key, ""):
+            state.setdefault(_NEWEST_DAY, {})[self._state_key] = newest.isoformat()
 
-    def _window(self) -> Window | None:
-        if self.days is None:
+    def _window(self) -> DayWindow | None:
+        if self.window_days is None:
             return None
-        newest = resource_state().get(_NEWEST, {}).get(self._key)
-        return Window(days=self.days, newest=date.fromisoformat(newest) if newest else None)
+        newest = resource_state().get(_NEWEST_DAY, {}).get(self._state_key)
+        return DayWindow(days=self.window_days, newest=date.fromisoformat(newest) if newest else None)
 
     @property
-    def _key(self) -> str:
+    def _state_key(self) -> str:
         """What the newest day is kept by: a resource of this name may read another folder tomorrow."""
-        return digest_of(self.place.root, self.glob.text).hex()
+        return item_digest(self.location.root, self.glob.pattern).hex()
 
-    def _digest(self, found: Found) -> bytes:
-        return digest_of_file(self.place.url(found.path), found)
+    def _digest(self, file: ListedFile) -> bytes:
+        return file_digest(self.location.url(file.path), file)
 
-    def _seen(self) -> Seen:
-        moment = current()
-        if moment.seen is None or moment.resource_name is None:
+    def _open_seen_set(self) -> SeenSet:
+        moment = current_context()
+        if moment.open_seen_set is None or moment.resource_name is None:
             raise NotDuringRun(what="the files that were read before")
-        return moment.seen(moment.resource_name, LEDGER)
+        return moment.open_seen_set(moment.resource_name, SEEN_FILES)
 
-    def _tell(self, counts: Counter[str]) -> None:
-        metrics = current().metrics
+    def _report(self, counts: Counter[str]) -> None:
+        metrics = current_context().metrics
         if metrics is not None:
             metrics.update({f"files_{name}": count for name, count in counts.items()})

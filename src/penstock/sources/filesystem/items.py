@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, TypedDict
 
-from penstock.interfaces.seen import digest_of
+from penstock.interfaces.seen_set import item_digest
 
 if TYPE_CHECKING:
-    from penstock.sources.filesystem.place import Place
+    from penstock.sources.filesystem.location import FolderLocation
 
-_MIME: dict[str, str] = {
+_MIME_TYPES: dict[str, str] = {
     ".csv": "text/csv",
     ".tsv": "text/tab-separated-values",
     ".jsonl": "application/jsonl",
@@ -37,7 +37,7 @@ class FileItem(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ListedFile:
     """A file in a listing. `path` is relative to the folder that is listed; `modified` is in nanoseconds."""
 
     path: str
@@ -48,9 +48,9 @@ class Found:
 class FileItemDict(dict[str, Any]):
     """A file as a row, that can be opened."""
 
-    def __init__(self, found: Found, place: Place) -> None:
+    def __init__(self, found: ListedFile, place: FolderLocation) -> None:
         name = found.path.rpartition("/")[2]
-        mime_type, encoding = mime_of(name)
+        mime_type, encoding = guess_mime_type(name)
         item: FileItem = {
             "file_url": place.url(found.path),
             "file_name": name,
@@ -68,12 +68,12 @@ class FileItemDict(dict[str, Any]):
     @property
     def fsspec(self) -> Any:
         """The file system that it stands in."""
-        return self.place.system
+        return self.place.file_system
 
     @property
     def local_file_path(self) -> str:
         """Where it stands on this machine."""
-        return str(Path(self.place.address(self.found.path)))
+        return str(Path(self.place.fs_path(self.found.path)))
 
     def open(
         self,
@@ -84,7 +84,7 @@ class FileItemDict(dict[str, Any]):
         """Open it; gzip is undone where its name says so, unless `compression` says otherwise."""
         is_packed = compression == "enable" or (compression == "auto" and self["encoding"] == "gzip")
         stream: IO[Any] = self.fsspec.open(
-            self.place.address(self.found.path),
+            self.place.fs_path(self.found.path),
             mode=mode,
             compression="gzip" if is_packed else None,
             **kwargs,
@@ -94,21 +94,21 @@ class FileItemDict(dict[str, Any]):
     def read_bytes(self) -> bytes:
         """Its content, as it stands there."""
         kept: bytes | None = self.get("file_content")
-        return self.place.content(self.found.path) if kept is None else kept
+        return self.place.read_bytes(self.found.path) if kept is None else kept
 
 
-def mime_of(name: str) -> tuple[str, str | None]:
+def guess_mime_type(name: str) -> tuple[str, str | None]:
     """The type of a file and how it is packed, by its name.
 
-    >>> mime_of("a.csv.gz"), mime_of("a.jsonl"), mime_of("README")
+    >>> guess_mime_type("a.csv.gz"), guess_mime_type("a.jsonl"), guess_mime_type("README")
     (('text/csv', 'gzip'), ('application/jsonl', None), ('application/octet-stream', None))
     """
     guessed, encoding = mimetypes.guess_type(name)
     plain = name.rpartition(".")[0] if encoding else name
-    known = next((mime for end, mime in _MIME.items() if plain.lower().endswith(end)), None)
+    known = next((mime for end, mime in _MIME_TYPES.items() if plain.lower().endswith(end)), None)
     return known or guessed or "application/octet-stream", encoding
 
 
-def digest_of_file(url: str, found: Found) -> bytes:
+def file_digest(url: str, file: ListedFile) -> bytes:
     """What a file is known by: a file with another size or another time is another file."""
-    return digest_of(url, found.size, found.modified)
+    return item_digest(url, file.size, file.modified)

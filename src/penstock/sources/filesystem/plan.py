@@ -22,12 +22,12 @@ _ENDINGS: Final[dict[str, Format]] = {
     ".parquet": "parquet",
 }
 # What Hadoop undoes by the ending of a name.
-PACKED: Final = {".gz": "gzip", ".bz2": "bz2"}
-_NOT_READ: Final = (
+COMPRESSIONS: Final = {".gz": "gzip", ".bz2": "bz2"}
+_UNSUPPORTED_ENDINGS: Final = (
     *(".zip", ".xz", ".7z", ".tar", ".tgz", ".tbz2", ".rar", ".z"),
     *(".deflate", ".zst", ".lz4", ".lzo", ".snappy", ".br"),
 )
-NAMELESS: Final = "a name in its path is empty, and Hadoop has no such names"
+EMPTY_NAME_REASON: Final = "a name in its path is empty, and Hadoop has no such names"
 
 
 def format_of(name: str) -> Format | None:
@@ -37,16 +37,16 @@ def format_of(name: str) -> Format | None:
     ('csv', 'parquet', None)
     """
     low = name.lower()
-    return next((kind for end, kind in _ENDINGS.items() if _unpacked(low).endswith(end)), None)
+    return next((kind for end, kind in _ENDINGS.items() if _without_compression(low).endswith(end)), None)
 
 
-def _unpacked(name: str) -> str:
-    return name.rpartition(".")[0] if name.endswith(tuple(PACKED)) else name
+def _without_compression(name: str) -> str:
+    return name.rpartition(".")[0] if name.endswith(tuple(COMPRESSIONS)) else name
 
 
-def checked_format(said: str | None, file_glob: str) -> Format:
+def resolve_format(requested: str | None, file_glob: str) -> Format:
     """The format that files are read in: as it is said, or as the glob ends."""
-    if said is None:
+    if requested is None:
         found = format_of(file_glob)
         if found is None:
             raise UsageError(
@@ -54,21 +54,21 @@ def checked_format(said: str | None, file_glob: str) -> Format:
                 hint=f"say format: {', '.join(get_args(Format))}; or end file_glob with it, as in **/*.csv",
             )
         return found
-    if said not in get_args(Format):
-        raise UsageError(f"{said!r} is no format of files", hint=f"say {', '.join(get_args(Format))}")
-    return said  # type: ignore[return-value]  # it is one of them
+    if requested not in get_args(Format):
+        raise UsageError(f"{requested!r} is no format of files", hint=f"say {', '.join(get_args(Format))}")
+    return requested  # type: ignore[return-value]  # it is one of them
 
 
 def check_names(paths: Iterable[str], *, on_disk: bool, is_text: bool = True) -> None:
     """Refuse files that Spark would read as if they were not packed, or whose names it cannot take."""
     for path in paths:
         low = path.lower()
-        if is_text and _unpacked(low).endswith(_NOT_READ):
+        if is_text and _without_compression(low).endswith(_UNSUPPORTED_ENDINGS):
             raise FileNotReadable(path=path, reason="Spark does not unpack it; gzip and bzip2 it does")
-        if is_text and low.endswith(tuple(PACKED)) and not path.endswith(tuple(PACKED)):
+        if is_text and low.endswith(tuple(COMPRESSIONS)) and not path.endswith(tuple(COMPRESSIONS)):
             raise FileNotReadable(path=path, reason="Hadoop unpacks it only if its ending is in lower case")
         if "" in path.split("/"):
-            raise FileNotReadable(path=path, reason=NAMELESS)
+            raise FileNotReadable(path=path, reason=EMPTY_NAME_REASON)
         if on_disk and ":" in path.rpartition("/")[2]:
             raise FileNotReadable(path=path, reason="Hadoop opens no file on a disk with a colon in its name")
 
@@ -83,26 +83,26 @@ def is_hidden(path: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Group(Generic[T]):
+class FileGroup(Generic[T]):
     """Files that one job reads: they have the same head."""
 
-    head: Any
+    header: Any
     files: tuple[T, ...]
 
 
-def by_head(files: Sequence[T], heads: Sequence[Any]) -> Iterator[Group[T]]:
+def group_by_header(files: Sequence[T], headers: Sequence[Any]) -> Iterator[FileGroup[T]]:
     """Files with equal heads together; those without one have no rows, and are left out."""
     groups: dict[Any, list[T]] = {}
-    for one, head in zip(files, heads, strict=True):
+    for one, head in zip(files, headers, strict=True):
         if head is not None:
             groups.setdefault(head, []).append(one)
-    return (Group(head, tuple(members)) for head, members in groups.items())
+    return (FileGroup(head, tuple(members)) for head, members in groups.items())
 
 
-def past(limit: int) -> str:
+def pattern_above(limit: int) -> str:
     """A pattern of all digits, without zeros in front, that make a number above a limit.
 
-    >>> past(127)
+    >>> pattern_above(127)
     '(?:[0-9]{4,}|[2-9][0-9]{2}|1[3-9][0-9]{1}|12[8-9])'
     """
     digits = str(limit)
@@ -114,38 +114,38 @@ def past(limit: int) -> str:
     return f"(?:{'|'.join([f'[0-9]{{{len(digits) + 1},}}', *same_length])})"
 
 
-Columns = tuple[tuple[str, str], ...]
+ColumnTypes = tuple[tuple[str, str], ...]
 """Names of columns with their types, as texts."""
 
 
-def is_nanoseconds(kind: str) -> bool:
+def is_nanoseconds(data_type: str) -> bool:
     """Whether a column of this type is a moment in nanoseconds, as Parquet has them.
 
     >>> is_nanoseconds("timestamp[ns, tz=UTC]"), is_nanoseconds("int96 timestamp[ns]")
     (True, False)
     """
-    return kind.startswith("timestamp[ns")
+    return data_type.startswith("timestamp[ns")
 
 
-def has_zone(kind: str) -> bool:
+def has_timezone(data_type: str) -> bool:
     """Whether moments of this type are the same everywhere; others are what a clock on a wall shows.
 
-    >>> has_zone("timestamp[ns, tz=UTC]"), has_zone("timestamp[ns]")
+    >>> has_timezone("timestamp[ns, tz=UTC]"), has_timezone("timestamp[ns]")
     (True, False)
     """
-    return "tz=" in kind
+    return "tz=" in data_type
 
 
-def by_columns(files: Sequence[T], heads: Sequence[Columns | None]) -> Iterator[Group[T]]:
+def group_by_columns(files: Sequence[T], headers: Sequence[ColumnTypes | None]) -> Iterator[FileGroup[T]]:
     """Files whose columns fit together: what two of them share has the same type.
 
-    >>> found = by_columns("abc", [(("id", "int"),), (("id", "int"), ("x", "str")), (("id", "str"),)])
-    >>> [(group.files, dict(group.head)) for group in found]
+    >>> found = group_by_columns("abc", [(("id", "int"),), (("id", "int"), ("x", "str")), (("id", "str"),)])
+    >>> [(group.files, dict(group.header)) for group in found]
     [(('a', 'b'), {'id': 'int', 'x': 'str'}), (('c',), {'id': 'str'})]
     """
     joined: list[tuple[dict[str, str], list[T]]] = []
-    for group in by_head(files, heads):
-        columns = dict(group.head)
+    for group in group_by_header(files, headers):
+        columns = dict(group.header)
         for known, members in joined:
             if all(known.get(name, kind) == kind for name, kind in columns.items()):
                 known.update(columns)
@@ -153,25 +153,25 @@ def by_columns(files: Sequence[T], heads: Sequence[Columns | None]) -> Iterator[
                 break
         else:
             joined.append((columns, list(group.files)))
-    return (Group(tuple(columns.items()), tuple(members)) for columns, members in joined)
+    return (FileGroup(tuple(columns.items()), tuple(members)) for columns, members in joined)
 
 
-def batches(files: Iterable[T], *, most: int) -> Iterator[list[T]]:
+def batches(files: Iterable[T], *, size: int) -> Iterator[list[T]]:
     """Files in lists of so many."""
     batch: list[T] = []
     for one in files:
         batch.append(one)
-        if len(batch) >= most:
+        if len(batch) >= size:
             yield batch
             batch = []
     if batch:
         yield batch
 
 
-def names_of(header: Sequence[str]) -> tuple[str, ...]:
+def column_names(header: Sequence[str]) -> tuple[str, ...]:
     """A name for each column: those without one are numbered, and those that come again are too.
 
-    >>> names_of(["id", "", "id", " name "])
+    >>> column_names(["id", "", "id", " name "])
     ('id', '_c1', 'id_2', ' name ')
     """
     taken = Counter(name for name in header if name)

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock.config import AwsCredentials, config_value
 from penstock.errors import UsageError
-from penstock.interfaces.current import current
+from penstock.interfaces.run_context import current_context
 from penstock.sources.decorators import source, transformer
+from penstock.sources.filesystem.csv_options import CsvOptions
+from penstock.sources.filesystem.dlt_source import filesystem
+from penstock.sources.filesystem.file_reader import SourceFileReader
 from penstock.sources.filesystem.items import FileItemDict
-from penstock.sources.filesystem.listed import filesystem
-from penstock.sources.filesystem.options import CsvOptions
 from penstock.sources.filesystem.plan import is_hidden
-from penstock.sources.filesystem.reading import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from penstock.sources.filesystem.items import Found
-    from penstock.sources.filesystem.place import Place
+    from penstock.sources.filesystem.items import ListedFile
+    from penstock.sources.filesystem.location import FolderLocation
     from penstock.sources.resource import Resource
 
 __source_name__ = "filesystem"
-PER_JOB: Final = 5_000
+FILES_PER_JOB: Final = 5_000
 """So many files are read by one job at most: Spark is told their names one by one."""
 
 
@@ -37,7 +37,7 @@ def read_csv(items: Any, chunksize: int | None = None, metadata: bool = False, *
     <penstock.transformer 'read_csv', write_disposition='append'>
     """
     del chunksize
-    return _read(items, Reading(format="csv", csv=CsvOptions.of(options), metadata=metadata))
+    return _read_files(items, SourceFileReader(format="csv", csv=CsvOptions.of(options), metadata=metadata))
 
 
 @transformer(name="read_jsonl", section="filesystem")
@@ -48,7 +48,7 @@ def read_jsonl(items: Any, chunksize: int | None = None, metadata: bool = False)
     <penstock.transformer 'read_jsonl', write_disposition='append'>
     """
     del chunksize
-    return _read(items, Reading(format="jsonl", metadata=metadata))
+    return _read_files(items, SourceFileReader(format="jsonl", metadata=metadata))
 
 
 @transformer(name="read_parquet", section="filesystem")
@@ -59,7 +59,7 @@ def read_parquet(items: Any, chunksize: int | None = None, metadata: bool = Fals
     <penstock.transformer 'read_parquet', write_disposition='append'>
     """
     del chunksize
-    return _read(items, Reading(format="parquet", metadata=metadata))
+    return _read_files(items, SourceFileReader(format="parquet", metadata=metadata))
 
 
 @source(name="readers", section="filesystem")
@@ -80,7 +80,7 @@ def readers(
         bucket_url,
         credentials,
         file_glob=file_glob,
-        files_per_page=PER_JOB,
+        files_per_page=FILES_PER_JOB,
         kwargs=kwargs,
         client_kwargs=client_kwargs,
         incremental=incremental,
@@ -88,9 +88,9 @@ def readers(
     return listed | read_csv, listed | read_jsonl, listed | read_parquet
 
 
-def _read(items: Any, reading: Reading) -> Iterator[Any]:
+def _read_files(items: Any, reader: SourceFileReader) -> Iterator[Any]:
     """A page of files, place by place."""
-    by_place: dict[int, tuple[Place, list[Found]]] = {}
+    by_place: dict[int, tuple[FolderLocation, list[ListedFile]]] = {}
     counts = Counter(files_hidden=0, files_read=0)
     for item in items if isinstance(items, list) else [items]:
         if not isinstance(item, FileItemDict):
@@ -103,9 +103,9 @@ def _read(items: Any, reading: Reading) -> Iterator[Any]:
         else:
             counts["files_read"] += 1
             by_place.setdefault(id(item.place), (item.place, []))[1].append(item.found)
-    metrics = current().metrics
+    metrics = current_context().metrics
     if metrics is not None:
         metrics.update({name: metrics.get(name, 0) + count for name, count in counts.items()})
     for place, files in by_place.values():
-        for frame, _ in reading.frames(place, files):
+        for frame, _ in reader.frames(place, files):
             yield frame

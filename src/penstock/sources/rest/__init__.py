@@ -5,8 +5,7 @@ Gives:   pages of rows. What makes requests travels to executors that have `requ
 Touches: config, interfaces, errors.
 """
 
-from penstock.sources.rest import need  # noqa: F401 - first: it says what to install
-from penstock.sources.rest.answers import IgnoreResponseException
+from penstock.sources.rest import require_requests  # noqa: F401 - first: it says what to install
 from penstock.sources.rest.auth import (
     APIKeyAuth,
     AuthConfigBase,
@@ -25,8 +24,9 @@ from penstock.sources.rest.paginators import (
     JSONResponseCursorPaginator,
     SinglePagePaginator,
 )
-from penstock.sources.rest.ranges import OffsetPaginator, PageNumberPaginator, RangePaginator
+from penstock.sources.rest.range_paginators import OffsetPaginator, PageNumberPaginator, RangePaginator
 from penstock.sources.rest.retry import RetrySession
+from penstock.sources.rest.status import IgnoreResponseException
 
 __all__ = [
     "APIKeyAuth",

@@ -10,21 +10,21 @@ from requests import Session  # noqa: TC002 - the spec asks for it
 from requests.auth import AuthBase
 
 from penstock.config import CredentialsConfiguration, NotResolved, TSecretStrValue, remember_secret
-from penstock.sources.rest.signing import (
+from penstock.sources.rest.signers import (
     CookieSigner,
     CredentialsRequest,
     HeaderSigner,
     QuerySigner,
     TokenSigner,
-    basic,
-    itself,
+    basic_signer,
+    unpickle_signer,
 )
 
 if TYPE_CHECKING:
     from requests import PreparedRequest
 
 ApiKeyLocation = Literal["header", "cookie", "query", "param"]
-_PAIR = 2
+_PAIR_LENGTH = 2
 
 
 class AuthConfigBase(CredentialsConfiguration, AuthBase):
@@ -40,7 +40,7 @@ class AuthConfigBase(CredentialsConfiguration, AuthBase):
         A subclass may sign otherwise than the object of its base, so that one must be its own.
         """
         signer = self.signer() if "signer" in vars(type(self)) else None
-        return super().__reduce__() if signer is None else (itself, (signer,))
+        return super().__reduce__() if signer is None else (unpickle_signer, (signer,))
 
 
 class BearerTokenAuth(AuthConfigBase):
@@ -54,11 +54,11 @@ class BearerTokenAuth(AuthConfigBase):
 
     def __init__(self, token: str | None = None, **fields: Any) -> None:
         """Made of its token."""
-        super().__init__(**_said(token=token, **fields))
+        super().__init__(**_without_none(token=token, **fields))
 
     def parse_native_representation(self, native_value: Any) -> None:
         """A text is the token."""
-        self.token = _text(native_value, "a token")
+        self.token = _require_text(native_value, "a token")
 
     def signer(self) -> AuthBase:
         """What says the header."""
@@ -83,11 +83,11 @@ class APIKeyAuth(AuthConfigBase):
     def __init__(
         self, name: str | None = None, api_key: str | None = None, location: str | None = None
     ) -> None:
-        super().__init__(**_said(name=name, api_key=api_key, location=location))
+        super().__init__(**_without_none(name=name, api_key=api_key, location=location))
 
     def parse_native_representation(self, native_value: Any) -> None:
         """A text is the key."""
-        self.api_key = _text(native_value, "a key")
+        self.api_key = _require_text(native_value, "a key")
 
     @property
     def hidden_params(self) -> tuple[str, ...]:
@@ -121,20 +121,20 @@ class HttpBasicAuth(AuthConfigBase):
     password: TSecretStrValue = None  # type: ignore[assignment]  # the settings say it
 
     def __init__(self, username: str | None = None, password: str | None = None) -> None:
-        super().__init__(**_said(username=username, password=password))
+        super().__init__(**_without_none(username=username, password=password))
 
     def parse_native_representation(self, native_value: Any) -> None:
         """A pair is the name and the password."""
-        is_pair = isinstance(native_value, Sequence) and len(native_value) == _PAIR
+        is_pair = isinstance(native_value, Sequence) and len(native_value) == _PAIR_LENGTH
         if not is_pair or isinstance(native_value, str):
             raise ValueError("a name and a password are wanted")
         self.username, self.password = native_value
 
     def signer(self) -> AuthBase:
         """What says the header."""
-        signer = basic(self.username, self.password)
+        signer = basic_signer(self.username, self.password)
         # Whoever reads the header reads the password.
-        remember_secret(signer.said.removeprefix("Basic "))
+        remember_secret(signer.value.removeprefix("Basic "))
         return signer
 
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
@@ -164,15 +164,15 @@ class OAuth2ClientCredentials(AuthConfigBase):
 
     def __init__(self, access_token: str | None = None, **fields: Any) -> None:
         """Made of its fields; a token that is given may be old, so one is asked for all the same."""
-        super().__init__(**_said(access_token=access_token, **fields))
+        super().__init__(**_without_none(access_token=access_token, **fields))
 
     def parse_native_representation(self, native_value: Any) -> None:
         """A text is a token."""
-        self.access_token = _text(native_value, "a token")
+        self.access_token = _require_text(native_value, "a token")
 
     def build_access_token_request(self) -> Mapping[str, Any]:
         """The arguments of the `post` that asks for a token."""
-        return self._request().asked()
+        return self._token_request().build()
 
     def parse_access_token(self, response_json: Any) -> str:
         """The token in an answer."""
@@ -184,7 +184,7 @@ class OAuth2ClientCredentials(AuthConfigBase):
 
     def signer(self) -> AuthBase:
         """What gets tokens."""
-        return self._plain()
+        return self._plain_signer()
 
     def use_session(self, session: Any) -> None:
         """Ask for tokens through this session, unless another was given."""
@@ -195,8 +195,8 @@ class OAuth2ClientCredentials(AuthConfigBase):
         if self._signer is None:
             self._signer = TokenSigner(
                 url=self.access_token_url,
-                asked=self.build_access_token_request,
-                learned=self._learned,
+                build_request=self.build_access_token_request,
+                parse_response=self._parse_response,
             )
             self._signer.session = self.session
         return self._signer
@@ -205,19 +205,21 @@ class OAuth2ClientCredentials(AuthConfigBase):
         """Sign a request; gets a token where there is none that lives."""
         return self.signing()(request)
 
-    def _learned(self, answer: Any) -> tuple[str, int]:
-        token = self.parse_access_token(answer)
+    def _parse_response(self, response_json: Any) -> tuple[str, int]:
+        token = self.parse_access_token(response_json)
         remember_secret(token)
         self.access_token = token
-        return token, self.parse_expiration_in_seconds(answer)
+        return token, self.parse_expiration_in_seconds(response_json)
 
-    def _plain(self) -> TokenSigner:
-        request = self._request()
-        signer = TokenSigner(url=self.access_token_url, asked=request.asked, learned=request.learned)
+    def _plain_signer(self) -> TokenSigner:
+        request = self._token_request()
+        signer = TokenSigner(
+            url=self.access_token_url, build_request=request.build, parse_response=request.parse_response
+        )
         signer.session = self.session
         return signer
 
-    def _request(self) -> CredentialsRequest:
+    def _token_request(self) -> CredentialsRequest:
         return CredentialsRequest(
             self.client_id,
             self.client_secret,
@@ -226,11 +228,11 @@ class OAuth2ClientCredentials(AuthConfigBase):
         )
 
 
-def _said(**fields: Any) -> dict[str, Any]:
+def _without_none(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _text(native_value: Any, wanted: str) -> Any:
+def _require_text(native_value: Any, expected: str) -> Any:
     if not isinstance(native_value, str):
-        raise ValueError(f"{wanted} is a text")  # noqa: TRY004 - what specs refuse one value with
+        raise ValueError(f"{expected} is a text")  # noqa: TRY004 - what specs refuse one value with
     return native_value

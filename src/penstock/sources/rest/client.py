@@ -12,12 +12,12 @@ import requests
 from requests import PreparedRequest, Request, Response
 
 from penstock.errors import UsageError
-from penstock.sources.rest.answers import IgnoreResponseException, raise_for_status
-from penstock.sources.rest.detect import detect_paginator, rows_path
-from penstock.sources.rest.paths import json_path
+from penstock.sources.rest.detector import detect_paginator, rows_path
+from penstock.sources.rest.json_paths import json_path
 from penstock.sources.rest.retry import RetrySession
-from penstock.sources.rest.signing import Unsigned, follow_redirect, without_log_in
-from penstock.sources.rest.urls import clean_text, clean_url, is_elsewhere, join_url
+from penstock.sources.rest.signers import CredentialStripper, prepare_redirect, strip_credentials
+from penstock.sources.rest.status import IgnoreResponseException, raise_for_status
+from penstock.sources.rest.urls import is_cross_origin, join_url, masked_text, masked_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -82,19 +82,19 @@ class RESTClient:
         else:
             self._pace = pace
 
-    def request(self, path: str = "", method: str = "GET", **how: Any) -> Response:
+    def request(self, path: str = "", method: str = "GET", **kwargs: Any) -> Response:
         """Make one request; `how` is what `requests` takes. Bad answers are not raised."""
         parts = ("headers", "params", "json", "data", "auth", "hooks")
-        asked = self._request(path, method, **{part: how.pop(part, None) for part in parts})
-        return self._send(asked, **how)
+        asked = self._build_request(path, method, **{part: kwargs.pop(part, None) for part in parts})
+        return self._send(asked, **kwargs)
 
-    def get(self, path: str, params: Mapping[str, Any] | None = None, **how: Any) -> Response:
+    def get(self, path: str, params: Mapping[str, Any] | None = None, **kwargs: Any) -> Response:
         """Make a GET request."""
-        return self.request(path, "GET", params=params, **how)
+        return self.request(path, "GET", params=params, **kwargs)
 
-    def post(self, path: str, json: Any = None, *, data: Any = None, **how: Any) -> Response:
+    def post(self, path: str, json: Any = None, *, data: Any = None, **kwargs: Any) -> Response:
         """Make a POST request."""
-        return self.request(path, "POST", json=json, data=data, **how)
+        return self.request(path, "POST", json=json, data=data, **kwargs)
 
     def paginate(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
         self,
@@ -109,13 +109,13 @@ class RESTClient:
         headers: Mapping[str, Any] | None = None,
         *,
         data: Any = None,
-        **how: Any,
+        **kwargs: Any,
     ) -> Iterator[PageData[Any]]:
         """Give the pages of an endpoint, one after the other; bad answers are raised unless `hooks` act."""
         turning = paginator if paginator is not None else copy.deepcopy(self.paginator)
         selector = data_selector or self.data_selector
         where = json_path(selector) if selector else None
-        request = self._request(
+        request = self._build_request(
             path,
             method,
             headers=headers,
@@ -129,22 +129,22 @@ class RESTClient:
             turning.init_request(request)
         while True:
             try:
-                response = self._send(request, **how)
+                response = self._send(request, **kwargs)
             except IgnoreResponseException:
                 return
             if where is None:
                 where = rows_path(response.json())
-            rows = rows_in(response.json(), where)
+            rows = select_rows(response.json(), where)
             if turning is None:
                 turning = detect_paginator(response)
             turning.update_state(response, rows)
-            self._turn(turning, request)
+            self._prepare_next_request(turning, request)
             yield PageData(rows, request, response, turning, auth or self.auth)
             if not turning.has_next_page:
                 return
 
     def __repr__(self) -> str:
-        return f"RESTClient({clean_url(self.base_url)!r})"
+        return f"RESTClient({masked_url(self.base_url)!r})"
 
     def __getstate__(self) -> dict[str, Any]:
         """All but who paces it: everywhere else it is somebody else."""
@@ -157,33 +157,33 @@ class RESTClient:
             said["response"] = [partial(raise_for_status, hidden=getattr(auth, "hidden_params", ()))]
         return said
 
-    def _request(self, path: str, method: str, **parts: Any) -> Request:
+    def _build_request(self, path: str, method: str, **parts: Any) -> Request:
         if parts["json"] and parts["data"]:
             raise UsageError("a request has json or data, not both", hint="leave one of them out")
         parts["headers"] = {**(self.headers or {}), **(parts["headers"] or {})}
         parts["auth"] = parts["auth"] or self.auth
         return Request(method=method.upper(), url=join_url(self.base_url, path), **parts)
 
-    def _turn(self, turning: BasePaginator, request: Request) -> None:
+    def _prepare_next_request(self, paginator: BasePaginator, request: Request) -> None:
         """Prepare the next request; at another host it has nothing that was set for the first.
 
         So have all requests after it: a server that names the addresses could lead back.
         """
         url, params = str(request.url), dict(request.params or {})
-        turning.update_request(request)
-        if not is_elsewhere(url, str(request.url)):
+        paginator.update_request(request)
+        if not is_cross_origin(url, str(request.url)):
             return
         kept = {
             name: value for name, value in dict(request.params or {}).items() if params.get(name) != value
         }
-        if without_log_in(request, self.safe_headers) or len(kept) < len(request.params or {}):
+        if strip_credentials(request, self.safe_headers) or len(kept) < len(request.params or {}):
             hosts = urlsplit(url).hostname, urlsplit(str(request.url)).hostname
             _LOG.warning("the pages of %s go on at %s, which is asked without the log-in", *hosts)
         request.params = kept
 
-    def _send(self, request: Request, **how: Any) -> Response:
+    def _send(self, request: Request, **kwargs: Any) -> Response:
         auth: Any = request.auth
-        if isinstance(auth, Unsigned):
+        if isinstance(auth, CredentialStripper):
             # None removes a parameter that the session adds to all requests.
             of_session: Any = self.session.params
             request = copy.copy(request)
@@ -197,40 +197,44 @@ class RESTClient:
         prepared = self.session.prepare_request(request)
         prepared.safe_headers = self.safe_headers  # type: ignore[attr-defined]  # read by follow_redirect
         names = ("proxies", "stream", "verify", "cert")
-        options = {name: how.pop(name, {} if name == "proxies" else None) for name in names}
+        options = {name: kwargs.pop(name, {} if name == "proxies" else None) for name in names}
         try:
-            if isinstance(self.session, RetrySession) or not how.get("allow_redirects", True):
-                return self._sent(prepared, options, **{"allow_redirects": True, **how})
-            return self._followed(prepared, options, **how)
+            if isinstance(self.session, RetrySession) or not kwargs.get("allow_redirects", True):
+                return self._send_prepared(prepared, options, **{"allow_redirects": True, **kwargs})
+            return self._send_following_redirects(prepared, options, **kwargs)
         except requests.RequestException as error:
             hidden = getattr(auth, "hidden_params", ())
-            shown = clean_text(str(error), str(prepared.url), *hidden)
+            shown = masked_text(str(error), str(prepared.url), *hidden)
             # The error of the library shows the address as it is, in its text and in those that it is due to.
-            failed = _told(error, shown)
+            failed = _with_message(error, shown)
         raise failed
 
-    def _sent(self, prepared: PreparedRequest, options: Mapping[str, Any], **how: Any) -> Response:
+    def _send_prepared(
+        self, prepared: PreparedRequest, options: Mapping[str, Any], **kwargs: Any
+    ) -> Response:
         sending = self.session.merge_environment_settings(prepared.url, **options)
-        return self.session.send(prepared, **{**sending, **how})
+        return self.session.send(prepared, **{**sending, **kwargs})
 
-    def _followed(self, prepared: PreparedRequest, options: Mapping[str, Any], **how: Any) -> Response:
+    def _send_following_redirects(
+        self, prepared: PreparedRequest, options: Mapping[str, Any], **kwargs: Any
+    ) -> Response:
         """Follow redirections in place of a session of the user, which would take the headers along."""
-        how["allow_redirects"] = False
-        response, history = self._sent(prepared, options, **how), list[Response]()
+        kwargs["allow_redirects"] = False
+        response, history = self._send_prepared(prepared, options, **kwargs), list[Response]()
         while (following := response.next) is not None:
             if len(history) >= self.session.max_redirects:
                 raise requests.TooManyRedirects(f"more than {len(history)} redirections", response=response)
-            if follow_redirect(response.request, following):
+            if prepare_redirect(response.request, following):
                 # It adds a log-in that is known for the new host.
                 library: Any = self.session
                 library.rebuild_auth(following, response)
             history.append(response)
-            response = self._sent(following, options, **how)
+            response = self._send_prepared(following, options, **kwargs)
         response.history = history
         return response
 
 
-def _told(error: requests.RequestException, text: str) -> requests.RequestException:
+def _with_message(error: requests.RequestException, text: str) -> requests.RequestException:
     """The error with another text; a more general one where its own class is not made of a text."""
     for kind in type(error).__mro__:
         if issubclass(kind, requests.RequestException):
@@ -241,20 +245,20 @@ def _told(error: requests.RequestException, text: str) -> requests.RequestExcept
     return requests.RequestException(text, request=error.request, response=error.response)
 
 
-def paginate(url: str, **how: Any) -> Iterator[PageData[Any]]:
+def paginate(url: str, **kwargs: Any) -> Iterator[PageData[Any]]:
     """Give the pages of one address; takes what `RESTClient` and its `paginate` take.
 
     >>> pages = paginate("https://api.example.com/orders", headers={"Accept": "application/json"})
     """
     names = ("headers", "auth", "paginator", "data_selector", "session")
-    safe = how.pop("safe_headers", ())
-    client = RESTClient(url, **{name: how.pop(name, None) for name in names}, safe_headers=safe)
-    return client.paginate("", **how)
+    safe = kwargs.pop("safe_headers", ())
+    client = RESTClient(url, **{name: kwargs.pop(name, None) for name in names}, safe_headers=safe)
+    return client.paginate("", **kwargs)
 
 
-def rows_in(document: Any, where: CursorPath) -> list[Any]:
+def select_rows(document: Any, path: CursorPath) -> list[Any]:
     """The rows at a path: one list, one object as a list, or all values where the path leads to many."""
-    found = where.all(document)
+    found = path.all(document)
     rows = found[0] if len(found) == 1 else found
     if rows is None:
         return []

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from penstock.errors import ResponseNotUnderstood, UsageError
-from penstock.sources.rest.paths import first, json_path, path_text, put
-from penstock.sources.rest.telling import mark_of, told_more
-from penstock.sources.rest.urls import kept_safe
+from penstock.sources.rest.json_paths import first_value, json_path, path_text, set_value
+from penstock.sources.rest.response_fields import fingerprint, has_more_pages
+from penstock.sources.rest.urls import keep_https
 
 if TYPE_CHECKING:
     from requests import Request, Response
@@ -70,12 +70,17 @@ class BaseReferencePaginator(BasePaginator):
     def __init__(self) -> None:
         super().__init__()
         self._reference: str | None = None
-        self._last: bytes | None = None
-        self._seen: set[bytes] = set()
+        self._last_fingerprint: bytes | None = None
+        self._seen_fingerprints: set[bytes] = set()
 
     def init_request(self, request: Request) -> None:
         """Begin anew, however often it was used before."""
-        self._has_next_page, self._reference, self._last, self._seen = True, None, None, set()
+        self._has_next_page, self._reference, self._last_fingerprint, self._seen_fingerprints = (
+            True,
+            None,
+            None,
+            set(),
+        )
 
     @property
     def _next_reference(self) -> str | None:
@@ -85,26 +90,26 @@ class BaseReferencePaginator(BasePaginator):
     def _next_reference(self, reference: str | None) -> None:
         self._reference, self._has_next_page = reference, reference is not None
 
-    def _turn(self, reference: str | None, path: str, rows: list[Any] | None) -> None:
+    def _advance(self, reference: str | None, path: str, rows: list[Any] | None) -> None:
         """Go on with a reference; an empty one is none.
 
         The same one twice is fine where the server knows how far it is, and gives other rows each time.
         """
         reference = reference or None
-        if reference is not None and rows is not None and self._is_again(reference, rows):
+        if reference is not None and rows is not None and self._is_repeated(reference, rows):
             raise ResponseNotUnderstood(
                 paginator=str(self), path=path, wanted="another page", found="the same again and again"
             )
         self._next_reference = reference
 
-    def _is_again(self, reference: str, rows: list[Any]) -> bool:
+    def _is_repeated(self, reference: str, rows: list[Any]) -> bool:
         """Whether it goes in a circle: of one page, or of several that follow each other."""
-        mark = mark_of(reference, rows)
+        mark = fingerprint(reference, rows)
         if reference == self._reference:
-            before, self._last = self._last, mark
+            before, self._last_fingerprint = self._last_fingerprint, mark
             return before == mark
-        was_there, self._last = mark in self._seen, None
-        self._seen.add(mark)
+        was_there, self._last_fingerprint = mark in self._seen_fingerprints, None
+        self._seen_fingerprints.add(mark)
         return was_there
 
 
@@ -117,7 +122,7 @@ class BaseNextUrlPaginator(BaseReferencePaginator):
             return
         is_whole = bool(urlsplit(self._next_reference).scheme)
         url = self._next_reference if is_whole else urljoin(str(request.url), self._next_reference)
-        request.url, request.params = kept_safe(str(request.url), url), {}
+        request.url, request.params = keep_https(str(request.url), url), {}
 
 
 class JSONLinkPaginator(BaseNextUrlPaginator):
@@ -133,7 +138,7 @@ class JSONLinkPaginator(BaseNextUrlPaginator):
 
     def update_state(self, response: Response, data: list[Any] | None = None) -> None:
         """Read the address; without one there is no next page."""
-        self._turn(first(self.next_url_path, response.json()), path_text(self.next_url_path), data)
+        self._advance(first_value(self.next_url_path, response.json()), path_text(self.next_url_path), data)
 
 
 class HeaderLinkPaginator(BaseNextUrlPaginator):
@@ -145,7 +150,7 @@ class HeaderLinkPaginator(BaseNextUrlPaginator):
 
     def update_state(self, response: Response, data: list[Any] | None = None) -> None:
         """Read the header; without it there is no next page."""
-        self._turn(response.links.get(self.links_next_key, {}).get("url"), "the Link header", data)
+        self._advance(response.links.get(self.links_next_key, {}).get("url"), "the Link header", data)
 
 
 class HeaderCursorPaginator(BaseReferencePaginator):
@@ -157,7 +162,7 @@ class HeaderCursorPaginator(BaseReferencePaginator):
 
     def update_state(self, response: Response, data: list[Any] | None = None) -> None:
         """Read the header; without it there is no next page."""
-        self._turn(response.headers.get(self.cursor_key), f"the header {self.cursor_key}", data)
+        self._advance(response.headers.get(self.cursor_key), f"the header {self.cursor_key}", data)
 
     def update_request(self, request: Request) -> None:
         """Say the cursor."""
@@ -190,16 +195,16 @@ class JSONResponseCursorPaginator(BaseReferencePaginator):
     def update_state(self, response: Response, data: list[Any] | None = None) -> None:
         """Read the cursor; an empty one means the end."""
         document = response.json()
-        self._turn(first(self.cursor_path, document), path_text(self.cursor_path), data)
+        self._advance(first_value(self.cursor_path, document), path_text(self.cursor_path), data)
         if self.stop_after_empty_page and not data:
             self._has_next_page = False
         elif self.has_more_path is not None:
-            self._has_next_page = self._has_next_page and told_more(self.has_more_path, document, self)
+            self._has_next_page = self._has_next_page and has_more_pages(self.has_more_path, document, self)
 
     def update_request(self, request: Request) -> None:
         """Say the cursor."""
         if self.cursor_body_path:
             request.json = request.json if request.json is not None else {}
-            put(request.json, self.cursor_body_path, self._next_reference)
+            set_value(request.json, self.cursor_body_path, self._next_reference)
         else:
             request.params = {**(request.params or {}), str(self.cursor_param): self._next_reference}

@@ -14,14 +14,14 @@ import requests
 from requests.exceptions import ChunkedEncodingError, ConnectionError, HTTPError, Timeout  # noqa: A004 - its name for it
 
 from penstock.errors import UsageError
-from penstock.sources.rest.signing import TokenSigner, follow_redirect, signer_of
+from penstock.sources.rest.signers import TokenSigner, prepare_redirect, signer_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-RETRIED: Final = (429, *range(500, 600))
-_REDIRECTED: Final = "is_redirected"
-_FAULTS: Final = (ConnectionError, Timeout, ChunkedEncodingError)
+RETRY_STATUS_CODES: Final = (429, *range(500, 600))
+_REDIRECT_FLAG: Final = "is_redirected"
+_CONNECTION_ERRORS: Final = (ConnectionError, Timeout, ChunkedEncodingError)
 
 
 class RetrySession(requests.Session):
@@ -41,7 +41,7 @@ class RetrySession(requests.Session):
         attempts: int = 5,
         backoff: float = 1.0,
         max_delay: float = 300.0,
-        retried: Sequence[int] = RETRIED,
+        retried: Sequence[int] = RETRY_STATUS_CODES,
         pace: Callable[[], None] | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -51,16 +51,16 @@ class RetrySession(requests.Session):
         self.timeout, self.attempts, self.backoff, self.max_delay = timeout, attempts, backoff, max_delay
         self.retried, self.pace, self._sleep = frozenset(retried), pace, sleep
 
-    def send(self, request: requests.PreparedRequest, **how: Any) -> requests.Response:
+    def send(self, request: requests.PreparedRequest, **kwargs: Any) -> requests.Response:
         """Send it, again where that may help; the last answer or error is the one that counts."""
-        if how.pop(_REDIRECTED, False):
-            return self._send(request, how)
-        if how.get("timeout") is None:
-            how["timeout"] = self.timeout
+        if kwargs.pop(_REDIRECT_FLAG, False):
+            return self._send(request, kwargs)
+        if kwargs.get("timeout") is None:
+            kwargs["timeout"] = self.timeout
         for attempt in range(1, self.attempts):
             try:
-                response = self._send(request, how)
-            except _FAULTS:
+                response = self._send(request, kwargs)
+            except _CONNECTION_ERRORS:
                 after = None
             except HTTPError as error:
                 if error.response is None or error.response.status_code not in self.retried:
@@ -71,29 +71,29 @@ class RetrySession(requests.Session):
                     return response
                 after = response.headers.get("Retry-After")
                 response.close()
-            self._sleep(delay(attempt, after, backoff=self.backoff, longest=self.max_delay))
+            self._sleep(retry_delay(attempt, after, backoff=self.backoff, max_delay=self.max_delay))
             _rewind(request)
-        return self._send(request, how)
+        return self._send(request, kwargs)
 
-    def resolve_redirects(self, *args: Any, **how: Any) -> Iterator[requests.Response]:
+    def resolve_redirects(self, *args: Any, **kwargs: Any) -> Iterator[requests.Response]:
         """Follow a redirection; it is the whole way that is tried again, not each step of it."""
-        how[_REDIRECTED] = True
-        yield from super().resolve_redirects(*args, **how)
+        kwargs[_REDIRECT_FLAG] = True
+        yield from super().resolve_redirects(*args, **kwargs)
 
-    def _send(self, request: requests.PreparedRequest, how: dict[str, Any]) -> requests.Response:
+    def _send(self, request: requests.PreparedRequest, kwargs: dict[str, Any]) -> requests.Response:
         if self.pace is not None:
             self.pace()
         signer = signer_of(request)
-        if isinstance(signer, TokenSigner) and signer.has_aged():
+        if isinstance(signer, TokenSigner) and signer.needs_refresh():
             # Its token came before the pauses. The request for another comes here unsigned, so this ends.
             signer(request)
-        return super().send(request, **how)
+        return super().send(request, **kwargs)
 
     def rebuild_auth(self, prepared_request: requests.PreparedRequest, response: requests.Response) -> None:
         """Leave behind what was set for the first host when a redirection leads to another one."""
         library: Any = super()
         # Before the library, which may add a log-in for the new host.
-        follow_redirect(response.request, prepared_request)
+        prepare_redirect(response.request, prepared_request)
         library.rebuild_auth(prepared_request, response)
 
     def settings(self) -> dict[str, Any]:
@@ -117,23 +117,27 @@ class RetrySession(requests.Session):
         self.retried, self.pace, self._sleep = frozenset(self.retried), None, time.sleep
 
 
-def delay(attempt: int, retry_after: str | None, *, backoff: float = 1.0, longest: float = 300.0) -> float:
+def retry_delay(
+    attempt: int, retry_after: str | None, *, backoff: float = 1.0, max_delay: float = 300.0
+) -> float:
     """Seconds to wait after an attempt, counted from 1: what the server says, or twice as long each time.
 
-    >>> [delay(attempt, None) for attempt in (1, 2, 3, 20)]
+    >>> [retry_delay(attempt, None) for attempt in (1, 2, 3, 20)]
     [1.0, 2.0, 4.0, 300.0]
-    >>> delay(1, "7"), delay(1, "soon")
+    >>> retry_delay(1, "7"), retry_delay(1, "soon")
     (7.0, 1.0)
     """
-    said = seconds_said(retry_after) if retry_after else None
-    return min(said if said is not None else backoff * 2.0 ** min(attempt - 1, 60), longest)
+    said = retry_after_seconds(retry_after) if retry_after else None
+    return min(said if said is not None else backoff * 2.0 ** min(attempt - 1, 60), max_delay)
 
 
-def seconds_said(retry_after: str, now: Callable[[], datetime] | None = None) -> float | None:
+def retry_after_seconds(retry_after: str, now: Callable[[], datetime] | None = None) -> float | None:
     """What a `Retry-After` means: seconds, or a moment; None where it is neither, or is over already.
 
-    >>> seconds_said("7"), seconds_said("0"), seconds_said("Fri, 31 Dec 1999 23:59:59 GMT")
-    (7.0, None, None)
+    >>> retry_after_seconds("7")
+    7.0
+    >>> retry_after_seconds("0"), retry_after_seconds("Fri, 31 Dec 1999 23:59:59 GMT")
+    (None, None)
     """
     text = retry_after.strip()
     if text.isascii() and text.isdigit():

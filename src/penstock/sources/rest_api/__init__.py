@@ -5,8 +5,8 @@ Gives:   a source whose resources ask the endpoints when they are read.
 Touches: the client in `sources.rest`, config, interfaces.
 """
 
-from penstock.sources.rest import need  # noqa: F401 - first: it says what to install
-from penstock.sources.rest_api.kinds import register_auth, register_paginator
+from penstock.sources.rest import require_requests  # noqa: F401 - first: it says what to install
+from penstock.sources.rest_api.registry import register_auth, register_paginator
 from penstock.sources.rest_api.source import (
     RESTAPIConfig,
     check_connection,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from penstock.sources.rest.answers import IgnoreResponseException, raise_for_status
+from penstock.sources.rest.status import IgnoreResponseException, raise_for_status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,15 +19,15 @@ def response_hooks(actions: Sequence[Any], hidden: tuple[str, ...]) -> dict[str,
     """The hooks that act on responses, and last the one that raises what is bad; None for no actions."""
     if not actions:
         return None
-    acting = [partial(_act, action=action) for action in actions]
+    acting = [partial(_run_action, action=action) for action in actions]
     return {"response": [*acting, partial(raise_for_status, hidden=hidden)]}
 
 
-def _act(response: Response, *_: Any, action: Any, **__: Any) -> None:
+def _run_action(response: Response, *_: Any, action: Any, **__: Any) -> None:
     if callable(action):
         action(response)
         return
-    if not _is_meant(action, response):
+    if not _is_match(action, response):
         return
     what = action.get("action")
     if what == IGNORE:
@@ -36,7 +36,7 @@ def _act(response: Response, *_: Any, action: Any, **__: Any) -> None:
         function(response)
 
 
-def _is_meant(action: Mapping[str, Any], response: Response) -> bool:
+def _is_match(action: Mapping[str, Any], response: Response) -> bool:
     status, content = action.get("status_code"), action.get("content")
     if status is None and content is None:
         return not isinstance(action.get("action"), str)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ParentFieldMissing
-from penstock.sources.rest.signing import Unsigned
-from penstock.sources.rest.urls import is_elsewhere, join_url, without_secret_params
+from penstock.sources.rest.signers import CredentialStripper
+from penstock.sources.rest.urls import is_cross_origin, join_url, without_secret_params
 from penstock.sources.rest_api.actions import response_hooks
-from penstock.sources.rest_api.templates import begins_with_data, filled, filled_path
+from penstock.sources.rest_api.templates import render_path, render_template, starts_with_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -36,9 +36,9 @@ class Endpoint:
     data_selector: str | None = None
     actions: tuple[Any, ...] = ()
     parent: str | None = None
-    fields: Mapping[str, CursorPath] = field(default_factory=dict)
+    placeholder_paths: Mapping[str, CursorPath] = field(default_factory=dict)
     """What placeholders mean: paths into a row of the parent."""
-    included: tuple[str, ...] = ()
+    included_fields: tuple[str, ...] = ()
     """Fields of the parent that its children get."""
     start_param: str | None = None
     end_param: str | None = None
@@ -50,55 +50,57 @@ class Endpoint:
         """Copy that knows where a cursor comes into its requests."""
         return replace(self, start_param=start_param, end_param=end_param, convert=convert)
 
-    def pages(self, values: Mapping[str, Any], **more: Any) -> Iterator[PageData[Any]]:
+    def pages(self, values: Mapping[str, Any], **extra_params: Any) -> Iterator[PageData[Any]]:
         """The pages, with these values in the place of placeholders; `more` are parameters."""
-        path = filled_path(self.path, values)
+        path = render_path(self.path, values)
         auth = self._auth_for(path)
-        params = filled({**self.params, **more}, values)
+        params = render_template({**self.params, **extra_params}, values)
         yield from self.client.paginate(
             path,
             self.method,
             params=params if auth is None else without_secret_params(params),
-            json=filled(self.json, values, keeps_types=True),
+            json=render_template(self.json, values, keeps_types=True),
             auth=auth,
-            data=filled(self.data, values),
-            headers=filled(self.headers, values),
+            data=render_template(self.data, values),
+            headers=render_template(self.headers, values),
             paginator=copy.deepcopy(self.paginator),
             data_selector=self.data_selector,
             hooks=response_hooks(self.actions, getattr(self.client.auth, "hidden_params", ())),
         )
 
-    def _auth_for(self, path: str) -> Unsigned | None:
+    def _auth_for(self, path: str) -> CredentialStripper | None:
         """None, which is the log-in of the client, unless data leads to another host."""
         base = self.client.base_url
-        is_led = begins_with_data(self.path) and is_elsewhere(base, join_url(base, path))
-        return Unsigned(self.client.auth, self.client.safe_headers) if is_led else None
+        is_led = starts_with_placeholder(self.path) and is_cross_origin(base, join_url(base, path))
+        return CredentialStripper(self.client.auth, self.client.safe_headers) if is_led else None
 
-    def children(self, wanted: Mapping[str, Any], values: Mapping[str, Any], **more: Any) -> Iterator[Any]:
+    def children(
+        self, parent_context: Mapping[str, Any], values: Mapping[str, Any], **extra_params: Any
+    ) -> Iterator[Any]:
         """The pages of the children of one row, of which `wanted` is what `wanted_of` gave."""
-        for page in self.pages({**values, **wanted["values"]}, **more):
-            if wanted["included"]:
+        for page in self.pages({**values, **parent_context["values"]}, **extra_params):
+            if parent_context["included"]:
                 for child in page:
-                    child.update(wanted["included"])
+                    child.update(parent_context["included"])
             yield page
 
-    def wanted_of(self, row: Mapping[str, Any]) -> dict[str, Any]:
+    def parent_context(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """So much of a row as its children need: what travels in its place."""
-        return {"values": self._values(row), "included": self._included(row)}
+        return {"values": self._placeholder_values(row), "included": self._included_values(row)}
 
-    def _values(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        found = {name: path.all(row) for name, path in self.fields.items()}
+    def _placeholder_values(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        found = {name: path.all(row) for name, path in self.placeholder_paths.items()}
         for name, values in found.items():
             if not values:
-                raise self._lacks(name.rpartition("resources.")[2].partition(".")[2] or name, row)
+                raise self._missing_field(name.rpartition("resources.")[2].partition(".")[2] or name, row)
         return {name: values[0] for name, values in found.items()}
 
-    def _included(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        for name in self.included:
+    def _included_values(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        for name in self.included_fields:
             if name not in row:
-                raise self._lacks(name, row)
-        return {f"_{self.parent}_{name}": row[name] for name in self.included}
+                raise self._missing_field(name, row)
+        return {f"_{self.parent}_{name}": row[name] for name in self.included_fields}
 
-    def _lacks(self, name: str, row: Mapping[str, Any]) -> ParentFieldMissing:
+    def _missing_field(self, name: str, row: Mapping[str, Any]) -> ParentFieldMissing:
         known = ", ".join(row) or "none"
         return ParentFieldMissing(resource=self.resource, parent=str(self.parent), field=name, known=known)

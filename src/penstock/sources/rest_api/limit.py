@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 from penstock.interfaces.pace import Pacer
 
 if TYPE_CHECKING:
-    from penstock.interfaces.work import RateLimit
+    from penstock.interfaces.work_items import RateLimit
 
 # A clock that is read late must not bring two requests too near.
-_MARGIN: Final = 1.02
+_CLOCK_MARGIN: Final = 1.02
 
 
-class RequestLimit:
+class RateLimiter:
     """Lets requests through one at a time; begins to count when the first is made."""
 
     def __init__(self, rate: RateLimit) -> None:
@@ -22,7 +22,7 @@ class RequestLimit:
 
     @cached_property
     def _pacer(self) -> Pacer:
-        return Pacer(self.rate.seconds / self.rate.calls * _MARGIN)
+        return Pacer(self.rate.seconds / self.rate.calls * _CLOCK_MARGIN)
 
     def wait(self) -> None:
         """Return when a request may be made."""

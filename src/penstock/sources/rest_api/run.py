@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.config import BaseConfiguration, read_settings, resolve_configuration
 from penstock.interfaces.incremental import Incremental
-from penstock.interfaces.work import RateLimit
+from penstock.interfaces.work_items import RateLimit
 from penstock.sources.decorators import resource as declare
 from penstock.sources.rest.client import RESTClient
-from penstock.sources.rest.paths import json_path
+from penstock.sources.rest.json_paths import json_path
 from penstock.sources.rest.retry import RetrySession
 from penstock.sources.rest_api.cursor import cursor_params, cursor_values, plan_cursor
 from penstock.sources.rest_api.endpoint import Endpoint
-from penstock.sources.rest_api.kinds import made_auth, made_paginator
-from penstock.sources.rest_api.limit import RequestLimit
+from penstock.sources.rest_api.executor_resources import build_executor_resource
+from penstock.sources.rest_api.limit import RateLimiter
 from penstock.sources.rest_api.plan import ResourcePlan, plan_resources
-from penstock.sources.rest_api.spread import spread_out
+from penstock.sources.rest_api.registry import build_auth, build_paginator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,30 +40,31 @@ def make_resources(config: Mapping[str, Any]) -> list[Resource]:
     """The resources of a configuration that was checked."""
     made: dict[str, Resource] = {}
     said = config["client"].get("rate_limit")
-    limit = RequestLimit(RateLimit.parse(said)) if said else None
+    limit = RateLimiter(RateLimit.parse(said)) if said else None
     for plan in plan_resources(config):
         if isinstance(plan, ResourcePlan):
-            made[plan.name] = _made(plan, config["client"], made, limit)
+            made[plan.name] = _build_resource(plan, config["client"], made, limit)
         else:
             made[plan.name] = plan
     return list(made.values())
 
 
-def _made(
+def _build_resource(
     plan: ResourcePlan,
-    client: Mapping[str, Any],
-    others: Mapping[str, Resource],
-    limit: RequestLimit | None,
+    client_config: Mapping[str, Any],
+    resources: Mapping[str, Resource],
+    limiter: RateLimiter | None,
 ) -> Resource:
     cursor = plan_cursor(f"resources.{plan.name}.endpoint", plan.endpoint)
-    endpoint = _endpoint(plan, client)
-    if limit is not None:
-        endpoint.client.paced_by(limit.wait)
+    endpoint = _build_endpoint(plan, client_config)
+    if limiter is not None:
+        endpoint.client.paced_by(limiter.wait)
     if plan.spread is not None:
-        rate = None if limit is None else limit.rate
-        parent = None if plan.parent is None else others[plan.parent]
-        return _stepped(
-            spread_out(plan, endpoint, rate, parent, has_cursor=cursor.incremental is not None), plan.steps
+        rate = None if limiter is None else limiter.rate
+        parent = None if plan.parent is None else resources[plan.parent]
+        return _add_steps(
+            build_executor_resource(plan, endpoint, rate, parent, has_cursor=cursor.incremental is not None),
+            plan.steps,
         )
     endpoint = endpoint.with_cursor(cursor.start_param, cursor.end_param, cursor.convert)
     hints = dict(plan.hints)
@@ -72,12 +73,12 @@ def _made(
         bound = resource(endpoint=endpoint, cursor=cursor.incremental)
     else:
         in_threads = bool(hints.pop("parallelized", False))
-        resource = declare(read_children, name=plan.name, data_from=others[plan.parent], **hints)
+        resource = declare(read_children, name=plan.name, data_from=resources[plan.parent], **hints)
         bound = resource(endpoint=endpoint, cursor=cursor.incremental, in_threads=in_threads)
-    return _stepped(bound, plan.steps)
+    return _add_steps(bound, plan.steps)
 
 
-def _stepped(resource: Resource, steps: Sequence[Mapping[str, Callable[..., Any]]]) -> Resource:
+def _add_steps(resource: Resource, steps: Sequence[Mapping[str, Callable[..., Any]]]) -> Resource:
     for step in steps:
         if "filter" in step:
             resource.add_filter(step["filter"])
@@ -88,42 +89,42 @@ def _stepped(resource: Resource, steps: Sequence[Mapping[str, Callable[..., Any]
     return resource
 
 
-def _endpoint(plan: ResourcePlan, client: Mapping[str, Any]) -> Endpoint:
+def _build_endpoint(plan: ResourcePlan, client_config: Mapping[str, Any]) -> Endpoint:
     said = plan.endpoint
     return Endpoint(
         resource=plan.name,
-        client=_client(client, said.get("auth")),
+        client=_build_client(client_config, said.get("auth")),
         path=said["path"],
         method=str(said.get("method") or "GET").upper(),
-        params={key: value for key, value in said["params"].items() if not _is_cursor(value)},
+        params={key: value for key, value in said["params"].items() if not _is_cursor_param(value)},
         json=said.get("json"),
         data=said.get("data"),
         headers=said.get("headers"),
-        paginator=made_paginator(said.get("paginator")),
+        paginator=build_paginator(said.get("paginator")),
         data_selector=said.get("data_selector"),
         actions=tuple(said.get("response_actions") or ()),
         parent=plan.parent,
-        fields={name: json_path(path) for name, path in plan.fields.items()},
-        included=plan.included,
+        placeholder_paths={name: json_path(path) for name, path in plan.placeholder_paths.items()},
+        included_fields=plan.included_fields,
     )
 
 
-def _is_cursor(value: Any) -> bool:
+def _is_cursor_param(value: Any) -> bool:
     return isinstance(value, (dict, Incremental))
 
 
-def _client(said: Mapping[str, Any], auth: Any) -> RESTClient:
+def _build_client(client_config: Mapping[str, Any], auth: Any) -> RESTClient:
     return RESTClient(
-        said["base_url"],
-        headers=said.get("headers"),
-        auth=made_auth(auth if auth is not None else said.get("auth")),
-        paginator=made_paginator(said.get("paginator")),
-        session=said.get("session") or _session(),
-        safe_headers=said.get("safe_headers") or (),
+        client_config["base_url"],
+        headers=client_config.get("headers"),
+        auth=build_auth(auth if auth is not None else client_config.get("auth")),
+        paginator=build_paginator(client_config.get("paginator")),
+        session=client_config.get("session") or _build_session(),
+        safe_headers=client_config.get("safe_headers") or (),
     )
 
 
-def _session() -> RetrySession:
+def _build_session() -> RetrySession:
     found = resolve_configuration(RequestSettings, settings=read_settings())
     return RetrySession(
         timeout=found.request_timeout,
@@ -135,7 +136,7 @@ def _session() -> RetrySession:
 
 def read_endpoint(endpoint: Endpoint, cursor: Incremental[Any] | None = None) -> Iterator[Any]:
     """The pages of an endpoint that needs no other."""
-    values, params = _of_cursor(endpoint, cursor)
+    values, params = _cursor_inputs(endpoint, cursor)
     yield from endpoint.pages(values, **params)
 
 
@@ -143,20 +144,22 @@ def read_children(
     items: Any, endpoint: Endpoint, cursor: Incremental[Any] | None = None, *, in_threads: bool = False
 ) -> Iterator[Any]:
     """The pages of the children of each row of a page; in threads, all pages of a row at once."""
-    values, params = _of_cursor(endpoint, cursor)
+    values, params = _cursor_inputs(endpoint, cursor)
     for row in items if isinstance(items, list) else [items]:
-        wanted = endpoint.wanted_of(row)
+        wanted = endpoint.parent_context(row)
         if in_threads:
             yield partial(_all_children, endpoint, wanted, values, params)
         else:
             yield from endpoint.children(wanted, values, **params)
 
 
-def _all_children(endpoint: Endpoint, wanted: Any, values: Any, params: Any) -> list[Any]:
-    return [child for page in endpoint.children(wanted, values, **params) for child in page]
+def _all_children(endpoint: Endpoint, parent_context: Any, values: Any, params: Any) -> list[Any]:
+    return [child for page in endpoint.children(parent_context, values, **params) for child in page]
 
 
-def _of_cursor(endpoint: Endpoint, cursor: Incremental[Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
+def _cursor_inputs(
+    endpoint: Endpoint, cursor: Incremental[Any] | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
     params = cursor_params(
         cursor, endpoint.convert, start_param=endpoint.start_param, end_param=endpoint.end_param
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from penstock.config import config_value, redact
 from penstock.errors import PenstockError
 from penstock.sources.decorators import source
-from penstock.sources.rest_api.check import check_config
+from penstock.sources.rest_api.config_checks import check_config
 from penstock.sources.rest_api.run import make_resources
 
 if TYPE_CHECKING:

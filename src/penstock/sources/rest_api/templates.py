@@ -15,12 +15,12 @@ from penstock.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_LEADING: Final = re.compile(r"\{[^{}]+\}")
-_ADDRESSES: Final = ("http://", "https://", "/")
-_STEPS: Final = (".", "..")
+_LEADING_PLACEHOLDER: Final = re.compile(r"\{[^{}]+\}")
+_URL_PREFIXES: Final = ("http://", "https://", "/")
+_DOT_SEGMENTS: Final = (".", "..")
 
 
-class _Formatter(string.Formatter):
+class _PlaceholderFormatter(string.Formatter):
     """Knows whole expressions by name, dots and all; others are looked up as usual."""
 
     def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
@@ -30,13 +30,13 @@ class _Formatter(string.Formatter):
         return super().get_field(field_name, args, kwargs)
 
 
-class _Quoting(_Formatter):
+class _QuotingFormatter(_PlaceholderFormatter):
     """Writes values so that they mean themselves in an address."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         """The text of a value, quoted; what no quotes help is refused."""
         text = str(super().format_field(value, format_spec))
-        if text in _STEPS:
+        if text in _DOT_SEGMENTS:
             raise UsageError(
                 f"{text!r} in a path is a step to another address, and no value",
                 hint="leave such rows of the parent out, with a filter in its processing_steps",
@@ -44,75 +44,77 @@ class _Quoting(_Formatter):
         return quote(text, safe="")
 
 
-def expressions(template: Any) -> Iterator[str]:
+def placeholders(template: Any) -> Iterator[str]:
     """All placeholders of a text, or of the texts in a list or dict.
 
-    >>> sorted(expressions({"a": ["{x.y}", 1], "{z}": "{{no}}"}))
+    >>> sorted(placeholders({"a": ["{x.y}", 1], "{z}": "{{no}}"}))
     ['x.y', 'z']
     """
     if isinstance(template, str):
         yield from (name for _, name, _, _ in string.Formatter().parse(template) if name)
     elif isinstance(template, dict):
         for key, value in template.items():
-            yield from expressions(key)
-            yield from expressions(value)
+            yield from placeholders(key)
+            yield from placeholders(value)
     elif isinstance(template, (list, tuple)):
         for one in template:
-            yield from expressions(one)
+            yield from placeholders(one)
 
 
-def filled(template: Any, values: Mapping[str, Any], *, keeps_types: bool = False) -> Any:
+def render_template(template: Any, values: Mapping[str, Any], *, keeps_types: bool = False) -> Any:
     """The template with its placeholders filled; doubled braces become single ones.
 
     With `keeps_types` a text that is one placeholder becomes the value itself, which bodies want.
 
-    >>> filled("users/{resources.users.id}", {"resources.users.id": 7})
+    >>> render_template("users/{resources.users.id}", {"resources.users.id": 7})
     'users/7'
-    >>> filled({"id": "{u.id}", "text": "no {u.id}"}, {"u.id": 7}, keeps_types=True)
+    >>> render_template({"id": "{u.id}", "text": "no {u.id}"}, {"u.id": 7}, keeps_types=True)
     {'id': 7, 'text': 'no 7'}
     """
     if isinstance(template, str):
-        name = _only(template) if keeps_types else None
+        name = _sole_placeholder(template) if keeps_types else None
         if name is not None:
-            return _Formatter().get_field(name, (), values)[0]
-        return _Formatter().vformat(template, (), values)
+            return _PlaceholderFormatter().get_field(name, (), values)[0]
+        return _PlaceholderFormatter().vformat(template, (), values)
     if isinstance(template, dict):
         return {
-            filled(key, values, keeps_types=keeps_types): filled(value, values, keeps_types=keeps_types)
+            render_template(key, values, keeps_types=keeps_types): render_template(
+                value, values, keeps_types=keeps_types
+            )
             for key, value in template.items()
         }
     if isinstance(template, (list, tuple)):
-        return [filled(one, values, keeps_types=keeps_types) for one in template]
+        return [render_template(one, values, keeps_types=keeps_types) for one in template]
     return template
 
 
-def filled_path(template: str, values: Mapping[str, Any]) -> str:
+def render_path(template: str, values: Mapping[str, Any]) -> str:
     """The path with its placeholders filled, each value a segment or a part of one, whatever is in it.
 
     A value at the beginning may be an address itself, whole or from its first slash on.
 
-    >>> filled_path("users/{u.id}/posts", {"u.id": "a/b?c"})
+    >>> render_path("users/{u.id}/posts", {"u.id": "a/b?c"})
     'users/a%2Fb%3Fc/posts'
-    >>> filled_path("{u.url}/posts/{u.id}", {"u.url": "https://example.com/users/7", "u.id": "#1"})
+    >>> render_path("{u.url}/posts/{u.id}", {"u.url": "https://example.com/users/7", "u.id": "#1"})
     'https://example.com/users/7/posts/%231'
     """
-    first = _LEADING.match(template)
-    begin = "" if first is None else str(filled(first[0], values))
-    if first is None or not begin.startswith(_ADDRESSES):
-        return _Quoting().vformat(template, (), values)
-    return begin + _Quoting().vformat(template[first.end() :], (), values)
+    first = _LEADING_PLACEHOLDER.match(template)
+    begin = "" if first is None else str(render_template(first[0], values))
+    if first is None or not begin.startswith(_URL_PREFIXES):
+        return _QuotingFormatter().vformat(template, (), values)
+    return begin + _QuotingFormatter().vformat(template[first.end() :], (), values)
 
 
-def begins_with_data(template: str) -> bool:
+def starts_with_placeholder(template: str) -> bool:
     """Whether a path begins with a placeholder, so that data may say which host is asked.
 
-    >>> begins_with_data("{u.url}/posts"), begins_with_data("https://example.com/{u.id}")
+    >>> starts_with_placeholder("{u.url}/posts"), starts_with_placeholder("https://example.com/{u.id}")
     (True, False)
     """
-    return _LEADING.match(template) is not None
+    return _LEADING_PLACEHOLDER.match(template) is not None
 
 
-def _only(template: str) -> str | None:
+def _sole_placeholder(template: str) -> str | None:
     parts = list(string.Formatter().parse(template))
     if len(parts) == 1:
         literal, name, form, conversion = parts[0]

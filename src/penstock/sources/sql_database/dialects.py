@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Catalog = Literal["postgres", "information_schema", "mysql", "none"]
+CatalogKind = Literal["postgres", "information_schema", "mysql", "none"]
 """Where a database tells of its tables; `none` where Spark is asked for the columns, and nobody for keys."""
 
 
@@ -18,56 +18,59 @@ class Dialect:
     """One kind of database."""
 
     name: str
-    url: str
+    url_template: str
     """The form of its JDBC URL."""
     driver: str
     jar: str
     """The coordinates of the driver, without a version."""
-    sql: str
+    sqlglot_dialect: str
     """The dialect of sqlglot."""
     port: int
-    need: str | None = None
+    preset: str | None = None
     """The preset that brings the driver."""
-    catalog: Catalog = "none"
-    schema: str | None = None
+    catalog: CatalogKind = "none"
+    default_schema: str | None = None
     """The schema that is read where none is named; None for the database itself."""
-    moment: str = "TIMESTAMP {}"
+    timestamp_literal: str = "TIMESTAMP {}"
     """A moment as a literal."""
     properties: Mapping[str, str] = field(default_factory=dict)
 
 
-READER: Final = "penstock-reader"
+APPLICATION_NAME: Final = "penstock-reader"
 """What our connections to Postgres are called, so that no incremental waits for another's reading."""
 # What a session writes and reads without a zone is UTC, wherever the JVM stands.
-MYSQL_UTC: Final = {
+MYSQL_UTC_PROPERTIES: Final = {
     "connectionTimeZone": "UTC",
     "forceConnectionTimeZoneToSession": "true",
     "preserveInstants": "true",
 }
-_SLASHES: Final = "//{host}:{port}/{database}"
+_URL_TAIL: Final = "//{host}:{port}/{database}"
 DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType(
     {
         one.name: one
         for one in (
             Dialect(
                 name="postgresql",
-                url=f"jdbc:postgresql:{_SLASHES}",
+                url_template=f"jdbc:postgresql:{_URL_TAIL}",
                 driver="org.postgresql.Driver",
                 jar="org.postgresql:postgresql",
-                need="postgres",
-                sql="postgres",
+                preset="postgres",
+                sqlglot_dialect="postgres",
                 port=5432,
                 catalog="postgres",
-                schema="public",
-                properties={"ApplicationName": READER, "sessionInitStatement": "SET TIME ZONE 'UTC'"},
+                default_schema="public",
+                properties={
+                    "ApplicationName": APPLICATION_NAME,
+                    "sessionInitStatement": "SET TIME ZONE 'UTC'",
+                },
             ),
             Dialect(
                 name="mysql",
-                url=f"jdbc:mysql:{_SLASHES}",
+                url_template=f"jdbc:mysql:{_URL_TAIL}",
                 driver="com.mysql.cj.jdbc.Driver",
                 jar="com.mysql:mysql-connector-j",
-                need="mysql",
-                sql="mysql",
+                preset="mysql",
+                sqlglot_dialect="mysql",
                 port=3306,
                 catalog="mysql",
                 # Without it the driver holds all rows of a range in memory.
@@ -76,45 +79,45 @@ DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType(
                     "tinyInt1isBit": "false",
                     # A day that never was is null for the driver of MariaDB, and an error for this one.
                     "zeroDateTimeBehavior": "CONVERT_TO_NULL",
-                    **MYSQL_UTC,
+                    **MYSQL_UTC_PROPERTIES,
                 },
             ),
             Dialect(
                 name="mariadb",
                 # Spark knows how MariaDB quotes names by the scheme of MySQL only.
-                url=f"jdbc:mysql:{_SLASHES}?permitMysqlScheme",
+                url_template=f"jdbc:mysql:{_URL_TAIL}?permitMysqlScheme",
                 driver="org.mariadb.jdbc.Driver",
                 jar="org.mariadb.jdbc:mariadb-java-client",
-                need="mariadb",
-                sql="mysql",
+                preset="mariadb",
+                sqlglot_dialect="mysql",
                 port=3306,
                 catalog="mysql",
-                properties={"tinyInt1isBit": "false", **MYSQL_UTC},
+                properties={"tinyInt1isBit": "false", **MYSQL_UTC_PROPERTIES},
             ),
             Dialect(
                 name="mssql",
-                url="jdbc:sqlserver://{host}:{port};databaseName={database}",
+                url_template="jdbc:sqlserver://{host}:{port};databaseName={database}",
                 driver="com.microsoft.sqlserver.jdbc.SQLServerDriver",
                 jar="com.microsoft.sqlserver:mssql-jdbc",
-                sql="tsql",
+                sqlglot_dialect="tsql",
                 port=1433,
                 catalog="information_schema",
-                schema="dbo",
-                moment="CAST({} AS DATETIME2(6))",
+                default_schema="dbo",
+                timestamp_literal="CAST({} AS DATETIME2(6))",
             ),
             Dialect(
                 name="oracle",
-                url="jdbc:oracle:thin:@//{host}:{port}/{database}",
+                url_template="jdbc:oracle:thin:@//{host}:{port}/{database}",
                 driver="oracle.jdbc.OracleDriver",
                 jar="com.oracle.database.jdbc:ojdbc11",
-                sql="oracle",
+                sqlglot_dialect="oracle",
                 port=1521,
             ),
         )
     }
 )
 
-_OTHER_NAMES: Final = {"postgres": "postgresql", "sqlserver": "mssql"}
+_ALIASES: Final = {"postgres": "postgresql", "sqlserver": "mssql"}
 
 
 def dialect_of(drivername: str) -> Dialect | None:
@@ -124,4 +127,4 @@ def dialect_of(drivername: str) -> Dialect | None:
     ('mysql', None)
     """
     name = drivername.partition("+")[0].lower()
-    return DIALECTS.get(_OTHER_NAMES.get(name, name))
+    return DIALECTS.get(_ALIASES.get(name, name))

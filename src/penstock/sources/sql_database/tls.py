@@ -12,7 +12,7 @@ from penstock.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_REFUSED: Final = frozenset(
+_DANGEROUS_PROPERTIES: Final = frozenset(
     (
         # Names of classes, which the driver loads and runs.
         *("socketfactory", "socketfactoryarg", "sslfactoryarg", "sslhostnameverifier", "sslpasswordcallback"),
@@ -25,13 +25,13 @@ _REFUSED: Final = frozenset(
         "allowlocalinfile",
     )
 )
-_JAVA_AUTHORITIES: Final = "org.postgresql.ssl.DefaultJavaSSLFactory"
-_FACTORIES: Final = frozenset((_JAVA_AUTHORITIES, "org.postgresql.ssl.LibPQFactory"))
+_JAVA_TRUST_STORE_FACTORY: Final = "org.postgresql.ssl.DefaultJavaSSLFactory"
+_SAFE_SSL_FACTORIES: Final = frozenset((_JAVA_TRUST_STORE_FACTORY, "org.postgresql.ssl.LibPQFactory"))
 _HOSTS: Final = re.compile(r"^jdbc:[^/]*//([^/?;]*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Tls:
+class _TlsProperty:
     """How a driver is told to verify the server; names are in lower case where they are compared."""
 
     name: str
@@ -41,13 +41,13 @@ class _Tls:
 
 
 _TLS: Final = {
-    "postgresql": _Tls(name="sslmode", verified="verify-full", others=frozenset(("ssl",))),
-    "mysql": _Tls(
+    "postgresql": _TlsProperty(name="sslmode", verified="verify-full", others=frozenset(("ssl",))),
+    "mysql": _TlsProperty(
         name="sslMode",
         verified="VERIFY_IDENTITY",
         others=frozenset(("usessl", "requiressl", "verifyservercertificate")),
     ),
-    "mariadb": _Tls(
+    "mariadb": _TlsProperty(
         name="sslMode",
         verified="verify-full",
         others=frozenset(("usessl", "trustservercertificate", "disablesslhostnameverification")),
@@ -62,7 +62,7 @@ def refuse_dangerous(properties: Mapping[str, str]) -> None:
     """
     for name, value in properties.items():
         key, text = name.strip().lower(), value.strip()
-        is_code = key in _REFUSED or (key == "sslfactory" and text not in _FACTORIES)
+        is_code = key in _DANGEROUS_PROPERTIES or (key == "sslfactory" and text not in _SAFE_SSL_FACTORIES)
         if is_code or (key == "preferquerymode" and text.lower() == "simple"):
             raise UsageError(
                 f"the JDBC property {name} is refused: it lets a driver load code, touch files, or quote "
@@ -71,7 +71,7 @@ def refuse_dangerous(properties: Mapping[str, str]) -> None:
             )
 
 
-def tls_properties(dialect: str, url: str, given: Mapping[str, str]) -> dict[str, str]:
+def tls_properties(dialect: str, url: str, properties: Mapping[str, str]) -> dict[str, str]:
     """Return the properties that make a connection verify its server, where the user has not decided it.
 
     A server on this machine, and one of another kind of database, is left to its driver.
@@ -82,20 +82,20 @@ def tls_properties(dialect: str, url: str, given: Mapping[str, str]) -> dict[str
     {}
     """
     tls = _TLS.get(dialect)
-    names = {name.lower() for name in given}
+    names = {name.lower() for name in properties}
     if tls is None or is_local(url) or names & {tls.name.lower(), *tls.others}:
         return {}
     added = {tls.name: tls.verified}
     if dialect == "postgresql" and not names & {"sslrootcert", "sslfactory"}:
         # Otherwise the driver looks for a file in the home folder, and nowhere else.
-        added["sslfactory"] = _JAVA_AUTHORITIES
+        added["sslfactory"] = _JAVA_TRUST_STORE_FACTORY
     return added
 
 
-def is_verified(dialect: str, url: str, given: Mapping[str, str]) -> bool:
+def is_verified(dialect: str, url: str, properties: Mapping[str, str]) -> bool:
     """Whether the choice of the user verifies the server; true where there is nothing to verify."""
     tls = _TLS.get(dialect)
-    spelled = {name.lower(): value.lower() for name, value in given.items()}
+    spelled = {name.lower(): value.lower() for name, value in properties.items()}
     if tls is None or is_local(url):
         return True
     if dialect == "postgresql" and spelled.get("ssl") in {"", "true"} and "sslmode" not in spelled:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from tests.unit.extract.reading import extracted, rows_of
 
 from penstock.package import Packages, create_load_id
-from penstock.package.typed import from_typed
-from penstock.schema.frozen import thaw
+from penstock.package.typed_json import from_typed
+from penstock.schema.frozen_map import thaw
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from penstock.extract.run import Extraction
+    from penstock.extract.run import ExtractResult
 
 
 class Runs:
@@ -23,15 +23,15 @@ class Runs:
         self.packages = Packages.at(str(folder))
         self.sources: dict[str, Any] = {}
         """The state after the last run, in typed JSON."""
-        self.done: Extraction | None = None
+        self.done: ExtractResult | None = None
 
     def __call__(self, data: Any, **more: Any) -> list[Any]:
         """The rows of all tables that a run has written."""
         package = self.packages.package(create_load_id())
         state = {"sources": from_typed(self.sources)}
-        self.done = extracted(data, package, state=state, boundaries=self.packages.store, **more)
+        self.done = extracted(data, package, state=state, boundary_store=self.packages.store, **more)
         self.sources = thaw(self.done.extracted.state)
-        found = rows_of(package, self.done) if self.done.info.rows else {}
+        found = rows_of(package, self.done) if self.done.report.rows else {}
         return [row for rows in found.values() for row in rows]
 
     def entry(self, resource: str, cursor_path: str) -> dict[str, Any]:

@@ -11,19 +11,25 @@ from tests.unit.extract.cursor.running import Runs
 
 import penstock
 from penstock.errors import BoundaryDamaged
-from penstock.extract.cursor.buckets import Buckets
-from penstock.extract.cursor.digest import as_text, from_text, is_old, new_digest, old_digest
-from penstock.extract.cursor.files import carry_files, remove_unnamed
-from penstock.extract.cursor.plan import MOST_IN_STATE, MOST_TOGETHER, to_move_out
+from penstock.extract.cursor.boundary_files import copy_referenced_files, remove_unreferenced_files
+from penstock.extract.cursor.digest import (
+    digest_from_text,
+    digest_to_text,
+    has_old_digests,
+    new_digest,
+    old_digest,
+)
+from penstock.extract.cursor.hashset import CompactHashSet
+from penstock.extract.cursor.plan import MAX_HASHES_IN_STATE, MAX_HASHES_PER_CURSOR, cursors_to_move_out
 from penstock.package import FileStorage
-from penstock.schema.frozen import freeze
+from penstock.schema.frozen_map import freeze
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
 MEGABYTE = 1_000_000
-MANY = MOST_IN_STATE + 500
+MANY = MAX_HASHES_PER_CURSOR + 500
 DIGESTS = st.lists(st.binary(min_size=9, max_size=9), max_size=200)
 
 
@@ -41,7 +47,7 @@ def runs(tmp_path: Path) -> Runs:
 
 @given(DIGESTS, DIGESTS)
 def test_buckets_are_a_set(taken: list[bytes], asked: list[bytes]) -> None:
-    buckets = Buckets()
+    buckets = CompactHashSet()
     buckets.update(taken)
 
     assert [digest in buckets for digest in asked] == [digest in set(taken) for digest in asked]
@@ -50,28 +56,28 @@ def test_buckets_are_a_set(taken: list[bytes], asked: list[bytes]) -> None:
 
 @given(DIGESTS, st.booleans())
 def test_buckets_read_back_as_written(taken: list[bytes], old: bool) -> None:
-    buckets = Buckets(old=old)
+    buckets = CompactHashSet(old_format=old)
     buckets.update(taken)
 
-    read, digest = Buckets.read(io.BytesIO(b"".join(buckets.chunks())))
+    read, digest = CompactHashSet.read(io.BytesIO(b"".join(buckets.chunks())))
 
-    assert (list(read), read.old, digest) == (list(buckets), old, buckets.digest())
+    assert (list(read), read.is_old_format, digest) == (list(buckets), old, buckets.content_digest())
 
 
 @given(DIGESTS, DIGESTS)
 def test_buckets_take_others_in(some: list[bytes], others: list[bytes]) -> None:
-    first, second = Buckets(), Buckets()
+    first, second = CompactHashSet(), CompactHashSet()
     first.update(some)
     second.update(others)
 
-    first.take(second)
+    first.merge(second)
 
     assert list(first) == sorted({*some, *others})
 
 
 @given(DIGESTS, st.data())
 def test_a_file_that_was_cut_or_changed_is_noticed(taken: list[bytes], data: st.DataObject) -> None:
-    buckets = Buckets()
+    buckets = CompactHashSet()
     buckets.update(taken)
     content = b"".join(buckets.chunks())
     cut = data.draw(st.integers(0, len(content) - 1))
@@ -79,13 +85,13 @@ def test_a_file_that_was_cut_or_changed_is_noticed(taken: list[bytes], data: st.
     changed = content[:at] + bytes((content[at] ^ 1,)) + content[at + 1 :]
 
     with pytest.raises(ValueError, match="it is"):
-        Buckets.read(io.BytesIO(content[:cut]))
-    assert changed_is_seen(changed, buckets.digest())
+        CompactHashSet.read(io.BytesIO(content[:cut]))
+    assert changed_is_seen(changed, buckets.content_digest())
 
 
 def changed_is_seen(content: bytes, digest: str) -> bool:
     try:
-        return Buckets.read(io.BytesIO(content))[1] != digest
+        return CompactHashSet.read(io.BytesIO(content))[1] != digest
     except ValueError:
         return True
 
@@ -94,18 +100,18 @@ def changed_is_seen(content: bytes, digest: str) -> bool:
     ("value", "new", "old"), [(1, "669czW83KR00", "669czW83KR00ut4bv/U5"), (2, "Tp44cKMYfAuJ", None)]
 )
 def test_hashes_are_those_of_dlt(value: int, new: str, old: str | None) -> None:
-    assert as_text(new_digest(value)) == new
-    assert old is None or as_text(old_digest(value)) == old
-    assert is_old([from_text(text) for text in (old,) if text]) == (old is not None)
+    assert digest_to_text(new_digest(value)) == new
+    assert old is None or digest_to_text(old_digest(value)) == old
+    assert has_old_digests([digest_from_text(text) for text in (old,) if text]) == (old is not None)
 
 
-@pytest.mark.parametrize("count", [MOST_IN_STATE, MANY])
+@pytest.mark.parametrize("count", [MAX_HASHES_PER_CURSOR, MANY])
 def test_a_run_that_comes_again_finds_nothing_new(runs: Runs, count: int) -> None:
     first, second = len(runs(days(count))), len(runs(days(count)))
 
     assert (first, second) == (count, 0)
     assert len(json.dumps(runs.sources)) < MEGABYTE
-    assert bool(runs.files) == (count > MOST_IN_STATE)
+    assert bool(runs.files) == (count > MAX_HASHES_PER_CURSOR)
 
 
 def test_the_state_names_the_file_and_what_is_in_it(runs: Runs) -> None:
@@ -156,14 +162,14 @@ def test_a_run_that_stays_before_the_file_keeps_it_without_reading_it(runs: Runs
 def test_a_file_that_is_not_what_the_state_says_is_an_error_with_a_way_out(runs: Runs, damage: str) -> None:
     runs(days(MANY))
     (name,) = runs.files
-    store = runs.packages.store.below("cursors")
+    store = runs.packages.store.subfolder("cursors")
     content = store.read(name)
     assert content is not None
     store.delete(name)
     if damage == "cut":
         store.put(name, content[:-3])
     elif damage == "other":
-        store.put(name, b"".join(Buckets().chunks()))
+        store.put(name, b"".join(CompactHashSet().chunks()))
 
     with pytest.raises(BoundaryDamaged, match="day") as raised:
         runs(days(MANY))
@@ -179,7 +185,7 @@ def test_a_file_that_is_not_what_the_state_says_is_an_error_with_a_way_out(runs:
 def test_a_state_that_dlt_went_on_with_does_not_count_the_file(runs: Runs) -> None:
     runs(days(MANY))
     entry = runs.entry("days", "day")
-    entry["last_value"], entry["unique_hashes"] = "2024-01-02", [as_text(new_digest(7))]
+    entry["last_value"], entry["unique_hashes"] = "2024-01-02", [digest_to_text(new_digest(7))]
 
     rows = runs(days(9, day="2024-01-02"))
 
@@ -189,13 +195,15 @@ def test_a_state_that_dlt_went_on_with_does_not_count_the_file(runs: Runs) -> No
 
 def test_hashes_of_older_releases_stay_what_they_are_until_the_value_moves(runs: Runs) -> None:
     runs(days(1))
-    runs.entry("days", "day")["unique_hashes"] = [as_text(old_digest(number)) for number in range(MANY)]
+    runs.entry("days", "day")["unique_hashes"] = [
+        digest_to_text(old_digest(number)) for number in range(MANY)
+    ]
 
     assert len(runs(days(MANY + 2))) == 2
     assert runs.entry("days", "day")["unique_hashes_file"]["old"] is True
     assert len(runs(days(MANY + 2))) == 0
     assert len(runs(days(1, day="2024-01-02"))) == 1
-    assert runs.entry("days", "day")["unique_hashes"] == [as_text(new_digest(0))]
+    assert runs.entry("days", "day")["unique_hashes"] == [digest_to_text(new_digest(0))]
 
 
 def test_many_cursors_share_the_room_that_the_state_has(runs: Runs) -> None:
@@ -206,17 +214,17 @@ def test_many_cursors_share_the_room_that_the_state_has(runs: Runs) -> None:
 
     kept = sum(len(runs.entry(f"days_{number}", "day")["unique_hashes"]) for number in range(8))
     assert (first, second) == (72_000, 0)
-    assert kept <= MOST_TOGETHER
+    assert kept <= MAX_HASHES_IN_STATE
     assert len(json.dumps(runs.sources)) < MEGABYTE
 
 
 @given(st.lists(st.integers(0, 30_000), max_size=30), st.integers(0, 50_000))
 def test_what_stays_in_the_state_always_fits(counts: list[int], elsewhere: int) -> None:
-    out = to_move_out(counts, elsewhere=elsewhere)
+    out = cursors_to_move_out(counts, other_hashes=elsewhere)
 
     left = [count for number, count in enumerate(counts) if number not in out]
-    assert all(count <= MOST_IN_STATE for count in left)
-    assert sum(left) + elsewhere <= MOST_TOGETHER or not any(left)
+    assert all(count <= MAX_HASHES_PER_CURSOR for count in left)
+    assert sum(left) + elsewhere <= MAX_HASHES_IN_STATE or not any(left)
 
 
 def test_files_go_when_no_state_names_them(runs: Runs) -> None:
@@ -226,9 +234,9 @@ def test_files_go_when_no_state_names_them(runs: Runs) -> None:
     runs.packages.store.put("cursors/left-by-a-crash.hashes", b"half")
 
     assert len(runs.files) == 3
-    remove_unnamed(runs.packages.store, [freeze(sources), runs.sources])
+    remove_unreferenced_files(runs.packages.store, [freeze(sources), runs.sources])
     assert len(runs.files) == 2
-    assert remove_unnamed(runs.packages.store, [runs.sources]) == first
+    assert remove_unreferenced_files(runs.packages.store, [runs.sources]) == first
     assert runs(days(MANY, day="2024-01-02")) == []
 
 
@@ -236,8 +244,8 @@ def test_files_are_carried_where_the_packages_go(runs: Runs, tmp_path: Path) -> 
     runs(days(MANY))
     target = FileStorage(str(tmp_path / "elsewhere"))
 
-    carry_files(runs.packages.store, target, freeze(runs.sources))
-    carry_files(runs.packages.store, target, runs.sources)
+    copy_referenced_files(runs.packages.store, target, freeze(runs.sources))
+    copy_referenced_files(runs.packages.store, target, runs.sources)
 
     (name,) = runs.files
     assert target.read(f"cursors/{name}") == runs.packages.store.read(f"cursors/{name}")
@@ -266,4 +274,4 @@ def test_what_user_code_keeps_beside_cursors_is_no_cursor(runs: Runs) -> None:
     runs([penstock.resource(odd, name="odd"), days(3)])
 
     assert len(runs.entry("days", "day")["unique_hashes"]) == 3
-    assert remove_unnamed(runs.packages.store, [runs.sources]) == []
+    assert remove_unreferenced_files(runs.packages.store, [runs.sources]) == []

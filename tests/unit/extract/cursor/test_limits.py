@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.unit.extract.cursor.running import Runs
 
 import penstock
-from penstock.extract.gate import Gate
+from penstock.extract.limit import LimitCounter
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -51,7 +51,7 @@ def test_runs_that_are_cut_by_the_clock_lose_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_late: str
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr("penstock.extract.nodes.Gate", partial(Gate, clock=lambda: now[0]))
+    monkeypatch.setattr("penstock.extract.nodes.LimitCounter", partial(LimitCounter, clock=lambda: now[0]))
 
     def slow(row: Any) -> Any:
         now[0] += 0.01

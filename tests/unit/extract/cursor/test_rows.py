@@ -11,8 +11,8 @@ from tests.unit.extract.cursor.running import Runs
 import penstock
 from penstock.errors import UnsupportedData
 from penstock.extract.cursor.cursors import Cursors
-from penstock.extract.cursor.plan import judge
-from penstock.interfaces.cursorterms import CursorTerms
+from penstock.extract.cursor.plan import classify_value
+from penstock.interfaces.cursor_options import CursorOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,9 +65,9 @@ def with_holes(rows: list[dict[str, Any]], terms: dict[str, Any]) -> list[dict[s
 def passed(sources: dict[str, Any], items: list[Any], terms: dict[str, Any]) -> list[Any]:
     """One run without writing anything: the rows that a cursor lets through, and its state in `sources`."""
     cursors = Cursors({"sources": sources}, source="shop")
-    tracker = cursors.track(penstock.sources.incremental("n", **terms), resource="r", close=lambda: None)
+    tracker = cursors.track(penstock.sources.incremental("n", **terms), resource="r", stop=lambda: None)
     kept = [tracker(item, None) for item in items]
-    cursors.settle()
+    cursors.write_state()
     return [row for item in kept if item is not None for row in _rows(item)]
 
 
@@ -120,10 +120,10 @@ def test_runs_that_read_everything_so_far_load_each_row_once(
 
 @given(VALUES, st.sampled_from([max, min]))
 def test_the_last_value_is_that_of_all_rows(values: list[int], pick: Any) -> None:
-    terms, last = CursorTerms(last_value_func=pick), None
+    terms, last = CursorOptions(last_value_func=pick), None
 
     for value in values:
-        last = judge(value, start=None, last=last, end=None, terms=terms).last_value
+        last = classify_value(value, start=None, last=last, end=None, terms=terms).last_value
 
     assert last == pick(values)
 

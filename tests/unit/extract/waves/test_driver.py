@@ -10,9 +10,9 @@ import pytest
 import penstock
 from penstock.errors import ResourceFailed, SourceExhausted, UnsupportedData, UsageError
 from penstock.extract.cursor.cursors import Cursors
-from penstock.extract.engine import Engine
+from penstock.extract.engine import ExtractEngine
 from penstock.extract.plan import Workload
-from penstock.extract.waves.driver import on_driver
+from penstock.extract.waves.driver import as_driver_flow
 from penstock.sources import flows_of
 
 
@@ -60,7 +60,7 @@ def test_a_transformer_may_take_its_items_from_such_a_resource() -> None:
     double = penstock.transformer(lambda rows: [{"d": row["id"] * 2} for row in rows], name="double")
 
     (flow,) = flows_of([base, base | double])
-    found = Engine(on_driver(flow), Workload(), Cursors({}, source="shop")).arrivals()
+    found = ExtractEngine(as_driver_flow(flow), Workload(), Cursors({}, source="shop")).items()
 
     assert sorted(node.name for node, _, _ in found) == ["base", "base", "double", "double"]
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import penstock
 from penstock.errors import PackageDamaged
-from penstock.extract.waves.ledger import Wave, WaveLedger, has_waves
-from penstock.extract.waves.resume import to_continue
-from penstock.extract.waves.split import split
+from penstock.extract.waves.checkpoints import Wave, WaveCheckpoints, has_waves
+from penstock.extract.waves.resume import resumable_packages
+from penstock.extract.waves.split import split_flow
 from penstock.package import Packages, create_load_id
 from penstock.sources import flows_of
 
@@ -48,24 +48,24 @@ def things(item: int, region: str = "eu", key: str = "") -> Any:
 
 def test_waves_are_read_back_in_order_and_the_items_counted(tmp_path: Path) -> None:
     package = Packages.at(str(tmp_path)).package(create_load_id())
-    ledger = WaveLedger(package.store, "one")
+    ledger = WaveCheckpoints(package.store, "one")
 
     assert ledger.add(wave(0, "a", "b"))
     assert ledger.add(wave(1, "a"))
 
-    again = WaveLedger(package.store, "one")
+    again = WaveCheckpoints(package.store, "one")
     assert again.waves == ledger.waves
-    assert again.done() == {"a": 2, "b": 1}
-    assert WaveLedger(package.store, "another").waves == []
+    assert again.done_counts() == {"a": 2, "b": 1}
+    assert WaveCheckpoints(package.store, "another").waves == []
 
 
 def test_a_number_is_given_once(tmp_path: Path) -> None:
     package = Packages.at(str(tmp_path)).package(create_load_id())
-    one, other = WaveLedger(package.store, "one"), WaveLedger(package.store, "one")
+    one, other = WaveCheckpoints(package.store, "one"), WaveCheckpoints(package.store, "one")
 
     assert one.add(wave(0, "a"))
     assert not other.add(wave(0, "b"))
-    assert WaveLedger(package.store, "one").done() == {"a": 1}
+    assert WaveCheckpoints(package.store, "one").done_counts() == {"a": 1}
 
 
 @given(
@@ -80,51 +80,53 @@ def test_whatever_items_change_to_between_runs_each_counts_once(
     with tempfile.TemporaryDirectory() as folder:
         package = Packages.at(folder).package(create_load_id())
         for items, size, stops_after in [*runs, (["a", "b", "a"], 2, 99)]:
-            ledger = WaveLedger(package.store, "one")
-            ledger.keep(Counter(items))
-            left = sorted((Counter(items) - ledger.done()).elements())
+            ledger = WaveCheckpoints(package.store, "one")
+            ledger.keep_wanted(Counter(items))
+            left = sorted((Counter(items) - ledger.done_counts()).elements())
             for first in list(range(0, len(left), size))[:stops_after]:
                 assert ledger.add(wave(ledger.next_number, *left[first : first + size]))
 
-            assert ledger.done() <= Counter(items)
-        assert ledger.done() == {"a": 2, "b": 1}
+            assert ledger.done_counts() <= Counter(items)
+        assert ledger.done_counts() == {"a": 2, "b": 1}
         assert len(ledger.waves) <= ledger.next_number
 
 
 def test_waves_of_items_that_are_wanted_still_are_kept(tmp_path: Path) -> None:
     package = Packages.at(str(tmp_path)).package(create_load_id())
-    ledger = WaveLedger(package.store, "one")
+    ledger = WaveCheckpoints(package.store, "one")
     for number, items in enumerate(("ab", "cd", "ef")):
         ledger.add(wave(number, *items))
 
-    assert ledger.keep(Counter("abcefgh")) == 1
+    assert ledger.keep_wanted(Counter("abcefgh")) == 1
     assert [one.number for one in ledger.waves] == [0, 2]
-    assert ledger.done() == Counter("abef")
+    assert ledger.done_counts() == Counter("abef")
     assert ledger.next_number == 3
 
 
 def test_a_gap_is_damage(tmp_path: Path) -> None:
     package = Packages.at(str(tmp_path)).package(create_load_id())
-    WaveLedger(package.store, "one").add(wave(1, "a"))
+    WaveCheckpoints(package.store, "one").add(wave(1, "a"))
 
     with pytest.raises(PackageDamaged, match="not wave 0"):
-        WaveLedger(package.store, "one")
+        WaveCheckpoints(package.store, "one")
 
 
 def test_a_package_goes_on_for_the_same_resource_with_the_same_arguments(tmp_path: Path) -> None:
     data = penstock.resource(things, work_items=range(3))
     packages = Packages.at(str(tmp_path))
     old, newer, other = (packages.package(f"{number}.0") for number in (1, 2, 3))
-    (work,) = split(flow_of(data), ships=True).there
+    (work,) = split_flow(flow_of(data), on_executors=True).wave_resources
     for package in (old, newer):
-        WaveLedger(package.store, work.identity).add(wave(0, "a"))
+        WaveCheckpoints(package.store, work.identity).add(wave(0, "a"))
     other.store.put("waves/unknown/000000.json", b"{}")
     left = [old, newer, other]
 
-    assert to_continue([flow_of(data)], left, ships=True) == [newer]
-    assert to_continue([flow_of(data, region="us")], left, ships=True) == [None]
-    assert to_continue([flow_of(data.with_name("others"))], left, ships=True) == [None]
-    assert to_continue([flow_of(penstock.resource([1], name="things").clone)], left, ships=True) == [None]
+    assert resumable_packages([flow_of(data)], left, on_executors=True) == [newer]
+    assert resumable_packages([flow_of(data, region="us")], left, on_executors=True) == [None]
+    assert resumable_packages([flow_of(data.with_name("others"))], left, on_executors=True) == [None]
+    assert resumable_packages(
+        [flow_of(penstock.resource([1], name="things").clone)], left, on_executors=True
+    ) == [None]
     assert has_waves(other.store)
 
 
@@ -135,7 +137,8 @@ def test_a_secret_may_be_another_one(tmp_path: Path) -> None:
     data = penstock.resource(asks, work_items=range(3))
 
     one, other = (
-        split(flow_of(data, key=key), ships=True).there[0] for key in ("sesame-1111", "sesame-2222")
+        split_flow(flow_of(data, key=key), on_executors=True).wave_resources[0]
+        for key in ("sesame-1111", "sesame-2222")
     )
 
     assert one.identity == other.identity

@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 
 from penstock.errors import UsageError
 from penstock.extract.waves.plan import (
-    MOST_ITEMS,
-    Before,
-    parts_within,
+    MAX_ITEMS,
+    PreviousWave,
+    check_speculation,
+    part_count,
     plan_wave,
-    refuse_speculation,
 )
 from penstock.interfaces.pace import Pacer
-from penstock.interfaces.work import RateLimit
+from penstock.interfaces.work_items import RateLimit
 
 rates = st.builds(RateLimit, st.integers(1, 10_000), st.sampled_from([1, 60, 3600]))
 slots = st.integers(1, 500)
-befores = st.builds(Before, items=st.integers(1, MOST_ITEMS), seconds=st.floats(0, 10_000))
+befores = st.builds(PreviousWave, items=st.integers(1, MAX_ITEMS), seconds=st.floats(0, 10_000))
 
 
 class Clock:
@@ -41,7 +41,7 @@ class Clock:
 
 @given(count=st.integers(0, 300), slots=slots, rate=st.none() | rates)
 def test_every_item_of_a_wave_is_in_one_part(count: int, slots: int, rate: RateLimit | None) -> None:
-    plan = plan_wave(slots, rate, seconds=40, before=None)
+    plan = plan_wave(slots, rate, seconds=40, previous=None)
 
     places = [place for share in plan.shares(count) for place in share]
 
@@ -50,11 +50,11 @@ def test_every_item_of_a_wave_is_in_one_part(count: int, slots: int, rate: RateL
 
 
 @given(slots=slots, before=befores)
-def test_a_wave_fits_into_its_time_and_grows_by_steps(slots: int, before: Before) -> None:
-    plan = plan_wave(slots, None, seconds=40, before=before)
+def test_a_wave_fits_into_its_time_and_grows_by_steps(slots: int, before: PreviousWave) -> None:
+    plan = plan_wave(slots, None, seconds=40, previous=before)
     expected = plan.items * before.seconds / before.items
 
-    assert 1 <= plan.items <= max(MOST_ITEMS, slots)
+    assert 1 <= plan.items <= max(MAX_ITEMS, slots)
     assert plan.items <= max(before.items * 8, plan.parts)
     assert expected <= 80 * (1 + 1e-9) or plan.items == slots
     assert plan.part_seconds * plan.parts / slots <= 60
@@ -62,19 +62,19 @@ def test_a_wave_fits_into_its_time_and_grows_by_steps(slots: int, before: Before
 
 @given(slots=slots, rate=rates, before=st.none() | befores)
 def test_a_wave_with_a_rate_is_as_large_as_the_rate_allows(
-    slots: int, rate: RateLimit, before: Before | None
+    slots: int, rate: RateLimit, before: PreviousWave | None
 ) -> None:
-    plan = plan_wave(slots, rate, seconds=40, before=before)
+    plan = plan_wave(slots, rate, seconds=40, previous=before)
     assert plan.interval is not None
 
-    assert plan.parts <= plan.items <= MOST_ITEMS
+    assert plan.parts <= plan.items <= MAX_ITEMS
     assert plan.items / plan.parts * plan.interval <= max(40, plan.interval)
 
 
 @given(slots=slots, rate=rates)
 def test_parts_together_keep_the_rate_whatever_moments_they_choose(slots: int, rate: RateLimit) -> None:
-    parts = parts_within(rate, slots)
-    plan = plan_wave(slots, rate, seconds=40, before=None)
+    parts = part_count(rate, slots)
+    plan = plan_wave(slots, rate, seconds=40, previous=None)
     assert plan.interval is not None
 
     # The most that one part can call in a stretch of time, both ends counted, times the parts.
@@ -105,7 +105,7 @@ def test_a_rate_that_is_none_is_refused(said: str) -> None:
 
 
 def test_a_rate_limit_and_speculation_do_not_go_together() -> None:
-    refuse_speculation("orders", None, "true")
-    refuse_speculation("orders", RateLimit(5, 1), "false")
+    check_speculation("orders", None, "true")
+    check_speculation("orders", RateLimit(5, 1), "false")
     with pytest.raises(UsageError, match="speculation"):
-        refuse_speculation("orders", RateLimit(5, 1), "TRUE")
+        check_speculation("orders", RateLimit(5, 1), "TRUE")

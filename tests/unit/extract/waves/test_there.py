@@ -15,10 +15,10 @@ import pytest
 
 import penstock
 from penstock.errors import UsageError
-from penstock.extract.waves.items import item_of
+from penstock.extract.waves.items import to_work_item
 from penstock.extract.waves.plan import WavePlan
-from penstock.extract.waves.ship import cargo_of
-from penstock.extract.waves.split import split
+from penstock.extract.waves.serialize import serialize_resource
+from penstock.extract.waves.split import split_flow
 from penstock.sources import flows_of
 
 PLAN = WavePlan(items=100, parts=2, part_seconds=60)
@@ -34,7 +34,7 @@ sys.meta_path.insert(0, Nobody())
 import pickle
 for line in sys.stdin:
     job = pickle.loads(open(line.strip(), "rb").read())
-    print(json.dumps([list(job.give(part)) for part in range(len(job.parts))]), flush=True)
+    print(json.dumps([list(job.output_rows(part)) for part in range(len(job.parts))]), flush=True)
 """
 
 Given = list[list[list[str]]]
@@ -53,10 +53,12 @@ def stranger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stranger]:
 
         def run(data: Any, *, plan: WavePlan = PLAN, keeps: bool = True) -> Given:
             (flow,) = flows_of(data)
-            (work,) = split(flow, ships=True).there
+            (work,) = split_flow(flow, on_executors=True).wave_resources
             assert work.stream.work is not None
-            values = [item_of(value).value for value in work.stream.work.items]
-            path.write_bytes(cargo_of(work.stream, work.bound, keeps_bad_rows=keeps).task(values, plan))
+            values = [to_work_item(value).value for value in work.stream.work.items]
+            path.write_bytes(
+                serialize_resource(work.stream, work.bound, keeps_bad_rows=keeps).task(values, plan)
+            )
             to.write(f"{path}\n")
             to.flush()
             found: Given = json.loads(back.readline())

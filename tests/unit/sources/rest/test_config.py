@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from tests.restapi import KEY, ROWS, TOKEN
 
 from penstock.errors import InvalidSourceConfig, ParentFieldMissing, UsageError
-from penstock.extract.waves.ship import cargo_of
+from penstock.extract.waves.serialize import serialize_resource
 from penstock.sources import incremental
 from penstock.sources.decorators import resource as resource_of
 from penstock.sources.rest import BearerTokenAuth, SinglePagePaginator
 from penstock.sources.rest_api import check_connection, register_auth, register_paginator, rest_api_source
-from penstock.sources.rest_api.templates import expressions, filled
+from penstock.sources.rest_api.templates import placeholders, render_template
 from penstock.sources.streams import streams_of
 
 if TYPE_CHECKING:
@@ -375,7 +375,7 @@ def test_what_travels_needs_no_penstock_and_its_secrets_are_known(auth: dict[str
     )
 
     cargoes = [
-        cargo_of(stream, stream.work.bound(), keeps_bad_rows=False)
+        serialize_resource(stream, stream.work.resolve_function(), keeps_bad_rows=False)
         for stream in streams_of(source.resources.values())
         if stream.work is not None
     ]
@@ -390,7 +390,7 @@ def test_what_travels_needs_no_penstock_and_its_secrets_are_known(auth: dict[str
     assert len(names_of_each) == 2
     assert all(names_of_each)
     assert not [name for names in names_of_each for name in names if name.startswith("penstock")]
-    assert all(cargo.paces_itself and cargo.hidden for cargo in cargoes)
+    assert all(cargo.paces_itself and cargo.secrets for cargo in cargoes)
 
 
 @given(st.dictionaries(st.sampled_from("abc"), st.integers() | st.text("xy{}")), st.integers())
@@ -400,9 +400,9 @@ def test_templates_without_placeholders_stay_what_they_are(body: dict[str, Any],
         for key, value in body.items()
     }
 
-    assert filled(escaped, {}, keeps_types=True) == body
-    assert not list(expressions(escaped))
-    assert filled({"n": "{a.b}", "t": "no {a.b}"}, {"a.b": number}, keeps_types=True) == {
+    assert render_template(escaped, {}, keeps_types=True) == body
+    assert not list(placeholders(escaped))
+    assert render_template({"n": "{a.b}", "t": "no {a.b}"}, {"a.b": number}, keeps_types=True) == {
         "n": number,
         "t": f"no {number}",
     }

@@ -10,9 +10,9 @@ from tests.unit.sources.rest.answering import Hosts, session_to
 
 from penstock.errors import InvalidSourceConfig, UsageError
 from penstock.sources.rest import APIKeyAuth, AuthConfigBase, BearerTokenAuth, RESTClient
-from penstock.sources.rest.retry import delay, seconds_said
-from penstock.sources.rest.signing import CredentialsRequest, TokenSigner
-from penstock.sources.rest.urls import clean_text, clean_url
+from penstock.sources.rest.retry import retry_after_seconds, retry_delay
+from penstock.sources.rest.signers import CredentialsRequest, TokenSigner
+from penstock.sources.rest.urls import masked_text, masked_url
 from penstock.sources.rest_api import rest_api_source
 
 API, SECRET = "https://api.test", "secret-of-the-tests-13"
@@ -20,7 +20,9 @@ API, SECRET = "https://api.test", "secret-of-the-tests-13"
 
 def token_signer(hosts: Hosts) -> TokenSigner:
     request = CredentialsRequest("us", "x", {}, 60)
-    signer = TokenSigner(url=f"{API}/token", asked=request.asked, learned=request.learned)
+    signer = TokenSigner(
+        url=f"{API}/token", build_request=request.build, parse_response=request.parse_response
+    )
     signer.session = session_to(hosts)
     return signer
 
@@ -73,22 +75,22 @@ SECRETS = [
 def test_a_parameter_that_ends_like_a_secret_is_masked(name: str) -> None:
     url = f"{API}/x?{name}={SECRET}&page=2"
 
-    assert clean_url(url) == f"{API}/x?{name}=***&page=2"
-    assert clean_text(f"cannot ask {url}", url) == f"cannot ask {API}/x?{name}=***&page=2"
+    assert masked_url(url) == f"{API}/x?{name}=***&page=2"
+    assert masked_text(f"cannot ask {url}", url) == f"cannot ask {API}/x?{name}=***&page=2"
 
 
 @pytest.mark.parametrize("name", ["page", "keyword", "tokenize", "secretary", "author", "since"])
 def test_others_are_shown(name: str) -> None:
     url = f"{API}/x?{name}=value"
 
-    assert clean_url(url) == url
-    assert clean_text(url, url) == url
+    assert masked_url(url) == url
+    assert masked_text(url, url) == url
 
 
 def test_a_short_value_is_masked_only_where_it_stands() -> None:
     url = f"{API}/x?sort_key=a"
 
-    assert clean_text(f"cannot ask {url}", url) == f"cannot ask {API}/x?sort_key=***"
+    assert masked_text(f"cannot ask {url}", url) == f"cannot ask {API}/x?sort_key=***"
 
 
 class Odd(requests.ConnectionError):
@@ -128,8 +130,8 @@ def test_every_error_of_a_request_can_be_told_without_secrets(error: Any, kind: 
     ["0", "00", " 0 ", "Fri, 31 Dec 99999999999999999999 23:59:59 GMT", "Mon, 01 Jan 0001 00:00:00 +2300"],
 )
 def test_what_says_nothing_of_when_leaves_the_pause_as_it_is(said: str) -> None:
-    assert seconds_said(said) is None
-    assert delay(3, said) == 4.0
+    assert retry_after_seconds(said) is None
+    assert retry_delay(3, said) == 4.0
 
 
 def test_a_base_of_log_ins_is_no_log_in() -> None:

@@ -24,11 +24,11 @@ from penstock.sources.rest import (
     RESTClient,
     RetrySession,
 )
-from penstock.sources.rest.urls import is_elsewhere, kept_safe
-from penstock.sources.rest_api import rest_api_source, travel
+from penstock.sources.rest.urls import is_cross_origin, keep_https
+from penstock.sources.rest_api import executor_functions, rest_api_source
 from penstock.sources.rest_api.endpoint import Endpoint
-from penstock.sources.rest_api.spread import TRAVELLING
-from penstock.spark.shipping import packed
+from penstock.sources.rest_api.executor_resources import EXECUTOR_MODULES
+from penstock.spark.serialization import serialize_by_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,7 +153,7 @@ def test_a_server_that_takes_itself_for_http_is_asked_by_https_with_the_log_in(
     ],
 )
 def test_https_is_kept_where_the_ports_say_nothing_else(old: str, new: str, asked: str) -> None:
-    assert kept_safe(old, new) == asked
+    assert keep_https(old, new) == asked
 
 
 def test_a_log_in_that_is_left_behind_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -218,11 +218,11 @@ def test_a_key_that_another_host_says_is_not_shown() -> None:
     ],
 )
 def test_another_host_is_known_when_it_is_seen(other: str, elsewhere: bool) -> None:
-    assert is_elsewhere("https://api.test/v1", other) is elsewhere
+    assert is_cross_origin("https://api.test/v1", other) is elsewhere
 
 
 def test_a_safer_way_to_the_same_host_is_no_other() -> None:
-    assert not is_elsewhere("http://api.test/x", "https://api.test/x")
+    assert not is_cross_origin("http://api.test/x", "https://api.test/x")
 
 
 @pytest.mark.parametrize("kind", AUTHS)
@@ -375,7 +375,7 @@ def test_executors_keep_headers_at_the_first_server(way: str, api: Api, other: A
         resource="things", client=client, path=f"leaving/{way}", paginator=JSONLinkPaginator()
     )
 
-    code = packed((travel.fetch_children, endpoint), *TRAVELLING)
+    code = serialize_by_value((executor_functions.fetch_children, endpoint), *EXECUTOR_MODULES)
     done = subprocess.run([sys.executable, "-c", EXECUTOR], input=code, capture_output=True, check=True)
 
     assert int(done.stdout) == (6 if way == "link" else 3)

@@ -11,7 +11,7 @@ from penstock.sources import incremental
 from penstock.sources.decorators import resource as resource_of
 from penstock.sources.rest_api import rest_api_source
 from penstock.sources.rest_api.plan import plan_resources
-from penstock.sources.rest_api.templates import filled_path
+from penstock.sources.rest_api.templates import render_path
 
 if TYPE_CHECKING:
     from tests.restapi import Api
@@ -61,9 +61,9 @@ def test_other_braces_are_text_or_refused(api: Api) -> None:
 @pytest.mark.parametrize("value", [".", ".."])
 def test_a_value_that_is_a_step_is_refused(value: str) -> None:
     with pytest.raises(UsageError, match="is a step to another address"):
-        filled_path("users/{u.id}/posts", {"u.id": value})
+        render_path("users/{u.id}/posts", {"u.id": value})
 
 
 @pytest.mark.parametrize("value", ["...", ".x", "a.b", 1.5])
 def test_a_value_with_dots_is_a_value(value: Any) -> None:
-    assert filled_path("users/{u.id}", {"u.id": value}) == f"users/{value}"
+    assert render_path("users/{u.id}", {"u.id": value}) == f"users/{value}"

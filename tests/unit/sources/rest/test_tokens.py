@@ -8,7 +8,7 @@ import requests
 from tests.unit.sources.rest.answering import Answer, Hosts, session_to
 
 from penstock.sources.rest import OAuth2ClientCredentials, RESTClient, RetrySession
-from penstock.sources.rest.signing import CredentialsRequest, TokenSigner
+from penstock.sources.rest.signers import CredentialsRequest, TokenSigner
 
 API, OTHER = "https://api.test", "https://other.test"
 
@@ -41,7 +41,10 @@ class World:
     def signer(self) -> TokenSigner:
         request = CredentialsRequest("us", "secret", {}, 60)
         return TokenSigner(
-            url=f"{API}/token", asked=request.asked, learned=request.learned, clock=lambda: self.now
+            url=f"{API}/token",
+            build_request=request.build,
+            parse_response=request.parse_response,
+            clock=lambda: self.now,
         )
 
     def asked(self) -> list[tuple[str, str | None]]:

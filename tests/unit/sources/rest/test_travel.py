@@ -11,7 +11,7 @@ import requests
 from pyspark import cloudpickle
 
 from penstock.sources.rest import BearerTokenAuth, OAuth2ClientCredentials, RESTClient, RetrySession
-from penstock.sources.rest.signing import HeaderSigner, TokenSigner
+from penstock.sources.rest.signers import HeaderSigner, TokenSigner
 
 if TYPE_CHECKING:
     from collections.abc import Callable

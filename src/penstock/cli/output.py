@@ -1,0 +1,58 @@
+"""What the commands print: texts that move no cursor, JSON for programs, and no secret in either."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import typer
+
+from penstock.config import redact
+from penstock.redaction import MASK, is_secret_name
+
+# A message may have in it what moves a cursor or colours a terminal; it is shown as text.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_REPLACEMENT = "\ufffd"
+
+
+def printable(text: str) -> str:
+    """A text that is nothing but text.
+
+    >>> printable(chr(27) + "[31mred") == chr(0xFFFD) + "[31mred"
+    True
+    """
+    return _CONTROL.sub(_REPLACEMENT, text)
+
+
+def mask_secrets(value: Any, *, is_secret: bool = False) -> Any:
+    """Plain data with every secret masked: in texts, and all that stands below a name that sounds like one.
+
+    >>> mask_secrets({"page": 7, "api_key": "hush", "tokens": {"of": ["ada"]}})
+    {'page': 7, 'api_key': '***', 'tokens': {'of': ['***']}}
+    """
+    if isinstance(value, Mapping):
+        return {
+            key: mask_secrets(item, is_secret=is_secret or is_secret_name(str(key)))
+            for key, item in value.items()
+        }
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [mask_secrets(item, is_secret=is_secret) for item in value]
+    if is_secret:
+        return value if value is None or isinstance(value, bool) else MASK
+    return redact(value) if isinstance(value, str) else value
+
+
+def print_text(text: str, *, err: bool = False) -> None:
+    """Print a text for people, however long its lines are."""
+    typer.echo(printable(redact(text)), err=err)
+
+
+def print_json(document: Mapping[str, Any], *, unmasked_key: str | None = None) -> None:
+    """Print one object in one line, for programs.
+
+    What stands below `counts` are numbers by names of the user: no name makes a secret of them.
+    """
+    open_to_all = {} if unmasked_key is None else {unmasked_key: document[unmasked_key]}
+    typer.echo(json.dumps({**mask_secrets(document), **open_to_all}, default=str))

@@ -1,0 +1,137 @@
+"""What an Iceberg table is made of, as statements: columns, partitions, properties, types."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.destinations.lake.ddl import column_list, columns_with, effective_properties, property_list
+from penstock.errors import SchemaCorruptedException
+from penstock.package.sql import quote_name
+from penstock.schema.spark_types import spark_type_from_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from penstock.schema import Table
+
+FORMAT_VERSION: Final = "format-version"
+PARTITION_HINT: Final = "x-iceberg-partition"
+"""The hint in which dlt keeps partitions: a list of columns, transforms and their parameters."""
+_PROPERTY_HINTS: Final = ("x-iceberg-table-properties", "x-table-properties")
+_TIME_TRANSFORMS: Final = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
+_NUMBER_TRANSFORMS: Final = frozenset(("bucket", "truncate"))
+_NESTED_PARTS: Final = {"array": ("element",), "map": ("key", "value")}
+_DECIMAL: Final = re.compile(r"DECIMAL\((\d+),(\d+)\)")
+_WIDENINGS: Final = frozenset((("INT", "BIGINT"), ("FLOAT", "DOUBLE")))
+# Iceberg has no whole numbers of less than 32 bits: they are kept as these.
+_STORED_AS: Final = {"TINYINT": "INT", "SMALLINT": "INT"}
+
+
+def partition_fields(table: Table) -> tuple[str, ...]:
+    """The partitions of a table, as SQL: first what dlt's hint says, then columns with the hint `partition`.
+
+    >>> from penstock.schema import Table
+    >>> said = [{"transform": "bucket", "source_column": "id", "param_value": 8}]
+    >>> partition_fields(Table.from_dict({"name": "t", PARTITION_HINT: said}))
+    ('bucket(8, `id`)',)
+    """
+    said = tuple(_partition_field(table, one) for one in table.extras.get(PARTITION_HINT) or ())
+    named = (quote_name(name) for name in columns_with(table, ("partition",)))
+    return tuple(dict.fromkeys((*said, *named)))
+
+
+def _partition_field(table: Table, spec: Mapping[str, Any]) -> str:
+    transform, column = spec.get("transform", "identity"), spec.get("source_column")
+    number = spec.get("param_value")
+    if isinstance(column, str):
+        if transform == "identity":
+            return quote_name(column)
+        if transform in _TIME_TRANSFORMS:
+            return f"{_TIME_TRANSFORMS[transform]}({quote_name(column)})"
+        if transform in _NUMBER_TRANSFORMS and isinstance(number, int):
+            return f"{transform}({number}, {quote_name(column)})"
+    raise SchemaCorruptedException(
+        table=table.name,
+        reason=f"{dict(spec)} is no partition: it takes a source_column, and a transform that is identity, "
+        f"{', '.join(_TIME_TRANSFORMS)}, or bucket or truncate with a param_value",
+    )
+
+
+def table_properties(table: Table, settings: Mapping[str, Any]) -> dict[str, str]:
+    """The properties that a table is to have."""
+    return effective_properties(table, settings, _PROPERTY_HINTS)
+
+
+def create_statement(name: str, table: Table, properties: Mapping[str, str]) -> str:
+    """Make a table without rows, unless it is there; `name` is an SQL name."""
+    fields = ", ".join(partition_fields(table))
+    parts = [f"CREATE TABLE IF NOT EXISTS {name} ({column_list(table)}) USING iceberg"]
+    parts += [f"PARTITIONED BY ({fields})"] if fields else []
+    return " ".join((*parts, f"TBLPROPERTIES ({property_list({FORMAT_VERSION: '2', **properties})})"))
+
+
+def replace_statement(name: str, table: Table | None, properties: Mapping[str, str], query: str) -> str:
+    """Put a table with the rows and columns of a query in the place of the one that is there.
+
+    `table` says its partitions; None where nobody knows any.
+
+    >>> replace_statement("`t`", None, {}, "SELECT 1 AS id")
+    "CREATE OR REPLACE TABLE `t` USING iceberg TBLPROPERTIES ('format-version' = '2') AS SELECT 1 AS id"
+    """
+    fields = ", ".join(partition_fields(table)) if table else ""
+    parts = [f"CREATE OR REPLACE TABLE {name} USING iceberg"]
+    parts += [f"PARTITIONED BY ({fields})"] if fields else []
+    parts.append(f"TBLPROPERTIES ({property_list({FORMAT_VERSION: '2', **properties})})")
+    return f"{' '.join(parts)} AS {query}"
+
+
+def missing_fields(table_struct: Mapping[str, Any], row_struct: Mapping[str, Any]) -> dict[str, str]:
+    """The columns that a table lacks, inside of structs too, as SQL names with their types.
+
+    Both are structs as Spark writes them in JSON.
+
+    >>> point = {"type": "struct", "fields": [{"name": "x", "type": "long"}]}
+    >>> nothing = {"type": "struct", "fields": []}
+    >>> def a_list(of):
+    ...     kind = {"type": "array", "elementType": of}
+    ...     return {"type": "struct", "fields": [{"name": "at", "type": kind}]}
+    >>> missing_fields(a_list(nothing), a_list(point)), missing_fields(nothing, point)
+    ({'`at`.`element`.`x`': 'BIGINT'}, {'`x`': 'BIGINT'})
+    """
+    return {
+        quote_name(*path): spark_type_from_json(kind) for path, kind in _missing(table_struct, row_struct, ())
+    }
+
+
+def _missing(table_type: Any, row_type: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if isinstance(table_type, str) or isinstance(row_type, str) or table_type["type"] != row_type["type"]:
+        return
+    for inner in _NESTED_PARTS.get(row_type["type"], ()):
+        yield from _missing(table_type[f"{inner}Type"], row_type[f"{inner}Type"], (*path, inner))
+    known = {field["name"]: field["type"] for field in table_type.get("fields", ())}
+    for field in row_type.get("fields", ()):
+        name, kind = field["name"], field["type"]
+        if name in known:
+            yield from _missing(known[name], kind, (*path, name))
+        else:
+            yield (*path, name), kind
+
+
+def add_columns_statement(name: str, columns: Mapping[str, str]) -> str:
+    """Add columns by their SQL names; those that are there keep their ids."""
+    added = ", ".join(f"{column} {sql_type}" for column, sql_type in columns.items())
+    return f"ALTER TABLE {name} ADD COLUMNS ({added})"
+
+
+def can_widen(old_type: str, new_type: str) -> bool:
+    """Whether Iceberg changes a column from one type to another and reads the files that are there.
+
+    >>> can_widen("INT", "BIGINT"), can_widen("DECIMAL(9,2)", "DECIMAL(12,2)"), can_widen("INT", "DOUBLE")
+    (True, True, False)
+    """
+    kept = _STORED_AS.get(old_type, old_type), _STORED_AS.get(new_type, new_type)
+    narrower, wider = (_DECIMAL.fullmatch(one) for one in kept)
+    if narrower and wider:
+        return narrower[2] == wider[2] and int(wider[1]) > int(narrower[1])
+    return kept in _WIDENINGS

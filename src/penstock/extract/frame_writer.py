@@ -1,0 +1,192 @@
+"""Frames are landed as they are, typed: each in files whose columns it fits."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow.parquet as pq
+
+from penstock.errors import FilesChanged, StorageNotShared, UsageError
+from penstock.extract.frames import frame_batches
+from penstock.extract.typedparts import TypedPartWriter
+from penstock.interfaces.frame_writer import write_frame
+from penstock.package.quarantine import QUARANTINE_TABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from penstock.extract.frames import Batch
+    from penstock.extract.quarantine_writer import QuarantineWriter
+    from penstock.extract.routing import Route
+    from penstock.extract.table_writers import TableWriter, TableWriters
+    from penstock.interfaces.frame_writer import FrameHook, QuarantiningFrame
+    from penstock.interfaces.frames import FrameKind
+    from penstock.package import FileStorage
+
+_READER_THREADS: Final = 16
+_HIDDEN_PREFIXES: Final = ("_", ".")
+
+
+class FrameWriter:
+    """Takes the frames of all resources of a flow. Rows beside them go their own way."""
+
+    def __init__(self, writers: TableWriters, quarantine: QuarantineWriter) -> None:
+        self._writers, self._quarantine = writers, quarantine
+        self._typed_writers: dict[tuple[str, str], list[TableWriter]] = {}
+
+    def write(self, frame: Any, kind: FrameKind, route: Route) -> int:
+        """Write a frame of this process; gives its rows."""
+        rows = 0
+        for batch in frame_batches(frame, kind, self._writers.rotation):
+            self._writers.write(self._compatible_writer(batch, route), batch)
+            rows += batch.rows.num_rows
+        return rows
+
+    def _compatible_writer(self, batch: Batch, route: Route) -> TableWriter:
+        """The files of the table that these columns fit into, or new ones."""
+        writers = self._typed_writers.setdefault((route.table, route.resource), [])
+        for writer in writers:
+            parts = writer.parts
+            if isinstance(parts, TypedPartWriter) and parts.accepts(batch.columns):
+                return writer
+        folder = self._writers.new_folder()
+        parts = TypedPartWriter(
+            self._writers.store,
+            folder,
+            self._writers.rotation,
+            batch.columns,
+            open_file=self._writers.open_file,
+        )
+        writers.append(self._writers.add(route.table, resource=route.resource, folder=folder, parts=parts))
+        return writers[-1]
+
+    def prepare_spark_write(
+        self, frame: Any, kind: FrameKind, route: Route, hook: FrameHook | None
+    ) -> Callable[[], WrittenFrame]:
+        """What lands a frame that lives in Spark, in any thread; `take` has what came of it counted.
+
+        One job, into a folder of its own: a job that dies leaves nothing behind that counts.
+        """
+        if kind == "sifted":
+            return self._prepare_sifted_write(frame, route, hook)
+        parts = self._new_parts()
+
+        def land() -> WrittenFrame:
+            parts.write_frame(frame.spark() if kind == "relation" else frame, hook)
+            return WrittenFrame(parts)
+
+        return land
+
+    def _prepare_sifted_write(
+        self, sifted: QuarantiningFrame, route: Route, hook: FrameHook | None
+    ) -> Callable[[], WrittenFrame]:
+        """One job, and another for the rows that are put aside, if there are any."""
+        if sifted.is_text and hook is not None:
+            raise UsageError(
+                f"{route.resource} lands rows as text, and a cursor has to see their values",
+                hint="put the cursor on the files, or read them with work items",
+            )
+        parts, aside = self._new_parts(is_text=sifted.is_text), self._new_parts(is_text=True)
+
+        def land() -> WrittenFrame:
+            parts.write_frame(sifted.frame, hook, sifted.quarantine_column)
+            if parts.quarantined_rows == 0 or sifted.quarantine_rows is None:
+                return WrittenFrame(parts)
+            aside.write_frame(sifted.quarantine_rows(route.resource, route.table), None)
+            if parts.quarantined_rows not in {None, aside.rows}:
+                raise FilesChanged(resource=route.resource, first=parts.quarantined_rows, then=aside.rows)
+            return WrittenFrame(parts, aside)
+
+        return land
+
+    def add_written(self, written: WrittenFrame, route: Route) -> int:
+        """Count what was landed; gives its rows."""
+        self._add_parts(route.table, route, written.parts)
+        if written.quarantine_parts is None:
+            return written.parts.rows
+        self._add_parts(QUARANTINE_TABLE, route, written.quarantine_parts)
+        self._quarantine.add_count(route.resource, written.quarantine_parts.rows)
+        return written.parts.rows + written.quarantine_parts.rows
+
+    def _new_parts(self, *, is_text: bool = False) -> SparkPartFiles:
+        return SparkPartFiles(store=self._writers.store, folder=self._writers.new_folder(), is_text=is_text)
+
+    def _add_parts(self, table: str, route: Route, parts: SparkPartFiles) -> None:
+        if parts.is_text and not parts.rows:
+            parts.discard()
+        else:
+            self._writers.add(table, resource=route.resource, folder=parts.folder, parts=parts)
+
+
+@dataclass(slots=True)
+class SparkPartFiles:
+    """Files that were written by Spark: there is nothing to hold, and nothing to finish."""
+
+    store: FileStorage
+    folder: str
+    is_text: bool = False
+    """Whether the one column holds rows as JSON texts."""
+    columns: Mapping[str, Any] | None = None
+    quarantined_rows: int | None = 0
+    rows: int = 0
+    bytes: int = 0
+    files: int = 0
+    buffered_bytes: int = 0
+    is_open: bool = False
+
+    def write_frame(self, frame: Any, hook: FrameHook | None, quarantine_column: str | None = None) -> None:
+        """Have the frame written, and look at what came of it; what Spark did not count, the files tell."""
+        landed = write_frame(
+            frame,
+            self.store.path(self.folder),
+            hook=hook,
+            conf=self.store.hadoop_conf,
+            quarantine_column=quarantine_column,
+        )
+        found = [one for one in self.store.entries(self.folder) if not one.name.startswith(_HIDDEN_PREFIXES)]
+        if not found:
+            raise StorageNotShared(
+                path=self.store.path(self.folder), seen_by="the executors", missing_for="the driver"
+            )
+        names = [f"{self.folder}/{one.name}" for one in found]
+        self.columns, self.quarantined_rows = (
+            None if self.is_text else landed.columns,
+            landed.quarantined_rows,
+        )
+        self.rows = _count_rows(self.store, names) if landed.rows is None else landed.rows
+        self.bytes, self.files = sum(one.size for one in found), len(found)
+
+    def write(self, batch: Any) -> None:
+        """Nothing more comes into these files."""
+        raise NotImplementedError
+
+    def flush(self) -> None:
+        """Nothing is held."""
+
+    close = close_file = flush
+
+    def discard(self) -> None:
+        """Delete the files."""
+        self.store.delete(self.folder)
+        self.rows = self.bytes = self.files = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFrame:
+    """What came of a frame: its rows, and those of it that are put aside."""
+
+    parts: SparkPartFiles
+    quarantine_parts: SparkPartFiles | None = None
+
+
+def _count_rows(store: FileStorage, names: list[str]) -> int:
+    """By the footers of the files, several at a time: most of it is waiting for storage."""
+
+    def count(name: str) -> int:
+        with store.open(name) as stream:
+            return int(pq.read_metadata(stream).num_rows)
+
+    with ThreadPoolExecutor(_READER_THREADS, thread_name_prefix="penstock-extract-count") as threads:
+        return sum(threads.map(count, names))

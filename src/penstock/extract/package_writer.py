@@ -1,0 +1,165 @@
+"""A package while rows are written into it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+import orjson
+
+from penstock.extract.encode import encode
+from penstock.extract.frame_writer import FrameWriter
+from penstock.extract.quarantine_writer import QuarantineWriter
+from penstock.extract.table_writers import TableWriters
+from penstock.interfaces.frames import frame_kind
+from penstock.package.extract_manifest import ExtractedTable
+from penstock.package.quarantine import QUARANTINE_TABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+    from penstock.extract.frame_writer import WrittenFrame
+    from penstock.extract.nodes import Node
+    from penstock.extract.plan import Rotation, Workload
+    from penstock.extract.routing import Route, TableRouter
+    from penstock.extract.table_writers import TableWriter
+    from penstock.interfaces.frame_writer import RowSender
+    from penstock.interfaces.frames import FrameKind
+    from penstock.package import FileStorage
+
+    WorkSubmitter = Callable[[Node, Callable[[], WrittenFrame], Callable[[WrittenFrame], None]], None]
+
+_ENCODE_ERRORS = (orjson.JSONEncodeError, TypeError, ValueError, RecursionError)
+
+
+class PackageWriter:
+    """Takes items, finds their tables and writes their rows. Make one with `Filling.of`."""
+
+    def __init__(
+        self,
+        writers: TableWriters,
+        router: TableRouter,
+        quarantine: QuarantineWriter,
+        frame_writer: FrameWriter,
+        submit: WorkSubmitter | None,
+    ) -> None:
+        self._writers, self._router, self._quarantine, self._frame_writer = (
+            writers,
+            router,
+            quarantine,
+            frame_writer,
+        )
+        self._submit = submit
+        self.rows: Counter[str] = Counter()
+        """The rows of each resource so far."""
+
+    @classmethod
+    @contextmanager
+    def open(
+        cls,
+        store: FileStorage,
+        router: TableRouter,
+        *,
+        rotation: Rotation,
+        workload: Workload,
+        attempt: str | None = None,
+        send: RowSender | None = None,
+        submit: WorkSubmitter | None = None,
+    ) -> Iterator[Self]:
+        """For the time of a block; at its end all files are complete. With `send` a session writes them.
+
+        `in_thread` does what Spark is waited for.
+        """
+        apart = workload.on_error == "continue"
+        with TableWriters(store, rotation, per_resource=apart, attempt=attempt, send=send) as writers:
+            aside = QuarantineWriter(writers, on_bad_row=workload.on_bad_row)
+            yield cls(writers, router, aside, FrameWriter(writers, aside), submit)
+
+    @property
+    def quarantined_rows(self) -> dict[str, int]:
+        """How many rows of which resource could not be written."""
+        return dict(self._quarantine.rows)
+
+    def write_item(self, node: Node, item: Any, mark: Any) -> None:
+        """Write an item that has arrived."""
+        known = self._router.static_route(node.stream) if mark is None else None
+        routes = [(known, item)] if known else node.run(self._router.routes, node.stream, item, mark)
+        for route, part in routes:
+            if route.is_selected:
+                self._write(node, route, part)
+
+    def discard_resources(self, resources: Iterable[str]) -> None:
+        """Leave out what resources wrote that came to no good end."""
+        for resource in resources:
+            self._writers.discard(resource)
+            self.rows.pop(resource, None)
+            self._quarantine.rows.pop(resource, None)
+
+    def tables(self) -> tuple[ExtractedTable, ...]:
+        """What was written, table by table; complete once the block is left."""
+        by_folder: dict[str, list[TableWriter]] = {}
+        for writer in self._writers.all:
+            by_folder.setdefault(writer.folder, []).append(writer)
+        return tuple(self._extracted_table(writers) for writers in by_folder.values())
+
+    def _write(self, node: Node, route: Route, part: Any) -> None:
+        page = part if isinstance(part, list) else (part,)
+        if page and frame_kind(page[0]) is not None:
+            self._write_frames(node, route, page)
+        else:
+            self._write_rows(node, route, page)
+
+    def _write_frames(self, node: Node, route: Route, frames: Iterable[Any]) -> None:
+        for frame in frames:
+            kind = frame_kind(frame)
+            if kind is None:
+                self._write_rows(node, route, (frame,))
+            else:
+                self._write_frame(node, frame, kind, route)
+
+    def _write_frame(self, node: Node, frame: Any, kind: FrameKind, route: Route) -> None:
+        if kind not in {"spark", "sifted", "relation"}:
+            self.rows[node.name] += node.run(self._frame_writer.write, frame, kind, route)
+            return
+        landed = self._frame_writer.prepare_spark_write(frame, kind, route, node.frame_hook)
+
+        def done(parts: WrittenFrame) -> None:
+            self.rows[node.name] += self._frame_writer.add_written(parts, route)
+
+        if self._submit is None:
+            done(node.run(landed))
+        else:
+            self._submit(node, landed, done)
+
+    def _write_rows(self, node: Node, route: Route, page: Iterable[Any]) -> None:
+        writer: TableWriter | None = None
+        number = first = self.rows[node.name]
+        for row in page:
+            if writer is None:
+                writer = self._writers.writer_for(route.table, resource=route.resource)
+            try:
+                text = encode(row)
+            except _ENCODE_ERRORS as error:
+                self._quarantine.write(row, error, route=route, number=number)
+            except Exception as error:  # a class of a user raises what it likes while it is written
+                raise node.resource_error(error, node.items_read)  # noqa: B904 - the cause is chained already
+            else:
+                self._writers.write(writer, text)
+            number += 1
+        self.rows[node.name] += number - first
+
+    def _extracted_table(self, writers: Collection[TableWriter]) -> ExtractedTable:
+        first = next(iter(writers))
+        declared = self._router.tables.get(first.table)
+        return ExtractedTable(
+            table=first.table,
+            resource=QUARANTINE_TABLE if first.table == QUARANTINE_TABLE else first.resource,
+            write_disposition=(declared.write_disposition if declared else None) or "append",
+            folder=first.folder,
+            rows=sum(writer.parts.rows for writer in writers),
+            bytes=sum(writer.parts.bytes for writer in writers),
+            files=sum(writer.parts.files for writer in writers),
+            data_format="rows" if first.parts.columns is None else "typed",
+            columns=first.parts.columns,
+        )

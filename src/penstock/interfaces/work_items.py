@@ -1,0 +1,65 @@
+"""Work that can be split: the items of a resource, and how often its function may be called."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from types import ModuleType
+
+_RATE_PATTERN: Final = re.compile(r"\s*([1-9][0-9]{0,8})\s*/\s*([smh])\s*")
+_UNIT_SECONDS: Final = {"s": 1, "m": 60, "h": 3600}
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimit:
+    """At most so many calls in so many seconds, whoever makes them."""
+
+    calls: int
+    seconds: int
+
+    @staticmethod
+    def parse(text: str) -> RateLimit:
+        """Read what a user says.
+
+        >>> RateLimit.parse("50/s"), RateLimit.parse("1000/h")
+        (RateLimit(calls=50, seconds=1), RateLimit(calls=1000, seconds=3600))
+        """
+        found = _RATE_PATTERN.fullmatch(str(text))
+        if found is None:
+            raise UsageError(
+                f"{text!r} is no rate limit",
+                hint='write a number of calls and a unit: "50/s", "100/m" or "5000/h"',
+            )
+        return RateLimit(int(found[1]), _UNIT_SECONDS[found[2]])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemFunction:
+    """A function of a user and all arguments but the first, which is the item."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WorkItemSpec:
+    """The work items of a stream. Its `open` is called with each of them."""
+
+    items: Any
+    """What was declared: an iterable, a function that gives one, or a Spark DataFrame."""
+    resolve_function: Callable[[], ItemFunction]
+    """For those who call the function elsewhere; settings are asked for when this is called."""
+    rate: RateLimit | None = None
+    split: Callable[[Any], Iterable[Any]] | None = None
+    """Of a transformer: makes work items of what its parent gives, in the place of `items`."""
+    paces_itself: bool = False
+    """Whether the function takes `pace`, and calls it whenever something is done that the rate counts."""
+    modules: tuple[ModuleType, ...] = ()
+    """Modules of ours that travel with the function."""

@@ -1,0 +1,1 @@
+"""Rows that the inferred schema does not fit, found by SQL while they are parsed."""

@@ -1,0 +1,223 @@
+"""Files in an object store: put, put if absent, copy, delete. Nothing is renamed."""
+
+from __future__ import annotations
+
+import random
+import time
+from contextlib import contextmanager
+from datetime import datetime
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
+
+from penstock.config import redact
+from penstock.errors import StorageFull, StorageNotReachable, StorageRefused, translate_disk_full
+from penstock.package.files import DirEntry
+from penstock.package.store_errors import (
+    is_checksum_mismatch,
+    is_name_taken,
+    is_write_conflict,
+    permanent_failure_reason,
+    transient_failure_reason,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_Reply = TypeVar("_Reply")
+_RETRY_DELAYS = (0.1, 0.2, 0.4, 0.8, 1.6)
+_CREATE_ATTEMPTS = 3
+# aiohttp waits without end for a server that does not say whether it wants the body of a put.
+PUT_TIMEOUT: Final = 120.0
+_MIN_BYTES_PER_SECOND = 1_000_000
+_PAGE_SIZE = 1000
+_MODIFIED_KEYS = ("LastModified", "last_modified", "updated", "mtime", "created")
+
+
+@contextmanager
+def translate_store_errors(path: str) -> Iterator[None]:
+    """Client libraries have errors of their own for a store that does not answer, or that lets nobody in.
+
+    They become ours; what only says that a file is there, or is not, stays.
+    """
+    try:
+        with translate_disk_full(path):
+            yield
+    except (StorageFull, StorageNotReachable, StorageRefused):
+        raise
+    except Exception as error:
+        if reason := permanent_failure_reason(error, path):
+            raise StorageRefused(path=path, reason=redact(reason)) from error
+        if reason := transient_failure_reason(error):
+            raise StorageNotReachable(path=path, reason=redact(reason)) from error
+        raise
+
+
+def _retry(request: Callable[[], _Reply], is_transient: Callable[[Exception], bool]) -> _Reply:
+    """Repeat a request while its error may pass, after pauses of random length."""
+    for pause in _RETRY_DELAYS:
+        try:
+            return request()
+        except Exception as error:
+            if not is_transient(error):
+                raise
+            time.sleep(pause * random.random())  # noqa: S311 - the length of a pause
+    return request()
+
+
+class ObjectFiles:
+    """Any file system of fsspec that is not the local disk."""
+
+    def __init__(self, file_system: Any) -> None:
+        self._file_system = file_system
+
+    def read(self, path: str) -> bytes:
+        """Read the whole content; request it again where a reply does not match its checksum."""
+        with translate_store_errors(path):
+            content: bytes = _retry(lambda: self._file_system.cat_file(path), is_checksum_mismatch)
+        return content
+
+    def exists(self, path: str) -> bool:
+        """Whether an object, or anything below such a prefix, is there."""
+        with translate_store_errors(path):
+            self._file_system.invalidate_cache()
+            return bool(self._file_system.exists(path))
+
+    def put(self, path: str, content: bytes) -> None:
+        """Replace an object; stores do that at once."""
+        with translate_store_errors(path):
+            self._pipe(path, content)
+
+    def put_if_absent(self, path: str, content: bytes) -> bool:
+        """Make an object under a name that nobody has taken; `content` must be the caller's alone.
+
+        The store itself decides. Its answer may be lost on the way, so what stands there is looked at: it is
+        ours if it is what we sent.
+        """
+        for _ in range(_CREATE_ATTEMPTS):
+            try:
+                with translate_store_errors(path):
+                    self._create(path, content)
+            except OSError as error:
+                if self._becomes_visible(path, delays=_RETRY_DELAYS if is_name_taken(error) else ()):
+                    return self.read(path) == content
+                if not is_name_taken(error):
+                    raise
+            else:
+                return True
+        # Whoever had it may have deleted it meanwhile; but not every time.
+        raise StorageNotReachable(
+            path=path, reason="it says that this name is taken, and shows nothing there"
+        )
+
+    def _becomes_visible(self, path: str, *, delays: tuple[float, ...]) -> bool:
+        """Whether an object is seen. Some stores say that a name is taken a moment before they show it."""
+        for pause in delays:
+            if self.exists(path):
+                return True
+            time.sleep(pause)
+        return self.exists(path)
+
+    def _create(self, path: str, content: bytes) -> None:
+        """S3 answers 409 when two conditional puts meet in flight: neither is decided, so ask again."""
+        _retry(lambda: self._pipe(path, content, mode="create"), is_write_conflict)
+
+    def _pipe(self, path: str, content: bytes, **options: str) -> None:
+        if getattr(self._file_system, "async_impl", False):
+            limit = PUT_TIMEOUT + len(content) / _MIN_BYTES_PER_SECOND
+            self._file_system.pipe_file(path, content, timeout=limit, **options)
+        else:
+            self._file_system.pipe_file(path, content, **options)
+
+    def move(self, source: str, target: str) -> None:
+        """Copy, then delete: a stop in between leaves both, and the further one counts."""
+        with translate_store_errors(source):
+            self._file_system.cp_file(source, target)
+            self._file_system.rm_file(source)
+
+    def entries(self, folder: str) -> list[DirEntry]:
+        """What stands directly below a prefix."""
+        with translate_store_errors(folder):
+            self._file_system.invalidate_cache()
+            items = self._file_system.ls(folder, detail=True)
+        # Some stores list the folder itself.
+        return [_dir_entry(item) for item in items if str(item["name"]).strip("/") != folder.strip("/")]
+
+    @property
+    def supports_start_after(self) -> bool:
+        """S3 starts a listing after any key."""
+        protocol = self._file_system.protocol
+        return "s3" in ((protocol,) if isinstance(protocol, str) else protocol)
+
+    def names(self, folder: str, *, prefix: str, after: str, limit: int | None) -> list[str]:
+        """List the names below a prefix; on S3 those before `after` cost nothing."""
+        if not self.supports_start_after:
+            return [entry.name for entry in self.entries(folder)]
+        bucket, key, _ = self._file_system.split_path(folder)
+        root = f"{key}/" if key else ""
+        request = {"Bucket": bucket, "Prefix": f"{root}{prefix}", "Delimiter": "/"}
+        request |= {"StartAfter": f"{root}{after}"} if after else {}
+        names: list[str] = []
+        while limit is None or len(names) < limit:
+            request["MaxKeys"] = min(_PAGE_SIZE, limit - len(names)) if limit else _PAGE_SIZE
+            with translate_store_errors(folder):
+                page = self._file_system.call_s3("list_objects_v2", **request)
+            paths = [item["Key"] for item in page.get("Contents", ())]
+            paths += [item["Prefix"] for item in page.get("CommonPrefixes", ())]
+            names += [path.removeprefix(root).rstrip("/") for path in paths if path != root]
+            if not page.get("IsTruncated"):
+                break
+            request["ContinuationToken"] = page["NextContinuationToken"]
+        return names
+
+    def tree(self, folder: str) -> list[str]:
+        """All objects below a prefix, in as few requests as the store allows."""
+        with translate_store_errors(folder):
+            self._file_system.invalidate_cache()
+            return [str(name) for name in self._file_system.find(folder)]
+
+    def copy(self, source: str, target: str) -> None:
+        """A copy that the store makes by itself."""
+        with translate_store_errors(source):
+            self._file_system.cp_file(source, target)
+
+    def delete(self, path: str) -> None:
+        """Delete an object, or everything below a prefix, in as few requests as the store allows."""
+        for pause in _RETRY_DELAYS:
+            with translate_store_errors(path):
+                self._file_system.invalidate_cache()
+                self._file_system.rm(path, recursive=True)
+            # A store may say of single objects that it did not delete them; the client keeps that to itself.
+            if not self.exists(path):
+                return
+            time.sleep(pause)
+        raise StorageNotReachable(path=path, reason="it was told to delete this, and it is still there")
+
+    def open_new(self, path: str) -> IO[bytes]:
+        """A data object to be written; it is there when closed."""
+        with translate_store_errors(path):
+            stream: IO[bytes] = self._file_system.open(path, "wb")
+        return stream
+
+
+def _dir_entry(item: dict[str, Any]) -> DirEntry:
+    name = str(item["name"]).rstrip("/").rsplit("/", 1)[-1]
+    return DirEntry(name, int(item.get("size") or 0), _modified_at(item), item["type"] == "directory")
+
+
+def _modified_at(item: dict[str, Any]) -> float:
+    found = next((item[key] for key in _MODIFIED_KEYS if item.get(key)), None)
+    match found:
+        case datetime():
+            return found.timestamp()
+        case int() | float():
+            return float(found)
+        case str():
+            return _parse_timestamp(found)
+        case _:
+            return 0.0
+
+
+def _parse_timestamp(text: str) -> float:
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return 0.0

@@ -1,0 +1,89 @@
+"""Documents with values that JSON has no type for, written as JSON: dlt's typed form.
+
+Used where either tool may read what the other wrote, such as the state of a pipeline.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, time
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Final
+from uuid import UUID
+
+from penstock.errors import UsageError
+from penstock.package import tags
+
+_MAX_INTEGER, _MIN_INTEGER = 2**64 - 1, -(2**63)
+_DECODERS: Final[Mapping[str, Callable[[str], Any]]] = {
+    tags.DECIMAL: Decimal,
+    tags.DATETIME: datetime.fromisoformat,
+    tags.DATE: date.fromisoformat,
+    tags.TIME: time.fromisoformat,
+    tags.UUID: UUID,
+    tags.HEX: lambda text: bytes.fromhex(text.removeprefix("0x")),
+    tags.BYTES: base64.b64decode,
+    tags.WEI: Decimal,
+}
+
+
+def to_typed(value: Any) -> Any:
+    """A copy that JSON can hold: types that it lacks become texts with a mark.
+
+    >>> to_typed({"since": date(2024, 1, 2)})["since"][1:]
+    '2024-01-02'
+    """
+    match value:
+        case None | bool() | str():
+            return value
+        case Enum():
+            return to_typed(value.value)
+        case int():
+            return value if _MIN_INTEGER <= value <= _MAX_INTEGER else tags.DECIMAL + str(value)
+        case float():
+            return value if value - value == 0 else None
+        case Mapping():
+            return {str(key): to_typed(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [to_typed(inner) for inner in value]
+        case _:
+            return _encode_tagged(value)
+
+
+def from_typed(value: Any) -> Any:
+    """A copy with the values that `to_typed`, or dlt, has marked; a text that only looks marked stays one."""
+    match value:
+        case str() if value[:1] in _DECODERS:
+            try:
+                return _DECODERS[value[0]](value[1:])
+            except (ValueError, ArithmeticError):
+                return value
+        case dict():
+            return {key: from_typed(inner) for key, inner in value.items()}
+        case list():
+            return [from_typed(inner) for inner in value]
+        case _:
+            return value
+
+
+def _encode_tagged(value: Any) -> str:
+    match value:
+        case datetime():
+            return tags.DATETIME + value.isoformat()
+        case date():
+            return tags.DATE + value.isoformat()
+        case time():
+            return tags.TIME + value.isoformat()
+        case Decimal():
+            return tags.DECIMAL + str(value)
+        case bytes() | bytearray():
+            return tags.BYTES + base64.b64encode(value).decode()
+        case UUID():
+            return str(value)
+        case _:
+            raise UsageError(
+                f"a {type(value).__name__} cannot be kept in the state",
+                hint="keep texts, numbers, dates, bytes, lists and dicts",
+            )

@@ -1,0 +1,105 @@
+"""Schema documents of older engine versions, brought up to the one that we read and write."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.errors import SchemaEngineNoUpgradePath
+from penstock.schema.defaults import ID_COLUMN, PARENT_ID_COLUMN
+from penstock.schema.migrate_early import EARLY_STEPS
+from penstock.schema.types import TYPE_ALIASES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from penstock.schema.migrate_early import MigrationStep
+
+ENGINE_VERSION: Final = 11
+_SEEN_NULL_HINT: Final = "seen-null-first"
+
+
+def migrate_document(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Give the document as engine 11 would have written it; one that is there already is not touched.
+
+    The version hash is left as it was, so that the reader sees a changed schema and counts a version.
+    """
+    has = document.get("engine_version")
+    if has == ENGINE_VERSION and not any(_marked_columns(document)):
+        return document
+    if not isinstance(has, int) or not 1 <= has <= ENGINE_VERSION:
+        raise SchemaEngineNoUpgradePath(
+            schema=str(document.get("name")), has=has or 0, supports=ENGINE_VERSION
+        )
+    migrated = deepcopy(dict(document))
+    for step in STEPS[has - 1 :]:
+        step(migrated)
+    _remove_null_only_columns(migrated)
+    migrated["engine_version"] = ENGINE_VERSION
+    return migrated
+
+
+def _add_history(document: dict[str, Any]) -> None:
+    document["previous_hashes"] = []
+
+
+def _mark_seen_data(document: dict[str, Any]) -> None:
+    for table in document["tables"].values():
+        if ID_COLUMN in table["columns"]:
+            table.setdefault("x-normalizer", {})["seen-data"] = True
+
+
+def _rename_key_hints_and_json(document: dict[str, Any]) -> None:
+    for name, column in _columns(document):
+        foreign = column.pop("foreign_key", False)
+        if name == PARENT_ID_COLUMN:
+            column["parent_key"] = foreign
+        if name == ID_COLUMN:
+            column["row_key"] = column.get("unique", False)
+        if "data_type" in column:
+            column["data_type"] = TYPE_ALIASES.get(column["data_type"], column["data_type"])
+    settings = document.get("settings", {})
+    preferred = settings.get("preferred_types", {})
+    preferred.update({pattern: TYPE_ALIASES.get(kind, kind) for pattern, kind in preferred.items()})
+    hints = settings.get("default_hints")
+    if hints:
+        hints.pop("foreign_key", None)
+        hints.update({"row_key": [ID_COLUMN], "parent_key": [PARENT_ID_COLUMN]})
+    document["normalizers"].get("json", {}).get("config", {}).pop("generate_dlt_id", None)
+
+
+def _disable_path_breaking(document: dict[str, Any]) -> None:
+    document["normalizers"]["use_break_path_on_normalize"] = False
+
+
+def _remove_null_only_columns(document: dict[str, Any]) -> None:
+    """Engine 11 itself once remembered columns that were only ever null; they are not columns yet."""
+    for table, name, column in list(_marked_columns(document)):
+        if "data_type" not in column:
+            del table["columns"][name]
+            continue
+        del column["x-normalizer"][_SEEN_NULL_HINT]
+        if not column["x-normalizer"]:
+            del column["x-normalizer"]
+
+
+def _columns(document: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for table in document["tables"].values():
+        yield from table["columns"].items()
+
+
+def _marked_columns(document: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
+    for table in document["tables"].values():
+        for name, column in table.get("columns", {}).items():
+            if "x-normalizer" in column and column["x-normalizer"].get(_SEEN_NULL_HINT):
+                yield table, name, column
+
+
+STEPS: Final[tuple[MigrationStep, ...]] = (
+    *EARLY_STEPS,
+    _add_history,
+    _mark_seen_data,
+    _rename_key_hints_and_json,
+    _disable_path_breaking,
+)
+"""The step at index i leads from engine i + 1 to the next."""

@@ -1,0 +1,97 @@
+"""What holds a column in Spark SQL, with the digits and widths that other engines share."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.errors import UnboundColumnException
+from penstock.schema.spark_sql import quote_name
+from penstock.schema.types import DEFAULT_DECIMAL_SCALE, MAX_DECIMAL_PRECISION, MIN_ADJUSTED_SCALE
+
+if TYPE_CHECKING:
+    from penstock.schema.column import Column
+    from penstock.schema.types import DataType
+
+_SIMPLE_TYPES: Final[dict[DataType, str]] = {
+    "text": "STRING",
+    "json": "STRING",
+    "time": "STRING",
+    "double": "DOUBLE",
+    "bool": "BOOLEAN",
+    "binary": "BINARY",
+    "date": "DATE",
+}
+NESTED_TYPE_HINT: Final = "x-nested-type"
+"""The hint on a `json` column that is a struct, an array or a map: its type, as Spark writes it in JSON."""
+_JSON_TYPE_NAMES: Final = {"byte": "TINYINT", "short": "SMALLINT", "integer": "INT", "long": "BIGINT"}
+_INTEGER_TYPES: Final = {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}
+
+
+def required_type(column: Column) -> DataType:
+    """Give the type of a column that must have one by now."""
+    if column.data_type is None:
+        raise UnboundColumnException(column=column.name)
+    return column.data_type
+
+
+def spark_type(column: Column) -> str:
+    """Name the Spark SQL type that holds the column, as written in DDL.
+
+    A precision in digits of a second has no meaning here: Spark's timestamps are always microseconds, and its
+    strings have no length.
+    """
+    if NESTED_TYPE_HINT in column.hints:
+        return spark_type_from_json(json.loads(column.hints[NESTED_TYPE_HINT]))
+    match required_type(column):
+        case "bigint":
+            return _INTEGER_TYPES[integer_width(column.precision)]
+        case "decimal" | "wei":
+            digits, fraction = precision_and_scale(column)
+            return f"DECIMAL({digits},{fraction})"
+        case "timestamp":
+            return "TIMESTAMP_NTZ" if column.timezone is False else "TIMESTAMP"
+        case plain:
+            return _SIMPLE_TYPES[plain]
+
+
+def spark_type_from_json(json_type: Any) -> str:
+    """Name a type that is given as Spark writes it in JSON.
+
+    >>> spark_type_from_json({"type": "struct", "fields": [{"name": "odd `key`", "type": "long"}]})
+    'STRUCT<`odd ``key```: BIGINT>'
+    """
+    if isinstance(json_type, str):
+        return _JSON_TYPE_NAMES.get(json_type, json_type.upper())
+    match json_type["type"]:
+        case "struct":
+            fields = (
+                f"{quote_name(one['name'])}: {spark_type_from_json(one['type'])}"
+                for one in json_type["fields"]
+            )
+            return f"STRUCT<{', '.join(fields)}>"
+        case "array":
+            return f"ARRAY<{spark_type_from_json(json_type['elementType'])}>"
+        case _:
+            key, value = (
+                spark_type_from_json(json_type["keyType"]),
+                spark_type_from_json(json_type["valueType"]),
+            )
+            return f"MAP<{key}, {value}>"
+
+
+def integer_width(bits: int | None) -> int:
+    """Give the width of the smallest machine integer that has so many bits; 64 when nothing was said."""
+    return 64 if bits is None else next((width for width in (8, 16, 32) if bits <= width), 64)
+
+
+def precision_and_scale(column: Column) -> tuple[int, int]:
+    """Give digits and scale of a decimal or wei; both Spark and Arrow's common decimal end at 38 digits."""
+    default_scale = DEFAULT_DECIMAL_SCALE if column.data_type == "decimal" else 0
+    digits = column.precision or MAX_DECIMAL_PRECISION
+    fraction = min(default_scale if column.scale is None else column.scale, digits)
+    if digits > MAX_DECIMAL_PRECISION:
+        # As in Spark's own arithmetic: whole digits matter more than the last digits of a fraction.
+        room = MAX_DECIMAL_PRECISION - (digits - fraction)
+        return MAX_DECIMAL_PRECISION, max(room, min(fraction, MIN_ADJUSTED_SCALE))
+    return digits, fraction

@@ -1,0 +1,107 @@
+"""A whole schema as one value, and the JSON document that dlt and penstock both read and write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
+
+from penstock.errors import InvalidSchemaName
+from penstock.schema.defaults import DEFAULT_NORMALIZERS, DEFAULT_SETTINGS, SYSTEM_TABLES
+from penstock.schema.frozen_map import FrozenMap, freeze, thaw
+from penstock.schema.migrations import ENGINE_VERSION, migrate_document
+from penstock.schema.table import Table, TTableSchema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+MAX_NAME_LENGTH: Final = 64
+_SCALAR_KEYS: Final = ("version", "version_hash", "engine_version", "name", "imported_version_hash")
+_NESTED_KEYS: Final = ("settings", "normalizers", "previous_hashes")
+
+
+class TStoredSchema(TypedDict, total=False):
+    """A schema as the public API takes and gives it."""
+
+    version: int
+    version_hash: str
+    engine_version: int
+    name: str
+    description: str
+    tables: dict[str, TTableSchema]
+    settings: dict[str, Any]
+    normalizers: dict[str, Any]
+    previous_hashes: list[str]
+    imported_version_hash: str
+
+
+def check_schema_name(name: str) -> str:
+    """Give the name back if it can be one: a Python identifier of at most 64 characters."""
+    if not name.isidentifier() or len(name) > MAX_NAME_LENGTH:
+        raise InvalidSchemaName(name=name)
+    return name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSchema:
+    """A schema that does not change.
+
+    `version`, `version_hash` and `previous_hashes` are what was stamped on it (`hashes.versioned`); a copy
+    made by `with_…` still carries the stamp of the original. `extras` holds other keys of the document.
+    """
+
+    name: str
+    tables: Mapping[str, Table] = field(default=SYSTEM_TABLES)
+    settings: Mapping[str, Any] = field(default=DEFAULT_SETTINGS)
+    normalizers: Mapping[str, Any] = field(default=DEFAULT_NORMALIZERS)
+    version: int = 1
+    version_hash: str = ""
+    engine_version: int = ENGINE_VERSION
+    previous_hashes: tuple[str, ...] = ()
+    imported_version_hash: str | None = None
+    extras: Mapping[str, Any] = field(default=FrozenMap[Any]())
+
+    def __post_init__(self) -> None:
+        check_schema_name(self.name)
+        object.__setattr__(self, "tables", FrozenMap(self.tables))
+        for name in ("settings", "normalizers", "extras", "previous_hashes"):
+            object.__setattr__(self, name, freeze(getattr(self, name)))
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> StoredSchema:
+        """Read a document of this engine version or an older one; the stamp is believed, not checked.
+
+        System tables that are missing are added, and root tables say their defaults.
+        """
+        current = migrate_document(document)
+        said = {key: current[key] for key in (*_SCALAR_KEYS, *_NESTED_KEYS) if current.get(key) is not None}
+        tables = {name: _table(name, table) for name, table in current["tables"].items()}
+        rest = {key: value for key, value in current.items() if key not in said and key != "tables"}
+        missing = {name: table for name, table in SYSTEM_TABLES.items() if name not in tables}
+        return cls(**said, tables={**tables, **missing}, extras=rest)
+
+    def to_dict(self) -> TStoredSchema:
+        """Write the document, which the caller may change."""
+        document = {key: value for key in _SCALAR_KEYS if (value := getattr(self, key)) is not None}
+        document["tables"] = {name: table.to_dict() for name, table in self.tables.items()}
+        document |= {key: thaw(getattr(self, key)) for key in _NESTED_KEYS}
+        return cast("TStoredSchema", {**document, **thaw(self.extras)})
+
+    def with_tables(self, tables: Iterable[Table]) -> StoredSchema:
+        """Copy with tables set as they are: a known name is replaced in its place, a new one comes last."""
+        return replace(self, tables={**self.tables, **{table.name: table for table in tables}})
+
+    def without_tables(self, *names: str) -> StoredSchema:
+        """Copy without tables."""
+        return replace(self, tables=FrozenMap(self.tables).without(*names))
+
+    def with_settings(self, **settings: Any) -> StoredSchema:
+        """Copy with settings set, such as `schema_contract` or `preferred_types`."""
+        return replace(self, settings={**self.settings, **settings})
+
+    def with_normalizers(self, **normalizers: Any) -> StoredSchema:
+        """Copy with normalizers set, such as `names`."""
+        return replace(self, normalizers={**self.normalizers, **normalizers})
+
+
+def _table(name: str, document: Mapping[str, Any]) -> Table:
+    return Table.from_dict(document, name=name).with_root_defaults()

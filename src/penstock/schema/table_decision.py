@@ -1,0 +1,273 @@
+"""One table of a batch: its columns after it, and a rule for every value that arrives for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, cast
+
+from penstock.schema.column_names import SOURCE_PATH_HINT
+from penstock.schema.column_plan import ColumnPlanner
+from penstock.schema.decision import ContractRefusal, Rule
+from penstock.schema.defaults import ID_COLUMN, SYSTEM_PREFIX
+from penstock.schema.evidence import MAX_EXAMPLES
+from penstock.schema.inference_options import value_type
+from penstock.schema.patterns import ColumnFilters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from penstock.schema.column import Column
+    from penstock.schema.column_names import KeyPath, Namer
+    from penstock.schema.column_plan import ColumnPlan, Placement
+    from penstock.schema.contract import Contract, EvolutionMode
+    from penstock.schema.decision import RefusedEntity, RuleAction
+    from penstock.schema.evidence import Evidence, Position
+    from penstock.schema.inference_options import InferenceOptions
+    from penstock.schema.layout import TableEvidence
+    from penstock.schema.name_collisions import NameCollision
+    from penstock.schema.observation import Detection, ObservedType
+    from penstock.schema.patterns import NamePatterns
+    from penstock.schema.table import Table
+    from penstock.schema.value_path import ValuePath
+
+_EVOLVE_ONCE_KEY: Final = "evolve-columns-once"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchContext:
+    """What all tables of a batch have in common."""
+
+    namer: Namer
+    patterns: NamePatterns
+    tables: Mapping[str, Table]
+    detections: tuple[Detection, ...]
+    options: InferenceOptions
+    kept_as_json: set[tuple[ValuePath, ObservedType]]
+
+
+def is_new_table(table: Table | None) -> bool:
+    """Whether the table has no typed column yet, so that only the contract on tables binds it."""
+    return table is None or not any(column.data_type for column in table.columns.values())
+
+
+def evolves_once(table: Table | None) -> bool:
+    """Whether this is the first run that brings data to the table, in which its columns may come."""
+    return is_new_table(table) or bool(table and table.extras.get("x-normalizer", {}).get(_EVOLVE_ONCE_KEY))
+
+
+class TableDecision:
+    """Decides one table; made, then asked."""
+
+    def __init__(
+        self,
+        table_evidence: TableEvidence,
+        stored_table: Table | None,
+        *,
+        empty_table: Table,
+        contract: Contract,
+        context: BatchContext,
+    ) -> None:
+        self.table_evidence, self.stored_table, self.empty_table, self.contract, self.context = (
+            table_evidence,
+            stored_table,
+            empty_table,
+            contract,
+            context,
+        )
+        self.may_add_columns = contract.columns == "evolve" or evolves_once(stored_table)
+        self.may_change_types = contract.data_type == "evolve"
+        self.stored_columns: Mapping[str, Column] = stored_table.columns if stored_table else {}
+        self.rules: dict[tuple[ValuePath, ObservedType], Rule] = {}
+        self._refusals: dict[tuple[ValuePath, ObservedType, str, RefusedEntity], ContractRefusal] = {}
+        self.collisions: tuple[NameCollision, ...] = ()
+        self.never_typed: list[str] = []
+        self._new_columns: dict[str, tuple[Position, Column]] = {}
+        self._changed_columns: dict[str, Column] = {}
+
+    @property
+    def refusals(self) -> tuple[ContractRefusal, ...]:
+        """What is not taken in."""
+        return tuple(self._refusals.values())
+
+    def decide(self, system_columns: Sequence[Column]) -> tuple[Table, Table | None]:
+        """Give the table after the batch, and just what is new in it; None when nothing is."""
+        fields = sorted(self.table_evidence.fields.items(), key=_field_order)
+        named = self.context.namer.column_names((keys for keys, _ in fields), self.stored_columns)
+        self.collisions = named.collisions
+        # The id may come with the data; it is text whoever gives it.
+        ids = {c.name: c for c in system_columns if c.name == ID_COLUMN and c.name not in self.stored_columns}
+        known = {**self.stored_columns, **ids} if ids else self.stored_columns
+        columns = ColumnPlanner(
+            known,
+            self.context.patterns,
+            self.context.detections,
+            self.context.options,
+            lambda name, kind: self.context.namer.variant_name(name, kind, known, named.names.values()),
+        )
+        filters = ColumnFilters(self.table_evidence.table, self.context.tables, self.context.namer.naming)
+        for keys, evidence in fields:
+            name = named.names[keys]
+            if filters and filters.is_excluded(name):
+                self._set_rule(evidence, Rule(action="exclude", table=self.table_evidence.table, column=name))
+            else:
+                self._decide_field(known.get(name), name, evidence, columns)
+        self._record_owners(named.owners)
+        return self._assemble_table(system_columns)
+
+    def _decide_field(
+        self, stored_column: Column | None, name: str, evidence: list[Evidence], planner: ColumnPlanner
+    ) -> None:
+        kind = stored_column.data_type if stored_column else None
+        # Where a column may become wider, all its values have a say; else its own type needs no plan.
+        settled = None if self.context.options.type_evolution == "widen" else kind
+        values = []
+        for one in evidence:
+            if one.type == settled:
+                # By far the most common case, and the one that must cost next to nothing.
+                self.rules[one.path, one.type] = Rule(
+                    action="keep", table=self.table_evidence.table, column=name, data_type=kind
+                )
+            elif one.type == "null":
+                self._decide_null(one, name, stored_column)
+            elif one.type == "object" and (one.path, one.type) not in self.context.kept_as_json:
+                self.rules[one.path, one.type] = Rule(action="flatten", table=self.table_evidence.table)
+            elif one.type == "list" and (one.path, one.type) not in self.context.kept_as_json:
+                # A list with elements has a table, which says more; an empty one has nothing to give.
+                self.rules[one.path, one.type] = Rule(action="nothing", table=self.table_evidence.table)
+            else:
+                values.append(one)
+        if values:
+            values.sort(key=_first_position)
+            self._apply_plan(name, planner.plan(name, values, may_change=self.may_change_types))
+        elif kind is None and all(one.type == "null" for one in evidence):
+            self.never_typed.append(name)
+
+    def _decide_null(self, evidence: Evidence, name: str, stored_column: Column | None) -> None:
+        if stored_column is None or stored_column.data_type is None or stored_column.is_nullable:
+            self.rules[evidence.path, evidence.type] = Rule(
+                action="nothing", table=self.table_evidence.table, column=name
+            )
+        else:
+            rule = self._refuse(
+                evidence, name, "nullable", "discard_row", f"{name} must have a value and got none"
+            )
+            self.rules[evidence.path, evidence.type] = rule
+
+    def _apply_plan(self, name: str, plan: ColumnPlan) -> None:
+        """Carry out a plan as far as the contract lets it happen.
+
+        Values of one type that part ways by what they fit are tried for the column first, then for its
+        variants: the order of the placements.
+        """
+        base = next((column for _, column in plan.new if column.name == name), None)
+        is_refused = base is not None and not self.may_add_columns and not name.startswith(SYSTEM_PREFIX)
+        chains: dict[tuple[ValuePath, ObservedType], list[Rule]] = {}
+        for placement in plan.placements:
+            one = placement.evidence
+            if is_refused:
+                rule = self._refuse(one, name, "columns", self.contract.columns, f"there is no column {name}")
+            elif (
+                placement.is_variant
+                and placement.column not in self.stored_columns
+                and not self.may_change_types
+            ):
+                reason = f"{one.type} does not fit {name}"
+                rule = self._refuse(one, placement.column, "data_type", self.contract.data_type, reason)
+            else:
+                rule = _placement_rule(placement, self.table_evidence.table)
+            chain = chains.setdefault((one.path, one.type), [])
+            if rule not in chain:
+                chain.append(rule)
+        for key, chain in chains.items():
+            self.rules[key] = _rule_chain(chain)
+        if is_refused:
+            return
+        for position, column in plan.new:
+            if self.may_change_types or column is base:
+                self._new_columns[column.name] = (position, column)
+        if plan.changed is not None:
+            self._changed_columns[name] = plan.changed
+
+    def _set_rule(self, evidence: Iterable[Evidence], rule: Rule) -> None:
+        for one in evidence:
+            self.rules[one.path, one.type] = rule
+
+    def _refuse(
+        self, evidence: Evidence, column: str, entity: RefusedEntity, mode: EvolutionMode, reason: str
+    ) -> Rule:
+        key = (evidence.path, evidence.type, column, entity)
+        known = self._refusals.get(key)
+        examples = (known.examples if known else ()) + evidence.examples
+        self._refusals[key] = ContractRefusal(
+            table=self.table_evidence.table,
+            column=column,
+            path=evidence.path,
+            type=evidence.type,
+            entity=entity,
+            mode=mode,
+            count=evidence.count + (known.count if known else 0),
+            first=min(evidence.first, known.first) if known else evidence.first,
+            reason=reason,
+            examples=examples[:MAX_EXAMPLES],
+        )
+        return Rule(action=cast("RuleAction", mode), table=self.table_evidence.table, column=column)
+
+    def _record_owners(self, owners: Mapping[str, str]) -> None:
+        """Note on columns that two keys wanted whose they are."""
+        for name, path in owners.items():
+            if name in self._new_columns:
+                position, column = self._new_columns[name]
+                self._new_columns[name] = (position, column.with_hints(**{SOURCE_PATH_HINT: path}))
+            elif (
+                name in self.stored_columns and self.stored_columns[name].hints.get(SOURCE_PATH_HINT) != path
+            ):
+                known = self._changed_columns.get(name, self.stored_columns[name])
+                self._changed_columns[name] = known.with_hints(**{SOURCE_PATH_HINT: path})
+
+    def _assemble_table(self, system_columns: Sequence[Column]) -> tuple[Table, Table | None]:
+        missing = [
+            c for c in system_columns if c.name not in self.stored_columns and c.name not in self._new_columns
+        ]
+        is_marked = (
+            self.stored_table is not None
+            and self.empty_table.extras.items() <= self.stored_table.extras.items()
+        )
+        if not self._new_columns and not self._changed_columns and not missing and is_marked:
+            return cast("Table", self.stored_table), None
+        arrived = sorted(self._new_columns.values(), key=lambda item: item[0])
+        # Columns of the first row come before those that the engine adds, later ones after.
+        early = sum(1 for position, _ in arrived if position[:-1] == self.table_evidence.first_row)
+        new = [column for _, column in arrived]
+        new[early:early] = missing
+        added = replace(self.empty_table, columns={column.name: column for column in new})
+        after = self.stored_table.merged(added) if self.stored_table else added
+        return after.with_columns(self._changed_columns.values()), added.with_columns(
+            self._changed_columns.values()
+        )
+
+
+def _first_position(evidence: Evidence) -> Position:
+    return evidence.first
+
+
+def _field_order(item: tuple[KeyPath, list[Evidence]]) -> tuple[bool, Position]:
+    """Keys in the order in which values came; keys that came without any last."""
+    evidence = item[1]
+    if len(evidence) == 1:
+        return evidence[0].type == "null", evidence[0].first
+    return min((one.type == "null", one.first) for one in evidence)
+
+
+def _placement_rule(placement: Placement, table: str) -> Rule:
+    kind = value_type(placement.evidence)
+    action: RuleAction = "convert"
+    if kind == placement.data_type:
+        action = "json" if kind == "json" else "keep"
+    return Rule(action=action, table=table, column=placement.column, data_type=placement.data_type)
+
+
+def _rule_chain(rules: Sequence[Rule]) -> Rule:
+    chain = replace(rules[-1], otherwise=None)
+    for rule in reversed(rules[:-1]):
+        chain = replace(rule, otherwise=chain)
+    return chain

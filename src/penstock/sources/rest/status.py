@@ -1,0 +1,28 @@
+"""What is made of answers that are no data. Also runs where penstock is not installed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from requests.exceptions import HTTPError
+
+from penstock.sources.rest.urls import masked_url
+
+if TYPE_CHECKING:
+    from requests import Response
+
+_CLIENT_ERROR: Final = 400
+_SERVER_ERROR: Final = 500
+
+
+class IgnoreResponseException(Exception):
+    """Raise it in a hook: this response has no data, and no page follows it."""
+
+
+def raise_for_status(response: Response, *_: Any, hidden: tuple[str, ...] = (), **__: Any) -> None:
+    """As the method of a response, but the address in the message has no secrets; fit to be a hook."""
+    if response.status_code >= _CLIENT_ERROR:
+        whose = "Client" if response.status_code < _SERVER_ERROR else "Server"
+        url = masked_url(response.url, *hidden)
+        message = f"{response.status_code} {whose} Error: {response.reason} for url: {url}"
+        raise HTTPError(message, response=response)

@@ -1,0 +1,249 @@
+"""`sql_database` and `sql_table`: what a user says becomes resources, and nothing is asked until they run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.config import config_value, secrets_value
+from penstock.errors import UsageError
+from penstock.interfaces.hints import make_hints
+from penstock.interfaces.incremental import Incremental  # noqa: TC001 - annotations of arguments are read
+from penstock.sources.decorators import resource, source
+from penstock.sources.resource import Resource
+from penstock.sources.sql_database.connections import ConnectionBudget
+from penstock.sources.sql_database.jdbc import SqlCredentials, jdbc_config
+from penstock.sources.sql_database.run import Database, NoSession
+from penstock.sources.sql_database.table_reader import DatabaseReflection, SqlOptions, TableReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from penstock.sources.sql_database.column_types import ReflectionLevel
+
+__source_name__ = "sql_database"
+
+DEFAULT_CONNECTIONS: Final = 8
+DEFAULT_SETTLE: Final = 60.0
+_BACKENDS: Final = ("spark", "sqlalchemy", "pyarrow", "pandas", "connectorx")
+# What SQLAlchemy would be told, and what is said here instead.
+_UNSUPPORTED_ARGUMENTS: Final[Mapping[str, str]] = {
+    "metadata": "leave it out: tables are looked up when they are read",
+    "table_adapter_callback": "use included_columns, excluded_columns or apply_hints",
+    "type_adapter_callback": "use apply_hints(columns=...)",
+    "query_adapter_callback": "use query=, with the SQL that is to be run",
+    "engine_adapter_callback": "use backend_kwargs: properties of the JDBC driver",
+    "engine_kwargs": "use backend_kwargs: properties of the JDBC driver",
+    "table_loader_class": "leave it out: Spark reads the table",
+}
+
+
+@source(section="sql_database")
+def sql_database(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
+    credentials: SqlCredentials = secrets_value,
+    schema: str | None = config_value,
+    metadata: Any = None,
+    table_names: list[str] | None = config_value,
+    chunk_size: int = 10_000,
+    backend: str = "spark",
+    detect_precision_hints: bool | None = False,  # noqa: FBT001, FBT002 - as above
+    reflection_level: str | None = "full",
+    defer_table_reflect: bool | None = None,  # noqa: FBT001 - as above
+    table_adapter_callback: Any = None,
+    backend_kwargs: dict[str, Any] | None = None,
+    include_views: bool = False,  # noqa: FBT001, FBT002 - as above
+    type_adapter_callback: Any = None,
+    query_adapter_callback: Any = None,
+    resolve_foreign_keys: bool = False,  # noqa: FBT001, FBT002 - as above
+    engine_adapter_callback: Any = None,
+    engine_kwargs: Any = None,
+    table_loader_class: Any = None,
+    *,
+    connections: int = DEFAULT_CONNECTIONS,
+    partitions: int | None = None,
+    settle: float = DEFAULT_SETTLE,
+) -> Iterator[Resource]:
+    """The tables of a database, each a resource that Spark reads in ranges of its key.
+
+    `credentials` are a URL of SQLAlchemy or of JDBC. All tables share `connections`, and each is read in so
+    many `partitions`, as many as there are connections unless said otherwise. `settle` is how many seconds an
+    incremental waits for the transactions that are running, on Postgres.
+
+    >>> shop = sql_database("postgresql://ada:hush@db/shop", table_names=["orders", "customers"])
+    >>> list(shop.resources)
+    ['orders', 'customers']
+    """
+    _check_arguments(locals())
+    terms = _sql_options(
+        credentials,
+        schema=schema,
+        reflection_level=_reflection_level(reflection_level, detect_precision_hints),
+        properties=backend_kwargs,
+        fetch_size=chunk_size,
+        tuning=_Tuning(connections=connections, partitions=partitions, settle=settle),
+        resolve_foreign_keys=resolve_foreign_keys,
+    )
+    catalog = DatabaseReflection(terms, None if table_names is None else tuple(table_names))
+    names = table_names if table_names is not None else _reflected_names(catalog, include_views=include_views)
+    for name in names:
+        yield _table_resource(TableReader(options=terms, name=name, reflection=catalog))
+
+
+@resource(section="sql_database")
+def sql_table(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
+    credentials: SqlCredentials = secrets_value,
+    table: str = config_value,
+    schema: str | None = config_value,
+    metadata: Any = None,
+    incremental: Incremental[Any] | None = None,
+    chunk_size: int = 10_000,
+    backend: str = "spark",
+    detect_precision_hints: bool | None = None,  # noqa: FBT001 - as above
+    reflection_level: str | None = "full",
+    defer_table_reflect: bool | None = None,  # noqa: FBT001 - as above
+    table_adapter_callback: Any = None,
+    backend_kwargs: dict[str, Any] | None = None,
+    type_adapter_callback: Any = None,
+    included_columns: list[str] | None = None,
+    excluded_columns: list[str] | None = None,
+    query_adapter_callback: Any = None,
+    resolve_foreign_keys: bool = False,  # noqa: FBT001, FBT002 - as above
+    engine_adapter_callback: Any = None,
+    write_disposition: Any = None,
+    primary_key: Any = None,
+    merge_key: Any = None,
+    engine_kwargs: Any = None,
+    table_loader_class: Any = None,
+    *,
+    query: str | None = None,
+    partition_column: str | None = None,
+    connections: int = DEFAULT_CONNECTIONS,
+    partitions: int | None = None,
+    settle: float = DEFAULT_SETTLE,
+) -> Resource:
+    """One table of a database, or the rows of a `query` under the name of `table`.
+
+    Ranges are cut of `partition_column`, or of the first column of the primary key. The rest is as for
+    `sql_database`.
+
+    >>> sql_table("postgresql://ada:hush@db/shop", "orders", primary_key="id")
+    <penstock.resource 'orders', write_disposition='append'>
+    """
+    _check_arguments(locals())
+    terms = _sql_options(
+        credentials,
+        schema=schema,
+        reflection_level=_reflection_level(reflection_level, detect_precision_hints),
+        properties=backend_kwargs,
+        fetch_size=chunk_size,
+        tuning=_Tuning(connections=connections, partitions=partitions, settle=settle),
+        resolve_foreign_keys=resolve_foreign_keys,
+    )
+    reading = TableReader(
+        options=terms,
+        name=table,
+        reflection=DatabaseReflection(terms, (table,)) if query is None else None,
+        query=query,
+        included_columns=None if included_columns is None else tuple(included_columns),
+        excluded_columns=tuple(excluded_columns or ()),
+        partition_column=partition_column,
+    )
+    return _table_resource(
+        reading,
+        write_disposition=write_disposition,
+        primary_key=primary_key,
+        merge_key=merge_key,
+        incremental=incremental,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tuning:
+    """How hard the database is asked."""
+
+    connections: int
+    partitions: int | None
+    settle: float
+
+    def __post_init__(self) -> None:
+        if self.connections < 1 or (self.partitions is not None and self.partitions < 1):
+            raise UsageError("there must be one connection and one partition at least", hint="use 1 or more")
+
+
+def _sql_options(
+    credentials: Any,
+    *,
+    schema: str | None,
+    reflection_level: ReflectionLevel,
+    properties: Mapping[str, Any] | None,
+    fetch_size: int,
+    tuning: _Tuning,
+    resolve_foreign_keys: bool,
+) -> SqlOptions:
+    place = jdbc_config(credentials, properties=properties)
+    return SqlOptions(
+        database=Database(jdbc=place, fetch_size=fetch_size),
+        schema=schema or place.default_schema or "",
+        connections=ConnectionBudget(tuning.connections),
+        partitions=tuning.partitions or tuning.connections,
+        settle=tuning.settle,
+        reflection_level=reflection_level,
+        resolve_foreign_keys=resolve_foreign_keys,
+    )
+
+
+def _table_resource(reader: TableReader, **hints: Any) -> Resource:
+    def rows(incremental: Incremental[Any] | None = None) -> Iterator[Any]:
+        return reader.frames(incremental)
+
+    made = Resource.from_data(rows, name=reader.name, section=__source_name__, hints=make_hints(**hints))
+    need = reader.options.database.jdbc.dialect.preset
+    made.change(needs=(need,) if need else ())
+    # Questions of several tables are asked at the same time.
+    return made.parallelize()
+
+
+def _reflected_names(reflection: DatabaseReflection, *, include_views: bool) -> Sequence[str]:
+    if not reflection.is_supported:
+        raise UsageError(
+            "penstock cannot ask this database which tables it has", hint="name them with table_names=[...]"
+        )
+    try:
+        found = reflection.reflect()
+    except NoSession:
+        raise UsageError(
+            "which tables there are is asked through Spark, and before a run no classic session is there",
+            hint="name them with table_names=[...], or start a session first that is none of Spark Connect",
+        ) from None
+    return [name for name, table in found.items() if include_views or not table.is_view]
+
+
+def _reflection_level(level: str | None, detect_precision_hints: bool | None) -> ReflectionLevel:  # noqa: FBT001 - dlt's
+    if detect_precision_hints:
+        return "full_with_precision"
+    match level:
+        case None | "full":
+            return "full"
+        case "minimal":
+            return "minimal"
+        case "full_with_precision":
+            return "full_with_precision"
+        case _:
+            raise UsageError(
+                f"{level!r} is no reflection level", hint="use one of: minimal, full, full_with_precision"
+            )
+
+
+def _check_arguments(arguments: Mapping[str, Any]) -> None:
+    """Refuse what only means something to SQLAlchemy."""
+    for name, instead in _UNSUPPORTED_ARGUMENTS.items():
+        if arguments.get(name) is not None:
+            raise UsageError(f"{name} means nothing to Spark", hint=instead)
+    if arguments["backend"] not in _BACKENDS:
+        raise UsageError(
+            f"{arguments['backend']!r} is no backend", hint="leave it out: Spark reads the table"
+        )
+    if arguments["defer_table_reflect"] is False:
+        raise UsageError(
+            "tables are looked up when they are read", hint="leave defer_table_reflect out, or set it to True"
+        )

@@ -1,0 +1,64 @@
+"""What a database said that is read from, of the many lines in which Spark tells it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from penstock.config import redact
+from penstock.errors import DatabaseNotReachable, DatabaseNotRead
+
+_DRIVERS: Final = {
+    "org.postgresql.": "postgresql",
+    "org.mariadb.": "mariadb",
+    "com.mysql.": "mysql",
+    "com.microsoft.sqlserver.": "mssql",
+    "oracle.jdbc.": "oracle",
+}
+_DRIVER_MESSAGE: Final = re.compile(
+    rf"(?:java\.sql\.(?:SQL|Batch|Data)\w*|(?:{'|'.join(map(re.escape, _DRIVERS))})[\w.$]*)"
+    r"(?:Exception|Error|Truncation): [^\n]+"
+)
+_HANDSHAKE: Final = re.compile(r"javax\.net\.ssl\.\w+: [^\n]+")
+# What drivers say of a database that is down, full or on its way: another time it may answer.
+_TRANSIENT: Final = re.compile(
+    r"connection (to \S+ )?refused|timed out|unreachable|no route to host|connection reset|broken pipe"
+    r"|connection attempt failed|communications link failure|socket (fail|error|time ?out)|\bi/?o error"
+    "|network adapter|error while streaming|connection was killed|shutdown in progress|in recovery mode"
+    "|no listener|tcp/ip connection to the host|too many (clients|connections)|remaining connection slots"
+    "|starting up|shutting down|terminating connection|closed the connection|unexpected end of stream"
+    "|connection (is |was |has been )?closed|conflict with recovery|not yet accepting|lost connection"
+    r"|exceeded the\s+resource|active connections",
+    re.IGNORECASE,
+)
+# Names and values may be called anything.
+_QUOTED: Final = re.compile(r"\"[^\"]*\"|(?<!\w)'[^']*'|`[^`]*`")
+
+
+def database_error(database: str, reason: str) -> DatabaseNotReachable | DatabaseNotRead:
+    """An error of ours for what the driver of a database said.
+
+    >>> type(database_error("mysql", "Communications link failure")).__name__
+    'DatabaseNotReachable'
+    """
+    told = redact(reason)
+    failed = DatabaseNotReachable if _TRANSIENT.search(_QUOTED.sub("", told)) else DatabaseNotRead
+    return failed(database=database, reason=told)
+
+
+def as_database_error(
+    error: BaseException, *, database: str | None = None
+) -> DatabaseNotReachable | DatabaseNotRead | None:
+    r"""An error of ours for one of Spark that a database is the cause of; None for all others.
+
+    Where nobody says which `database` it is, the driver tells.
+
+    >>> told = "task 3 failed: java.sql.SQLException: Zero date value prohibited\n\tat com.mysql.cj.Row"
+    >>> as_database_error(RuntimeError(told)).reason
+    'java.sql.SQLException: Zero date value prohibited'
+    """
+    text = str(error)
+    # A handshake that fails is a broken link for some drivers.
+    said = _HANDSHAKE.search(text) or _DRIVER_MESSAGE.search(text)
+    name = database or next((name for package, name in _DRIVERS.items() if package in text), None)
+    return database_error(name, said[0]) if said is not None and name is not None else None

@@ -1,0 +1,161 @@
+"""Lands a user's DataFrame: one job, in the user's own session, which is left as it was."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, assert_never
+
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
+
+from penstock.errors import StorageNotShared, UnsupportedData, UsageError
+from penstock.interfaces.file_schema import PLACEHOLDER_COLUMN
+from penstock.interfaces.frame_writer import FrameHook, FrameWriteResult
+from penstock.spark.database_errors import as_database_error
+from penstock.spark.frame_schema import FrameColumn, writable_schema
+from penstock.spark.observation import WriteMetrics, observe_frame
+from penstock.spark.paths import spark_path
+from penstock.spark.presets import SAFE_COMMIT_CONF
+from penstock.spark.session import missing_conf
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_MICROSECONDS = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000}
+_TIMESTAMP_TYPE_KEY: Final = "spark.sql.parquet.outputTimestampType"
+_QUARANTINED: Final = "aside"
+_MONTHS = {"YEAR": 12, "MONTH": 1}
+
+
+def write_frame(
+    frame: DataFrame,
+    address: str,
+    *,
+    hook: FrameHook | None = None,
+    conf: Mapping[str, str] | None = None,
+    quarantine_column: str | None = None,
+) -> FrameWriteResult:
+    """Write a DataFrame as typed Parquet files to a folder of its own; `conf` is what opens that folder.
+
+    Parquet keeps moments as instants, so the time zone of the session does not matter. What the hook observes
+    stands over the whole plan of the user, in the stage that writes.
+    """
+    if frame.isStreaming:
+        raise UnsupportedData(
+            data_type="streaming DataFrame",
+            reason="it never ends",
+            hint="call run() inside foreachBatch, or read the same data with spark.read",
+        )
+    good, left = (
+        _split_quarantined(frame, quarantine_column) if quarantine_column is not None else (frame, None)
+    )
+    changed, wanted = hook.before(good) if hook is not None else (good, {})
+    rules = writable_schema(changed.schema.jsonValue())
+    _check_timestamp_precision(rules.document, changed.sparkSession)
+    # Aggregates name the columns of the user. Without any, Spark joins our select with the user's own.
+    watched, seen = observe_frame(changed if wanted else _select_columns(changed, rules.columns), wanted)
+    _write_files(_select_columns(watched, rules.columns) if wanted else watched, address, conf or {})
+    values = seen.values()
+    landed = FrameWriteResult(
+        address=address,
+        conf=conf or {},
+        columns=rules.document,
+        rows=None if values is None else values["rows"],
+        quarantined_rows=0 if left is None else (left.values() or {}).get(_QUARANTINED),
+        observed=None if values is None or hook is None else {name: values[name] for name in wanted},
+    )
+    if hook is not None:
+        hook.after(landed)
+    return landed
+
+
+def _split_quarantined(frame: DataFrame, quarantine_column: str) -> tuple[DataFrame, WriteMetrics]:
+    """The rows that are good; the others are counted below them, while these are written."""
+    watched, seen = observe_frame(frame, {_QUARANTINED: F.count(F.col(quarantine_column))})
+    return watched.where(F.col(quarantine_column).isNull()).drop(quarantine_column), seen
+
+
+def _check_timestamp_precision(document: Mapping[str, Any], spark: SparkSession) -> None:
+    """A session can be told to write moments in milliseconds: what it cuts would be lost in silence."""
+    if "timestamp" not in json.dumps(document):
+        return
+    if spark.conf.get(_TIMESTAMP_TYPE_KEY, None) == "TIMESTAMP_MILLIS":
+        raise UsageError(
+            "the session of the DataFrame writes moments without their microseconds",
+            hint=f"unset {_TIMESTAMP_TYPE_KEY}, or cast moments to text",
+        )
+
+
+def send_rows(rows: pa.Table, address: str, *, spark: SparkSession) -> None:
+    """Add rows to the files of a folder, by a session, from a machine that cannot write there.
+
+    One file each: a row's position in its file is part of its id.
+    """
+    spark.createDataFrame(rows).coalesce(1).write.mode("append").parquet(spark_path(address))
+
+
+def _select_columns(frame: DataFrame, columns: tuple[FrameColumn, ...]) -> DataFrame:
+    """By position: names may differ in case only, or hold anything. What needs no change is not touched."""
+    if columns and [column.name for column in columns if column.action == "as_is"] == frame.columns:
+        return frame
+    numbered = frame.toDF(*(f"n{position}" for position in range(len(frame.columns))))
+    if not columns:
+        return numbered.select(F.lit(None).cast("boolean").alias(PLACEHOLDER_COLUMN))
+    return numbered.select(*(_file_column(column).alias(column.name) for column in columns))
+
+
+def _file_column(column: FrameColumn) -> Column:
+    source = F.col(f"n{column.position}")
+    match column.action:
+        case "as_is":
+            return source
+        case "cast":
+            return source.cast(_data_type(column.kind))
+        case "text":
+            return source.cast("string")
+        case "microseconds":
+            return _interval_as_number(source.cast("interval day to second"), _MICROSECONDS)
+        case "months":
+            return _interval_as_number(source.cast("interval year to month"), _MONTHS)
+        case _:
+            assert_never(column.action)
+
+
+def _interval_as_number(source: Column, units: Mapping[str, int]) -> Column:
+    """An interval as one number; its parts have all the same sign."""
+    parts = [(F.extract(F.lit(unit), source) * size).cast("long") for unit, size in units.items()]
+    return sum(parts[1:], parts[0])
+
+
+def _data_type(kind: Any) -> Any:
+    """A type of its own: only structs can be made of JSON."""
+    document = {"type": "struct", "fields": [{"name": "x", "type": kind, "nullable": True, "metadata": {}}]}
+    found: StructField = StructType.fromJson(document).fields[0]
+    return found.dataType
+
+
+def _write_files(frame: DataFrame, address: str, conf: Mapping[str, str]) -> None:
+    options = {**SAFE_COMMIT_CONF, **missing_conf(conf, frame.sparkSession)}
+    try:
+        frame.write.mode("overwrite").options(**options).parquet(spark_path(address))
+    except Exception as error:  # classic sessions let errors of Java through as they are
+        fault = as_database_error(error)
+        if fault is not None:
+            raise fault from error
+        # The frame may be broken, or the place out of reach: something that cannot be broken tells which.
+        if _can_write(frame.sparkSession, f"{address}.probe", options):
+            raise
+        raise StorageNotShared(
+            path=address, seen_by="the driver", missing_for="the session of the DataFrame"
+        ) from error
+
+
+def _can_write(spark: SparkSession, address: str, options: Mapping[str, str]) -> bool:
+    try:
+        spark.range(1).write.mode("overwrite").options(**options).parquet(spark_path(address))
+    except Exception:  # as above; whatever it is, the place is out of reach
+        return False
+    return True

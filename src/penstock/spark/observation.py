@@ -1,0 +1,61 @@
+"""The one guarded way to use `Observation`: a time limit, and an honest None."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Observation
+from pyspark.sql import functions as F
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import Column, DataFrame
+
+_ROWS = "rows"
+_TIMEOUT_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class WriteMetrics:
+    """What was counted while a frame was written."""
+
+    observation: Observation
+
+    def rows(self, *, timeout: float = _TIMEOUT_SECONDS) -> int | None:
+        """Rows that passed, to be asked for after the write. None when Spark did not answer in time."""
+        return (self.values(timeout=timeout) or {}).get(_ROWS)
+
+    def values(self, *, timeout: float = _TIMEOUT_SECONDS) -> dict[str, Any] | None:
+        """All that was observed, `rows` among it; None when Spark did not answer in time.
+
+        It never answers when the write was skipped or the plan was folded to nothing, so nobody may wait for
+        it.
+        """
+        answer: dict[str, Any] = {}
+
+        def ask() -> None:
+            try:
+                answer.update(self.observation.get)
+            except PySparkException:
+                return
+
+        asker = threading.Thread(target=ask, name="penstock-observe", daemon=True)
+        asker.start()
+        asker.join(timeout)
+        return dict(answer) if _ROWS in answer else None
+
+
+def observe_frame(
+    frame: DataFrame, metrics: Mapping[str, Column] | None = None
+) -> tuple[DataFrame, WriteMetrics]:
+    """Count the rows of a frame as it is written. It must stand after the last shuffle of the plan.
+
+    `more` are aggregates to be observed beside, by name.
+    """
+    observation = Observation()
+    aggregates = [column.alias(name) for name, column in (metrics or {}).items()]
+    return frame.observe(observation, F.count(F.lit(1)).alias(_ROWS), *aggregates), WriteMetrics(observation)

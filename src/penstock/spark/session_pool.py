@@ -1,0 +1,191 @@
+"""Sessions of our own, so that the user's conf, views and catalog stay as they were."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from penstock.config import logger, redact
+from penstock.errors import SessionChangesText
+from penstock.spark.presets import LOCAL_CONF, OWN_CONF, SQL_TEXT_CONF, preset
+from penstock.spark.session_cache import SESSION_CACHE, PooledSession
+from penstock.spark.sqltext import check_text_conf
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+    from penstock.spark.session import UserSession
+    from penstock.spark.session_cache import ConfKey
+    from penstock.spark.watch import SparkWatch
+
+LOG = logger("penstock.spark")
+# Marks that the user's own jobs put on their commits must not be on ours, nor may these go to a branch.
+_EXCLUDED_CONF_PREFIXES = (
+    "spark.databricks.delta.write.",
+    "spark.sql.iceberg.snapshot-property.",
+    "spark.wap.",
+)
+
+
+class SessionPool:
+    """Hands a session to one worker at a time, makes more as they are needed, and releases all at the end."""
+
+    def __init__(
+        self,
+        user: UserSession,
+        needs: tuple[str, ...],
+        conf: Mapping[str, str] | None = None,
+        watch: SparkWatch | None = None,
+    ) -> None:
+        """`conf` is what these sessions are told besides; it may hold secrets. `watch` sees what they do."""
+        self._watch = watch
+        self._user, self._needs, self._extra_conf = user, needs, conf or {}
+        self._free: list[PooledSession] = []
+        self._created: list[SparkSession] = []
+        self._lock = threading.Lock()
+        self.notes: list[str] = []
+
+    @contextmanager
+    def session(self) -> Iterator[SparkSession]:
+        """A session for the length of the block; conf set in it stays in it."""
+        with self._lock:
+            own = self._free.pop() if self._free else self._acquire()
+        try:
+            with self._watch.track(own.spark) if self._watch is not None else nullcontext():
+                yield own.spark
+        finally:
+            with self._lock:
+                self._free.append(own)
+
+    def interrupt(self) -> None:
+        """Stop whatever runs in sessions of our own; the user's session is left alone."""
+        with self._lock:
+            made = list(self._created)
+        for spark in made:
+            spark.interruptAll()
+
+    def close(self) -> None:
+        """Release what was made.
+
+        A clone on a server is held until released; classic sessions wait for the next run.
+        """
+        with self._lock:
+            for own in self._free:
+                if not self._user.is_connect:
+                    self._cache(own)
+                elif own.spark is not self._user.spark:
+                    _release(own.spark)
+            self._free.clear()
+            self._created.clear()
+
+    def _acquire(self) -> PooledSession:
+        if self._user.is_connect:
+            own = self._configure(self._clone_session(), frozenset())
+        else:
+            key = frozenset((self._user.spark.conf.getAll | self._conf()).items())
+            kept = SESSION_CACHE.pop(key, app_id=_app_id(self._user.spark))
+            own = kept or self._configure(self._new_session(), key)
+        if own.spark is not self._user.spark:
+            self._created.append(own.spark)
+        for note in own.notes:
+            self._add_note(note)
+        return own
+
+    def _cache(self, own: PooledSession) -> None:
+        try:
+            SESSION_CACHE.put(own, app_id=_app_id(self._user.spark))
+        except (PySparkException, Py4JError, OSError) as error:
+            # Spark was stopped, or is gone: nobody will ask for this session.
+            LOG.debug("a session is not kept: %s", error)
+
+    def _configure(self, spark: SparkSession, key: ConfKey) -> PooledSession:
+        conf = self._conf()
+        if spark is self._user.spark:
+            # Settings that change the user's own SQL are the user's to make.
+            conf = {name: value for name, value in conf.items() if name not in SQL_TEXT_CONF}
+        refused = [(name, value) for name, value in conf.items() if not _try_set(spark, name, value)]
+        _check_text_conf(spark)
+        notes = tuple(redact(f"the session refuses {name}={value}") for name, value in refused)
+        return PooledSession(spark, key, {} if self._user.is_connect else spark.conf.getAll, notes)
+
+    def _new_session(self) -> SparkSession:
+        user = self._user.spark
+        spark = user.newSession()
+        # A new session starts from the defaults: what the user set at run time (catalogs, fs.* keys) is
+        # copied.
+        theirs, fresh = user.conf.getAll, spark.conf.getAll
+        for key, value in theirs.items():
+            if fresh.get(key) != value and not key.startswith(_EXCLUDED_CONF_PREFIXES):
+                _try_set(spark, key, value)
+        return spark
+
+    def _clone_session(self) -> SparkSession:
+        user = self._user.spark
+        if not hasattr(user, "cloneSession"):
+            self._add_note("this Spark Connect client cannot clone sessions: penstock works in the given one")
+            return user
+        # A session that has run nothing does not exist on the server yet, and cannot be cloned.
+        user.conf.get("spark.sql.session.timeZone")
+        spark: SparkSession = user.cloneSession()
+        _disable_close(spark)
+        for key in spark.conf.getAll:
+            if key.startswith(_EXCLUDED_CONF_PREFIXES):
+                spark.conf.unset(key)
+        return spark
+
+    def _conf(self) -> dict[str, str]:
+        conf = dict(OWN_CONF)
+        if self._user.is_local:
+            conf |= LOCAL_CONF
+        for need in self._needs:
+            conf |= preset(self._user.spark.version, need).session_conf
+        return {**conf, **self._extra_conf}
+
+    def _add_note(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
+
+
+def _app_id(spark: SparkSession) -> str:
+    return spark.conf.get("spark.app.id", None) or ""
+
+
+def _try_set(spark: SparkSession, key: str, value: str) -> bool:
+    try:
+        # One of these is deprecated: Connect warns the user of each time that it is set.
+        if key not in SQL_TEXT_CONF or spark.conf.get(key) != value:
+            spark.conf.set(key, value)
+    except PySparkException:
+        return False
+    return True
+
+
+def _check_text_conf(spark: SparkSession) -> None:
+    try:
+        check_text_conf(spark)
+    except PySparkException as error:
+        # A platform that does not even show the settings.
+        raise SessionChangesText(setting=", ".join(SQL_TEXT_CONF), value=None) from error
+
+
+def _disable_close(spark: SparkSession) -> None:
+    """Keep Python from closing the client of a clone.
+
+    When a session is collected as garbage it shuts down a thread pool that all clients of the process share,
+    and waits for that. Garbage is collected anywhere, also in the middle of a call that the pool waits for:
+    then both wait for ever. The server is told by `_release`; the connection goes with the object.
+    """
+    connected: Any = spark
+    connected.client.close = lambda: None
+
+
+def _release(spark: SparkSession) -> None:
+    # Not `stop`: it would close what all clients of this process share, and a local server with it.
+    connected: Any = spark
+    connected.client.release_session()

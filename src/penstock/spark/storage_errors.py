@@ -1,0 +1,124 @@
+"""What went wrong with a store or a catalog, told by the errors of Spark: may it pass, or is it refused.
+
+Classic sessions and Connect have other classes for the same error of Hadoop's; both have its name in their
+text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from penstock.config import redact
+from penstock.errors import (
+    DestinationTerminalException,
+    DestinationTransientException,
+    PackageDamaged,
+    SessionLacksConf,
+    StorageFull,
+    StorageNotReachable,
+    StorageRefused,
+)
+from penstock.spark.installed import installed_version
+from penstock.spark.presets import preset
+from penstock.spark.s3 import S3_PRESET
+
+if TYPE_CHECKING:
+    from penstock.errors import PenstockError
+
+_NO_S3A: Final = re.compile(r'S3AFileSystem not found|No FileSystem for scheme "?s3a?"?')
+# In the words of S3A and of the client that it uses. Local files can be denied as well: not at s3a addresses.
+_ACCESS_DENIED: Final = re.compile(
+    r"(?P<what>AccessDeniedException: (?=s3a://)|UnknownStoreException: |NoAuthWithAWSException: |"
+    r"NoAwsCredentialsException: |AWSRedirectException: |AWSBadRequestException: |"
+    r"S3Exception: (?=[^\n]*Status Code: (?:301|400|403)))(?![^\n]*RequestTimeout)(?P<why>[^\n]*)"
+)
+_TRANSIENT: Final = re.compile(
+    r"(?P<what>(?:AWSServiceThrottled|AWSStatus500|AWSServiceIO|AWSClientIO|AWSNoResponse|AWSApiCallTimeout|"
+    r"AWSS3IO|SdkClient|NoHttpResponse|ConnectTimeout|SocketTimeout|UnknownHost|Socket)Exception: |"
+    r"(?:AWSBadRequest|S3)Exception: (?=[^\n]*RequestTimeout))"
+    r"(?P<why>[^\n]*)"
+)
+# In the words of Iceberg: its catalog in a database, or behind REST, could not be asked. No addresses.
+_CATALOG_UNAVAILABLE: Final = re.compile(
+    r"UncheckedSQLException: (?P<what>Failed to connect)|"
+    r"(?P<rest>(?:RESTException|ServiceUnavailableException|ServiceFailureException): [^\n]*)"
+)
+_NO_DRIVER: Final = "No suitable driver found"
+_CAUSE: Final = re.compile(r"Caused by: [\w.]*(?:SQL\w*Exception|ConnectException): (?P<why>[^\n]*)")
+# In the words of the JVM and of Hadoop, on the disks of the driver or of an executor.
+_DISK_FULL: Final = re.compile(
+    r"No space left on device|Disk quota exceeded|No space available in any of the local directories"
+)
+_DISK_FULL_PATH: Final = re.compile(
+    r"(?:FileNotFoundException|FileSystemException): (?P<file>/[^\n]+?)(?: \(|: )(?:No space|Disk quota)"
+    r"|while writing rows to (?P<folder>\S+?)\.?(?=\s|$)"
+)
+_UNKNOWN_DISK: Final = "files of Spark, on the disk of the packages, of the tables or of spark.local.dir"
+# Files of a package by their address, in the words of Spark.
+_MISSING_FILE: Final = re.compile(
+    r"(?:\[PATH_NOT_FOUND\] Path does not exist: |FILE_NOT_EXIST\][^\n]*?reading file |"
+    r"FileNotFoundException: File )(?P<path>\S+?/packages/[^/\s]+/data/[^\s]*?)\.?(?=\s|$)"
+)
+_ADDRESS: Final = re.compile(r"s3a://[^\s:,;'\"`)]+")
+_UNKNOWN_ADDRESS: Final = "the object store"
+_MAX_REASON_LENGTH: Final = 300
+
+
+def as_storage_error(error: BaseException) -> PenstockError | None:
+    """An error of ours for one that a store or a catalog is the cause of; None for all others.
+
+    >>> told = "java.nio.file.AccessDeniedException: s3a://lake/demo: Forbidden (Status Code: 403)"
+    >>> type(as_storage_error(RuntimeError(told))).__name__
+    'StorageRefused'
+    """
+    text = str(error)
+    if _NO_S3A.search(text):
+        version = installed_version() or ""
+        return SessionLacksConf(
+            destination=S3_PRESET,
+            conf={"spark.jars.packages": ",".join(preset(version, S3_PRESET).coordinates)},
+        )
+    if full := _DISK_FULL.search(text):
+        at = _DISK_FULL_PATH.search(text)
+        return StorageFull(path=redact((at and at[at.lastgroup or 0]) or _UNKNOWN_DISK), reason=full[0])
+    if missing := _MISSING_FILE.search(text):
+        return PackageDamaged(path=redact(missing["path"]), reason="it does not exist")
+    if _CATALOG_UNAVAILABLE.search(text):
+        return _catalog_error(text)
+    if "s3a" not in text and "awssdk" not in text:
+        return None
+    refused, passing = _ACCESS_DENIED.search(text), _TRANSIENT.search(text)
+    if refused is not None:
+        return StorageRefused(path=_address(text), reason=_reason(refused))
+    if passing is not None:
+        return StorageNotReachable(path=_address(text), reason=_reason(passing))
+    return None
+
+
+def _catalog_error(text: str) -> PenstockError:
+    if _NO_DRIVER in text:
+        return DestinationTerminalException(
+            "Spark has no JDBC driver for the database of the catalog",
+            hint="give the session its jar, such as spark.jars.packages=org.postgresql:postgresql:<version>",
+        )
+    cause, said = _CAUSE.search(text), _CATALOG_UNAVAILABLE.search(text)
+    why = cause["why"] if cause else (said and (said["rest"] or said["what"])) or ""
+    return DestinationTransientException(
+        f"the catalog of the tables cannot be asked: {_shortened(why)}",
+        hint="run again when it can be reached: what is in the tables is not loaded twice",
+    )
+
+
+def _address(text: str) -> str:
+    found = _ADDRESS.search(text)
+    return redact(found[0]) if found else _UNKNOWN_ADDRESS
+
+
+def _reason(match: re.Match[str]) -> str:
+    return _shortened(f"{match['what']}{match['why']}")
+
+
+def _shortened(text: str) -> str:
+    told = redact(text.strip())
+    return told if len(told) <= _MAX_REASON_LENGTH else f"{told[:_MAX_REASON_LENGTH]}…"

@@ -1,0 +1,233 @@
+"""What holds of every load, whatever it writes: once, all of it or nothing, and no row lost in silence."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.config import config_value
+from penstock.interfaces import Destination
+from penstock.sources.decorators import resource
+from penstock.testing.bench import ROOT_TABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+    from penstock.interfaces import (
+        DestinationCapabilitiesContext,
+        DestinationClientConfiguration,
+        DestinationReference,
+        JobClientBase,
+        LoadJob,
+        TRefreshMode,
+    )
+    from penstock.schema import Schema, TTableSchema
+    from penstock.testing.bench import Bench
+
+_ROWS: Final = [{"id": 1, "name": "a", "tags": ["x", "y"]}, {"id": 2, "name": "b", "tags": ["z"]}]
+_UPDATED_ROWS: Final = [{"id": 1, "name": "new", "tags": ["w"]}]
+
+
+class Crash(BaseException):
+    """The process is gone: nothing that it would have done is done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseDefinition:
+    """Something that every destination keeps."""
+
+    name: str
+    promise: str
+    check: Callable[[Bench], None]
+    needs: tuple[str, ...] = ()
+
+
+class CrashingDestination:
+    """A destination whose process dies at its n-th step, just before it or just after."""
+
+    def __init__(self, reference: DestinationReference, *, at: int, after: bool) -> None:
+        self._reference, self._crash_step, self._after = reference, at, after
+        self._lock = threading.Lock()
+        self.steps = 0
+
+    def capabilities(self) -> DestinationCapabilitiesContext:
+        """Those of the destination."""
+        return self._reference.capabilities()
+
+    def spec(self) -> type[DestinationClientConfiguration]:
+        """That of the destination."""
+        return self._reference.spec()
+
+    def client(
+        self,
+        schema: Schema,
+        initial_config: DestinationClientConfiguration = config_value,
+        *,
+        spark: SparkSession | None = None,
+    ) -> JobClientBase:
+        """A client whose jobs and whose last word are steps."""
+        client: Any = self._reference.client(schema, initial_config, spark=spark)
+        start, restore, complete = client.start_file_load, client.restore_file_load, client.complete_load
+
+        def started(table: TTableSchema, file_path: str, load_id: str) -> LoadJob:
+            job: LoadJob = self._step(lambda: _wait_for_end(start(table, file_path, load_id)))
+            return job
+
+        def restored(file_path: str) -> LoadJob:
+            job: LoadJob = self._step(lambda: _wait_for_end(restore(file_path)))
+            return job
+
+        client.start_file_load, client.restore_file_load = started, restored
+        client.complete_load = lambda load_id: self._step(lambda: complete(load_id))
+        made: JobClientBase = client
+        return made
+
+    def _step(self, act: Callable[[], Any]) -> Any:
+        with self._lock:
+            self.steps += 1
+            dies = self.steps == self._crash_step
+        if dies and not self._after:
+            raise Crash
+        done = act()
+        if dies:
+            raise Crash
+        return done
+
+
+def _wait_for_end(job: LoadJob) -> LoadJob:
+    """A job that another system works on has had its effect, or none, before the process dies."""
+    while job.state() == "running":
+        threading.Event().wait(0.01)
+    return job
+
+
+def _check_crash_at_each_step(bench: Bench, expected: dict[str, Any], **hints: Any) -> None:
+    """Die at every step in turn; each time the next process ends as if nothing had been."""
+    at, steps = 1, 2
+    while at <= steps:
+        for after in (False, True):
+            place = bench.of_case(f"{at}-{'after' if after else 'before'}")
+            place.load(_ROWS, **hints)
+            mortal = CrashingDestination(place.destination.reference, at=at, after=after)
+            dying = place.with_destination(
+                Destination(place.destination.destination_name, mortal, place.destination.arguments)
+            )
+            try:
+                dying.load(_UPDATED_ROWS, **hints)
+            except Crash:
+                steps = max(steps, mortal.steps + 1)
+                place.after_a_crash().resume()
+            else:
+                return
+            found = place.documents("tags")
+            assert found == expected, f"step {at}, after={after}: {found}"
+        at += 1
+
+
+def _tags(*values: str) -> list[dict[str, Any]]:
+    return [{"value": value} for value in values]
+
+
+def _check_append_crashes(bench: Bench) -> None:
+    rows = [
+        {"id": 1, "name": "a", "tags": _tags("x", "y")},
+        {"id": 1, "name": "new", "tags": _tags("w")},
+        {"id": 2, "name": "b", "tags": _tags("z")},
+    ]
+    _check_crash_at_each_step(bench, {"rows": rows, "orphans": {}}, write_disposition="append")
+
+
+def _check_merge_crashes(bench: Bench) -> None:
+    rows = [
+        {"id": 1, "name": "new", "tags": _tags("w")},
+        {"id": 2, "name": "b", "tags": _tags("z")},
+    ]
+    said = {"disposition": "merge", "strategy": "delete-insert"}
+    _check_crash_at_each_step(bench, {"rows": rows, "orphans": {}}, write_disposition=said, primary_key="id")
+
+
+def _check_replace_crashes(bench: Bench) -> None:
+    rows = [{"id": 1, "name": "new", "tags": _tags("w")}]
+    _check_crash_at_each_step(bench, {"rows": rows, "orphans": {}}, write_disposition="replace")
+
+
+def _check_row_counts(bench: Bench) -> None:
+    info = bench.load(_ROWS)
+
+    counts = {table.table: table.rows for package in info.packages for table in package.tables}
+    assert counts == {ROOT_TABLE: 2, f"{ROOT_TABLE}__tags": 3}, counts
+
+
+def _check_nothing_reloaded(bench: Bench) -> None:
+    bench.load(_ROWS)
+
+    assert bench.resume().loads_ids == []
+    assert len(bench.rows(ROOT_TABLE)) == len(_ROWS)
+
+
+def _check_other_machine(bench: Bench) -> None:
+    bench.load(_ROWS)
+    bench.elsewhere().load([{"id": 3, "late": 1}])
+
+    found = sorted((row["id"], row.get("late")) for row in bench.elsewhere().rows(ROOT_TABLE))
+    assert found == [(1, None), (2, None), (3, 1)], found
+
+
+def _check_refresh(bench: Bench) -> None:
+    modes: tuple[TRefreshMode, ...] = ("drop_data", "drop_resources")
+    for mode in modes:
+        bench.load(_ROWS)
+        bench.pipeline().run(resource(_UPDATED_ROWS, name=ROOT_TABLE, **bench.hints), refresh=mode)
+
+        found = bench.documents("tags")
+        expected = {"rows": [{"id": 1, "name": "new", "tags": _tags("w")}], "orphans": {}}
+        assert found == expected, f"{mode}: {found}"
+
+
+CASES: Final[tuple[CaseDefinition, ...]] = (
+    CaseDefinition(
+        name="rows-are-counted",
+        promise="a load says how many rows each table got",
+        check=_check_row_counts,
+        needs=("append",),
+    ),
+    CaseDefinition(
+        name="nothing-is-loaded-twice",
+        promise="a load that is complete is not touched again",
+        check=_check_nothing_reloaded,
+        needs=("append",),
+    ),
+    CaseDefinition(
+        name="another-machine-goes-on",
+        promise="a machine with an empty disk goes on with the tables and the schema that are there",
+        check=_check_other_machine,
+        needs=("append",),
+    ),
+    CaseDefinition(
+        name="an-append-lands-once-whatever-dies",
+        promise="a process that dies at any step is followed by one that doubles and loses nothing",
+        check=_check_append_crashes,
+        needs=("append",),
+    ),
+    CaseDefinition(
+        name="a-replace-lands-once-whatever-dies",
+        promise="as an append, and no table is left empty",
+        check=_check_replace_crashes,
+        needs=("replace",),
+    ),
+    CaseDefinition(
+        name="a-merge-lands-once-whatever-dies",
+        promise="as an append, and no nested row is left without its root",
+        check=_check_merge_crashes,
+        needs=("merge", "delete-insert"),
+    ),
+    CaseDefinition(
+        name="what-begins-anew-is-there-alone",
+        promise="a run with `refresh` leaves its own rows and no other",
+        check=_check_refresh,
+        needs=("append",),
+    ),
+)
