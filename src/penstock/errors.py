@@ -13,7 +13,7 @@ PenstockError
 │   ├── ConfigValueCannotBeCoerced
 │   ├── CurrentLoadPackageStateNotAvailable
 │   ├── DataItemRequiredForDynamicTableHints
-│   ├── DatabaseNotRead
+│   ├── DatabaseQueryFailed
 │   ├── InconsistentTableTemplate
 │   ├── InvalidDatasetName
 │   ├── InvalidDestinationReference
@@ -23,7 +23,6 @@ PenstockError
 │   ├── InvalidPipelineName
 │   ├── InvalidSchemaName
 │   ├── InvalidSourceConfig
-
 │   ├── JarNotVerified
 │   ├── JdbcDriverMissing
 │   ├── LoadClientUnsupportedFileFormats
@@ -52,9 +51,9 @@ PenstockError
 │   ├── SourceExhausted
 │   ├── SparkNotAvailable
 │   ├── SqlClientNotAvailable
+│   ├── StorageAccessDenied
 │   ├── StorageNotShared
 │   ├── StorageNotTrusted
-│   ├── StorageRefused
 │   ├── TableNotFound
 │   ├── TablePropertiesConflictException
 │   ├── TableVersionGone
@@ -67,7 +66,6 @@ PenstockError
 │   └── ValueNotSecret
 ├── DestinationException: the destination said it; its classes stand in the two branches that follow
 ├── DataError: look at the data
-│   ├── ColumnNotLandable
 │   ├── DataValidationError
 │   ├── DestinationTerminalException
 │   │   ├── DestinationHasFailedJobs
@@ -83,7 +81,8 @@ PenstockError
 │   ├── ResourceFailed
 │   │   └── RequestRefused
 │   ├── ResponseNotUnderstood
-│   └── RowNotEncodable
+│   ├── RowNotEncodable
+│   └── UnsupportedColumnType
 ├── RetryableError: run again
 │   ├── CommitLost
 │   ├── DatabaseNotReachable
@@ -338,7 +337,7 @@ _TLS_HINT = (
 )
 
 
-class DatabaseNotRead(UsageError):
+class DatabaseQueryFailed(UsageError):
     """A database cannot be opened, or does not take what it is asked."""
 
     code = "database-not-read"
@@ -889,6 +888,21 @@ class SqlClientNotAvailable(UsageError):
         )
 
 
+class StorageAccessDenied(UsageError, OSError):
+    """A storage answers, and does not let us in."""
+
+    code = "storage-refused"
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        super().__init__(
+            f"{path} is refused: {reason}",
+            hint="check the bucket, its region, and the keys in destination.<name>.credentials or of the "
+            "machine; a Spark that has opened a bucket keeps the keys until it is restarted",
+            path=path,
+            reason=reason,
+        )
+
+
 class StorageNotShared(UsageError):
     """Driver and executors do not see the same package storage."""
 
@@ -915,21 +929,6 @@ class StorageNotTrusted(UsageError):
             hint="set package_storage to a local or shared disk, Amazon S3, Google Cloud Storage or Azure; "
             "Delta and Iceberg tables may stay where they are. If this is a server that speaks S3 and checks "
             "If-None-Match in one step, set destination.<name>.credentials.conditional_writes to true",
-            path=path,
-            reason=reason,
-        )
-
-
-class StorageRefused(UsageError, OSError):
-    """A storage answers, and does not let us in."""
-
-    code = "storage-refused"
-
-    def __init__(self, *, path: str, reason: str) -> None:
-        super().__init__(
-            f"{path} is refused: {reason}",
-            hint="check the bucket, its region, and the keys in destination.<name>.credentials or of the "
-            "machine; a Spark that has opened a bucket keeps the keys until it is restarted",
             path=path,
             reason=reason,
         )
@@ -1097,20 +1096,6 @@ class DataError(PenstockError):
     """The data cannot go where it was sent."""
 
     code = "data"
-
-
-class ColumnNotLandable(DataError):
-    """A column of a frame has a type or a name that no file can hold."""
-
-    code = "column-not-landable"
-
-    def __init__(self, *, column: str, reason: str) -> None:
-        super().__init__(
-            f"column {column} of a frame cannot be written: {reason}",
-            hint="cast, rename or drop it before you hand the frame over",
-            column=column,
-            reason=reason,
-        )
 
 
 class DataValidationError(DataError):
@@ -1444,6 +1429,20 @@ class RowNotEncodable(DataError):
             resource=resource,
             item=item,
             cause=cause,
+        )
+
+
+class UnsupportedColumnType(DataError):
+    """A column of a frame has a type or a name that no file can hold."""
+
+    code = "column-not-landable"
+
+    def __init__(self, *, column: str, reason: str) -> None:
+        super().__init__(
+            f"column {column} of a frame cannot be written: {reason}",
+            hint="cast, rename or drop it before you hand the frame over",
+            column=column,
+            reason=reason,
         )
 
 

@@ -70,7 +70,7 @@ NAMES: Final[dict[str, dict[str, str]]] = {
         "DestinationLoadingViaStagingNotSupported": "NeverRaised",
         "DestinationNoStagingMode": "NeverRaised",
         "DestinationIncompatibleLoaderFileFormatException": "LoadClientUnsupportedFileFormats",
-        "UnsupportedDataType": "ColumnNotLandable",
+        "UnsupportedDataType": "UnsupportedColumnType",
         "IdentifierTooLongException": SAME,
         "UnknownDestinationModule": "UnknownDestination",
         "SchemaUpdateError": "NeverRaised",

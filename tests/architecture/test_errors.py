@@ -46,7 +46,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "CurrentLoadPackageStateNotAvailable": {},
     "DataItemRequiredForDynamicTableHints": {"resource": "orders", "hint_name": "table_name"},
-    "DatabaseNotRead": {
+    "DatabaseQueryFailed": {
         "database": "postgresql",
         "reason": 'org.postgresql.util.PSQLException: FATAL: password authentication failed for user "ada"',
         "resource": "orders",
@@ -122,9 +122,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "SourceExhausted": {"resource": "orders"},
     "SparkNotAvailable": {"reason": "pyspark is not installed", "hint": "pip install 'penstock[spark]'"},
     "SqlClientNotAvailable": {"destination": "warehouse"},
+    "StorageAccessDenied": {"path": "s3://lake/demo", "reason": "InvalidAccessKeyId: The key does not exist"},
     "StorageNotShared": {"path": "s3://lake", "seen_by": "the driver", "missing_for": "the executors"},
     "StorageNotTrusted": {"path": "ftp://files/lake", "reason": "nothing is known about 'ftp'"},
-    "StorageRefused": {"path": "s3://lake/demo", "reason": "InvalidAccessKeyId: The key does not exist"},
     "TableNotFound": {"table": "Orders", "schema": "shop"},
     "TablePropertiesConflictException": {
         "table": "lines",
@@ -145,7 +145,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "ValueNotSecret": {"field": "token", "place": "config.toml: sources.github.token"},
     "DestinationException": {"message": "the warehouse has no type for json"},
     "DataError": {"message": "the data cannot go where it was sent"},
-    "ColumnNotLandable": {"column": "took", "reason": "files cannot hold the type interval"},
     "DataValidationError": {
         "schema_name": "shop",
         "table_name": "orders",
@@ -202,6 +201,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "found": "nothing",
     },
     "RowNotEncodable": {"resource": "orders", "item": 7, "cause": "complex has no JSON form"},
+    "UnsupportedColumnType": {"column": "took", "reason": "files cannot hold the type interval"},
     "RetryableError": {"message": "the storage did not answer", "hint": "run again"},
     "CommitLost": {"table": "orders", "sequence": 12},
     "DatabaseNotReachable": {

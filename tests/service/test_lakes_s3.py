@@ -14,7 +14,7 @@ from tests.contract.gaps import PLAIN_FILES
 from tests.service.bucket import jdbc_catalog, keys
 
 import penstock
-from penstock.errors import StorageNotReachable, StorageRefused
+from penstock.errors import StorageAccessDenied, StorageNotReachable
 from penstock.interfaces import Destination
 from penstock.package import Packages
 from penstock.testing import Bench, Case, destination_suite
@@ -130,7 +130,7 @@ def test_wrong_keys_are_refused_at_once_and_not_shown(
 ) -> None:
     wrong = keys(aws_secret_access_key="canary-for-a-wrong-key")
 
-    with pytest.raises(StorageRefused) as caught:
+    with pytest.raises(StorageAccessDenied) as caught:
         make(penstock.destinations.delta(location, credentials=wrong), tmp_path, spark).run(
             [{"id": 1}], table_name="items"
         )
@@ -143,7 +143,7 @@ def test_wrong_keys_are_refused_at_once_and_not_shown(
 def test_a_bucket_that_is_not_there_is_told(spark: SparkSession, tmp_path: Path) -> None:
     nowhere = penstock.destinations.delta(f"s3://no-such-{uuid.uuid4().hex[:8]}/lake", credentials=keys())
 
-    with pytest.raises(StorageRefused, match="NoSuchBucket"):
+    with pytest.raises(StorageAccessDenied, match="NoSuchBucket"):
         make(nowhere, tmp_path, spark).run([{"id": 1}], table_name="items")
 
 

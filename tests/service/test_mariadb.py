@@ -18,7 +18,7 @@ from tests.failing import failing
 from tests.service.mariadb import DRIVERS, URL, new_database, tell, url
 
 import penstock
-from penstock.errors import DatabaseNotReachable, DatabaseNotRead
+from penstock.errors import DatabaseNotReachable, DatabaseQueryFailed
 from penstock.sources.sql_database import sql_database, sql_table
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def test_a_database_that_cannot_be_opened_or_asked_is_told_in_its_own_words(
 
     for table, kind in (
         (sql_table(away, "orders"), DatabaseNotReachable),
-        (sql_table(address, "orders", query=f"SELECT nothing FROM {database}.nowhere"), DatabaseNotRead),
+        (sql_table(address, "orders", query=f"SELECT nothing FROM {database}.nowhere"), DatabaseQueryFailed),
     ):
         with failing(kind) as failed:
             pipeline.run(table)

@@ -20,7 +20,7 @@ from tests.failing import failing
 from tests.service.postgres import URL, ask, new_schema, tell
 
 import penstock
-from penstock.errors import DatabaseNotReachable, DatabaseNotRead, PipelineStepFailed, TransactionsRunning
+from penstock.errors import DatabaseNotReachable, DatabaseQueryFailed, PipelineStepFailed, TransactionsRunning
 from penstock.sources.sql_database import sql_database, sql_table
 
 if TYPE_CHECKING:
@@ -344,7 +344,11 @@ def test_a_database_that_cannot_be_opened_or_asked_is_told_in_its_own_words(
 
     for table, kind, words in (
         (sql_table(away, "orders"), DatabaseNotReachable, "refused"),
-        (sql_table(URL, "orders", query=f"SELECT nothing FROM {schema}.nowhere"), DatabaseNotRead, "nowhere"),
+        (
+            sql_table(URL, "orders", query=f"SELECT nothing FROM {schema}.nowhere"),
+            DatabaseQueryFailed,
+            "nowhere",
+        ),
     ):
         with failing(kind) as failed:
             pipeline.run(table)
@@ -364,7 +368,7 @@ def test_a_database_that_fails_while_its_rows_are_read_is_told_in_its_own_words(
             reading = f"query LIKE '%pg_sleep%{schema}%' AND state = 'active' AND pid <> pg_backend_pid()"
             ask(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {reading}")
 
-    with failing(DatabaseNotRead) as failed:
+    with failing(DatabaseQueryFailed) as failed:
         pipeline.run(sql_table(URL, "numbers", query=broken))
     with ThreadPoolExecutor(1) as threads, failing(DatabaseNotReachable) as ended:
         threads.submit(terminate)

@@ -11,7 +11,7 @@ from pyspark.ml.linalg import DenseVector
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from penstock.errors import ColumnNotLandable, StorageNotShared, UnsupportedData, UsageError
+from penstock.errors import StorageNotShared, UnsupportedColumnType, UnsupportedData, UsageError
 from penstock.spark.frame_writer import send_rows, write_frame
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def test_intervals_become_numbers(spark: SparkSession, tmp_path: Path, interval:
 def test_what_cannot_be_landed_is_refused_by_the_name_of_its_column(
     spark: SparkSession, tmp_path: Path, query: str, message: str
 ) -> None:
-    with pytest.raises(ColumnNotLandable, match=message):
+    with pytest.raises(UnsupportedColumnType, match=message):
         write_frame(spark.sql(query), str(tmp_path / "out"))
 
     assert not (tmp_path / "out").exists()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 from pyarrow import types
 
-from penstock.errors import ColumnNotLandable
+from penstock.errors import UnsupportedColumnType
 from penstock.interfaces.file_schema import array_type, map_type, struct_field, struct_type
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _nested_type(kind: pa.DataType, column_path: str, *, wide: bool) -> pa.DataT
     if types.is_struct(kind):
         names = [inner.name for inner in _fields(kind)]
         if len(set(names)) != len(names):
-            raise ColumnNotLandable(column=column_path, reason="a name stands in the struct twice")
+            raise UnsupportedColumnType(column=column_path, reason="a name stands in the struct twice")
         found = [
             (inner.name, file_type(inner.type, f"{column_path}.{inner.name}", wide=wide))
             for inner in _fields(kind)
@@ -142,7 +142,7 @@ def _nested_type(kind: pa.DataType, column_path: str, *, wide: bool) -> pa.DataT
             else file_type(kind.item_type, column_path, wide=wide)
         )
         if key is None or value is None:
-            raise ColumnNotLandable(column=column_path, reason="a map of structs without fields")
+            raise UnsupportedColumnType(column=column_path, reason="a map of structs without fields")
         return pa.map_(key, value)
     if _is_list(kind):
         element = file_type(kind.value_type, f"{column_path}[]", wide=wide)
@@ -151,7 +151,7 @@ def _nested_type(kind: pa.DataType, column_path: str, *, wide: bool) -> pa.DataT
         return file_type(kind.value_type, column_path, wide=wide)
     if isinstance(kind, pa.BaseExtensionType):
         return file_type(kind.storage_type, column_path, wide=wide)
-    raise ColumnNotLandable(column=column_path, reason=f"files cannot hold the type {kind}")
+    raise UnsupportedColumnType(column=column_path, reason=f"files cannot hold the type {kind}")
 
 
 def _map_inner_types(kind: pa.DataType, rule: Any) -> pa.DataType:

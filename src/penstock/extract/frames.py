@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.errors import ColumnNotLandable
+from penstock.errors import UnsupportedColumnType
 from penstock.extract.arrowtypes import file_type, logical_type, microsecond_type, spark_type
 from penstock.interfaces.file_schema import PLACEHOLDER_COLUMN, file_column_name, struct_field, struct_type
 
@@ -41,7 +41,7 @@ def to_batch(rows: pa.RecordBatch) -> Batch:
     """Columns in types that Spark reads from files, under names that depend on their keys alone."""
     for name, count in Counter(rows.schema.names).items():
         if count > 1:
-            raise ColumnNotLandable(column=name, reason="its name stands in the frame twice")
+            raise UnsupportedColumnType(column=name, reason="its name stands in the frame twice")
     columns, fields = {}, []
     for key, values in zip(rows.schema.names, rows.columns, strict=True):
         written = _file_column(values, key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import DatabaseNotReachable, DatabaseNotRead, PenstockError, ResourceFailed
+from penstock.errors import DatabaseNotReachable, DatabaseQueryFailed, PenstockError, ResourceFailed
 from penstock.extract.cursor.spark_frames import CursorHook
 from penstock.extract.cursor.tracker import Tracker
 from penstock.extract.http_errors import http_error_details
@@ -144,7 +144,7 @@ class Node:
 
     def resource_error(self, error: Exception, item_number: int) -> PenstockError:
         """The error that names the resource and the item; our own are good as they are."""
-        if isinstance(error, DatabaseNotRead | DatabaseNotReachable) and error.resource is None:
+        if isinstance(error, DatabaseQueryFailed | DatabaseNotReachable) and error.resource is None:
             told = type(error)(database=error.database, reason=error.reason, resource=self.name)
             told.__cause__ = error.__cause__
             return told.with_traceback(error.__traceback__)

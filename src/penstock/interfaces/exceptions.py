@@ -8,7 +8,6 @@ means `NeverRaised`.
 from __future__ import annotations
 
 from penstock.errors import (
-    ColumnNotLandable,
     DestinationException,
     DestinationHasFailedJobs,
     DestinationTerminalException,
@@ -21,6 +20,7 @@ from penstock.errors import (
     SqlClientNotAvailable,
     TableNotFound,
     UnknownDestination,
+    UnsupportedColumnType,
 )
 
 DestinationIncompatibleLoaderFileFormatException = LoadClientUnsupportedFileFormats
@@ -32,7 +32,7 @@ DestinationUndefinedEntity = TableNotFound
 FSClientNotAvailable = NeverRaised
 SchemaUpdateError = NeverRaised
 UnknownDestinationModule = UnknownDestination
-UnsupportedDataType = ColumnNotLandable
+UnsupportedDataType = UnsupportedColumnType
 
 __all__ = [
     "DestinationException",

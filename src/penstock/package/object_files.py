@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 from penstock.config import redact
-from penstock.errors import StorageFull, StorageNotReachable, StorageRefused, translate_disk_full
+from penstock.errors import StorageAccessDenied, StorageFull, StorageNotReachable, translate_disk_full
 from penstock.package.files import DirEntry
 from penstock.package.store_errors import (
     is_checksum_mismatch,
@@ -41,11 +41,11 @@ def translate_store_errors(path: str) -> Iterator[None]:
     try:
         with translate_disk_full(path):
             yield
-    except (StorageFull, StorageNotReachable, StorageRefused):
+    except (StorageFull, StorageNotReachable, StorageAccessDenied):
         raise
     except Exception as error:
         if reason := permanent_failure_reason(error, path):
-            raise StorageRefused(path=path, reason=redact(reason)) from error
+            raise StorageAccessDenied(path=path, reason=redact(reason)) from error
         if reason := transient_failure_reason(error):
             raise StorageNotReachable(path=path, reason=redact(reason)) from error
         raise

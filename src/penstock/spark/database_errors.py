@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from penstock.config import redact
-from penstock.errors import DatabaseNotReachable, DatabaseNotRead
+from penstock.errors import DatabaseNotReachable, DatabaseQueryFailed
 
 _DRIVERS: Final = {
     "org.postgresql.": "postgresql",
@@ -35,20 +35,20 @@ _TRANSIENT: Final = re.compile(
 _QUOTED: Final = re.compile(r"\"[^\"]*\"|(?<!\w)'[^']*'|`[^`]*`")
 
 
-def database_error(database: str, reason: str) -> DatabaseNotReachable | DatabaseNotRead:
+def database_error(database: str, reason: str) -> DatabaseNotReachable | DatabaseQueryFailed:
     """An error of ours for what the driver of a database said.
 
     >>> type(database_error("mysql", "Communications link failure")).__name__
     'DatabaseNotReachable'
     """
     told = redact(reason)
-    failed = DatabaseNotReachable if _TRANSIENT.search(_QUOTED.sub("", told)) else DatabaseNotRead
+    failed = DatabaseNotReachable if _TRANSIENT.search(_QUOTED.sub("", told)) else DatabaseQueryFailed
     return failed(database=database, reason=told)
 
 
 def as_database_error(
     error: BaseException, *, database: str | None = None
-) -> DatabaseNotReachable | DatabaseNotRead | None:
+) -> DatabaseNotReachable | DatabaseQueryFailed | None:
     r"""An error of ours for one of Spark that a database is the cause of; None for all others.
 
     Where nobody says which `database` it is, the driver tells.

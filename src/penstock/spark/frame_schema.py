@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from penstock.errors import ColumnNotLandable
+from penstock.errors import UnsupportedColumnType
 from penstock.interfaces.file_schema import (
     LOGICAL_TYPE_KEY,
     LogicalType,
@@ -63,7 +63,7 @@ def writable_schema(schema: Mapping[str, Any]) -> FrameSchema:
     names = [one["name"] for one in schema["fields"]]
     for name, count in Counter(names).items():
         if count > 1:
-            raise ColumnNotLandable(column=name, reason="its name stands in the DataFrame twice")
+            raise UnsupportedColumnType(column=name, reason="its name stands in the DataFrame twice")
     columns, fields = [], []
     for position, one in enumerate(schema["fields"]):
         key = str(one["name"])
@@ -107,7 +107,7 @@ def _file_type(kind: Any, column_path: str) -> tuple[Any, Any | None]:
         case "udt":
             return _file_type(kind["sqlType"], column_path)
         case other:
-            raise ColumnNotLandable(column=column_path, reason=f"files cannot hold the type {other}")
+            raise UnsupportedColumnType(column=column_path, reason=f"files cannot hold the type {other}")
 
 
 def _simple_file_type(kind: str, column_path: str) -> tuple[Any, Any | None]:
@@ -117,19 +117,19 @@ def _simple_file_type(kind: str, column_path: str) -> tuple[Any, Any | None]:
         return kind, kind
     if _TEXT.fullmatch(kind):
         return "string", "string"
-    raise ColumnNotLandable(column=column_path, reason=f"files cannot hold the type {kind}")
+    raise UnsupportedColumnType(column=column_path, reason=f"files cannot hold the type {kind}")
 
 
 def _struct_file_type(fields: Sequence[Mapping[str, Any]], column_path: str) -> tuple[Any, Any | None]:
     if not fields:
-        raise ColumnNotLandable(column=column_path, reason="files cannot hold a struct without fields")
+        raise UnsupportedColumnType(column=column_path, reason="files cannot hold a struct without fields")
     folded = Counter(str(one["name"]).lower() for one in fields)
     exact = Counter(one["name"] for one in fields)
     written, read = [], []
     for index, one in enumerate(fields):
         key = str(one["name"])
         if exact[key] > 1:
-            raise ColumnNotLandable(
+            raise UnsupportedColumnType(
                 column=f"{column_path}.{key}", reason="its name stands in the struct twice"
             )
         # The user's session may not tell `a` from `A`, and would refuse to write both.

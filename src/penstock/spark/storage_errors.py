@@ -15,9 +15,9 @@ from penstock.errors import (
     DestinationTransientException,
     PackageDamaged,
     SessionLacksConf,
+    StorageAccessDenied,
     StorageFull,
     StorageNotReachable,
-    StorageRefused,
 )
 from penstock.spark.installed import installed_version
 from penstock.spark.presets import preset
@@ -70,7 +70,7 @@ def as_storage_error(error: BaseException) -> PenstockError | None:
 
     >>> told = "java.nio.file.AccessDeniedException: s3a://lake/demo: Forbidden (Status Code: 403)"
     >>> type(as_storage_error(RuntimeError(told))).__name__
-    'StorageRefused'
+    'StorageAccessDenied'
     """
     text = str(error)
     if _NO_S3A.search(text):
@@ -90,7 +90,7 @@ def as_storage_error(error: BaseException) -> PenstockError | None:
         return None
     refused, passing = _ACCESS_DENIED.search(text), _TRANSIENT.search(text)
     if refused is not None:
-        return StorageRefused(path=_address(text), reason=_reason(refused))
+        return StorageAccessDenied(path=_address(text), reason=_reason(refused))
     if passing is not None:
         return StorageNotReachable(path=_address(text), reason=_reason(passing))
     return None

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.unit.extract.reading import extracted, rows_of
 
 import penstock
-from penstock.errors import ColumnNotLandable, ResourceFailed
+from penstock.errors import ResourceFailed, UnsupportedColumnType
 from penstock.extract.frames import frame_batches, to_batch
 from penstock.extract.plan import Rotation, Workload
 from penstock.extract.typedparts import TypedPartWriter
@@ -236,7 +236,7 @@ def test_what_holds_nothing_is_left_out_and_its_rows_are_kept() -> None:
 def test_what_files_cannot_hold_is_refused_by_the_name_of_its_column(
     batch: pa.RecordBatch, message: str
 ) -> None:
-    with pytest.raises(ColumnNotLandable, match=message):
+    with pytest.raises(UnsupportedColumnType, match=message):
         to_batch(batch)
 
 

@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
 from s3fs.errors import translate_boto_error
 
-from penstock.errors import PenstockError, StorageNotReachable, StorageRefused
+from penstock.errors import PenstockError, StorageAccessDenied, StorageNotReachable
 from penstock.package.object_files import ObjectFiles, translate_store_errors
 
 
@@ -35,7 +35,7 @@ def raised(code: str, message: str = "said so") -> Exception:
 )
 def test_who_is_not_let_in_is_told_so(error: Exception) -> None:
     with (
-        pytest.raises(StorageRefused, match="lake/demo is refused: ") as caught,
+        pytest.raises(StorageAccessDenied, match="lake/demo is refused: ") as caught,
         translate_store_errors("lake/demo"),
     ):
         raise error
@@ -86,5 +86,5 @@ class Closed:
 
 
 def test_a_bucket_that_is_not_there_does_not_look_like_a_file_that_is_not() -> None:
-    with pytest.raises(StorageRefused, match="NoSuchBucket"):
+    with pytest.raises(StorageAccessDenied, match="NoSuchBucket"):
         ObjectFiles(Closed()).read("lake/demo/slots/1")

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.sources.terms import terms_of
 
 import penstock
-from penstock.errors import DatabaseNotReachable, DatabaseNotRead, UsageError
+from penstock.errors import DatabaseNotReachable, DatabaseQueryFailed, UsageError
 from penstock.interfaces.run_context import override_context
 from penstock.pipeline import late_imports
 from penstock.sources.sql_database import run, sql_database, table_reader
@@ -69,9 +69,9 @@ class Failing:
         ("java.sql.SQLRecoverableException: IO Error: The Network Adapter could not", DatabaseNotReachable),
         (
             'org.postgresql.util.PSQLException: ERROR: relation "refused_orders" does not exist',
-            DatabaseNotRead,
+            DatabaseQueryFailed,
         ),
-        ('org.postgresql.util.PSQLException: FATAL: database "hushhush" does not exist', DatabaseNotRead),
+        ('org.postgresql.util.PSQLException: FATAL: database "hushhush" does not exist', DatabaseQueryFailed),
         ("java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.", RuntimeError),
     ],
 )

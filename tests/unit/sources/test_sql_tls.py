@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from penstock.errors import DatabaseNotRead, UsageError
+from penstock.errors import DatabaseQueryFailed, UsageError
 from penstock.sources.sql_database.jdbc import jdbc_config
 from penstock.spark.database_errors import as_database_error
 
@@ -136,7 +136,7 @@ def test_properties_that_load_code_or_open_files_are_refused(url: str, said: str
 def test_a_server_without_tls_is_reported_with_the_option_to_set(text: str) -> None:
     error = as_database_error(RuntimeError(text), database="postgresql")
 
-    assert isinstance(error, DatabaseNotRead)
+    assert isinstance(error, DatabaseQueryFailed)
     assert "sslmode=disable" in error.hint
     assert "sslMode=DISABLED" in error.hint
     assert "sslrootcert" in error.hint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.errors import DatabaseNotReachable, DatabaseNotRead
+from penstock.errors import DatabaseNotReachable, DatabaseQueryFailed
 from penstock.spark.database_errors import as_database_error
 
 JOB = (
@@ -31,12 +31,12 @@ CASES = {
     ),
     "division": (
         "org.postgresql.util.PSQLException: ERROR: division by zero",
-        DatabaseNotRead,
+        DatabaseQueryFailed,
         "postgresql",
     ),
     "zero": (
         "java.sql.SQLException: Zero date value prohibited\n\tat com.mysql.cj.jdbc.exceptions.SQLError",
-        DatabaseNotRead,
+        DatabaseQueryFailed,
         "mysql",
     ),
     "stream": (
@@ -71,7 +71,7 @@ CASES = {
     ),
     "too large": (
         "com.mysql.cj.jdbc.exceptions.MysqlDataTruncation: Data truncation: BIGINT is out of range",
-        DatabaseNotRead,
+        DatabaseQueryFailed,
         "mysql",
     ),
     "full": (
@@ -84,15 +84,15 @@ CASES = {
         DatabaseNotReachable,
         "mariadb",
     ),
-    "cut": ("java.sql.DataTruncation: Data truncation\n\tat com.mysql.A", DatabaseNotRead, "mysql"),
+    "cut": ("java.sql.DataTruncation: Data truncation\n\tat com.mysql.A", DatabaseQueryFailed, "mysql"),
     "a name": (
         'org.postgresql.util.PSQLException: ERROR: relation "socket errors" does not exist',
-        DatabaseNotRead,
+        DatabaseQueryFailed,
         "postgresql",
     ),
     "radio": (
         'org.postgresql.util.PSQLException: ERROR: invalid input syntax for type integer: "radio error"',
-        DatabaseNotRead,
+        DatabaseQueryFailed,
         "postgresql",
     ),
 }

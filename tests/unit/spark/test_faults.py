@@ -10,9 +10,9 @@ from penstock.errors import (
     DestinationTransientException,
     PackageDamaged,
     SessionLacksConf,
+    StorageAccessDenied,
     StorageFull,
     StorageNotReachable,
-    StorageRefused,
 )
 from penstock.load.failures import describe_error, is_terminal
 from penstock.spark.storage_errors import as_storage_error
@@ -48,7 +48,7 @@ def test_what_a_store_refuses_is_refused_again(text: str) -> None:
 
     found = as_storage_error(error)
 
-    assert isinstance(found, StorageRefused)
+    assert isinstance(found, StorageAccessDenied)
     assert vars(found)["path"] == "s3a://lake/x"
     assert is_terminal(error)
     assert describe_error(error).startswith("s3a://lake/x is refused: ")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from penstock.errors import ColumnNotLandable
+from penstock.errors import UnsupportedColumnType
 from penstock.interfaces.file_schema import array_type, map_type, struct_field, struct_type
 from penstock.spark.frame_schema import FrameSchema, writable_schema
 
@@ -99,10 +99,10 @@ def test_fields_that_differ_in_case_only_get_names_that_differ_more() -> None:
     ],
 )
 def test_what_no_file_can_hold_is_refused_by_its_name(kinds: dict[str, Any], column: str) -> None:
-    with pytest.raises(ColumnNotLandable, match=f"column {column} of a frame"):
+    with pytest.raises(UnsupportedColumnType, match=f"column {column} of a frame"):
         rules(**kinds)
 
 
 def test_a_name_that_stands_twice_is_refused() -> None:
-    with pytest.raises(ColumnNotLandable, match="column x of a frame"):
+    with pytest.raises(UnsupportedColumnType, match="column x of a frame"):
         writable_schema(struct_type([struct_field("x", "long", name="x")] * 2))
