@@ -127,7 +127,8 @@ def ours(spark: SparkSession, lake: Path, staging: Staging) -> None:
             chain_locks=ChainLocks(),
             spark=spark,
         )
-        list(chain.apply(table))
+        for step in chain.plan.steps_for(table, chain.staged.tables):
+            chain.commit(step)
 
 
 def by_hand(spark: SparkSession, lake: Path, staging: Staging, *, bounded: bool = True) -> None:

@@ -116,7 +116,10 @@ class Lake:
     def commits(self, root: str, staging: Staging) -> Iterator[AppliedJob]:
         """As the load stage does it: a job for each table with rows, each by itself, root last."""
         for table in (*sorted(staging.tables - {root}, reverse=True), root):
-            yield from self.chain(root, staging).apply(table)
+            chain = self.chain(root, staging)
+            for step in chain.plan.steps_for(table, staging.tables):
+                if (applied := chain.commit(step)) is not None:
+                    yield applied
 
     def apply(self, root: str, staging: Staging) -> list[AppliedJob]:
         """All commits of a load."""

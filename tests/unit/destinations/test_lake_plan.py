@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 from tests.unit.destinations.chains import nested_table, root_table
 
 from penstock.destinations.lake.hints import STRATEGIES, merge_hints
-from penstock.destinations.lake.plan import ChainPlan, first_load_step, plan_chain, without_superseded
+from penstock.destinations.lake.plan import (
+    ChainPlan,
+    MergeSetPlan,
+    first_load_step,
+    plan_chain,
+    without_superseded,
+)
 from penstock.errors import SchemaCorruptedException
 from penstock.interfaces import RENEW
 
@@ -53,7 +59,7 @@ def test_an_append_adds_rows_where_there_are_some_and_looks_at_nothing_else() ->
         "items__tags": "append",
         "items": "append",
     }
-    assert plan.sets.is_empty
+    assert plan.sets == MergeSetPlan()
 
 
 def test_a_replace_empties_the_tables_that_get_no_rows() -> None:

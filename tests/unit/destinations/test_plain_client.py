@@ -15,6 +15,7 @@ from penstock.destinations.filesystem import plain_client
 from penstock.destinations.filesystem.file_format import FileCodec
 from penstock.destinations.filesystem.file_lists import FileList, PublishedFile
 from penstock.destinations.filesystem.table_log import LogEntry
+from penstock.destinations.lake.job import TableLoadJob
 from penstock.destinations.lake.plan import ChainStep
 from penstock.errors import DestinationTerminalException, StorageNotTrusted
 from penstock.interfaces import AppliedJob, LoadMark, StorageSchemaInfo
@@ -204,15 +205,17 @@ def test_a_table_that_begins_anew_has_the_files_of_its_load_and_can_be_taken_bac
     client.table_files("items").file_lists.record(MARK.load_id, listed)
     staged: Any = SimpleNamespace(mark=MARK, store=package)
 
-    done = list(client._commit(ChainStep(table="items", commit=how, rows="all"), staged))
-    again = list(client._commit(ChainStep(table="items", commit=how, rows="all"), staged))
+    job = TableLoadJob("started_jobs/items.x.0.reference")
 
-    assert [(one.version_before, one.version_after, one.skipped) for one in (*done, *again)] == [
+    for _ in range(2):
+        client._commit(ChainStep(table="items", commit=how, rows="all"), staged, job)
+
+    assert [(one.version_before, one.version_after, one.skipped) for one in job.applied()] == [
         (1, 2, False),
         (1, 2, True),
     ]
     assert list(client.table_files("items").files()) == [new]
     assert list(client.table_files("items").files(1)) == [old], "readers see it until the load is complete"
-    client.undo(done[0], MARK.load_id)
+    client.undo(job.applied()[0], MARK.load_id)
     assert list(client.table_files("items").files()) == [old]
     assert (client.store.exists(old), client.store.exists(new)) == (True, False)

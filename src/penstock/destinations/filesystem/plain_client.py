@@ -39,7 +39,7 @@ from penstock.package.trust import require_trust
 from penstock.schema import Schema, root_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -110,13 +110,11 @@ class PlainClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
 
     def start_file_load(self, table: TTableSchema, file_path: str, load_id: str) -> LoadJob:
         """Publish the files of one table and commit them, once; the job is done when this returns."""
-        return TableLoadJob(file_path, self._commit_job(table["name"], file_path))
+        return self._load(table["name"], file_path)
 
     def restore_file_load(self, file_path: str) -> LoadJob:
         """Start again: what is published stays, and what is committed is not committed twice."""
-        return TableLoadJob(
-            file_path, self._commit_job(ParsedLoadJobFileName.parse(file_path).table_name, file_path)
-        )
+        return self._load(ParsedLoadJobFileName.parse(file_path).table_name, file_path)
 
     def complete_load(self, load_id: str) -> None:
         """The load counts: files that it has replaced are deleted, and its lists are not needed any more."""
@@ -212,22 +210,24 @@ class PlainClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
         """All tables that were ever loaded here, with the columns that any schema has for them."""
         return self.all_tables()
 
-    def _commit_job(self, table: str, file_path: str) -> Iterator[AppliedJob]:
-        """Bring the rows of a job file to their table; with a root come nested ones that get no rows."""
-        root = root_table(table, self.schema.tables).name
-        staged = StagedPackage(file_path, self.config.storage_credentials)
-        plan = plan_chain(root, self.schema.tables, with_rows=staged.tables)
-        for step in plan.steps:
-            if step.table == table or (table == root and step.table not in staged.tables):
-                yield from self._commit(step, staged)
+    def _load(self, table: str, file_path: str) -> LoadJob:
+        """Commit the rows of a job file; with a root also the nested tables that get no rows."""
+        job = TableLoadJob(file_path)
+        with job.partial_failure():
+            root = root_table(table, self.schema.tables).name
+            staged = StagedPackage(file_path, self.config.storage_credentials)
+            plan = plan_chain(root, self.schema.tables, with_rows=staged.tables)
+            for step in plan.steps_for(table, staged.tables):
+                if step.commit != "nothing":
+                    self._commit(step, staged, job)
+        return job
 
-    def _commit(self, step: ChainStep, staged: StagedPackage) -> Iterator[AppliedJob]:
-        if step.commit == "nothing":
-            return
+    def _commit(self, step: ChainStep, staged: StagedPackage, job: TableLoadJob) -> None:
+        """Publish and commit the files of one table, and record the commit before its list is deleted."""
         standing, mark = self.table_files(step.table), staged.mark
         known = standing.log.find_mark(mark)
         if known is not None:
-            yield _applied_job(step.table, known, skipped=True)
+            job.record(_applied_job(step.table, known, skipped=True))
             return
         listed = self._file_list(step, staged, standing) if step.rows else None
         files = listed.by_key() if listed else {}
@@ -251,7 +251,7 @@ class PlainClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
             delete_files(files, self.store)
             raise
         if done is not None:
-            yield _applied_job(step.table, done)
+            job.record(_applied_job(step.table, done))
         if done is None or self._is_complete(mark):
             standing.file_lists.delete(mark.load_id)
 

@@ -25,7 +25,7 @@ from penstock.package import read_job
 from penstock.schema import root_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -131,13 +131,11 @@ class LakeClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
 
     def start_file_load(self, table: TTableSchema, file_path: str, load_id: str) -> LoadJob:
         """Commit one table, once, whatever happened before; the job is done when this returns."""
-        return TableLoadJob(file_path, self.commit_job(table["name"], file_path))
+        return self._load(table["name"], file_path)
 
     def restore_file_load(self, file_path: str) -> LoadJob:
         """Start again: what was committed under the same mark is not committed twice."""
-        return TableLoadJob(
-            file_path, self.commit_job(ParsedLoadJobFileName.parse(file_path).table_name, file_path)
-        )
+        return self._load(ParsedLoadJobFileName.parse(file_path).table_name, file_path)
 
     def table_version(self, table: str, *, spark: SparkSession) -> int | None:
         """The newest version; None where there is no such table."""
@@ -173,30 +171,42 @@ class LakeClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
         """Refuse commits of an aborted load from now on, if the table exists."""
         self.tables.fence(table, mark, spark=self.session())
 
-    def commit_job(self, table: str, file_path: str) -> Iterator[AppliedJob]:
-        """Commit the rows of a job file to their table, and what else its chain needs with it."""
-        root, spark = root_table(table, self.schema.tables), self.session()
-        is_renewed = renewal_of(root.name, self.schema.tables) is not None
-        if (root.write_disposition or "append") == "append" and not is_renewed:
-            job = read_job(file_path, credentials=self.config.storage_credentials)
-            if job.mark is None:
-                raise InternalError(f"{file_path} is not part of a sealed load", hint="report this")
-            yield self.tables.append(self.schema.get_table(table), job.frame(spark), job.mark, spark=spark)
-            return
-        chain = ChainLoad(
-            root=root.name,
+    def existing_tables(self, tables: Iterable[str]) -> list[str]:
+        """The tables of a load that stand here; some of another kind may belong to the same load."""
+        return [name for name in tables if self.tables.exists(name, spark=self.session())]
+
+    def _load(self, table: str, file_path: str) -> LoadJob:
+        """Commit the rows of a job file; with a root also the nested tables that get no rows."""
+        job = TableLoadJob(file_path)
+        with job.partial_failure():
+            root = root_table(table, self.schema.tables)
+            is_renewed = renewal_of(root.name, self.schema.tables) is not None
+            if (root.write_disposition or "append") == "append" and not is_renewed:
+                job.record(self._append(table, file_path))
+            else:
+                chain = self._chain_load(root.name, file_path)
+                for step in chain.plan.steps_for(table, chain.staged.tables):
+                    if (applied := chain.commit(step)) is not None:
+                        job.record(applied)
+        return job
+
+    def _append(self, table: str, file_path: str) -> AppliedJob:
+        staged = read_job(file_path, credentials=self.config.storage_credentials)
+        if staged.mark is None:
+            raise InternalError(f"{file_path} is not part of a sealed load", hint="report this")
+        spark = self.session()
+        return self.tables.append(self.schema.get_table(table), staged.frame(spark), staged.mark, spark=spark)
+
+    def _chain_load(self, root: str, file_path: str) -> ChainLoad:
+        return ChainLoad(
+            root=root,
             schema=self.schema.tables,
             staged=StagedPackage(file_path, self.config.storage_credentials),
             target=self.tables,
             chain_locks=self._chain_locks,
-            spark=spark,
+            spark=self.session(),
             default_strategy=self._default_strategy,
         )
-        yield from chain.apply(table)
-
-    def existing_tables(self, tables: Iterable[str]) -> list[str]:
-        """The tables of a load that stand here; some of another kind may belong to the same load."""
-        return [name for name in tables if self.tables.exists(name, spark=self.session())]
 
     @property
     def _default_strategy(self) -> MergeStrategy:

@@ -79,11 +79,6 @@ class MergeSetPlan:
     """Versions that end, and versions that begin."""
 
     @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to agree on."""
-        return not (self.skipped_rows or self.needs_target_table)
-
-    @property
     def needs_target_table(self) -> bool:
         """Whether some of it is found in the table that changes."""
         return bool(self.superseding_keys) or self.versions
@@ -113,6 +108,14 @@ class ChainPlan:
     def step(self, table: str) -> ChainStep:
         """The commit of one table."""
         return next(step for step in self.steps if step.table == table)
+
+    def steps_for(self, table: str, with_rows: Collection[str]) -> tuple[ChainStep, ...]:
+        """Return the commits of the job of one table; the root's job includes nested tables without rows."""
+        return tuple(
+            step
+            for step in self.steps
+            if step.table == table or (table == self.root and step.table not in with_rows)
+        )
 
 
 def chain_tables(root: str, tables: Mapping[str, Table], with_rows: Collection[str]) -> tuple[Table, ...]:

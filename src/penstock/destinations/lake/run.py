@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, assert_never
 
 from pyspark.sql import functions as F
 
@@ -34,7 +34,7 @@ from penstock.spark.observation import observe_frame
 from penstock.spark.paths import spark_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -98,34 +98,27 @@ class ChainLoad:
             default_strategy=self.default_strategy,
         )
 
-    def apply(self, table: str) -> Iterator[AppliedJob]:
-        """Commit one table. With the root come those nested in it that get no rows, before it."""
-        for step in self.plan.steps:
-            if step.table == table or (table == self.root and step.table not in self.staged.tables):
-                yield from self._commit(step)
-
-    def _commit(self, step: ChainStep) -> Iterator[AppliedJob]:
-        exists = self.target.exists(step.table, spark=self.spark)
-        found = step if exists else first_load_step(step)
-        if (
-            found.merge_kind is not None
-            and found.superseded == "gone"
-            and self._superseded_keys(found) is None
-        ):
-            found = without_superseded(found)
+    def commit(self, planned: ChainStep) -> AppliedJob | None:
+        """Make the commit of one table; None where the table gets none."""
+        exists = self.target.exists(planned.table, spark=self.spark)
+        step = planned if exists else first_load_step(planned)
+        if step.merge_kind is not None and step.superseded == "gone" and self._superseded_keys(step) is None:
+            step = without_superseded(step)
         table, mark, spark = self.schema[step.table], self.staged.mark, self.spark
-        match found.commit:
+        match step.commit:
             case "nothing":
-                return
+                return None
             case "append":
-                yield self.target.append(table, self._rows(found), mark, spark=spark)
+                return self.target.append(table, self._rows(step), mark, spark=spark)
             case "overwrite":
-                rows = self._rows(found) if found.rows else self._empty_frame(step.table)
-                yield self.target.overwrite(table, rows, mark, spark=spark)
+                rows = self._rows(step) if step.rows else self._empty_frame(step.table)
+                return self.target.overwrite(table, rows, mark, spark=spark)
             case "renew":
-                yield self.target.recreate(table, self._rows(found), mark, spark=spark)
+                return self.target.recreate(table, self._rows(step), mark, spark=spark)
             case "merge":
-                yield self._merge(found, table)
+                return self._merge(step, table)
+            case _:
+                assert_never(step.commit)
 
     def _merge(self, step: ChainStep, table: Table) -> AppliedJob:
         hints = self._hints
