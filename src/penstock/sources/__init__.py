@@ -1,7 +1,7 @@
-"""Where the water enters: sources, resources and transformers are declared here.
+"""Declaration of sources, resources and transformers.
 
-Takes:   functions, generators, data and frames of users.
-Gives:   declarations that do nothing until they are read, and the flows that extract reads.
+Takes:   functions, generators, data and DataFrames of users.
+Gives:   lazy declarations, and the flows that extract reads.
 Touches: interfaces, schema, config, errors.
 """
 
@@ -18,7 +18,7 @@ DltResource = Resource
 DltSource = Source
 AnySourceFactory = SourceFactory
 TDataItem = Any
-"""One row, or one frame."""
+"""A row or a frame."""
 TDataItems = Any
 """A row, a page of rows, or a frame."""
 

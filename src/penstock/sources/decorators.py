@@ -1,4 +1,4 @@
-"""`@source`, `@resource`, `@transformer` and `defer`: functions become declarations."""
+"""The decorators `@source`, `@resource`, `@transformer` and `@defer`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from penstock.config import read_settings
 from penstock.interfaces.hints import make_hints
 from penstock.interfaces.source import DeclarationBase
 from penstock.sources.factory import SourceFactory, SourceOptions
-from penstock.sources.resource import Resource
+from penstock.sources.resource import Resource, with_work_items
 from penstock.sources.section import module_section, sections_of
 from penstock.sources.source import Source
 from penstock.sources.user_function import UserFunction
-from penstock.sources.work_items import with_work_items
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +27,7 @@ R = TypeVar("R")
 
 
 class SourceArguments(TypedDict, total=False):
-    """What `source` can be told."""
+    """The arguments of `source`."""
 
     name: str | None
     section: str | None
@@ -42,7 +41,7 @@ class SourceArguments(TypedDict, total=False):
 
 
 class ResourceArguments(TypedDict, total=False):
-    """What `resource` and `transformer` can be told."""
+    """The arguments of `resource` and `transformer`."""
 
     name: str | Callable[[Any], str] | None
     table_name: str | Callable[[Any], str] | None
@@ -90,7 +89,7 @@ def source(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
 ) -> Any:
     """Declare a source: a function that returns or yields resources.
 
-    The source, its schema and its state are called like the function, unless there is a `name`.
+    The source, its schema and its state have the name of the function, unless `name` is set.
 
     >>> @source
     ... def shop(limit=2):
@@ -100,7 +99,7 @@ def source(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     >>> list(shop(3))
     [0, 1, 2]
     """
-    terms = SourceOptions(
+    options = SourceOptions(
         name=name,
         section=section,
         max_table_nesting=max_table_nesting,
@@ -112,8 +111,8 @@ def source(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
         cls=_impl_cls,
     )
     if func is None:
-        return lambda function: SourceFactory(function, terms)
-    return SourceFactory(func, terms)
+        return lambda function: SourceFactory(function, options)
+    return SourceFactory(func, options)
 
 
 @overload
@@ -153,11 +152,11 @@ def resource(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
 ) -> Any:
     """Declare a resource: a function that yields items, or data. An item is a row, or a list of rows.
 
-    With `work_items`, a list, a range, a generator, a function that gives one, or a Spark DataFrame, the
-    function is called once for each of them, on the executors of Spark. Its first argument is the work item.
-    `rate_limit` is how often it may be called by all of them together, such as "50/s".
+    With `work_items`, a list, a range, a generator, a function that returns one, or a Spark DataFrame, the
+    function is called once for each item, on the executors of Spark. Its first argument is the work item.
+    `rate_limit`, such as "50/s", limits the calls of all executors together.
 
-    With `nested="keep"` structs, lists and maps in frames stay what they are, and become no tables.
+    With `nested="keep"` structs, lists and maps in frames are kept as columns and do not become tables.
 
     >>> @resource(primary_key="id")
     ... def orders(count=2):
@@ -189,11 +188,11 @@ def resource(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
         nested=nested,
     )
 
-    def declare(given: Any, *, is_transformer: bool = False) -> Any:
-        if _returns_resource(given):
-            return _resource_factory(given, spec=spec, section=section)
-        made = _impl_cls.from_data(
-            given,
+    def declare(definition: Any, *, is_transformer: bool = False) -> Any:
+        if _returns_resource(definition):
+            return _resource_factory(definition, spec=spec, section=section)
+        declared = _impl_cls.from_data(
+            definition,
             name=name if isinstance(name, str) else None,
             section=section,
             hints=hints,
@@ -203,8 +202,8 @@ def resource(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
             spec=spec,
             namer=name if callable(name) else None,
         )
-        split = with_work_items(made, work_items, rate_limit)
-        return split.parallelize() if parallelized else split
+        with_work_items(declared, work_items, rate_limit)
+        return declared.parallelize() if parallelized else declared
 
     return declare if data is None else declare(data)
 
@@ -218,7 +217,7 @@ def transformer(
 def transformer(f: Callable[..., Any] | None = None, /, **arguments: Unpack[ResourceArguments]) -> Any:
     """Declare a transformer: a function that takes an item of another resource, and returns or yields items.
 
-    It takes the arguments of `resource`. `data_from`, or `|`, says where its items come from.
+    It takes the arguments of `resource`. `data_from`, or `|`, names the resource that feeds it.
 
     >>> @transformer
     ... def details(number, factor=1):
@@ -231,9 +230,9 @@ def transformer(f: Callable[..., Any] | None = None, /, **arguments: Unpack[Reso
 
 
 def defer(f: Callable[P, R]) -> Callable[P, Callable[[], R]]:
-    """Make a function give a call to be made later, in a thread of the extract stage.
+    """Make a function return a call that a thread of the extract stage runs later.
 
-    A resource that yields such calls has several of them running at once; the order of items may change.
+    Several calls that a resource yields run at once; the order of items may change.
 
     >>> @defer
     ... def page(number):
@@ -243,20 +242,20 @@ def defer(f: Callable[P, R]) -> Callable[P, Callable[[], R]]:
     """
 
     @wraps(f)
-    def later(*args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
+    def deferred(*args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
         return partial(f, *args, **kwargs)
 
-    return later
+    return deferred
 
 
 def _returns_resource(data: Any) -> bool:
-    """Whether a function says that it returns a resource: it is called at once then, not when extracted."""
+    """Return whether a function is annotated to return a resource: it is then called when it is declared."""
     if not inspect.isfunction(data):
         return False
-    said = inspect.signature(data).return_annotation
-    if isinstance(said, type):
-        return issubclass(said, DeclarationBase)
-    return isinstance(said, str) and said.rpartition(".")[2] in {"DltResource", "Resource"}
+    annotation = inspect.signature(data).return_annotation
+    if isinstance(annotation, type):
+        return issubclass(annotation, DeclarationBase)
+    return isinstance(annotation, str) and annotation.rpartition(".")[2] in {"DltResource", "Resource"}
 
 
 def _resource_factory(
@@ -265,12 +264,12 @@ def _resource_factory(
     sections = sections_of(section or module_section(function), function.__name__)
 
     @wraps(function)
-    def made(*args: Any, **kwargs: Any) -> Resource:
-        call = UserFunction(function=function, spec=spec).bind(*args, **kwargs)
-        opener = call.configured_function(
+    def make_resource(*args: Any, **kwargs: Any) -> Resource:
+        bound = UserFunction(function=function, spec=spec).bind(*args, **kwargs)
+        configured = bound.configured_function(
             resource=function.__name__, sections=sections, settings=cache(read_settings)
         )
-        found: Resource = opener()
-        return found
+        made: Resource = configured()
+        return made
 
-    return made
+    return make_resource

@@ -1,4 +1,4 @@
-"""What `@source` makes of a function: calling it gives a source."""
+"""The source factory that `@source` returns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SCHEMA_FORMATS: Final[tuple[Literal["yaml", "json"], ...]] = ("yaml", "json")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions:
-    """What is said of a source, beside its function."""
+    """The options of a source beside its function."""
 
     name: str | None = None
     section: str | None = None
@@ -44,7 +44,7 @@ class SourceOptions:
 
 
 class SourceFactory:
-    """A function that gives resources; calling it gives a source with them."""
+    """A function of resources; a call returns a source with these resources."""
 
     def __init__(self, function: Callable[..., Any], options: SourceOptions) -> None:
         update_wrapper(self, function)
@@ -52,14 +52,14 @@ class SourceFactory:
 
     @property
     def name(self) -> str:
-        """The name of the sources that this makes."""
-        given = self._options.schema
-        named = given.name if isinstance(given, Schema) else None
-        return self._options.name or named or self._function.__name__
+        """The name of the sources that this creates."""
+        schema = self._options.schema
+        schema_name = schema.name if isinstance(schema, Schema) else None
+        return self._options.name or schema_name or self._function.__name__
 
     @property
     def section(self) -> str:
-        """The section of the configuration in which arguments are looked for."""
+        """The configuration section in which arguments are looked up."""
         return self._options.section or module_section(self._function) or self.name
 
     def clone(
@@ -75,8 +75,8 @@ class SourceFactory:
         parallelized: bool | None = None,
         _impl_cls: type[Source] | None = None,
     ) -> SourceFactory:
-        """Copy with other terms: a source of another name has another schema and another state."""
-        said = {
+        """Return a copy with other options; a source of another name has another schema and state."""
+        options = {
             "name": name,
             "section": section,
             "max_table_nesting": max_table_nesting,
@@ -87,26 +87,26 @@ class SourceFactory:
             "parallelized": parallelized,
             "cls": _impl_cls,
         }
-        changes: dict[str, Any] = {key: value for key, value in said.items() if value is not None}
+        changes: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
         return SourceFactory(self._function, replace(self._options, **changes))
 
     with_args = clone
 
     def __call__(self, *args: Any, **kwargs: Any) -> Source:
-        """Call the function, and make a source of the resources that it gives or yields.
+        """Call the function and return a source of the resources that it returns or yields.
 
-        Of a coroutine function this is a coroutine, which gives the source.
+        For a coroutine function, return a coroutine of the source.
         """
-        call = UserFunction(function=self._function, spec=self._options.spec).bind(*args, **kwargs)
+        bound = UserFunction(function=self._function, spec=self._options.spec).bind(*args, **kwargs)
         sections = sections_of(self.section, self.name)
-        opener = call.configured_function(
+        configured = bound.configured_function(
             resource=self.name, sections=sections, settings=cache(read_settings)
         )
         schema = self._find_schema()
         if inspect.iscoroutinefunction(self._function):
-            return cast("Source", self._call_async(opener, schema))
+            return cast("Source", self._call_async(configured, schema))
         with self._in_context(schema):
-            return self._build_source(opener(), schema)
+            return self._build_source(configured(), schema)
 
     async def _call_async(self, function: Callable[..., Any], schema: Schema) -> Source:
         with self._in_context(schema):
@@ -122,20 +122,22 @@ class SourceFactory:
         if isinstance(result, Source):
             return result
         source = self._options.cls(schema, self.section, _as_resources(result, self.name))
-        for term in ("max_table_nesting", "root_key", "schema_contract"):
-            if getattr(self._options, term) is not None:
-                setattr(source, term, getattr(self._options, term))
+        for option in ("max_table_nesting", "root_key", "schema_contract"):
+            if getattr(self._options, option) is not None:
+                setattr(source, option, getattr(self._options, option))
         return source.parallelize() if self._options.parallelized else source
 
     def _find_schema(self) -> Schema:
-        """The schema that was given, the file of it beside the module, or a new one."""
-        given = self._options.schema
-        if isinstance(given, Schema):
-            return given.clone(with_name=self.name)
+        """Return the declared schema, the schema file beside the module, or a new schema."""
+        declared = self._options.schema
+        if isinstance(declared, Schema):
+            return declared.clone(with_name=self.name)
         file = module_file(self._function)
-        beside = [file.parent / schema_file_name(self.name, kind) for kind in _SCHEMA_FORMATS] if file else []
-        for path in [Path(given)] if given is not None else beside:
-            if given is not None or path.is_file():
+        defaults = (
+            [file.parent / schema_file_name(self.name, kind) for kind in _SCHEMA_FORMATS] if file else []
+        )
+        for path in [Path(declared)] if declared is not None else defaults:
+            if declared is not None or path.is_file():
                 return Schema.from_text(path.read_text(encoding="utf-8")).clone(with_name=self.name)
         return Schema(self.name)
 
@@ -145,7 +147,9 @@ class SourceFactory:
 
 def _as_resources(result: Any, name: str) -> list[Resource]:
     if result is None:
-        raise UnsupportedData(data_type="source", reason=f"{name} gave no resources, not even an empty list")
-    is_one = isinstance(result, Resource) or callable(result) or not isinstance(result, Iterable)
-    found = [result] if is_one else list(result)
-    return [one if isinstance(one, Resource) else Resource.from_data(one) for one in found]
+        raise UnsupportedData(
+            data_type="source", reason=f"{name} returned None instead of resources or an empty list"
+        )
+    is_single = isinstance(result, Resource) or callable(result) or not isinstance(result, Iterable)
+    items = [result] if is_single else list(result)
+    return [item if isinstance(item, Resource) else Resource.from_data(item) for item in items]

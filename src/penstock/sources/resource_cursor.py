@@ -1,4 +1,4 @@
-"""Which cursor a resource has: by hint, or as an argument of its function, with what the settings add."""
+"""The cursor of a resource: from a hint or an argument of its function, completed by settings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from penstock.interfaces.hints import TableHints
     from penstock.sources.user_function import UserFunction
 
-# Fields that a file or a variable can say, with their types; those of values are the cursor's own.
+# Fields that settings can set, with their types; None stands for the type of the cursor's values.
 _CURSOR_SETTINGS: Final[Mapping[str, Any]] = {
     "cursor_path": str | None,
     "initial_value": None,
@@ -39,34 +39,34 @@ _CURSOR_SETTINGS: Final[Mapping[str, Any]] = {
 
 
 def placeholder_cursor() -> Incremental[Any] | None:
-    """What stands in the steps of a resource for its own cursor, until it is read."""
+    """Return None; marks the step of the resource's own cursor until the resource is read."""
     return None
 
 
 CURSOR_PLACEHOLDER: Final = ItemStep(kind="incremental", function=placeholder_cursor)
-"""The place of the resource's own cursor among its steps."""
+"""The position of the resource's own cursor among its steps."""
 
 
 def cursor_step(incremental: Incremental[Any]) -> ItemStep:
-    """A step that is a cursor of its own, beside the one of the resource."""
+    """Return a step with a separate cursor, beside the resource's own."""
     return ItemStep(kind="incremental", function=incremental.copy)
 
 
 def is_cursor_step(step: ItemStep) -> bool:
-    """Whether a step is a cursor: those stand at the end, unless they were put elsewhere."""
+    """Return whether a step is a cursor; by default cursors come last."""
     return step.kind == "incremental"
 
 
 def steps_with_cursor(
     steps: tuple[ItemStep, ...], resource_cursor: ResourceCursor, *, key: Any
 ) -> tuple[ItemStep, ...]:
-    """Steps as they are read: with the own cursor in its place, and the key of the resource for the first."""
-    found = tuple(
-        replace(one, function=resource_cursor) if one is CURSOR_PLACEHOLDER else one for one in steps
+    """Return the steps with the resource's own cursor inserted and its key set on the first cursor."""
+    resolved = tuple(
+        replace(step, function=resource_cursor) if step is CURSOR_PLACEHOLDER else step for step in steps
     )
-    first = next((one for one in found if is_cursor_step(one)), None)
+    first = next((step for step in resolved if is_cursor_step(step)), None)
     if first is None or not key:
-        return found
+        return resolved
 
     def keyed() -> Incremental[Any] | None:
         cursor: Incremental[Any] | None = first.function()
@@ -74,22 +74,22 @@ def steps_with_cursor(
             cursor.use_key(key)
         return cursor
 
-    return tuple(replace(one, function=keyed) if one is first else one for one in found)
+    return tuple(replace(step, function=keyed) if step is first else step for step in resolved)
 
 
 def cursor_parameter(user_function: UserFunction) -> inspect.Parameter | None:
-    """The argument that takes the cursor: the first with one as default, or annotated with one."""
-    for one in user_function.signature.parameters.values():
+    """Return the first argument whose default or annotation is a cursor."""
+    for parameter in user_function.signature.parameters.values():
         if (
-            isinstance(one.default, Incremental)
-            or _annotated_value_type(user_function.function, one) is not None
+            isinstance(parameter.default, Incremental)
+            or _annotated_value_type(user_function.function, parameter) is not None
         ):
-            return one
+            return parameter
     return None
 
 
 class ResourceCursor:
-    """The cursor of one resource, made when it is first asked for; the function and its steps share it."""
+    """The cursor of one resource, created at first use and shared by its function and its steps."""
 
     def __init__(
         self,
@@ -106,10 +106,10 @@ class ResourceCursor:
         self.parameter = cursor_parameter(user_function) if user_function else None
         self._cursor_cache: tuple[Incremental[Any] | None] | None = None
         self.declared_cursor = self._find_declared_cursor()
-        """The cursor as a hint of the table; what the settings say of it is added when it is made."""
+        """The cursor as a hint of the table; settings are added when the cursor is created."""
 
     def __call__(self) -> Incremental[Any] | None:
-        """The cursor; None where an optional argument got none."""
+        """Return the cursor; None when an optional argument has none."""
         if self._cursor_cache is None:
             self._cursor_cache = (self._resolve(),)
         return self._cursor_cache[0]
@@ -117,95 +117,98 @@ class ResourceCursor:
     def _find_declared_cursor(self) -> Incremental[Any] | None:
         if self._hint_cursor is not None or self.parameter is None or self._user_function is None:
             return self._hint_cursor
-        given, default = self._user_function.explicit_args.get(self.parameter.name), self.parameter.default
+        argument = self._user_function.explicit_args.get(self.parameter.name)
+        default = self.parameter.default
         if isinstance(default, (Incremental, ConfigValue)):
             return default.copy() if isinstance(default, Incremental) else Incremental()
-        return given if isinstance(given, Incremental) else None
+        return argument if isinstance(argument, Incremental) else None
 
     def _resolve(self) -> Incremental[Any] | None:
-        terms = self._resolve_terms()
-        if terms is None:
+        options = self._resolve_options()
+        if options is None:
             return None
-        made: Incremental[Any] = Incremental.of(terms.validate())
+        cursor: Incremental[Any] = Incremental.of(options.validate())
         if self.declared_cursor is not None and self.declared_cursor is not self._hint_cursor:
-            self.declared_cursor.parse_native_representation(made)
-        return made
+            self.declared_cursor.parse_native_representation(cursor)
+        return cursor
 
-    def _resolve_terms(self) -> CursorOptions | None:
-        one = self.parameter
-        if one is None or self._user_function is None:
+    def _resolve_options(self) -> CursorOptions | None:
+        parameter = self.parameter
+        if parameter is None or self._user_function is None:
             return self._hint_cursor.terms if self._hint_cursor else None
-        given = self._user_function.explicit_args.get(one.name, inspect.Parameter.empty)
-        self._check_argument(one, given)
-        kind = _annotated_value_type(self._user_function.function, one)
+        argument = self._user_function.explicit_args.get(parameter.name, inspect.Parameter.empty)
+        self._check_argument(parameter, argument)
+        value_type = _annotated_value_type(self._user_function.function, parameter)
         if self._hint_cursor is not None:
-            return _with_value_type(self._hint_cursor.terms, kind)
-        terms = self._argument_terms(one, given, kind)
-        if terms is not None and terms.cursor_path:
-            return terms
-        if is_optional(_resolved_annotation(self._user_function.function, one)):
+            return _with_value_type(self._hint_cursor.terms, value_type)
+        options = self._argument_options(parameter, argument, value_type)
+        if options is not None and options.cursor_path:
+            return options
+        if is_optional(_resolved_annotation(self._user_function.function, parameter)):
             return None
         raise UsageError(
-            f"the incremental {one.name!r} of {self._resource} has no cursor",
-            hint=f"pass one, or annotate it as optional: {one.name}: incremental[str] | None = None",
+            f"the incremental {parameter.name!r} of {self._resource} has no cursor",
+            hint=f"pass one, or annotate it as optional: {parameter.name}: incremental[str] | None = None",
         )
 
-    def _argument_terms(
-        self, parameter: inspect.Parameter, value: Any, value_type: Any
+    def _argument_options(
+        self, parameter: inspect.Parameter, argument: Any, value_type: Any
     ) -> CursorOptions | None:
-        """The default, with what the settings say over it, and the caller over both."""
+        """Return the default, overridden by settings and then by the argument of the call."""
         is_marker = isinstance(parameter.default, ConfigValue)
         if isinstance(parameter.default, Incremental) or is_marker:
             default = CursorOptions() if is_marker else parameter.default.terms
-            known = self._with_settings(parameter.name, _with_value_type(default, value_type))
-            if isinstance(value, Incremental):
-                return known.merged_with(value.terms)
-            return known if value is inspect.Parameter.empty else replace(known, initial_value=value)
-        return _with_value_type(value.terms, value_type) if isinstance(value, Incremental) else None
+            options = self._with_settings(parameter.name, _with_value_type(default, value_type))
+            if isinstance(argument, Incremental):
+                return options.merged_with(argument.terms)
+            return (
+                options if argument is inspect.Parameter.empty else replace(options, initial_value=argument)
+            )
+        return _with_value_type(argument.terms, value_type) if isinstance(argument, Incremental) else None
 
-    def _with_settings(self, name: str, terms: CursorOptions) -> CursorOptions:
-        plain = terms.effective_type if isinstance(terms.effective_type, type) else None
-        question = LookupContext(
+    def _with_settings(self, name: str, options: CursorOptions) -> CursorOptions:
+        value_type = options.effective_type if isinstance(options.effective_type, type) else None
+        context = LookupContext(
             providers=self._settings().providers,
             pipeline_name=scope().pipeline_name,
             sections=Sections(requested=resource_sections(*self._sections), suffix=(name,)),
         )
-        wanted = [
-            SpecField(name=field, hint=hint or (plain | None if plain else Any), required=False)
+        fields = [
+            SpecField(name=field, hint=hint or (value_type | None if value_type else Any), required=False)
             for field, hint in _CURSOR_SETTINGS.items()
         ]
-        found = resolve_fields(wanted, question, {}).values
-        return replace(terms, **{key: value for key, value in found.items() if value is not None})
+        values = resolve_fields(fields, context, {}).values
+        return replace(options, **{key: value for key, value in values.items() if value is not None})
 
-    def _check_argument(self, parameter: inspect.Parameter, value: Any) -> None:
-        if parameter.default is parameter.empty and value is inspect.Parameter.empty:
+    def _check_argument(self, parameter: inspect.Parameter, argument: Any) -> None:
+        if parameter.default is parameter.empty and argument is inspect.Parameter.empty:
             raise ResourceUnbound(resource=self._resource, missing=parameter.name)
-        if value is None and isinstance(parameter.default, Incremental):
+        if argument is None and isinstance(parameter.default, Incremental):
             raise ConfigFieldMissing(spec=f"{self._resource}()", fields={parameter.name: ("the call: None",)})
 
 
-def _with_value_type(terms: CursorOptions, value_type: Any) -> CursorOptions:
-    return (
-        terms if terms.value_type is not None or value_type is Any else replace(terms, value_type=value_type)
-    )
+def _with_value_type(options: CursorOptions, value_type: Any) -> CursorOptions:
+    if options.value_type is not None or value_type is Any:
+        return options
+    return replace(options, value_type=value_type)
 
 
 def _annotated_value_type(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
-    """The type in `incremental[type]` of an annotation, Any where it says none; None for anything else."""
-    for arm in union_members(_resolved_annotation(function, parameter)):
-        if (get_origin(arm) or arm) is Incremental:
-            (kind,) = get_args(arm) or (Any,)
-            return kind
+    """Return the type of an annotation `incremental[type]`, Any for a bare one, None for any other."""
+    for member in union_members(_resolved_annotation(function, parameter)):
+        if (get_origin(member) or member) is Incremental:
+            (value_type,) = get_args(member) or (Any,)
+            return value_type
     return None
 
 
 def _resolved_annotation(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
-    """The annotation; one that cannot be read says nothing."""
+    """Return the annotation of a parameter; None for one that cannot be resolved."""
     if parameter.annotation is parameter.empty:
         return None
     inner = inspect.unwrap(function)
-    shim = SimpleNamespace(__annotations__={"it": parameter.annotation})
+    holder = SimpleNamespace(__annotations__={"annotation": parameter.annotation})
     try:
-        return get_type_hints(shim, globalns=getattr(inner, "__globals__", {}))["it"]
+        return get_type_hints(holder, globalns=getattr(inner, "__globals__", {}))["annotation"]
     except (NameError, AttributeError, TypeError):
         return None

@@ -1,4 +1,4 @@
-"""A function and what it is to be called with; what nobody gives comes from configuration."""
+"""A user's function with its arguments; missing arguments come from configuration."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from penstock.config import resource_sections
+from penstock.config import function_spec, resolve_arguments, resource_sections
 from penstock.errors import ResourceUnbound, UsageError
 from penstock.interfaces.work_items import ItemFunction
 from penstock.schema.frozen_map import FrozenMap
-from penstock.sources.inject import injected_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +24,7 @@ _VARIADIC_KINDS = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWO
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserFunction:
-    """A function of a user; that of a transformer takes an item first."""
+    """A function of a user with its bound arguments; the function of a transformer takes an item first."""
 
     function: Callable[..., Any]
     takes_item: bool = False
@@ -35,12 +34,12 @@ class UserFunction:
 
     @property
     def signature(self) -> inspect.Signature:
-        """The arguments that a user binds: without the item, and without its mark."""
+        """The arguments that a user binds: all but the item and its mark."""
         try:
-            whole = inspect.signature(self.function)
-        except ValueError:  # a builtin that does not say what it takes
+            signature = inspect.signature(self.function)
+        except ValueError:  # a builtin without a signature
             return inspect.Signature()
-        parameters = list(whole.parameters.values())
+        parameters = list(signature.parameters.values())
         if self.takes_item:
             if not parameters or parameters[0].kind is inspect.Parameter.KEYWORD_ONLY:
                 raise UsageError(
@@ -48,35 +47,36 @@ class UserFunction:
                 )
             is_many = parameters[0].kind is inspect.Parameter.VAR_POSITIONAL
             parameters = parameters if is_many else parameters[1:]
-            parameters = [one for one in parameters if one.name != _META]
-        return whole.replace(parameters=parameters)
+            parameters = [parameter for parameter in parameters if parameter.name != _META]
+        return signature.replace(parameters=parameters)
 
     @property
     def name(self) -> str:
-        """What the function is called."""
+        """The name of the function, or of its type."""
         return str(getattr(self.function, "__name__", type(self.function).__name__))
 
     @property
     def required_args(self) -> tuple[str, ...]:
-        """The arguments that have no default."""
+        """The arguments without a default."""
         return tuple(
             name
-            for name, one in self.signature.parameters.items()
-            if one.default is one.empty and one.kind not in _VARIADIC_KINDS
+            for name, parameter in self.signature.parameters.items()
+            if parameter.default is parameter.empty and parameter.kind not in _VARIADIC_KINDS
         )
 
     def bind(self, *args: Any, **kwargs: Any) -> UserFunction:
-        """Copy with arguments; what is missing may still come from configuration."""
+        """Return a copy with these arguments; missing ones may still come from configuration."""
         bound = self.signature.bind_partial(*args, **kwargs)
         return replace(self, explicit_args=FrozenMap(bound.arguments), is_bound=True)
 
     def with_defaults(self) -> dict[str, Any]:
-        """The arguments by name, those with a default too."""
-        defaults = {name: one.default for name, one in self.signature.parameters.items()}
-        return {
-            **{n: d for n, d in defaults.items() if d is not inspect.Parameter.empty},
-            **self.explicit_args,
+        """Return the bound arguments by name, together with the defaults."""
+        defaults = {
+            name: parameter.default
+            for name, parameter in self.signature.parameters.items()
+            if parameter.default is not parameter.empty
         }
+        return {**defaults, **self.explicit_args}
 
     def configured_function(
         self,
@@ -86,9 +86,9 @@ class UserFunction:
         settings: Callable[[], Settings],
         cursor_arguments: Callable[[], Mapping[str, Any]] = dict,
     ) -> ConfiguredFunction:
-        """What extract calls; settings are asked for once, when the first item is.
+        """Return the callable for extract. It reads the settings once, at its first call.
 
-        `cursor` gives the argument that is an incremental, when the first item is asked for.
+        `cursor_arguments` returns the argument that is an incremental, and is called at the same time.
         """
         return ConfiguredFunction(
             self, resource=resource, sections=sections, settings=settings, cursor_arguments=cursor_arguments
@@ -96,7 +96,7 @@ class UserFunction:
 
 
 class ConfiguredFunction:
-    """Calls the function of a resource, or that of a transformer with an item and its mark."""
+    """The function of a resource, or of a transformer, with all its arguments resolved at the first call."""
 
     __slots__ = (
         "_arguments",
@@ -117,70 +117,72 @@ class ConfiguredFunction:
         settings: Callable[[], Settings],
         cursor_arguments: Callable[[], Mapping[str, Any]],
     ) -> None:
-        self._user_function, self._resource, self._cursor_arguments = (
-            user_function,
-            resource,
-            cursor_arguments,
-        )
+        self._user_function, self._resource = user_function, resource
+        self._cursor_arguments = cursor_arguments
         self._sections, self._settings = sections, settings
         self._takes_mark = user_function.takes_item and _has_meta_parameter(user_function.function)
         self._arguments: inspect.BoundArguments | None = None
 
     def __call__(self, *item_and_mark: Any) -> Any:
-        """Call it. The first call asks for the settings."""
+        """Call the function, for a transformer with an item and its mark."""
         if self._arguments is None:
             self._arguments = self._resolve_arguments()
         if not item_and_mark:
             return self._user_function.function(*self._arguments.args, **self._arguments.kwargs)
-        value, mark = item_and_mark
-        marked = {_META: mark} if self._takes_mark else {}
-        return self._user_function.function(
-            value, *self._arguments.args, **{**self._arguments.kwargs, **marked}
-        )
+        item, mark = item_and_mark
+        meta = {_META: mark} if self._takes_mark else {}
+        return self._user_function.function(item, *self._arguments.args, **{**self._arguments.kwargs, **meta})
 
     def bound_function(self) -> ItemFunction:
-        """The function of a transformer with everything but the item: no argument is left to its default."""
+        """Return the function with all arguments but the item, defaults included."""
         if self._arguments is None:
             self._arguments = self._resolve_arguments()
-        whole = inspect.BoundArguments(self._arguments.signature, OrderedDict(self._arguments.arguments))
-        whole.apply_defaults()
-        marked = {_META: None} if self._takes_mark else {}
+        arguments = inspect.BoundArguments(self._arguments.signature, OrderedDict(self._arguments.arguments))
+        arguments.apply_defaults()
+        meta = {_META: None} if self._takes_mark else {}
         return ItemFunction(
-            function=self._user_function.function, args=whole.args, kwargs={**whole.kwargs, **marked}
+            function=self._user_function.function, args=arguments.args, kwargs={**arguments.kwargs, **meta}
         )
 
     def _resolve_arguments(self) -> inspect.BoundArguments:
-        found = injected_arguments(
-            self._user_function.function,
-            spec=self._user_function.spec,
-            explicit={**self._user_function.explicit_args, **self._cursor_arguments()},
-            sections=resource_sections(*self._sections),
-            settings=self._settings,
-        )
+        arguments = self._injected_arguments()
         signature = self._user_function.signature
-        known = {name: found[name] for name in signature.parameters if name in found}
-        missing = [name for name in self._user_function.required_args if name not in known]
+        values = {name: arguments[name] for name in signature.parameters if name in arguments}
+        missing = [name for name in self._user_function.required_args if name not in values]
         if missing:
             raise ResourceUnbound(resource=self._resource, missing=", ".join(missing))
-        return inspect.BoundArguments(signature, OrderedDict(known))
+        return inspect.BoundArguments(signature, OrderedDict(values))
+
+    def _injected_arguments(self) -> dict[str, Any]:
+        """Return the explicit arguments and those that configuration adds."""
+        function = self._user_function.function
+        explicit = {**self._user_function.explicit_args, **self._cursor_arguments()}
+        if not inspect.isroutine(function):
+            return explicit
+        spec = function_spec(function, spec=self._user_function.spec)
+        if not spec.fields:
+            return explicit
+        sections = resource_sections(*self._sections)
+        return {**explicit, **resolve_arguments(spec, explicit, settings=self._settings(), sections=sections)}
 
 
 def step_takes_mark(function: Callable[..., Any]) -> bool:
-    """Whether a step wants the mark beside the item: its second argument has no default, or is `meta`."""
+    """Return whether a step takes the mark of an item: its second argument has no default, or is `meta`."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except ValueError:
         return False
-    second = [one for one in parameters if one.kind not in _VARIADIC_KINDS][1:2]
+    second = [parameter for parameter in parameters if parameter.kind not in _VARIADIC_KINDS][1:2]
     return any(
-        one.kind is not inspect.Parameter.KEYWORD_ONLY and (one.default is one.empty or one.name == _META)
-        for one in second
+        parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+        and (parameter.default is parameter.empty or parameter.name == _META)
+        for parameter in second
     )
 
 
 def _has_meta_parameter(function: Callable[..., Any]) -> bool:
     try:
-        found = inspect.signature(function).parameters.get(_META)
+        parameter = inspect.signature(function).parameters.get(_META)
     except ValueError:
         return False
-    return found is not None and found.kind in _NAMED_KINDS
+    return parameter is not None and parameter.kind in _NAMED_KINDS

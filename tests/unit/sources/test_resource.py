@@ -83,7 +83,7 @@ def test_calling_gives_a_copy_and_binds_once() -> None:
 
     assert (list(bound), list(rows), list(bound)) == ([0, 1], [0, 1, 2], [0, 1])
     assert (bound.args_bound, rows.args_bound, bound.explicit_args) == (True, False, {"count": 2})
-    with pytest.raises(UsageError, match="has its arguments already"):
+    with pytest.raises(UsageError, match="are already bound"):
         bound(3)
     with pytest.raises(UsageError, match="takes no arguments"):
         penstock.resource([1], name="n")()
@@ -152,7 +152,7 @@ def test_a_step_can_take_the_mark_of_its_item_but_defaults_stay_defaults() -> No
 def test_a_step_that_is_no_function_is_refused() -> None:
     with pytest.raises(UsageError, match="is not a function"):
         penstock.resource([1], name="n").add_map(7)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="nothing can stand before the data"):
+    with pytest.raises(UsageError, match="a step cannot run before the data"):
         penstock.resource([1], name="n").add_map(str, insert_at=0)
 
 
@@ -209,7 +209,7 @@ def test_the_names_of_dlt_are_names_for_the_same() -> None:
 
 
 def test_data_has_nothing_to_run_in_a_thread() -> None:
-    with pytest.raises(UsageError, match="has nothing to run in a thread"):
+    with pytest.raises(UsageError, match="holds data, which cannot run in a thread"):
         penstock.resource([1, 2], name="n", parallelized=True)
 
 

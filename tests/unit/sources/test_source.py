@@ -111,7 +111,7 @@ def test_a_source_can_yield_return_one_or_give_plain_generators() -> None:
     assert list(penstock.source(lambda: [rows(), users], name="three")().resources) == ["rows", "users"]
     assert list(penstock.source(lambda: (r for r in [users]), name="four")().resources) == ["users"]
     assert list(penstock.source(list, name="none")().resources) == []
-    with pytest.raises(UnsupportedData, match="gave no resources"):
+    with pytest.raises(UnsupportedData, match="returned None instead of resources"):
         penstock.source(lambda: None, name="nothing")()
 
 

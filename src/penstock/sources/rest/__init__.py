@@ -5,14 +5,16 @@ Gives:   pages of rows. What makes requests travels to executors that have `requ
 Touches: config, interfaces, errors.
 """
 
-from penstock.sources.rest import require_requests  # noqa: F401 - first: it says what to install
-from penstock.sources.rest.auth import (
-    APIKeyAuth,
-    AuthConfigBase,
-    BearerTokenAuth,
-    HttpBasicAuth,
-    OAuth2ClientCredentials,
-)
+from penstock.sources.extras import required_extra
+
+with required_extra("rest", module="requests", needed_for="the REST source"):
+    from penstock.sources.rest.auth import (
+        APIKeyAuth,
+        AuthConfigBase,
+        BearerTokenAuth,
+        HttpBasicAuth,
+        OAuth2ClientCredentials,
+    )
 from penstock.sources.rest.client import PageData, RESTClient, paginate
 from penstock.sources.rest.paginators import (
     BaseNextUrlPaginator,

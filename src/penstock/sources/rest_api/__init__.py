@@ -5,15 +5,17 @@ Gives:   a source whose resources ask the endpoints when they are read.
 Touches: the client in `sources.rest`, config, interfaces.
 """
 
-from penstock.sources.rest import require_requests  # noqa: F401 - first: it says what to install
-from penstock.sources.rest_api.registry import register_auth, register_paginator
-from penstock.sources.rest_api.source import (
-    RESTAPIConfig,
-    check_connection,
-    rest_api,
-    rest_api_resources,
-    rest_api_source,
-)
+from penstock.sources.extras import required_extra
+
+with required_extra("rest", module="requests", needed_for="the REST source"):
+    from penstock.sources.rest_api.registry import register_auth, register_paginator
+    from penstock.sources.rest_api.source import (
+        RESTAPIConfig,
+        check_connection,
+        rest_api,
+        rest_api_resources,
+        rest_api_source,
+    )
 
 __all__ = [
     "RESTAPIConfig",

@@ -5,8 +5,10 @@ Gives:   resources that yield DataFrames, with types, keys and references as the
 Touches: spark, interfaces, schema, config, errors.
 """
 
-from penstock.sources import require_spark  # noqa: F401 - first: it says what to install
-from penstock.sources.sql_database.api import sql_database, sql_table
-from penstock.sources.sql_database.jdbc import SqlCredentials
+from penstock.sources.extras import required_extra
+
+with required_extra("spark", module="pyspark", needed_for="a source that Spark reads"):
+    from penstock.sources.sql_database.api import sql_database, sql_table
+    from penstock.sources.sql_database.jdbc import SqlCredentials
 
 __all__ = ["SqlCredentials", "sql_database", "sql_table"]
