@@ -54,7 +54,7 @@ mutants: ## break each safeguard in turn: a test must notice; half an hour, with
 
 test-all: test oracle packages crashes ## everything; needs the parts of `make up`
 	PENSTOCK_TEST_AT_LENGTH=1 $(RUN) pytest -q tests/unit
-	PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_MODE=connect PENSTOCK_TEST_CLIENTS=4x20 $(RUN) dev/with-parts pytest -q tests/flow tests/contract tests/service/test_strangers.py
+	PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_MODE=connect PENSTOCK_TEST_CLIENTS=4x20 $(RUN) dev/with-parts pytest -q tests/flow tests/contract tests/service/test_bare_cluster.py
 	PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_MODE=standalone $(RUN) dev/with-parts pytest -q tests/flow tests/contract
 	python3 -m dev.parts up mariadb
 	PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_S3_CASES=all PENSTOCK_TEST_CRASHES=kinds:2/3 PENSTOCK_TEST_FAULT_LOADS=5 PENSTOCK_TEST_PROCESSES=4 PENSTOCK_TEST_LOADS=20 \

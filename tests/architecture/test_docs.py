@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from tests.architecture.source_tree import MACHINE_PATH, PACKAGE, ROOT, line_at, location
-from tests.offenders import assert_no_offenders
+from tests.rule_assertions import assert_no_offenders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

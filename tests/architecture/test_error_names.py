@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 from tests.architecture.source_tree import ROOT, source_files
-from tests.offenders import assert_no_offenders
+from tests.rule_assertions import assert_no_offenders
 
 from penstock import errors
 from penstock.errors import NeverRaised, PenstockError

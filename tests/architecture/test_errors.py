@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.offenders import assert_no_offenders
+from tests.rule_assertions import assert_no_offenders
 
 from penstock import errors
 from penstock.errors import PenstockError

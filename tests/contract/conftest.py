@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.flow.making import few_rows
+from tests.flow.factories import quick_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ ENTRY_POINTS = "[penstock.destinations]\nexample = penstock_sqlite:REFERENCE\n"
 @pytest.fixture(scope="session")
 def spark(session_of_mode: SparkSession) -> SparkSession:
     """The session of the mode, for few rows."""
-    return few_rows(session_of_mode)
+    return quick_session(session_of_mode)
 
 
 @pytest.fixture(scope="session")

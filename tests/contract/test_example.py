@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.failing import failing
+from tests.step_failures import step_raises
 
 import penstock
 from penstock.errors import LoadClientJobFailed, LoadClientJobRetry, UsageError
@@ -175,7 +175,7 @@ def test_a_job_that_is_refused_for_now_is_tried_again_and_lands_once(example: Ex
 def test_after_five_tries_the_run_stops_and_the_next_one_goes_on(example: Example) -> None:
     example.tell(transient={"items": 7})
 
-    with failing(LoadClientJobRetry, step="load") as caught:
+    with step_raises(LoadClientJobRetry, step="load") as caught:
         example.run(ROWS)
 
     facts = vars(caught.value)
@@ -190,7 +190,7 @@ def test_after_five_tries_the_run_stops_and_the_next_one_goes_on(example: Exampl
 def test_a_failed_job_keeps_the_whole_load_back_until_its_cause_is_mended(example: Example) -> None:
     example.tell(terminal=["items__tags"])
 
-    with failing(LoadClientJobFailed, match="items__tags is closed", step="load") as caught:
+    with step_raises(LoadClientJobFailed, match="items__tags is closed", step="load") as caught:
         example.run(ROWS)
 
     facts = vars(caught.value)

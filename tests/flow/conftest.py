@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.flow.making import CATALOG, few_rows, session_with
+from tests.flow.factories import CATALOG_CONF, new_session, quick_session
 
 from penstock.spark.session import UserSession
 from penstock.spark.session_pool import SessionPool
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def spark(session_of_mode: SparkSession) -> SparkSession:
     """The session of the mode, for few rows."""
-    return few_rows(session_of_mode)
+    return quick_session(session_of_mode)
 
 
 @pytest.fixture
 def other(spark: SparkSession) -> SparkSession:
     """The session of somebody else who works with the same tables."""
-    return session_with(spark, CATALOG)
+    return new_session(spark, CATALOG_CONF)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.flow.chains import Lake
+from tests.flow.chain_loads import Lake
 
 from penstock.testing import documents
 

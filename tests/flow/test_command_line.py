@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.failing import failing
-from tests.flow.making import make
+from tests.flow.factories import make_pipeline
 from tests.flow.test_failed_jobs import stand_in_the_way
+from tests.step_failures import step_raises
 from typer.testing import CliRunner
 
 from penstock.cli.app import app
@@ -36,11 +36,11 @@ ROWS = [{"id": 1, "tags": ["x", "y"]}]
 def test_a_stuck_package_is_seen_and_cleared(
     spark: SparkSession, other: SparkSession, location: str, tmp_path: Path, has_loaded: bool
 ) -> None:
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     if has_loaded:
         pipeline.run([{"id": 0}], table_name="orders")
     stand_in_the_way(location, other, "named_struct('a', 1)")
-    with failing(LoadClientJobFailed, step="load"):
+    with step_raises(LoadClientJobFailed, step="load"):
         pipeline.run(ROWS, table_name="items")
     (stuck,) = pipeline.list_normalized_load_packages()
     where = ["--pipelines-dir", str(tmp_path / "pipelines"), "--location", location]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.flow.deltas import Deltas, mark
+from tests.flow.delta_dataset import Deltas, mark
 
 from penstock.errors import CommitLost, CommitRolledBack, DestinationAhead, DestinationTerminalException
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.failing import failing
+from tests.step_failures import step_raises
 
 import penstock
 from penstock.destinations.delta.maintenance import DeltaMaintenance
@@ -246,7 +246,7 @@ def test_a_catalog_that_the_session_does_not_know_is_named(
         spark=spark,
     )
 
-    with failing(DestinationTerminalException, match=r"`nowhere`\.`demo`") as refused:
+    with step_raises(DestinationTerminalException, match=r"`nowhere`\.`demo`") as refused:
         pipeline.run([{"id": 1}], table_name="items")
 
     assert "spark.sql.catalog.nowhere" in (refused.value.hint or "")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.failing import failing
-from tests.flow.making import make
+from tests.flow.factories import make_pipeline
+from tests.step_failures import step_raises
 
 import penstock
 from penstock.errors import DestinationHasFailedJobs, DestinationTerminalException, LoadClientJobFailed
@@ -34,9 +34,9 @@ def test_a_refused_table_keeps_the_load_back_until_it_is_mended(
     spark: SparkSession, other: SparkSession, location: str, tmp_path: Path
 ) -> None:
     stand_in_the_way(location, other, "named_struct('a', 1)")
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
-    with failing(LoadClientJobFailed, match="items", step="load") as caught:
+    with step_raises(LoadClientJobFailed, match="items", step="load") as caught:
         pipeline.run(ROWS, table_name="items")
 
     facts = vars(caught.value)
@@ -57,7 +57,7 @@ def test_a_chain_that_is_left_out_takes_its_rows_back(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     pipeline.run([{"id": 0, "tags": ["old"]}], table_name="items")
     stand_in_the_way(location, other, "named_struct('a', 1)")
     monkeypatch.setenv("LOAD__RAISE_ON_FAILED_JOBS", "false")
@@ -81,7 +81,7 @@ def test_a_chain_that_is_left_out_takes_its_rows_back(
 def test_a_table_is_read_at_a_version_and_taken_back_only_while_nobody_has_changed_it(
     spark: SparkSession, other: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     for number in (1, 2):
         pipeline.run([{"id": number}], table_name="items")
     target = pipeline._target()

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.conftest import starting
-from tests.failing import failing
-from tests.flow.making import make
+from tests.flow.factories import make_pipeline
+from tests.step_failures import step_raises
 
 import penstock
 from penstock.errors import FileNotReadable, UsageError
@@ -60,7 +60,7 @@ def test_new_files_are_read_once_and_changed_ones_again(
     (raw / "empty.csv").touch()
 
     def run() -> penstock.Pipeline:
-        pipeline = make(location, tmp_path, spark)
+        pipeline = make_pipeline(location, tmp_path, spark)
         pipeline.run(files(str(raw), file_glob="**/*.csv", name="orders"))
         return pipeline
 
@@ -87,7 +87,7 @@ def test_files_with_other_columns_all_land_and_bad_lines_are_put_aside(
     (raw / "b.csv").write_text("id,other\n6,x\n")
     with gzip.open(raw / "c.csv.gz", "wt") as stream:
         stream.write("id,text\n7,packed\n")
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     pipeline.run(files(str(raw), file_glob="*.csv*", format="csv", name="orders", metadata=True))
 
@@ -129,7 +129,7 @@ def test_lines_of_json_are_read_by_the_rules_of_rows(
         "{}",
     ]
     (raw / "a.jsonl").write_bytes("\n".join(lines).encode() + b'\n{"id": 8, "text": "\xff"}\n')
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     pipeline.run(files(str(raw), file_glob="*.jsonl", name="orders"))
 
@@ -165,7 +165,7 @@ def test_only_what_is_bad_of_a_long_line_or_of_bytes_is_put_aside(
     (raw / "b.csv.bz2").write_bytes(bz2.compress(b"# said before\nid,name\n5,c\n"))
     (raw / "bare-1.txt").write_text("1;a\n")
     (raw / "bare-2.txt").write_text("2;b\n")
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     pipeline.run(
         [
@@ -200,7 +200,7 @@ def test_parquet_files_of_other_types_all_land(spark: SparkSession, location: st
         pq.write_table(pa.table(columns), raw / f"{name}.parquet")
     old = pa.table({"id": pa.array([6]), "old": at})
     pq.write_table(old, raw / "e.parquet", use_deprecated_int96_timestamps=True)
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     pipeline.run(files(str(raw), file_glob="*.parquet", name="orders", metadata=True))
 
@@ -216,7 +216,7 @@ def test_parquet_files_of_other_types_all_land(spark: SparkSession, location: st
     micros = 1_794_895_200_123_456
     assert [*map(tuple, found)] == [(micros, micros, None), (None, None, micros)]
     (raw / "bad.parquet").write_text("no parquet")
-    with failing(FileNotReadable) as failed:
+    with step_raises(FileNotReadable) as failed:
         pipeline.run(files(str(raw), file_glob="*.parquet", name="orders"))
     assert failed.value.path.endswith("bad.parquet")
 
@@ -228,7 +228,7 @@ def test_files_listed_as_rows_are_read_by_transformers_and_by_a_cursor(
     raw = tmp_path / "raw"
     raw.mkdir()
     (raw / "a.csv").write_text("id;name\n1;a\n")
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     def run() -> None:
         listed = filesystem(
@@ -254,7 +254,7 @@ def test_values_are_texts_unless_they_are_to_be_looked_at(
 ) -> None:
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw" / "a.csv").write_text("id,day,price\n1,2026-11-17,1.5\n")
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     pipeline.run(files(str(tmp_path / "raw"), file_glob="*.csv", name="typed", infer=True))
 
@@ -282,7 +282,7 @@ def test_lines_of_csv_are_told_apart_whatever_their_names_encoding_and_types(
         "escaped": b'1,"a \\",b"\n2,c\n',
     }.items():
         (raw / f"{name}.csv").write_bytes(content)
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     def read(name: str, **how: Any) -> Any:
         return files(str(raw), file_glob=f"{name}.csv", name=name, **how)

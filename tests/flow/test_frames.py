@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
-from tests.flow.making import make, packages_of
+from tests.flow.factories import make_pipeline, packages_of
 
 import penstock
 from penstock.errors import UsageError
@@ -61,7 +61,7 @@ def test_flat_rows_of_frames_are_loaded_out_of_the_files_that_they_were_landed_i
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     """Normalize writes nothing; two frames of one table are two parts of a job, in their order."""
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     first = spark.sql(
         "SELECT id AS `Key No`, named_struct('x', id * 2) AS At, id % 3 = 0 AS ok FROM range(0, 90, 1, 3)"
     )
@@ -103,7 +103,7 @@ def test_rows_arrow_and_a_dataframe_come_to_the_same_tables(
 ) -> None:
     rows = list(nested_rows(ROWS))
     arrow = pa.Table.from_pylist(rows)
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     pipeline.run(rows, table_name="a")
     pipeline.run(arrow, table_name="b")
@@ -136,7 +136,7 @@ def test_a_resource_makes_frames_with_a_session_that_it_is_lent(
         yield lent[1].sql("SELECT 7L AS id")
 
     before = spark.conf.get("spark.sql.session.timeZone")
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     pipeline.run(numbers())
 
     found = pipeline.dataset()["numbers"].spark().collect()
@@ -160,7 +160,7 @@ def test_children_of_a_dataframe_point_to_their_parents(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     frame = spark.range(50).select("id", F.array(F.col("id"), F.col("id") + 1).alias("numbers"))
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     pipeline.run(frame, table_name="t")
 
@@ -190,7 +190,7 @@ def test_the_session_of_a_dataframe_is_left_as_it_was(
 
     before = state()
 
-    make(location, tmp_path, compiled).run(compiled.table("mine"), table_name="theirs")
+    make_pipeline(location, tmp_path, compiled).run(compiled.table("mine"), table_name="theirs")
 
     assert state() == before
     compiled.catalog.dropTempView("mine")
@@ -203,7 +203,7 @@ def test_moments_of_a_dataframe_do_not_shift(spark: SparkSession, location: str,
                   TIMESTAMP_NTZ '2024-05-06 07:08:09.123456' AS wall,
                   TIMESTAMP_NTZ '1883-11-18 12:00:00' AS old"""
     )
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     pipeline.run(frame, table_name="t")
 
@@ -219,7 +219,7 @@ def test_moments_of_a_dataframe_do_not_shift(spark: SparkSession, location: str,
 def test_a_job_makes_no_moments_in_a_session_of_another_zone(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     pipeline.extract(spark.sql("SELECT TIMESTAMP_NTZ '2024-05-06 07:08:09' AS wall"), table_name="t")
     (load_id,) = pipeline.normalize().loads_ids
     (job,) = (
@@ -256,7 +256,7 @@ def test_types_of_arrow_keep_what_they_are(spark: SparkSession, location: str, t
             "_metadata": ["m"],
         }
     )
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     pipeline.run(table, table_name="typed")
 
@@ -302,7 +302,7 @@ def test_rows_and_frames_of_one_table_are_one_commit(
         yield spark.range(5, 6).withColumn("name", F.lit("spark"))
         yield spark.range(6, 7)
 
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     info = pipeline.run(items)
 
@@ -328,7 +328,7 @@ def test_rows_and_frames_of_one_table_are_one_commit(
 def test_a_column_of_another_type_gets_a_variant_and_digits_that_fit_do_not(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     pipeline.run([{"n": 1, "d": Decimal("1.5"), "x": 1.5}], table_name="t")
 
     pipeline.run(
@@ -351,7 +351,7 @@ def test_a_column_of_another_type_gets_a_variant_and_digits_that_fit_do_not(
 def test_frames_without_columns_or_with_nothing_in_them_are_still_rows(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     pipeline.run(pa.table({"a": pa.nulls(2)}), table_name="t")
     pipeline.run(spark.range(3).select(), table_name="t")
@@ -362,7 +362,7 @@ def test_frames_without_columns_or_with_nothing_in_them_are_still_rows(
 
 @pytest.mark.at_length
 def test_what_a_dataset_gives_can_be_loaded_again(spark: SparkSession, location: str, tmp_path: Path) -> None:
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     pipeline.run([{"id": 1}, {"id": 2}], table_name="items")
 
     pipeline.run(pipeline.dataset()["items"], table_name="copies")
@@ -380,7 +380,7 @@ def test_maps_variants_and_intervals_of_a_dataframe_have_their_rules(
                   INTERVAL '1' HOUR AS i, array(map(1, 'one')) AS ms, CAST('c' AS CHAR(3)) AS c,
                   named_struct('v', parse_json('7')) AS s"""
     )
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     pipeline.run(frame, table_name="t")
 
@@ -408,7 +408,7 @@ def test_a_machine_that_cannot_write_files_sends_rows_through_the_session(
         yield from nested_rows(ROWS)
         yield pa.Table.from_pylist([{"id": ROWS, "at": datetime(2024, 5, 6, tzinfo=UTC), "tags": ["x"]}])
 
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     info = pipeline.run(items)
 
@@ -431,7 +431,7 @@ def test_a_machine_that_cannot_write_files_sends_rows_through_the_session(
 def test_nested_values_of_frames_are_kept_as_they_are_where_that_is_said(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     first = pa.table({"id": [1], "o": [{"Ab": 1, "l": [1.5]}], "l": [[{"x": 1}]]})
     later = pa.table({"id": [2], "o": [{"Ab": 2, "l": [2.5], "new": "n"}], "l": [None]})
 

@@ -7,7 +7,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.flow.making import make
+from tests.flow.factories import make_pipeline
 
 from penstock.errors import PipelineStepFailed, StorageFull
 
@@ -23,7 +23,7 @@ def test_normalize_on_a_full_disk_names_it_and_goes_on_once_there_is_space(
 ) -> None:
     source = random.Random(7)
     rows = [{"id": number, "text": source.randbytes(50_000).hex()} for number in range(50)]
-    pipeline = make(str(small_disk), tmp_path, spark)
+    pipeline = make_pipeline(str(small_disk), tmp_path, spark)
 
     with pytest.raises(PipelineStepFailed) as raised:
         pipeline.run(rows, table_name="items")

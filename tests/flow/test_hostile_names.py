@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import functions as F
 from tests.conftest import SEED
-from tests.corpus.hostile import CANARY, TABLES, Hostile
-from tests.flow.making import make
+from tests.corpus.hostile_texts import CANARY, TABLES, Hostile
+from tests.flow.factories import make_pipeline
 
 import penstock
 from penstock.schema import Schema
@@ -190,7 +190,7 @@ def test_keys_that_name_spark_variables_are_merged_once(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     keys = ["${env:PATH}", "${system:user.home}", "a", "zz"]
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     for _ in range(2):
         pipeline.run(
@@ -211,9 +211,9 @@ NAMES_STAY = "direct"  # so that they reach every statement
 def test_hostile_keys_and_values_arrive(
     hostile: Hostile, spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    columns_arrive(hostile, make(location, tmp_path, spark, name="wide"), NAMES_STAY, keys=25)
+    columns_arrive(hostile, make_pipeline(location, tmp_path, spark, name="wide"), NAMES_STAY, keys=25)
     dispositions_hold(
-        hostile, make(f"{location}/merged", tmp_path, spark, name="merged"), NAMES_STAY, keys=60
+        hostile, make_pipeline(f"{location}/merged", tmp_path, spark, name="merged"), NAMES_STAY, keys=60
     )
 
     assert canary(spark) == "null"
@@ -224,8 +224,10 @@ def test_hostile_tables_and_cursors_arrive(
     hostile: Hostile, spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     tables = ["init", "_dlt_loads", "../../outside", *hostile.texts(1)]
-    tables_arrive(make(f"{location}/tables", tmp_path, spark, name="tables"), NAMES_STAY, tables)
-    cursors_hold(hostile, make(f"{location}/cursors", tmp_path, spark, name="cursors"), spark, values=40)
+    tables_arrive(make_pipeline(f"{location}/tables", tmp_path, spark, name="tables"), NAMES_STAY, tables)
+    cursors_hold(
+        hostile, make_pipeline(f"{location}/cursors", tmp_path, spark, name="cursors"), spark, values=40
+    )
 
     assert canary(spark) == "null"
 
@@ -243,7 +245,7 @@ def test_thousands_of_hostile_texts_arrive(
 
     def check(what: str, step: Callable[[penstock.Pipeline], None]) -> None:
         before, name = hostile.drawn, f"{what}{counts['rounds']}"
-        step(make(f"{location}/{name}", tmp_path, spark, name=name))
+        step(make_pipeline(f"{location}/{name}", tmp_path, spark, name=name))
         counts[what] += hostile.drawn - before
 
     tables = [*TABLES, *hostile.texts(12)]

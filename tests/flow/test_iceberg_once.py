@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.flow.icebergs import Icebergs, icebergs, mark, watched
+from tests.flow.iceberg_dataset import Icebergs, icebergs, mark, watched
 
 from penstock.destinations.iceberg.commit_metadata import branch_name, is_commit_of
 from penstock.errors import CommitRolledBack, DestinationAhead, DestinationTerminalException

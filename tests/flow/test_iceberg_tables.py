@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.flow.icebergs import icebergs, mark
+from tests.flow.iceberg_dataset import icebergs, mark
 
 import penstock
 from penstock.errors import TableVersionGone

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.sql import functions as F
-from tests.failing import failing
-from tests.flow.making import make, packages_of
+from tests.flow.factories import make_pipeline, packages_of
+from tests.step_failures import step_raises
 
 import penstock
 from penstock.errors import IncrementalCursorPathHasValueNone
@@ -42,7 +42,7 @@ def events(spark: SparkSession, until: int) -> DataFrame:
 def test_a_dataframe_is_loaded_from_where_its_cursor_stopped(
     spark: SparkSession, location: str, tmp_path: Path, key: str | None
 ) -> None:
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     def run(until: int) -> int:
         cursor = penstock.sources.incremental[datetime]("At")
@@ -64,12 +64,12 @@ def test_a_dataframe_is_loaded_from_where_its_cursor_stopped(
 def test_rows_of_a_dataframe_without_a_value(
     spark: SparkSession, location: str, tmp_path: Path, missing: Any
 ) -> None:
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     frame = spark.range(4).select("id", F.when(F.col("id") != 2, F.col("id")).alias("n"))
     cursor = penstock.sources.incremental("n", on_cursor_value_missing=missing, initial_value=1)
     resource = penstock.resource([frame], name="rows", incremental=cursor)
     if missing == "raise":
-        with failing(IncrementalCursorPathHasValueNone):
+        with step_raises(IncrementalCursorPathHasValueNone):
             pipeline.run(resource)
         return
 
@@ -89,7 +89,7 @@ def test_a_large_boundary_is_found_by_a_fresh_machine_and_goes_when_it_is_past(
         rows = [{"id": number, "day": day} for number in range(count)]
         cursor = penstock.sources.incremental("day")
         resource = penstock.resource([rows], name="days", primary_key="id", incremental=cursor)
-        info = make(location, tmp_path / machine, spark).run(resource)
+        info = make_pipeline(location, tmp_path / machine, spark).run(resource)
         return loaded(info, "days")
 
     assert run("first", "2024-01-01", many) == many

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.flow.making import make
+from tests.flow.factories import make_pipeline
 
 import penstock
 from penstock.testing import documents, nested_rows
@@ -103,7 +103,7 @@ def check_turns(ours: penstock.Pipeline, location: str, tmp_path: Path, files: s
 def test_dlt_goes_on_with_a_dataset_of_ours_and_we_go_on_after_it(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    check_turns(make(location, tmp_path, spark), location, tmp_path)
+    check_turns(make_pipeline(location, tmp_path, spark), location, tmp_path)
 
 
 @pytest.mark.at_length
@@ -111,7 +111,7 @@ def test_we_go_on_with_a_dataset_of_dlts_and_dlt_goes_on_after_us(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     begun = dlt_continues(location, tmp_path / "dlt")
-    ours = make(location, tmp_path, spark)
+    ours = make_pipeline(location, tmp_path, spark)
 
     info = ours.run(nested_rows(3), table_name="items")
     told = dlt_continues(location, tmp_path / "dlt elsewhere")
@@ -129,7 +129,7 @@ def test_we_go_on_with_a_dataset_of_dlts_and_dlt_goes_on_after_us(
 def test_dlt_upserts_into_tables_of_ours_and_we_upsert_after_it(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    ours = make(location, tmp_path, spark)
+    ours = make_pipeline(location, tmp_path, spark)
     first = [row(1, "a", "x", "y"), row(2, "b", "z"), row(3, "c")]
     ours.run(penstock.resource(first, name="items", **UPSERT))
     begun = ids(content(ours))
@@ -164,7 +164,7 @@ def test_we_upsert_into_tables_of_dlts_and_dlt_upserts_after_us(
     begun = dlt_continues(
         location, tmp_path / "dlt", rows=[row(1, "a", "x", "y"), row(2, "b", "z")], **UPSERT
     )
-    ours = make(location, tmp_path, spark)
+    ours = make_pipeline(location, tmp_path, spark)
 
     ours.run(penstock.resource([row(1, "ours", "w"), row(3, "ours", "v")], name="items", **UPSERT))
     between = content(ours)
@@ -195,13 +195,13 @@ def test_columns_and_state_of_one_tool_are_known_to_the_other(
         yield from rows
 
     seen: list[Any] = []
-    ours = make(location, tmp_path, spark)
+    ours = make_pipeline(location, tmp_path, spark)
     ours.run(items(row(1, "a", colour="red")))
 
     told = dlt_continues(
         location, tmp_path / "dlt", rows=[row(1, "not taken"), row(2, "b", weight=5)], **INSERT_ONLY
     )
-    elsewhere = make(location, tmp_path / "another machine", spark)
+    elsewhere = make_pipeline(location, tmp_path / "another machine", spark)
     elsewhere.run(items(row(2, "not taken"), row(3, "c", weight=6, colour="blue")))
 
     found = {row["id"]: (row["name"], row["colour"], row["weight"]) for row in content(elsewhere)["items"]}

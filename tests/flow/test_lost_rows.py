@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.failing import failing
+from tests.step_failures import step_raises
 
 import penstock
 from penstock.errors import InternalError
@@ -39,5 +39,5 @@ def test_rows_that_are_lost_between_extract_and_normalize_are_noticed(
     (file,) = (tmp_path / "lake").rglob("data/extracted/**/*.parquet")
     pq.write_table(pq.read_table(file).slice(0, 2), file)
 
-    with failing(InternalError, match="3 rows of orders went in and 2 came out", step="normalize"):
+    with step_raises(InternalError, match="3 rows of orders went in and 2 came out", step="normalize"):
         pipeline.normalize()

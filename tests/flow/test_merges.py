@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.sql import functions as F
-from tests.flow.making import make
-from tests.oracle.asking import needs_dlt, vector
-from tests.oracle.histories import history, short_ones
-from tests.oracle.merging import NESTED, ORPHANS, RECORDED, REFUSED, asked, settled
+from tests.flow.factories import make_pipeline
+from tests.oracle.merge_histories import history, short_ones
+from tests.oracle.merge_outcomes import NESTED, ORPHANS, RECORDED, REFUSED, asked, settled
+from tests.oracle.oracle_client import needs_dlt, vector
 
 import penstock
 from penstock.testing import documents
@@ -74,7 +74,7 @@ def test_histories_end_as_they_do_with_dlt(
 ) -> None:
     histories = [history(seed) for seed in seeds]
 
-    found = loaded(make(location, tmp_path, spark), histories)
+    found = loaded(make_pipeline(location, tmp_path, spark), histories)
 
     named = compare(histories, found, vector("merges.json"))
 
@@ -85,7 +85,9 @@ def test_histories_end_as_they_do_with_dlt(
 def test_some_end_so_on_iceberg_too(spark: SparkSession, location: str, tmp_path: Path) -> None:
     histories = [history(seed) for seed in RECORDED[:3]]
 
-    found = loaded(make(location, tmp_path, spark, destination=penstock.destinations.iceberg), histories)
+    found = loaded(
+        make_pipeline(location, tmp_path, spark, destination=penstock.destinations.iceberg), histories
+    )
 
     compare(histories, found, vector("merges.json"))
 
@@ -99,7 +101,7 @@ def test_many_histories_end_as_they_do_with_dlt(
     seeds = short_ones(FIRST, MORE)
     histories = [history(seed) for seed in seeds]
 
-    pipeline = make(location, tmp_path, spark, destination=getattr(penstock.destinations, lake))
+    pipeline = make_pipeline(location, tmp_path, spark, destination=getattr(penstock.destinations, lake))
     named = compare(histories, loaded(pipeline, histories), asked(seeds))
 
     counted = Counter(trait for one in histories for trait in (one["kind"], *one["traits"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.flow.making import make
+from tests.flow.factories import make_pipeline
 
 import penstock
 from penstock.errors import TableNotFound
@@ -54,7 +54,7 @@ def test_schemas_are_written_for_people_and_what_they_change_counts(
 def test_a_destination_can_be_emptied_by_hand_and_the_next_run_begins_anew(
     location: str, tmp_path: Path, spark: SparkSession
 ) -> None:
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     pipeline.run([{"id": 1}], table_name="items")
 
     with pipeline.destination_client() as client:
@@ -69,7 +69,7 @@ def test_a_destination_can_be_emptied_by_hand_and_the_next_run_begins_anew(
 def test_a_schema_is_synchronized_with_tables_that_are_there(
     location: str, tmp_path: Path, spark: SparkSession
 ) -> None:
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     pipeline.run([{"id": 1}], table_name="items")
 
     assert pipeline.sync_schema() == {}
@@ -87,10 +87,10 @@ def test_a_machine_that_does_not_restore_goes_on_from_what_it_keeps(
 
     monkeypatch.setenv("PIPELINES__RESTORE_FROM_DESTINATION", "false")
     for _ in range(2):
-        make(location, tmp_path / "one", spark).run(counted())
-    make(location, tmp_path / "other", spark).run(counted())
+        make_pipeline(location, tmp_path / "one", spark).run(counted())
+    make_pipeline(location, tmp_path / "other", spark).run(counted())
 
-    found = sorted(make(location, tmp_path / "one", spark).dataset()["counted"].df()["n"])
+    found = sorted(make_pipeline(location, tmp_path / "one", spark).dataset()["counted"].df()["n"])
     assert found == [1, 1, 2], "another machine knows of nothing"
 
 
@@ -126,8 +126,8 @@ def test_a_run_can_leave_new_data_for_the_next_one(
     location: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RUN__PENDING", "exit")
-    make(location, tmp_path, spark).extract([{"id": 1}], table_name="items")
+    make_pipeline(location, tmp_path, spark).extract([{"id": 1}], table_name="items")
 
     for expected in (1, 2):
-        make(location, tmp_path, spark).run([{"id": 2}], table_name="items")
-        assert make(location, tmp_path, spark).dataset()["items"].count() == expected
+        make_pipeline(location, tmp_path, spark).run([{"id": 2}], table_name="items")
+        assert make_pipeline(location, tmp_path, spark).dataset()["items"].count() == expected

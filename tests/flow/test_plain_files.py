@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
-from tests.failing import failing
+from tests.step_failures import step_raises
 
 import penstock
 from penstock.destinations.filesystem import run as reading
@@ -216,7 +216,7 @@ def test_a_load_that_is_given_up_leaves_no_file(files: Files, monkeypatch: pytes
 
 
 def test_what_plain_files_cannot_do_is_refused_before_a_row_is_written(files: Files) -> None:
-    with failing(UsageError, match="plain files", step="extract") as refused:
+    with step_raises(UsageError, match="plain files", step="extract") as refused:
         files.run([{"id": 1}], write_disposition="merge", primary_key="id")
     assert "table_format" in refused.value.hint
     assert files.names() == []

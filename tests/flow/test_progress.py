@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import functions as F
 from tests.conftest import MODE
-from tests.flow.making import make
-from tests.listening import Listener
+from tests.flow.factories import make_pipeline
+from tests.recording_collector import RecordingCollector
 
 from penstock.testing import nested_rows
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 GROUP = "spark.jobGroup.id"
 
 
-class Watching(Listener):
+class Watching(RecordingCollector):
     """One that looks at Spark's stages too."""
 
     shows_stages = True
@@ -42,7 +42,7 @@ class Watching(Listener):
 def test_every_step_tells_its_rows_and_how_its_tables_stand(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    pipeline, told = make(location, tmp_path, spark), Watching()
+    pipeline, told = make_pipeline(location, tmp_path, spark), Watching()
     pipeline.collector = told
 
     info = pipeline.run(nested_rows(500), table_name="items")
@@ -72,7 +72,7 @@ def test_every_step_tells_its_rows_and_how_its_tables_stand(
 def test_a_long_job_of_a_frame_is_seen_by_its_stages_and_counted(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    pipeline, told = make(location, tmp_path, spark), Watching()
+    pipeline, told = make_pipeline(location, tmp_path, spark), Watching()
     pipeline.collector = told
 
     def slow(batches: Any) -> Any:
@@ -97,7 +97,7 @@ def test_a_long_job_of_a_frame_is_seen_by_its_stages_and_counted(
 def test_the_users_group_of_jobs_stays_and_a_thread_without_one_has_none_after(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    pipeline, context = make(location, tmp_path, spark), spark.sparkContext
+    pipeline, context = make_pipeline(location, tmp_path, spark), spark.sparkContext
 
     pipeline.run([{"id": 1}], table_name="items")
     without = context.getLocalProperty(GROUP)

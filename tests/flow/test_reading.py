@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.flow.making import make
+from tests.flow.factories import make_pipeline
 
 import penstock
 from penstock.errors import TableNotFound, TableVersionGone, UsageError
@@ -65,7 +65,7 @@ def dying(location: str, at: int) -> Destination:
 
 def stopped(location: str, tmp_path: Path, spark: SparkSession, number: int, *, at: int) -> None:
     """A load whose process is gone when so many tables are written."""
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     with pytest.raises(Crash):
         pipeline.run(source(number), destination=dying(location, at))
 
@@ -75,7 +75,7 @@ def test_a_load_that_is_stopped_between_two_tables_is_not_seen(
     spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOAD__WORKERS", "1")
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     pipeline.run(source(0))
     old, loads, shown = pipeline.dataset(), [0], []
     assert old.row_counts() == {"events": 1, "items": 4, "items__parts": 4, "items__tags": 8}
@@ -87,7 +87,7 @@ def test_a_load_that_is_stopped_between_two_tables_is_not_seen(
         assert state(dataset) == after(*loads), f"after {at} tables"
         assert len(dataset.load_ids()) == dataset["_dlt_loads"].count() == number
         shown.append(state(pipeline.dataset(consistent=False)) in (after(*loads), after(*loads, number)))
-        make(location, tmp_path / "another machine", spark).run()
+        make_pipeline(location, tmp_path / "another machine", spark).run()
         loads.append(number)
         assert state(dataset) == after(*loads[:-1]), "a dataset shows one moment, however long it is held"
         assert state(pipeline.dataset()) == after(*loads)
@@ -103,20 +103,20 @@ def test_a_first_load_that_is_stopped_shows_no_table(
 ) -> None:
     monkeypatch.setenv("LOAD__WORKERS", "1")
     stopped(location, tmp_path, spark, 0, at=2)
-    dataset = make(location, tmp_path, spark).dataset()
+    dataset = make_pipeline(location, tmp_path, spark).dataset()
 
     assert (dataset.tables, dataset.load_ids()) == (["_dlt_loads", "_dlt_version", "_dlt_pipeline_state"], [])
     assert dataset.latest_load_id() is None
     assert dataset.row_counts(dlt_tables=True) == dict.fromkeys(dataset.tables, 0)
     with pytest.raises(TableNotFound):
         print(dataset["items"])  # noqa: T201 - asking is what fails
-    assert len(make(location, tmp_path, spark).dataset(consistent=False).tables) == 5
+    assert len(make_pipeline(location, tmp_path, spark).dataset(consistent=False).tables) == 5
 
 
 def test_a_reader_never_sees_a_mixed_state_while_loads_go_on(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     pipeline.run(source(0))
     begun, done, errors = threading.Event(), threading.Event(), list[Exception]()
     seen: list[tuple[dict[str, list[int]], dict[str, list[int]]]] = []
@@ -126,7 +126,7 @@ def test_a_reader_never_sees_a_mixed_state_while_loads_go_on(
             is_last = False
             while not is_last:
                 is_last = done.is_set()
-                dataset = make(location, tmp_path, spark).dataset()
+                dataset = make_pipeline(location, tmp_path, spark).dataset()
                 one_by_one = {
                     name: sorted(row[0] for row in dataset[name].select(column).fetchall())
                     for name, column in COLUMNS.items()
@@ -140,7 +140,7 @@ def test_a_reader_never_sees_a_mixed_state_while_loads_go_on(
     reader.start()
     assert begun.wait(120), errors
     for number in range(1, LOADS):
-        make(location, tmp_path, spark).run(source(number))
+        make_pipeline(location, tmp_path, spark).run(source(number))
     done.set()
     reader.join()
 
@@ -152,7 +152,7 @@ def test_a_reader_never_sees_a_mixed_state_while_loads_go_on(
 
 @pytest.mark.every_mode
 def test_a_table_is_read_in_every_form(compiled: SparkSession, location: str, tmp_path: Path) -> None:
-    pipeline = make(location, tmp_path, compiled)
+    pipeline = make_pipeline(location, tmp_path, compiled)
     moment = datetime(2026, 7, 1, 12, tzinfo=UTC)
     rows = [{"id": 2, "at": moment, "name": "it's {b}"}, {"id": 1, "at": moment, "name": None}]
     info = pipeline.run(rows, table_name="items")
@@ -184,7 +184,7 @@ def test_a_table_is_read_in_every_form(compiled: SparkSession, location: str, tm
 @pytest.mark.at_length
 @pytest.mark.every_mode
 def test_queries_name_tables_without_more(compiled: SparkSession, location: str, tmp_path: Path) -> None:
-    pipeline = make(location, tmp_path, compiled)
+    pipeline = make_pipeline(location, tmp_path, compiled)
     pipeline.run([{"id": 1, "tags": ["a{", "b"]}, {"id": 2, "tags": ["c"]}], table_name="items")
     views = compiled.catalog.listTables()
     dataset = pipeline.dataset()
@@ -206,7 +206,7 @@ def test_queries_name_tables_without_more(compiled: SparkSession, location: str,
 @pytest.mark.at_length
 @pytest.mark.every_mode
 def test_a_client_queries_and_changes_tables(spark: SparkSession, location: str, tmp_path: Path) -> None:
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     pipeline.run([{"id": number, "name": f"n{number}"} for number in range(4)], table_name="items")
 
     with pipeline.sql_client() as client:
@@ -229,7 +229,7 @@ def test_a_client_queries_and_changes_tables(spark: SparkSession, location: str,
 
 
 def test_rows_put_aside_are_read_like_others(spark: SparkSession, location: str, tmp_path: Path) -> None:
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     pipeline.run([{"id": 1}, {"id": 1j}], table_name="items")
 
     dataset = pipeline.dataset()
@@ -242,7 +242,7 @@ def test_rows_put_aside_are_read_like_others(spark: SparkSession, location: str,
 def test_maintenance_is_seen_through_and_a_version_that_is_gone_is_told(
     spark: SparkSession, own: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     for number in range(2):
         pipeline.run(source(number))
     names = [f"delta.`file://{location}/demo/{name}`" for name in COLUMNS]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.flow.making import make
+from tests.flow.factories import make_pipeline
 from tests.restapi import KEY, Api
 
 from penstock.sources.rest_api import rest_api_source
@@ -66,12 +66,12 @@ def tables_of(pipeline: penstock.Pipeline) -> dict[str, list[Any]]:
 def test_children_and_pages_on_executors_are_those_of_the_driver(
     api: Api, spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    whole = make(f"{location}/whole", tmp_path / "whole", spark)
+    whole = make_pipeline(f"{location}/whole", tmp_path / "whole", spark)
     whole.run(shop(api, spread=False))
     asked = sorted(api.paths)
     api.seen.clear()
 
-    spread = make(f"{location}/spread", tmp_path / "spread", spark)
+    spread = make_pipeline(f"{location}/spread", tmp_path / "spread", spark)
     spread.run(shop(api, spread=True))
 
     assert tables_of(spread) == tables_of(whole)
@@ -91,7 +91,7 @@ def test_a_limit_counts_every_request_wherever_it_is_made(
     where: str,
 ) -> None:
     monkeypatch.setenv("EXTRACT__WORK_ITEMS", where)
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     pipeline.run(shop(api, spread=True, rate_limit="10/s"))
 
@@ -107,7 +107,7 @@ def test_a_second_run_after_a_failure_asks_only_for_what_is_not_done(
 ) -> None:
     monkeypatch.setenv("EXTRACT__SLOTS", "1")
     monkeypatch.setenv("EXTRACT__WAVE_SECONDS", "1")
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     api.users, api.gone = 20, {15}
 
     with pytest.raises(Exception, match="answered 404 Not Found"):
@@ -127,7 +127,7 @@ def test_a_run_that_goes_on_with_other_work_items_doubles_no_row(
     api: Api, spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EXTRACT__SLOTS", "1")
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     api.users, api.posts, api.gone = 50, 2, {40}
 
     def posts(size: int) -> Any:

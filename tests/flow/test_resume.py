@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.conftest import starting
-from tests.flow.making import make, packages_of
+from tests.flow.factories import make_pipeline, packages_of
 
 from penstock.destinations.delta.adapter import DeltaClient
 from penstock.destinations.delta.reference import DeltaReference
@@ -50,11 +50,11 @@ def test_an_extracted_package_is_loaded_by_the_next_run_before_its_own_data(
     done = extract(old, left, schema_name="quick", naming=naming_convention(), state={})
     left.mark_extracted(done.extracted.to_dict())
 
-    info = make(location, tmp_path, spark).run([{"id": 3}], table_name="items")
+    info = make_pipeline(location, tmp_path, spark).run([{"id": 3}], table_name="items")
 
     assert [package.sequence for package in info.packages] == [1, 2]
     assert info.loads_ids[0] == left.load_id
-    rows = make(location, tmp_path, spark).dataset()["items"].fetchall()
+    rows = make_pipeline(location, tmp_path, spark).dataset()["items"].fetchall()
     assert sorted(row[0] for row in rows) == [1, 2, 3]
 
 
@@ -82,21 +82,23 @@ def test_a_sealed_package_that_was_not_committed_is_rolled_forward_without_doubl
 ) -> None:
     dying = Destination("delta", DyingReference(), {"bucket_url": location})
     with pytest.raises(SystemExit) as end:
-        make(location, tmp_path, spark).run([{"id": 1, "tags": ["x"]}], table_name="items", destination=dying)
+        make_pipeline(location, tmp_path, spark).run(
+            [{"id": 1, "tags": ["x"]}], table_name="items", destination=dying
+        )
 
-    again = make(location, tmp_path / "another machine", spark).run()
+    again = make_pipeline(location, tmp_path / "another machine", spark).run()
 
     assert again.loads_ids == [end.value.code]
     assert all(table.skipped for table in again.packages[0].tables)
     assert "was committed before" in str(again)
-    assert make(location, tmp_path, spark).dataset().row_counts() == {"items": 1, "items__tags": 1}
+    assert make_pipeline(location, tmp_path, spark).dataset().row_counts() == {"items": 1, "items__tags": 1}
     assert packages_of(location).package(again.loads_ids[0]).status == "loaded"
 
 
 def test_a_committed_package_that_was_not_tidied_up_is_not_loaded_again(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     info = pipeline.run([{"id": 1}], table_name="items")
     package = packages_of(location).package(info.loads_ids[0])
     (Path(package.path) / "package_completed.json").unlink()
@@ -111,7 +113,7 @@ def test_a_committed_package_that_was_not_tidied_up_is_not_loaded_again(
 def test_files_that_are_gone_are_told_before_a_table_is_touched_and_such_a_load_can_be_given_up(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     pipeline.extract(spark.range(30).repartition(3), table_name="items")
     pipeline.normalize()
     gone = next(Path(location).glob("demo/_dlt_pkg/**/data/**/*.parquet"))
@@ -138,7 +140,7 @@ def test_a_process_killed_while_it_extracts_leaves_nothing_behind_that_is_loaded
     def rows() -> Any:
         yield from ({"id": number} for number in range(3))
 
-    info = make(location, tmp_path, spark).run(rows)
+    info = make_pipeline(location, tmp_path, spark).run(rows)
 
     assert len(info.packages) == 1
-    assert make(location, tmp_path, spark).dataset().row_counts() == {"rows": 3}
+    assert make_pipeline(location, tmp_path, spark).dataset().row_counts() == {"rows": 3}

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from tests.conftest import SEED
-from tests.flow.icebergs import icebergs
-from tests.oracle.asking import vector
-from tests.oracle.playing import DATASET, NAME, play
-from tests.oracle.running import DIFFERENT, WAITING, comparable, expected, theirs
+from tests.flow.iceberg_dataset import icebergs
+from tests.oracle.oracle_client import vector
+from tests.oracle.scenario_outcomes import DIFFERENT, WAITING, comparable, expected, theirs
+from tests.oracle.scenario_runner import DATASET, NAME, play
 from tests.oracle.scenarios import few, scenarios
 
 import penstock

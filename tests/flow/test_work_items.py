@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.conftest import starting
-from tests.failing import failing
-from tests.flow.making import make, packages_of
+from tests.flow.factories import make_pipeline, packages_of
+from tests.step_failures import step_raises
 
 import penstock
 from penstock.errors import MissingOnExecutors, ResourceFailed
@@ -40,7 +40,7 @@ def orders(item: int, lines: int = 2) -> Any:
 def test_items_run_on_executors_that_know_nothing_of_the_function(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     pipeline.run(orders(lines=3).add_filter(lambda row: row["id"] != 0))
 
@@ -58,13 +58,13 @@ def test_an_error_comes_back_with_its_item_and_traceback_and_what_was_done_befor
 ) -> None:
     monkeypatch.setenv("EXTRACT__SLOTS", "1")  # so the first wave has eight items
     numbers = list(range(9))
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     def reciprocals(item: int, faults: int = 0) -> Any:
         yield {"id": item, "part": 1 / (8 - item) if item == 8 and not faults else 1}
 
     # The argument stays the same: only the function changes.
-    with failing(ResourceFailed) as failed:
+    with step_raises(ResourceFailed) as failed:
         pipeline.run(penstock.resource(reciprocals, name="parts", work_items=numbers))
     (left,) = packages_of(location).with_status("new")
     assert (failed.value.resource, failed.value.item) == ("parts", "8")
@@ -89,19 +89,19 @@ def test_a_package_with_waves_is_dropped_when_the_resource_is_not_run_again(
     spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EXTRACT__SLOTS", "1")
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     def breaks(item: int, size: int = 1) -> Any:
         yield {"id": size // (8 - item)}
 
     broken = penstock.resource(breaks, name="parts", work_items=range(9))
-    with failing(ResourceFailed):
+    with step_raises(ResourceFailed):
         pipeline.run(broken)
     (left,) = packages_of(location).with_status("new")
 
     pipeline.run()
     assert has_waves(left.store), "a run without data leaves it alone"
-    with failing(ResourceFailed):
+    with step_raises(ResourceFailed):
         pipeline.run(broken(size=2))
     (other,) = packages_of(location).with_status("new")
     assert other.load_id != left.load_id, "other arguments make it another resource"
@@ -116,7 +116,7 @@ def test_where_executors_have_no_network_threads_of_the_driver_do_it(
 ) -> None:
     monkeypatch.setenv("EXTRACT__WORK_ITEMS", "driver")
     threads: set[str] = set()
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     @penstock.resource(work_items=range(20))
     def here(item: int) -> Any:
@@ -136,7 +136,7 @@ def test_items_of_a_frame_tables_by_row_and_odd_rows(
     frame = spark.createDataFrame(
         [(number, f"kind_{number % 2}") for number in range(6)], "id int, kind string"
     )
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     @penstock.resource(work_items=frame, table_name=lambda row: row.get("kind", "rest"))
     def events(item: dict[str, Any]) -> Any:
@@ -153,7 +153,7 @@ def test_a_transformer_of_work_items_runs_on_the_driver(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     seen: list[int] = []
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     @penstock.transformer
     def details(row: dict[str, Any]) -> Any:
@@ -172,8 +172,8 @@ def test_state_is_not_to_be_had_on_executors(spark: SparkSession, location: str,
         yield {"id": item, "state": penstock.current.resource_state()}
 
     # This Python has penstock on executors too; those of a cluster lack it.
-    with failing((ResourceFailed, MissingOnExecutors), match="state"):
-        make(location, tmp_path, spark).run(asks)
+    with step_raises((ResourceFailed, MissingOnExecutors), match="state"):
+        make_pipeline(location, tmp_path, spark).run(asks)
 
 
 @pytest.mark.every_mode
@@ -184,7 +184,7 @@ def test_calls_of_all_executors_together_keep_to_the_rate(
     def calls(item: int) -> Any:
         yield {"id": item, "at": time.time()}
 
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
     pipeline.run(calls)
 
     moments = sorted(row["at"] for row in pipeline.dataset()["calls"].spark().collect())
@@ -200,13 +200,13 @@ def test_a_resource_that_fails_there_may_be_left_out(
         yield {"id": 1 // item}
 
     broken = penstock.resource(breaks, name="parts", work_items=[1, 0])
-    pipeline = make(location, tmp_path, spark)
+    pipeline = make_pipeline(location, tmp_path, spark)
 
     info = pipeline.run([broken, orders(lines=1)], on_error="continue")
 
     assert pipeline.dataset().row_counts() == {"orders": 12}
     assert "ZeroDivisionError" in info.failed_resources["parts"].message
-    with failing(ResourceFailed):
+    with step_raises(ResourceFailed):
         pipeline.run(broken, on_error="continue")
 
 
@@ -257,7 +257,7 @@ def test_a_run_that_was_killed_is_taken_up_and_only_the_wave_under_way_is_called
     exec(KILLED, space)  # the program of the killed run
     info = space["run"](location, str(folder), spark)
 
-    rows = make(location, tmp_path, spark).dataset()["calls"].fetchall()
+    rows = make_pipeline(location, tmp_path, spark).dataset()["calls"].fetchall()
     again = [item for item, count in Counter(called(folder)).items() if count > 1]
     assert info.loads_ids == [left.load_id]
     assert sorted(row[0] for row in rows) == list(range(600))

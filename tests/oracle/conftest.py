@@ -1,7 +1,7 @@
 """The bridges and the snippets want dlt; here they cannot even be imported."""
 
 BRIDGES = (
-    *("bridge.py", "configbridge.py", "framebridge.py", "mergebridge.py", "restbridge.py"),
-    "runbridge.py",
+    *("bridge.py", "config_bridge.py", "frame_bridge.py", "merge_bridge.py", "rest_bridge.py"),
+    "run_bridge.py",
 )
 collect_ignore = [*BRIDGES, "snippets"]

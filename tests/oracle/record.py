@@ -6,13 +6,20 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tests.oracle import merging, running, test_config, test_contracts, test_rest, test_values
-from tests.oracle.asking import VECTORS, ask
-from tests.oracle.extracting import SNIPPETS
-from tests.oracle.files import document, import_steps
-from tests.oracle.framecases import asked as frames
+from tests.oracle import (
+    merge_outcomes,
+    scenario_outcomes,
+    test_config,
+    test_contracts,
+    test_rest,
+    test_values,
+)
+from tests.oracle.frame_cases import asked as frames
 from tests.oracle.identifiers import identifiers
-from tests.oracle.rowsets import RECORDED
+from tests.oracle.oracle_client import VECTORS, ask
+from tests.oracle.row_sets import RECORDED
+from tests.oracle.schema_documents import document, import_steps
+from tests.oracle.snippet_runner import SNIPPETS
 from tests.oracle.test_names import ALL, digest
 from tests.oracle.test_rows import answers, recorded
 from tests.oracle.test_states import STATES
@@ -62,7 +69,7 @@ def states() -> list[Any]:
 
 
 def merges() -> dict[str, Any]:
-    return merging.asked(merging.RECORDED)
+    return merge_outcomes.asked(merge_outcomes.RECORDED)
 
 
 def rest() -> Any:
@@ -81,7 +88,7 @@ RECORDERS: dict[str, Callable[[], Any]] = {
     "config.json": config,
     "frames.json": frames,
     "merges.json": merges,
-    "scenarios.json": running.asked,
+    "scenarios.json": scenario_outcomes.asked,
     "rest.json": rest,
 }
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tests.oracle.ordering import (
+from tests.oracle.scenario_steps import (
     EARLY,
     INT,
     LAST,
@@ -27,7 +27,7 @@ from tests.oracle.ordering import (
 )
 
 if TYPE_CHECKING:
-    from tests.oracle.ordering import Rows, Step
+    from tests.oracle.scenario_steps import Rows, Step
 
 Scenario = dict[str, Any]
 Steps = Callable[[str], "list[Step]"]

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.offenders import assert_no_offenders
-from tests.oracle import configours as ours
-from tests.oracle.asking import ask, needs_dlt, vector
-from tests.oracle.configcases import CALLS, GIVEN, GUESSED, NOWHERE, ORDERS, TEXTS, TOML, URLS
+from tests.oracle import penstock_config as ours
+from tests.oracle.config_cases import CALLS, GIVEN, GUESSED, NOWHERE, ORDERS, TEXTS, TOML, URLS
+from tests.oracle.oracle_client import ask, needs_dlt, vector
+from tests.rule_assertions import assert_no_offenders
 
 from penstock.config import ConnectionStringCredentials, Settings
 from penstock.config.coerce import infer_value
@@ -21,7 +21,7 @@ from penstock.errors import ConfigFieldMissing, ConfigValueCannotBeCoerced
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-BRIDGE = Path(__file__).parent / "configbridge.py"
+BRIDGE = Path(__file__).parent / "config_bridge.py"
 BY_NAME = {order.name: order for order in ORDERS}
 ASIDE = [(BY_NAME[name], key) for name, keys in NOWHERE.items() for key in keys]
 QUESTIONS: dict[str, dict[str, Any]] = {
@@ -71,7 +71,7 @@ def test_the_places_are_looked_up_in_the_order_of_dlt() -> None:
         if not our == theirs == written:
             offenders.append(f"{order.name}: {our}, dlt {theirs}, written {written}")
 
-    assert_no_offenders(offenders, "look the places up in the order of dlt, as `configcases.ORDERS` has it")
+    assert_no_offenders(offenders, "look the places up in the order of dlt, as `config_cases.ORDERS` has it")
 
 
 def test_no_place_counts_here_that_does_not_count_for_dlt() -> None:

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.oracle.asking import ask, needs_dlt, vector
-from tests.oracle.carry import row_counts, settled
-from tests.oracle.contractcases import COUNT, ContractCase, contract_case
+from tests.oracle.contract_cases import COUNT, ContractCase, contract_case
+from tests.oracle.discarded_rows import row_counts, settled
+from tests.oracle.oracle_client import ask, needs_dlt, vector
 from tests.oracle.test_rows import digest, shape
 
 from penstock.errors import DataValidationError

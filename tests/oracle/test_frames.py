@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from tests.oracle.asking import BRIDGE, needs_dlt, vector
-from tests.oracle.framecases import CASES, asked, ours
+from tests.oracle.frame_cases import CASES, asked, ours
+from tests.oracle.oracle_client import BRIDGE, needs_dlt, vector
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.oracle.asking import ask, needs_dlt
-from tests.oracle.rowsets import code, rowset
+from tests.oracle.oracle_client import ask, needs_dlt
+from tests.oracle.row_sets import code, rowset
 
 from penstock.extract.encode import encode
 from penstock.package.dlt_ids import ID_SEPARATOR, nested_hashes, row_hashes

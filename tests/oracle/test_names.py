@@ -4,8 +4,8 @@ import json
 from hashlib import sha256
 
 import pytest
-from tests.oracle.asking import ask, needs_dlt, vector
 from tests.oracle.identifiers import CONVENTIONS, COUNT, LENGTHS, identifiers
+from tests.oracle.oracle_client import ask, needs_dlt, vector
 
 from penstock.schema import naming_convention
 

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from tests.oracle.asking import ask, needs_dlt, vector
-from tests.oracle.extracting import Extracting
-from tests.oracle.restcases import cases
-from tests.oracle.restplaying import play
+from tests.oracle.oracle_client import ask, needs_dlt, vector
+from tests.oracle.rest_cases import cases
+from tests.oracle.rest_runner import play
+from tests.oracle.snippet_runner import Extracting
 from tests.restapi import Api
 
 from penstock.sources.rest_api import rest_api_source
 
-BRIDGE = Path(__file__).parent / "restbridge.py"
+BRIDGE = Path(__file__).parent / "rest_bridge.py"
 
 with Api() as _api:
     NAMES: Final = tuple(cases(_api))

@@ -6,9 +6,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.oracle.asking import ask, needs_dlt, vector
-from tests.oracle.differences import DIFFERENCES, look_without
-from tests.oracle.rowsets import COUNT, RECORDED, Case, rowset
+from tests.oracle.oracle_client import ask, needs_dlt, vector
+from tests.oracle.row_sets import COUNT, RECORDED, Case, rowset
+from tests.oracle.type_differences import DIFFERENCES, look_without
 
 from penstock.schema import Schema, decide, gather
 

@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from tests.oracle.asking import ask, needs_dlt, vector
-from tests.oracle.extracting import SNIPPETS, ours
+from tests.oracle.oracle_client import ask, needs_dlt, vector
+from tests.oracle.snippet_runner import SNIPPETS, ours
 
 if TYPE_CHECKING:
     from pathlib import Path

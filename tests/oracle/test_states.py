@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import orjson
 import pytest
-from tests.oracle.asking import ask, needs_dlt, vector
-from tests.oracle.extracting import coded
+from tests.oracle.oracle_client import ask, needs_dlt, vector
+from tests.oracle.snippet_runner import coded
 
 from penstock.package.typed_json import from_typed, to_typed
 from penstock.pipeline.state import state_hash

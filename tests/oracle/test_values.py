@@ -9,14 +9,14 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
-from tests.corpus.hard import HARD
-from tests.oracle.asking import ask, needs_dlt, vector
-from tests.oracle.carrying import carried_out
-from tests.oracle.comparing import Compared, Comparison, linked
-from tests.oracle.differences import DIFFERENCES
-from tests.oracle.rowsets import COUNT as ALL_CASES
-from tests.oracle.rowsets import RECORDED, Case, rowset
+from tests.corpus.hard_rows import HARD
+from tests.oracle.oracle_client import ask, needs_dlt, vector
+from tests.oracle.reference_rows import carried_out
+from tests.oracle.row_comparison import Compared, Comparison, linked
+from tests.oracle.row_sets import COUNT as ALL_CASES
+from tests.oracle.row_sets import RECORDED, Case, rowset
 from tests.oracle.test_rows import FAILURES, NAMELESS
+from tests.oracle.type_differences import DIFFERENCES
 
 from penstock.schema import Schema, decide, gather
 

@@ -7,7 +7,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.flow.making import few_rows
+from tests.flow.factories import quick_session
 from tests.service.bucket import keys
 
 import penstock
@@ -31,7 +31,7 @@ def location() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def spark(session_of_mode: SparkSession) -> SparkSession:
     """The session of the mode, for few rows; it has no keys of the bucket."""
-    return few_rows(session_of_mode)
+    return quick_session(session_of_mode)
 
 
 @pytest.fixture

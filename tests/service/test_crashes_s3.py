@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.flow.crashes.recorded import chosen
-from tests.flow.crashes.shops import KINDS, Shop, tried_kinds
-from tests.flow.crashes.stalled import problems, recorded_steps, recorded_writes, stall_each, writes_of
+from tests.flow.crashes.any_shop import KINDS, Shop, tried_kinds
+from tests.flow.crashes.recorded_load import chosen
+from tests.flow.crashes.stalled_run import problems, recorded_steps, recorded_writes, stall_each, writes_of
 from tests.flow.crashes.steps import Step, Steps
 from tests.service.bucket import jdbc_catalog, keys
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.service.bucket import jdbc_catalog, keys
-from tests.service.faultproxy import Fault, Proxy, faulty, seeded
+from tests.service.fault_proxy import Fault, Proxy, faulty, seeded
 from tests.service.test_packages_s3 import options
 from tests.service.toxics import Toxic, toxic
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import functions as F
 from sqlglot import exp
-from tests.failing import failing
 from tests.service.mariadb import DRIVERS, URL, new_database, tell, url
+from tests.step_failures import step_raises
 
 import penstock
 from penstock.errors import DatabaseNotReachable, DatabaseQueryFailed
@@ -204,7 +204,7 @@ def test_a_connection_that_ends_while_rows_are_read_is_told_as_one_that_may_be_t
                     tell(f"KILL {number}")
 
     slow = "SELECT id, SLEEP(0.05) AS slept, filler FROM sleepers"
-    with ThreadPoolExecutor(1) as threads, failing(DatabaseNotReachable) as failed:
+    with ThreadPoolExecutor(1) as threads, step_raises(DatabaseNotReachable) as failed:
         threads.submit(end)
         try:
             pipeline.run(sql_table(address, "slow", query=slow))
@@ -223,7 +223,7 @@ def test_a_database_that_cannot_be_opened_or_asked_is_told_in_its_own_words(
         (sql_table(away, "orders"), DatabaseNotReachable),
         (sql_table(address, "orders", query=f"SELECT nothing FROM {database}.nowhere"), DatabaseQueryFailed),
     ):
-        with failing(kind) as failed:
+        with step_raises(kind) as failed:
             pipeline.run(table)
         assert "canary" not in "".join(traceback.format_exception(failed.value))
     assert "nowhere" in failed.value.reason

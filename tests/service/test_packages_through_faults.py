@@ -15,8 +15,8 @@ from traceback import format_exception
 from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
-from tests.service.faultproxy import Fault, Proxy, Request, aimed, faulty, seeded
-from tests.service.lives import Dataset, check
+from tests.service.fault_proxy import Fault, Proxy, Request, aimed, faulty, seeded
+from tests.service.package_loads import Dataset, check
 from tests.service.test_packages_s3 import options
 from tests.service.toxics import Toxic, reset, toxic
 from tests.unit.package.crashes import Crash, Points

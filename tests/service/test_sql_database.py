@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 from pyspark.sql import functions as F
-from tests.failing import failing
 from tests.service.postgres import URL, ask, new_schema, tell
+from tests.step_failures import step_raises
 
 import penstock
 from penstock.errors import DatabaseNotReachable, DatabaseQueryFailed, PipelineStepFailed, TransactionsRunning
@@ -350,7 +350,7 @@ def test_a_database_that_cannot_be_opened_or_asked_is_told_in_its_own_words(
             "nowhere",
         ),
     ):
-        with failing(kind) as failed:
+        with step_raises(kind) as failed:
             pipeline.run(table)
         assert words in failed.value.reason
         assert "canary" not in "".join(traceback.format_exception(failed.value))
@@ -368,9 +368,9 @@ def test_a_database_that_fails_while_its_rows_are_read_is_told_in_its_own_words(
             reading = f"query LIKE '%pg_sleep%{schema}%' AND state = 'active' AND pid <> pg_backend_pid()"
             ask(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {reading}")
 
-    with failing(DatabaseQueryFailed) as failed:
+    with step_raises(DatabaseQueryFailed) as failed:
         pipeline.run(sql_table(URL, "numbers", query=broken))
-    with ThreadPoolExecutor(1) as threads, failing(DatabaseNotReachable) as ended:
+    with ThreadPoolExecutor(1) as threads, step_raises(DatabaseNotReachable) as ended:
         threads.submit(terminate)
         try:
             pipeline.run(sql_table(URL, "sleepers", query=slow))

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 from tests.conftest import AT_LENGTH, SEED
-from tests.corpus.hard import HARD
-from tests.corpus.nasty import ALL, Kept
-from tests.oracle.carrying import carried_out, from_sql, shown_sql
-from tests.oracle.rowsets import rowset
+from tests.corpus.hard_rows import HARD
+from tests.corpus.hostile_rows import ALL, Kept
+from tests.oracle.reference_rows import carried_out, from_sql, shown_sql
+from tests.oracle.row_sets import rowset
 
 from penstock.extract.encode import encode
 from penstock.normalize.nested_layout import build_layout

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.conftest import SEED
-from tests.corpus.hostile import Hostile
+from tests.corpus.hostile_texts import Hostile
 
 from penstock.package.sql import variant_value
 from penstock.schema.spark_sql import literal, quote_name

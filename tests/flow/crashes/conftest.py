@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.flow.crashes.lakes import LAKES
-from tests.flow.crashes.recorded import Recorded, record
+from tests.flow.crashes.recorded_load import Recorded, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.flow.crashes.steps import Steps, WatchedTables
-from tests.flow.icebergs import watched
-from tests.flow.making import CATALOG, QUICK, session_with
+from tests.flow.factories import CATALOG_CONF, QUICK_CONF, new_session
+from tests.flow.iceberg_dataset import watched
 
 from penstock.destinations.delta.reference import DeltaReference
 from penstock.destinations.iceberg.commit_metadata import MANIFEST, SEQUENCE
@@ -70,16 +70,16 @@ class Lake:
         """The tables of a dataset, as a session reads them that knows nothing of penstock."""
         tables = sorted(entry.name for entry in dataset.iterdir() if (entry / self.sign).is_dir())
         if self.name == "delta":
-            own = session_with(spark, QUICK | CATALOG)
+            own = new_session(spark, QUICK_CONF | CATALOG_CONF)
             return {name: own.read.format("delta").load(str(dataset / name)) for name in tables}
-        own = session_with(spark, QUICK | catalog_at(dataset.parent))
+        own = new_session(spark, QUICK_CONF | catalog_at(dataset.parent))
         return {name: own.table(f"{_STRANGERS}.`{dataset.name}`.`{name}`") for name in tables}
 
     def marks(self, dataset: Path, table: str, spark: SparkSession) -> Iterable[tuple[int, str, int]]:
         """The sequence number and the manifest of each load that a table has a commit of, and its version."""
         if self.name == "delta":
             return _marks_in_log(dataset / table)
-        own = session_with(spark, QUICK | catalog_at(dataset.parent))
+        own = new_session(spark, QUICK_CONF | catalog_at(dataset.parent))
         name = f"{_STRANGERS}.`{dataset.name}`.`{table}`"
         found = own.sql(
             f"SELECT summary, snapshot_id FROM {name}.snapshots WHERE snapshot_id IN "
@@ -91,7 +91,7 @@ class Lake:
 
 def watch(tables: Any, steps: Steps) -> WatchedTables:
     """Stop before and after each commit, and within it where it has steps."""
-    if hasattr(tables, "way"):
+    if hasattr(tables, "commit_mode"):
         tables = watched(tables, lambda step, table: steps.reach(f"before {step} of {table}"))
     return WatchedTables(tables, steps)
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.conftest import SEED, starting
 from tests.flow.crashes.lakes import LAKES
-from tests.flow.crashes.late import stand_still
-from tests.flow.crashes.recorded import (
+from tests.flow.crashes.paused_run import run_with_pause
+from tests.flow.crashes.recorded_load import (
     CHOSEN_LAKE,
     EACH_LAKE,
     Recorded,
@@ -163,7 +163,7 @@ def test_a_run_that_stood_still_while_another_one_finished_changes_nothing(
     for step in tried:
         trial = recorded.from_base(f"standing-still-{step.number}")
         other = partial(problems, trial, spark, recorded.expected)
-        found = stand_still(trial, step.kind, other, monkeypatch, spark, destination=recorded.lake.watched)
+        found = run_with_pause(trial, step.kind, other, monkeypatch, spark, destination=recorded.lake.watched)
         found += differences(trial, spark, recorded.expected) + problems(trial, spark, recorded.expected)
         if found:
             wrong[f"{step.number} {step.what}"] = found
@@ -177,7 +177,7 @@ def test_a_driver_that_is_really_killed(at: str, recorded: Recorded, spark: Spar
     trial = recorded.from_base(f"killed-{re.sub(r'[^a-z]+', '-', at)}")
     environment = {**starting(), "PYTHONPATH": str(ROOT)}
     given = (recorded.lake.name, str(trial), *at.rsplit(" ", at.count("0.")))
-    command = [sys.executable, "-m", "tests.flow.crashes.killed", *given]
+    command = [sys.executable, "-m", "tests.flow.crashes.killed_process", *given]
     killed = subprocess.run(command, check=False, capture_output=True, env=environment, cwd=trial)
     assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
 

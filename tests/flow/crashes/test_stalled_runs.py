@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.flow.crashes.shops import Shop, tried_kinds
-from tests.flow.crashes.stalled import problems, recorded_steps, recorded_writes, stall_each, taken_over
+from tests.flow.crashes.any_shop import Shop, tried_kinds
+from tests.flow.crashes.stalled_run import problems, recorded_steps, recorded_writes, stall_each, taken_over
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.offenders import assert_no_offenders
-from tests.oracle.configcases import NOWHERE, ORDERS
-from tests.oracle.configours import winner
+from tests.oracle.config_cases import NOWHERE, ORDERS
+from tests.oracle.penstock_config import winner
+from tests.rule_assertions import assert_no_offenders
 
 from penstock.config import BaseConfiguration, Settings, resolve_configuration
 from penstock.config.lookup import Lookup, Sections
@@ -25,7 +25,7 @@ def test_the_first_place_that_has_a_value_wins() -> None:
             for at, place in enumerate(order.places)
             if str(value := winner(order, order.values(at))).rpartition("/")[2] != f"p{at}"
         ),
-        "look the places up in the order of `configcases.ORDERS`",
+        "look the places up in the order of `config_cases.ORDERS`",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dev.mutants import MUTANTS, stale
-from tests.offenders import assert_no_offenders
+from tests.rule_assertions import assert_no_offenders
 
 
 def test_the_texts_and_tests_of_all_safeguards_exist() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.corpus.nasty import ALL, Kept, PutAside
+from tests.corpus.hostile_rows import ALL, Kept, PutAside
 
 from penstock.extract.encode import encode
 from penstock.extract.json_fallback import encode_text

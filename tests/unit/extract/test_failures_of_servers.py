@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import requests
-from tests.failing import failing
 from tests.restapi import Api
+from tests.step_failures import step_raises
 
 import penstock
 from penstock.errors import RequestRefused, ResourceFailed, ServerFailed
@@ -48,7 +48,7 @@ def test_an_endpoint_that_fails_names_the_host_the_status_and_what_to_do(
     endpoint = {"path": f"flaky/x/{status}/9", "params": {"api_key": "hush-hush-hush"}}
     source = rest_api_source({"client": client, "resources": [{"name": "orders", "endpoint": endpoint}]})
 
-    with failing(kind, step="extract") as caught:
+    with step_raises(kind, step="extract") as caught:
         penstock.pipeline("shop", pipelines_dir=tmp_path).extract(source)
 
     error = caught.value
@@ -76,7 +76,7 @@ def test_requests_of_the_users_own_code_are_answers_as_well(library: str, api: A
             urllib.request.urlopen(url, timeout=10)
         yield {}
 
-    with failing(ServerFailed, step="extract") as caught:
+    with step_raises(ServerFailed, step="extract") as caught:
         penstock.pipeline("shop", pipelines_dir=tmp_path).extract(penstock.resource(asked, name="orders"))
 
     assert caught.value.status == 500

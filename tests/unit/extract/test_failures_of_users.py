@@ -6,7 +6,7 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.failing import failing
+from tests.step_failures import step_raises
 from tests.unit.extract.reading import extracted
 
 import penstock
@@ -134,7 +134,7 @@ def test_an_error_of_a_user_leaves_the_pipeline_with_its_resource_its_item_and_i
     make, item = PLACES[place]
     pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
 
-    with failing(ResourceFailed, step="extract") as caught:
+    with step_raises(ResourceFailed, step="extract") as caught:
         pipeline.extract(make())
 
     error = caught.value
@@ -165,7 +165,7 @@ def test_values_that_do_not_compare_are_no_error_of_the_function_that_picks_one(
 ) -> None:
     cursor = penstock.sources.incremental("n", initial_value="1", last_value_func=lambda both: max(both))  # noqa: PLW0108 - not max itself
 
-    with failing(IncrementalCursorInvalidCoercion, step="extract") as caught:
+    with step_raises(IncrementalCursorInvalidCoercion, step="extract") as caught:
         penstock.pipeline("shop", pipelines_dir=tmp_path).extract(numbers(incremental=cursor))
 
     assert caught.value.got == "1, int"
@@ -182,7 +182,7 @@ def test_an_error_that_cannot_be_shown_is_told_by_its_class(tmp_path: Path) -> N
         yield {"n": 1}
         raise Shy
 
-    with failing(ResourceFailed) as caught:
+    with step_raises(ResourceFailed) as caught:
         penstock.pipeline("shop", pipelines_dir=tmp_path).extract(rows, table_name="orders")
 
     assert caught.value.cause == "Shy(<KeyError while it was shown>)"
@@ -201,7 +201,7 @@ def test_an_error_of_java_is_told_by_its_last_cause(tmp_path: Path) -> None:
         yield 1
         raise Py4JJavaError("An error occurred while calling o7.parquet.\n", object())
 
-    with failing(ResourceFailed) as caught:
+    with step_raises(ResourceFailed) as caught:
         penstock.pipeline("shop", pipelines_dir=tmp_path).extract(rows, table_name="orders")
 
     assert caught.value.cause == "Py4JJavaError('java.lang.ArithmeticException: / by zero')"
@@ -214,7 +214,7 @@ def test_an_error_of_ours_in_a_users_code_stays_what_it_is(tmp_path: Path) -> No
         yield {"n": 1}
         raise said
 
-    with failing(DataError) as caught:
+    with step_raises(DataError) as caught:
         penstock.pipeline("shop", pipelines_dir=tmp_path).extract(rows, table_name="orders")
 
     assert caught.value is said
@@ -225,7 +225,7 @@ def test_a_secret_in_the_message_of_a_user_is_not_told(tmp_path: Path) -> None:
         yield {"n": 1}
         raise ConnectionError("postgresql://ada:lovelace@db:5432 refused")
 
-    with failing(ResourceFailed) as caught:
+    with step_raises(ResourceFailed) as caught:
         penstock.pipeline("shop", pipelines_dir=tmp_path).extract(rows, table_name="orders")
 
     assert "lovelace" not in str(caught.value)

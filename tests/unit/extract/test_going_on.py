@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.listening import Listener
+from tests.recording_collector import RecordingCollector
 from tests.unit.extract.reading import extracted, rows_of
 
 import penstock
@@ -58,7 +58,7 @@ def test_the_others_go_on_and_the_failure_is_told(package: Package, parallel: bo
 
 
 def test_the_collector_hears_of_rows_and_of_what_is_left_out(package: Package) -> None:
-    told = Listener()
+    told = RecordingCollector()
 
     extracted([breaking("bad", after=2), whole("good", rows=3)], package, workload=GOING_ON, collector=told)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
-from tests.offenders import assert_no_offenders, assert_sentences_have_tests
+from tests.rule_assertions import assert_no_offenders, assert_sentences_have_tests
 
 import penstock
 from penstock import interfaces, schema

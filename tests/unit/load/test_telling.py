@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.listening import Listener
+from tests.recording_collector import RecordingCollector
 from tests.unit.load.test_run import QUICK, STATE, Place, sealed
 
 from penstock.errors import LoadClientJobFailed
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 STATES = st.sampled_from(get_args(JobState))
 
 
-def heard(place: Place, **rules: Any) -> Listener:
-    listener = Listener()
+def heard(place: Place, **rules: Any) -> RecordingCollector:
+    listener = RecordingCollector()
     into = replace(place.into(), collector=listener)
     load(place.manifest, into, state=STATE, load_settings=QUICK.model_copy(update=rules))
     return listener
@@ -48,7 +48,10 @@ def test_a_job_that_is_tried_again_says_why(tmp_path: Path) -> None:
 
 
 def test_what_stops_the_run_is_told_before_it_does(tmp_path: Path) -> None:
-    place, told = sealed(tmp_path, with_jobs=("others",), script={"others": ["terminal"]}), Listener()
+    place, told = (
+        sealed(tmp_path, with_jobs=("others",), script={"others": ["terminal"]}),
+        RecordingCollector(),
+    )
 
     with pytest.raises(LoadClientJobFailed):
         load(place.manifest, replace(place.into(), collector=told), state=STATE, load_settings=QUICK)
@@ -81,7 +84,7 @@ def test_bytes_are_told_once_for_tables_that_share_files(tmp_path: Path) -> None
         for entry in place.manifest.tables
     )
     folders = (DataFolder(path="data/a", bytes=700), DataFolder(path="data/b", bytes=30))
-    manifest, told = replace(place.manifest, tables=tables, folders=folders), Listener()
+    manifest, told = replace(place.manifest, tables=tables, folders=folders), RecordingCollector()
 
     report = load(manifest, replace(place.into(), collector=told), state=STATE, load_settings=QUICK)
 

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from tests.listening import Listener
+from tests.recording_collector import RecordingCollector
 
 from penstock.normalize.progress import TableProgress
 from penstock.normalize.stopwatch import Stopwatch
 
 
 def test_tables_wait_are_worked_at_and_are_done_with_what_is_nested_in_them() -> None:
-    listener = Listener()
+    listener = RecordingCollector()
     told = TableProgress(listener)
     clock = Stopwatch(told.step)
 
@@ -34,7 +34,7 @@ def test_tables_wait_are_worked_at_and_are_done_with_what_is_nested_in_them() ->
 
 
 def test_the_end_of_nothing_is_nothing() -> None:
-    listener = Listener()
+    listener = RecordingCollector()
 
     TableProgress(listener).end()
 

@@ -5,7 +5,7 @@ from typing import Any
 import sqlglot
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.oracle.rowsets import rowset
+from tests.oracle.row_sets import rowset
 
 from penstock.extract.encode import encode
 from penstock.normalize.nested_layout import NestedLayout, build_layout, sql_type

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints, is_typeddict
 
 import pytest
-from tests.offenders import assert_no_offenders
+from tests.rule_assertions import assert_no_offenders
 
 from penstock import package as room
 from penstock.errors import (

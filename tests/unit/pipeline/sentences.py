@@ -10,7 +10,7 @@ KNOWING, MAKING, MANAGING = (f"{HERE}/test_{name}.py" for name in ("knowing", "m
 PIPELINE, REFRESHING, RUNNING = (f"{HERE}/test_{name}.py" for name in ("pipeline", "refreshing", "running"))
 SYNCING, GIVEN = f"{HERE}/test_syncing.py", "unit/sources/test_given.py"
 FLOW_PAGE, FLOW_REFRESH = "flow/test_pipeline_page.py", "flow/test_refresh.py"
-WHOLE, READING = "flow/test_whole_run.py", "flow/test_reading.py"
+WHOLE, READING = "flow/test_end_to_end.py", "flow/test_reading.py"
 
 _LISTED = "what_was_extracted_is_listed_and_remembered"
 _ANEW = "what_begins_anew_is_there_alone"

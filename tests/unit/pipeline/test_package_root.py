@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.failing import failing
+from tests.step_failures import step_raises
 
 import penstock
 from penstock.errors import PackageRootChanged
@@ -72,7 +72,9 @@ def test_packages_that_wait_keep_their_place(places: Places, monkeypatch: pytest
     assert json.loads(places.record.read_text())["root"] == str(places.folder / "a/demo/_dlt_pkg/shop")
 
     for other in ("b", None):
-        with failing(PackageRootChanged, match=r"were in .*/a/demo/_dlt_pkg/shop, .* 1 packages wait there"):
+        with step_raises(
+            PackageRootChanged, match=r"were in .*/a/demo/_dlt_pkg/shop, .* 1 packages wait there"
+        ):
             places.extract(other)
         with pytest.raises(PackageRootChanged):
             places.begin(other)
@@ -96,12 +98,12 @@ def test_a_place_below_the_dataset_is_recorded_relative_to_it(places: Places) ->
 
     assert (found["root"], found["is_below"]) == ("inside/demo/_dlt_pkg/shop", True)
     places.extract("lake/demo/inside")
-    with failing(PackageRootChanged, match="1 packages wait there"):
+    with step_raises(PackageRootChanged, match="1 packages wait there"):
         places.extract(None)
 
 
 def test_a_place_that_is_gone_is_not_left_without_a_word(places: Places) -> None:
     places.begin("a")
 
-    with failing(PackageRootChanged, match="nothing is found there"):
+    with step_raises(PackageRootChanged, match="nothing is found there"):
         places.extract("b")

@@ -6,7 +6,7 @@ import importlib
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from tests.offenders import assert_no_offenders, assert_sentences_have_tests
+from tests.rule_assertions import assert_no_offenders, assert_sentences_have_tests
 from tests.unit.pipeline.sentences import SENTENCES
 from tests.unit.pipeline.signatures import ATTRIBUTES, FUNCTIONS, METHODS, PROPERTIES, parameters_of
 

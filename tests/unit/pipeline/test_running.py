@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.failing import failing
+from tests.step_failures import step_raises
 from tests.unit.load.scripted import ScriptedClient, World
 from tests.unit.pipeline.sessions import no_session
 
@@ -156,7 +156,7 @@ def test_what_breaks_between_two_steps_belongs_to_what_was_called(
     told = {"table_name": "items"} if call == "extract" else {}
     monkeypatch.setattr(*place, refuse)
 
-    with failing(OSError, step=step) as caught:
+    with step_raises(OSError, step=step) as caught:
         getattr(pipeline, call)(*said, **told)
 
     assert penstock.retry.retry_load((step,))(caught.failed[0])
@@ -174,7 +174,7 @@ def test_a_slot_that_another_run_has_taken_is_a_failure_of_the_load_of_its_packa
     pipeline.normalize()
     monkeypatch.setattr(Packages, "seal", lambda *_: False)
 
-    with failing(SlotTaken, step="load") as caught:
+    with step_raises(SlotTaken, step="load") as caught:
         getattr(pipeline, call)()
 
     assert caught.failed[0].load_id == caught.value.load_id == waiting
@@ -187,10 +187,10 @@ def test_a_load_that_cannot_be_finished_is_a_failure_of_that_load(
     world = World(tmp_path)
     pipeline = with_a_package_that_waits(tmp_path, world)
     world.on_complete = refuse
-    with failing(OSError, step="load"):
+    with step_raises(OSError, step="load"):
         pipeline.run()
 
-    with failing(OSError, step="load"):
+    with step_raises(OSError, step="load"):
         pipeline.run()
 
 
@@ -243,7 +243,7 @@ def test_the_first_load_that_is_complete_is_the_first_run_also_after_one_that_wa
     pipeline = with_a_package_that_waits(tmp_path, World(tmp_path))
     with monkeypatch.context() as refusing:
         refusing.setattr(ScriptedClient, "initialize_storage", refuse)
-        with failing(OSError, step="load"):
+        with step_raises(OSError, step="load"):
             pipeline.run()
     pipeline.drop_pending_packages()
 

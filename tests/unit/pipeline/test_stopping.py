@@ -9,7 +9,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.failing import failing
+from tests.step_failures import step_raises
 
 import penstock
 from penstock.errors import ResourceFailed
@@ -278,5 +278,5 @@ def test_a_run_that_fails_after_an_interrupt_of_an_earlier_one_ends_by_its_own_e
     try:
         signal.default_int_handler(signal.SIGINT, None)
     except KeyboardInterrupt:
-        with failing(ResourceFailed, match="connection lost"):
+        with step_raises(ResourceFailed, match="connection lost"):
             pipeline.extract(broken, table_name="items")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.offenders import assert_no_offenders
+from tests.rule_assertions import assert_no_offenders
 
 from penstock.errors import InvalidIdentifier, UsageError
 from penstock.schema.naming import NamingConvention, SnakeCase, naming_convention

@@ -1,0 +1,214 @@
+"""Rows that break tools, and what stands in the tables after a whole run.
+
+All of them are rows of one table, so that they meet in one run. Each has a key of its own, `k0`, `k1`, …, and
+`expected` are the columns of its row that have a value, without that key. A `*` stands for a tag of a key.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import uuid
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from typing import Any, Final
+
+from tests.corpus.hostile_rows import Colour, Point, deep
+
+from penstock.normalize.prior_schema import MAX_NESTING
+
+NAN: Final = "no number"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Result:
+    """Values that come under one key, one row after the other, and the columns of each row."""
+
+    name: str
+    values: list[Any]
+    expected: list[dict[str, Any]]
+    children: dict[str, list[dict[str, Any]]]
+    """The rows of nested tables, by what their names end in."""
+
+
+def one(name: str, value: Any, expected: Any, **children: list[dict[str, Any]]) -> Result:
+    """A single value; what stands in the plain column may be given by itself."""
+    columns = expected if isinstance(expected, dict) else {"": expected}
+    return Result(name=name, values=[value], expected=[columns], children=children)
+
+
+def many(name: str, *pairs: tuple[Any, dict[str, Any]], **children: list[dict[str, Any]]) -> Result:
+    """Several values under the same key."""
+    values, expected = zip(*pairs, strict=True)
+    return Result(name=name, values=list(values), expected=list(expected), children=children)
+
+
+def micros(moment: datetime) -> int:
+    """A moment as tables hold it."""
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+NOON: Final = datetime(2024, 1, 1, 12, tzinfo=UTC)
+WIDE: Final = "123456789012345678.12345678901234567890"
+LAST: Final = datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
+
+NUMBERS: Final = [
+    one("NaN", math.nan, NAN),
+    one("Infinity", math.inf, math.inf),
+    one("-Infinity", -math.inf, -math.inf),
+    many("NaN among whole numbers", (1, {"": 1}), (math.nan, {"__v_double": NAN})),
+    many("NaN among decimals", (Decimal("1.5"), {"": Decimal("1.5")}), (math.nan, {"__v_double": NAN})),
+    many("the text 1e400 among fractions", (1.5, {"": 1.5}), ("1e400", {"__v_text": "1e400"})),
+    one("zero, negative", -0, 0),
+    one("a fraction that is zero, negative", -0.0, -0.0),
+    one("2**63 - 1", 2**63 - 1, 2**63 - 1),
+    one("2**63", 2**63, Decimal(2**63)),
+    one("2**64", 2**64, Decimal(2**64)),
+    many("2**64 among whole numbers", (1, {"": 1}), (2**64, {"__v_wei": Decimal(2**64)})),
+    one("a whole number as a fraction", 9007199254740992.0, 9007199254740992.0),
+    many("large fractions and whole numbers", (1e16, {"": 1e16}), (10**16 + 1, {"__v_bigint": 10**16 + 1})),
+    one("38 digits", 10**38 - 1, Decimal(10**38 - 1)),
+    one("39 digits", 10**38 + 7, str(10**38 + 7)),
+    one("5,000 digits", 10**4999, "1" + "0" * 4999),
+    one("18 and 20 digits", Decimal(WIDE), WIDE),
+    one("50 digits behind the point", Decimal("0." + "1" * 50), "0." + "1" * 50),
+    one("a decimal that is no number", Decimal("NaN"), NAN),
+    many(
+        "true, 1 and 0.5", (True, {"": True}), (1, {"": True}), (0.5, {"__v_double": 0.5}), (0, {"": False})
+    ),
+]
+
+KEYS: Final = [
+    one("a and A", {"a": 1, "A": 2}, {"__a": 1, "__a_*": 2}),
+    one("no key", {"": 1}, {"___empty": 1}),
+    one("a blank", {" ": 1}, {"___empty": 1}),
+    one("no key and a blank", {"": 1, " ": 2}, {"___empty": 1, "___empty_*": 2}),
+    one("userId and user_id", {"userId": 1, "user_id": 2}, {"__user_id": 1, "__user_id_*": 2}),
+    one("a.b beside a: b", {"a.b": 1, "a": {"b": 2}}, {"__a_b": 1, "__a__b": 2}),
+    one("a__b beside a: b", {"a__b": 1, "a": {"b": 2}}, {"__a__b": 1, "__a__b_*": 2}),
+    one("a backtick", {"a`b": 1}, {"__a_b": 1}),
+    one("a quote", {'a"b': 1}, {"__a_b": 1}),
+    one("both quotes", {"a\"b'c": 1}, {"__a_b_c": 1}),
+    one("a line break", {"a\nb": 1}, {"__a_b": 1}),
+    one("NUL in a key", {"a\x00b": 1}, {"__a_b": 1}),
+    one("an emoji", {"\N{GRINNING FACE}": 1}, {"__x": 1}),
+    one("two emojis", {"\N{GRINNING FACE}": 1, "\N{CAT FACE}": 2}, {"__x": 1, "__x_*": 2}),
+    one("a right-to-left override", {"\u202eabc": 1}, {"___abc": 1}),
+    one("composed and decomposed", {"\u00e9": 1, "e\u0301": 2}, {"__x": 1, "__ex": 2}),
+    one("a Turkish i", {"\u0130": 1, "i\u0307": 2}, {"__x": 1, "__ix": 2}),
+    one("SQL", {'x"); DROP TABLE t;--': 1}, {"__x_drop_table_txxx": 1}),
+    one("a path", {"../../etc/passwd": 1}, {"___etc_passwd": 1}),
+    one("10,000 characters", {"k" * 10_000: 1}, {"__kkk*": 1}),
+    one("two that differ at the end", {"k" * 300 + "1": 1, "k" * 300 + "2": 2}, {"__kkk*1": 1, "__kkk*2": 2}),
+    one("reserved words", {"select": 1, "from": 2, "null": 3}, {"__select": 1, "__from": 2, "__null": 3}),
+    one("keys that are numbers", {1: 1, "1": 2, 2.5: 3}, {"___1": 1, "___1x": 2, "___2_5": 3}),
+    one("a half surrogate in a key", {"a\ud800": 1}, {"__ax": 1}),
+    many(
+        "both quotes where types are mixed",
+        ({"a\"b'c": 1}, {"__a_b_c": 1}),
+        (5, {"": 5}),
+        ("x", {"__v_text": "x"}),
+    ),
+]
+
+TEXTS: Final = [
+    one("NUL in a text", "a\x00b", "a\x00b"),
+    one("a high surrogate alone", "a\ud800b", "a\ufffdb"),
+    one("a low surrogate alone", "\udc00x", "\ufffdx"),
+    one("a formula", "=cmd|'/c calc'!A1", "=cmd|'/c calc'!A1"),
+    one("control characters", "\x01\x1f\x7f\u2028", "\x01\x1f\x7f\u2028"),
+    many("a mark of ours", ("\uf026x", {"": "\uf026x"}), ("\uf02f", {"": "\uf02f"})),
+    one("a date", "2024-01-01", "2024-01-01"),
+    one("a moment", "2024-01-01T12:00:00Z", micros(NOON)),
+    one("a month that is none", "2024-13-01", "2024-13-01"),
+    one("a date of zeros", "0000-00-00", "0000-00-00"),
+    one("an epoch", 1_700_000_000, 1_700_000_000),
+    one("a moment that is none", "2024-02-30T25:61:61", "2024-02-30T25:61:61"),
+    many(
+        "a moment, then none",
+        ("2024-01-01T12:00:00Z", {"": micros(NOON)}),
+        ("not a date", {"__v_text": "not a date"}),
+    ),
+    many(
+        "moments at the edges",
+        (datetime(1, 1, 1, tzinfo=UTC), {"": micros(datetime(1, 1, 1, tzinfo=UTC))}),
+        ("9999-12-31T23:59:59.999999Z", {"": micros(LAST)}),
+        ("2016-12-31T23:59:60Z", {"__v_text": "2016-12-31T23:59:60Z"}),
+        ("10000-01-01T00:00:00Z", {"__v_text": "10000-01-01T00:00:00Z"}),
+        ("2024-01-02T02:00:00+14:00", {"": micros(NOON)}),
+    ),
+]
+
+SHAPES: Final = [
+    one("empty inside", {"a": {}, "b": []}, {}),
+    one("nothing but null", {"a": None}, {}),
+    many(
+        "a number, a text, an object, a list",
+        (1, {"": 1}),
+        ("x", {"__v_text": "x"}),
+        ({"b": 1}, {"__b": 1}),
+        ([1], {}),
+        __=[{"value": 1}],
+    ),
+    one(
+        "a list of everything",
+        [1, "x", None, {}, [3], 2.5],
+        {},
+        __=[{"value": 1}, {"value__v_text": "x"}, {}, {}, {}, {"value__v_double": 2.5}],
+        __list=[{"value": 3}],
+    ),
+    one(
+        "lists of lists",
+        [[1], [], [[2]]],
+        {},
+        __=[{}, {}, {}],
+        __list=[{"value": 1}, {}],
+        __list__list=[{"value": 2}],
+    ),
+    one("900 levels", deep(900), {"__a*": deep(900 - MAX_NESTING)}),
+]
+
+VALUES: Final = [
+    one("a set", {1}, {}, __=[{"value": 1}]),
+    one("a tuple", (1, 2), {}, __=[{"value": 1}, {"value": 2}]),
+    one("bytes", b"\x00\xff", b"\x00\xff"),
+    one("a UUID", uuid.UUID(int=1), str(uuid.UUID(int=1))),
+    one("an enum", Colour.RED, "red"),
+    one("a dataclass", Point(1, date(2024, 2, 29)), {"__x": 1, "__when": date(2024, 2, 29)}),
+    one("a moment without a zone", datetime(2024, 1, 1, 12), micros(NOON)),
+    one("a moment at +14:00", datetime(2024, 1, 2, 2, tzinfo=timezone(timedelta(hours=14))), micros(NOON)),
+    one("a time", time(1, 2, 3), "01:02:03"),
+]
+
+ALL: Final = [*NUMBERS, *KEYS, *TEXTS, *SHAPES, *VALUES]
+
+PUT_ASIDE: Final = {
+    "a complex number": ({"v": 1j}, "complex has no JSON form"),
+    "an object without fields": ({"v": object()}, "object has no JSON form"),
+    "1,100 levels": (deep(1_100), "it is nested too deeply, or holds itself"),
+    "10,000 levels": (deep(10_000), "it is nested too deeply, or holds itself"),
+}
+"""Rows that cannot be written at all, and the reason that stands beside them."""
+
+NO_JSON: Final[dict[str, bytes]] = {
+    "NaN": b'{"a":NaN}',
+    "1e400": b'{"a":1e400}',
+    "a key twice": b'{"a":1,"a":2}',
+    "half a surrogate pair in bytes": b'{"a":"\xed\xa0\x80"}',
+    "no UTF-8": b'{"a":"\xff"}',
+    "an overlong slash": b'{"a":"\xc0\xaf"}',
+    "a byte order mark": b'\xef\xbb\xbf{"a":1}',
+    "UTF-16": '{"a":1}'.encode("utf-16"),
+    "a raw control character": b'{"a":"\x01"}',
+    "cut off": b'{"a":1',
+    "something behind": b'{"a":1}xyz',
+    "two documents": b'{"a":1}{"a":2}',
+    "a comma too many": b'{"a":1,}',
+    "single quotes": b"{'a':1}",
+    "a comment": b'{"a":1 /* one */}',
+    "an empty line": b"",
+    "nothing": b"null",
+    "a list": b'[{"a":1}]',
+}
+"""Lines that are no JSON, or not one object, in a file that somebody else has written."""

@@ -1,0 +1,116 @@
+"""The shop in any kind of tables at any address: on a disk or in a bucket."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from tests.conftest import SEED
+from tests.flow.crashes import plain_files_shop, shop
+from tests.flow.crashes.lakes import LAKES
+
+import penstock
+from penstock.package import FileStorage, Packages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+    from tests.flow.crashes.steps import Steps
+
+    from penstock.config import AwsCredentials
+    from penstock.interfaces import Destination
+
+KINDS = (*LAKES, "files")
+
+
+def tried_kinds(place: str) -> tuple[str, ...]:
+    """Every kind of tables where steps are asked for, else one that the seed chooses for a place."""
+    return KINDS if shop.ASKED else (random.Random(f"{SEED} {place}").choice(KINDS),)
+
+
+@dataclass(frozen=True)
+class Shop:
+    """One shop: its kind of tables, its address, and the disk of the machine that runs it."""
+
+    kind: str
+    location: str
+    disk: Path
+    spark: SparkSession
+    credentials: AwsCredentials | None = None
+    settings_at: Callable[[str, str], Mapping[str, Any]] = lambda kind, location: {}
+    """Further settings of the destination, by the kind of tables and the address."""
+
+    def on(self, disk: Path) -> Shop:
+        """The same shop, run by another machine."""
+        return replace(self, disk=disk)
+
+    @property
+    def packages(self) -> Packages:
+        root = f"{self.location}/{shop.NAME}/_dlt_pkg/{shop.NAME}"
+        return Packages.at(root, credentials=self.credentials)
+
+    def destination(self, steps: Steps | None = None) -> Destination:
+        """The destination; with `steps` every table commit is a step."""
+        settings = {"credentials": self.credentials, **self.settings_at(self.kind, self.location)}
+        if self.kind == "files":
+            return penstock.destinations.filesystem(self.location, **settings)
+        lake = LAKES[self.kind]
+        if steps is None:
+            return lake.destination(self.location, **settings)
+        return lake.watched(steps, self.location, **settings)
+
+    def pipeline(self, steps: Steps | None = None) -> penstock.Pipeline:
+        return penstock.pipeline(
+            shop.NAME,
+            pipelines_dir=self.disk,
+            destination=self.destination(steps),
+            dataset_name=shop.NAME,
+            spark=self.spark,
+        )
+
+    def batches(self, upto: int) -> list[Any]:
+        return plain_files_shop.shop(upto) if self.kind == "files" else shop.shop(upto)
+
+    def run(self, upto: int, steps: Steps | None = None) -> None:
+        self.pipeline(steps).run(self.batches(upto))
+
+    def content(self) -> Any:
+        """What readers see, whatever the ids of loads are."""
+        dataset = self.pipeline().dataset()
+        if self.kind == "files":
+            tables = [name for name in plain_files_shop.TABLES if name in dataset.tables]
+            return plain_files_shop.told({name: dataset[name].arrow().to_pylist() for name in tables})
+        frames = {table: dataset[table].spark() for table in shop.TABLES}
+        return shop.told(shop.rows_of(frames), dataset.load_ids())
+
+    def bury(self) -> None:
+        """Declare the holder of the lease dead, so that the next run takes over at once."""
+        shop.bury_holder(self.packages)
+
+    def relative(self, path: str) -> str:
+        """A path below the shop or below the disk of its machine."""
+        for folder in (self.location.split("://")[-1], str(self.disk)):
+            path = path.removeprefix(f"{folder}/")
+        return path
+
+    def remove(self) -> None:
+        """Delete the tables and packages."""
+        FileStorage(self.location, credentials=self.credentials).delete("")
+
+    def copy(self, location: str, disk: Path) -> Shop:
+        """A copy of a shop after its first load, at another address.
+
+        Iceberg tables name their files by the whole path, so the first load is made again there.
+        """
+        other = replace(self, location=location, disk=disk)
+        if self.kind == "iceberg":
+            other.run(1)
+            return other
+        source, target = (FileStorage(one.location, credentials=self.credentials) for one in (self, other))
+        source.file_system.copy(source.root, target.root, recursive=True)
+        shutil.copytree(self.disk, disk)
+        return other

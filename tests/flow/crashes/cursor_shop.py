@@ -1,0 +1,131 @@
+"""A shop that is asked by its cursors, from the generator to the tables: `cursor_shop <lake> <folder> <seconds>`.
+
+As a program it makes the second run and kills itself so many seconds after the run began.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tests.conftest import session_builder
+from tests.flow.crashes.lakes import DELTA, LAKES, Lake
+from tests.flow.crashes.shop import NAME, WAYS, Content, content, ledger_at, loads, named, pipeline_at
+from tests.flow.factories import QUICK_CONF, new_session
+
+import penstock
+from penstock.pipeline.state import decode_state
+from penstock.testing import documents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import SparkSession
+
+    from penstock.interfaces import Destination
+
+_BATCH: Final = 8
+_PAUSE: Final = 0.04
+"""Seconds for each row in a process that is killed: a third of its time goes to the generators."""
+_SINCE: Final = ("events", "orders", "customers")
+"""What is asked for by a cursor; the others bring all that there is."""
+_WAYS: Final[dict[str, dict[str, Any]]] = {**WAYS, "stock": {"write_disposition": "replace"}}
+ROOTS: Final = (*_SINCE, "prices", "stock")
+_STABLE: Final = ("customers", "prices")
+"""The ids of these rows come from the rows alone."""
+
+
+def rows(name: str, batch: int) -> list[dict[str, Any]]:
+    """What a table of the shop has new, or has at all, in a batch."""
+    at = range(batch * _BATCH, (batch + 1) * _BATCH)
+    if name == "events":
+        return [{"moment": number, "kind": f"k{number % 3}"} for number in at]
+    if name == "orders":
+        return [{"id": n % 12, "moment": n, "lines": [{"sku": f"s{i}"} for i in range(n % 4)]} for n in at]
+    if name == "customers":
+        return [{"id": n % 10, "moment": n, "phones": [n, n + 1][: n % 3]} for n in at]
+    if name == "prices":
+        return [
+            {"sku": f"s{n}", "price": n * (1 + batch * (n % 2)), "tiers": [n] * (n % 3)} for n in range(6)
+        ]
+    return [{"sku": f"s{n}", "left": n + batch, "places": [{"row": n}]} for n in range(5 + batch)]
+
+
+def sources(batches: int, at_row: Callable[[str], None] = lambda _: None) -> list[Any]:
+    """All resources, asked for what is there after some batches; `at_row` is called before each row."""
+
+    def since(name: str, cursor: Any) -> Iterator[dict[str, Any]]:
+        for row in (row for batch in range(batches) for row in rows(name, batch)):
+            if cursor.last_value is None or row["moment"] >= cursor.last_value:
+                at_row(f"row {row['moment']} of {name}")
+                yield row
+
+    def whole(name: str) -> Iterator[dict[str, Any]]:
+        for row in rows(name, batches - 1):
+            at_row(f"row {row['sku']} of {name}")
+            yield row
+
+    def following(name: str) -> Any:
+        def generate(cursor: Any = penstock.sources.incremental("moment")) -> Iterator[dict[str, Any]]:
+            yield from since(name, cursor)
+
+        return penstock.resource(generate, name=name, **_WAYS[name])()
+
+    return [
+        *(following(name) for name in _SINCE),
+        *(penstock.resource(whole, name=name, **_WAYS[name])(name) for name in ROOTS if name not in _SINCE),
+    ]
+
+
+def outcome(root: Path, spark: SparkSession, lake: Lake) -> dict[str, Any]:
+    """Documents, ids that come from rows, the load of each row that is kept, and the cursors, by name."""
+    loaded = loads(root)
+    tables: Content = named(content(root, spark, lake), loaded)
+    chains = {one: {name: tables[name] for name in tables if name.startswith(one)} for one in ROOTS}
+    found: dict[str, Any] = {f"rows of {one}": documents(chains[one], one) for one in ROOTS}
+    for one in ROOTS:
+        ids = {name: sorted(row["_dlt_id"] for row in chains[one][name]) for name in chains[one]}
+        found[f"ids of {one}"] = ids if one in _STABLE else {name: len({*ids[name]}) for name in ids}
+        if one != "stock":  # all of its rows are those of the last run, whichever that was
+            found[f"loads of {one}"] = sorted(row["_dlt_load_id"] for row in chains[one][one])
+    return found | {"cursors": cursors(root)}
+
+
+def cursors(root: Path) -> dict[str, Any]:
+    """Up to where each resource was read, as the destination has it."""
+    stored = ledger_at(root).last_state(NAME)
+    resources = decode_state(stored.state)["sources"][NAME]["resources"] if stored else {}
+    return {name: resources.get(name, {}).get("incremental") for name in _SINCE}
+
+
+def run(
+    root: Path,
+    spark: SparkSession | None,
+    batches: int,
+    *,
+    destination: Destination | Lake = DELTA,
+    disk: str = "disk",
+    at_row: Callable[[str], None] = lambda _: None,
+) -> None:
+    """One run, on the disk of this machine or of another one."""
+    pipeline = pipeline_at(root, spark, destination=destination, disk=disk)
+    pipeline.run(sources(batches, at_row))
+
+
+def main(lake: str, folder: str, seconds: str) -> None:
+    """The second run, in a process that dies; one that does not say when says how long it took."""
+    spark = new_session(session_builder("delta", "iceberg").getOrCreate(), QUICK_CONF)
+    begun = time.monotonic()
+    if float(seconds):
+        threading.Timer(float(seconds), os.kill, (os.getpid(), signal.SIGKILL)).start()
+    run(Path(folder), spark, 2, destination=LAKES[lake], at_row=lambda _: time.sleep(_PAUSE))
+    print(time.monotonic() - begun, flush=True)  # noqa: T201 - the process that began this one reads it
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,53 @@
+"""A run that stands still at a step while somebody else works, and then goes on as if nothing had been."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.flow.crashes.lakes import DELTA
+from tests.flow.crashes.shop import bury, lake_of, pipeline_at, shop
+from tests.flow.crashes.steps import Step, Steps, unwatched, watched
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pytest
+    from pyspark.sql import SparkSession
+
+    from penstock.interfaces import Destination
+
+
+def run_with_pause(
+    root: Path,
+    kind: str,
+    other: Callable[[], list[str] | None],
+    monkeypatch: pytest.MonkeyPatch,
+    spark: SparkSession,
+    *,
+    destination: Callable[[Steps, str], Destination] = DELTA.watched,
+) -> list[str]:
+    """Run up to the first step of a kind, let the other one work, and go on; gives what that one said."""
+    said: list[list[str]] = []
+
+    def pause(step: Step) -> None:
+        if step.kind == kind and not said:
+            said.append([])
+            with unwatched(steps):
+                bury(root)
+                said[0] += other() or []
+
+    steps = Steps(root, pause)
+    with monkeypatch.context() as patch:
+        patch.setenv("LOAD__WORKERS", "1")
+        # It hears of it soon; what it does until it asks is what counts here.
+        patch.setenv("RUN__LEASE_BEAT", "1")
+        late = pipeline_at(root, spark, destination=destination(steps, lake_of(root)))
+        stumbled: Exception | None = None
+        try:
+            with watched(steps):
+                late.run(shop(2))
+        except Exception as error:  # whatever it stumbles over, it is late
+            stumbled = error
+    assert said, f"there is no step {kind!r}, but {stumbled!r}"
+    return said[0]

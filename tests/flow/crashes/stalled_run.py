@@ -1,0 +1,200 @@
+"""Runs that stall at a durable write and go on after another run has taken over their pipeline.
+
+Every change that the driver makes on shared storage is recorded, on a disk and in a bucket alike, and so is
+every commit of a table. A run stalls just before or just after one of them. Its heartbeat stalls with it, so
+nothing tells the run that it is late: only what its writes meet.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tests.flow.crashes.recorded_load import chosen
+from tests.flow.crashes.steps import Step, Steps
+
+from penstock.errors import LeaseLost, PenstockError, PipelineLocked
+from penstock.package.local_files import LocalFiles
+from penstock.package.object_files import ObjectFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    import pytest
+    from tests.flow.crashes.any_shop import Shop
+
+CHANGES: Final = ("put", "put_if_absent", "move", "copy", "delete", "open_new")
+_PATIENCE: Final = 300
+
+
+class _Writer(NamedTuple):
+    shop: Shop
+    steps: Steps
+
+
+_writer: ContextVar[_Writer | None] = ContextVar("writer", default=None)
+
+
+@contextmanager
+def recorded_writes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Record each change on storage for the run in whose threads it is made; heartbeats are none."""
+    with monkeypatch.context() as patch:
+        for files in (LocalFiles, ObjectFiles):
+            for name in CHANGES:
+                patch.setattr(files, name, _recording(name, getattr(files, name)))
+        # One job at a time, so that writes have an order; no heartbeat in the time of a test.
+        patch.setenv("LOAD__WORKERS", "1")
+        patch.setenv("RUN__LEASE_BEAT", "3600")
+        patch.setenv("RUN__LEASE_ALIVE", "36000")
+        yield
+
+
+@contextmanager
+def writes_of(shop: Shop, steps: Steps) -> Iterator[None]:
+    """Count the changes in a block as steps of a run."""
+    token = _writer.set(_Writer(shop, steps))
+    try:
+        yield
+    finally:
+        _writer.reset(token)
+
+
+def _recording(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    def recording(files: Any, path: str, *arguments: Any) -> Any:
+        writer = _writer.get()
+        if writer is None or path.endswith(".beat"):
+            return call(files, path, *arguments)
+        place = writer.shop.relative(arguments[0] if name == "move" else path)
+        writer.steps.reach(f"before {name} {place}")
+        done = call(files, path, *arguments)
+        writer.steps.reach(f"after {name} {place}")
+        return done
+
+    return recording
+
+
+class StalledRun:
+    """A run in a thread of its own that stalls at a step, by its number or its words, until it is resumed."""
+
+    def __init__(
+        self, shop: Shop, work: Callable[[Shop, Steps], None], stall_at: int | str | None = None
+    ) -> None:
+        self._shop, self._work, self._stall_at = shop, work, stall_at
+        self.steps = Steps(shop.disk, self._reached)
+        self.stalled_at: Step | None = None
+        self.error: BaseException | None = None
+        self._halted, self._continued = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=copy_context().run, args=(self._main,), daemon=True)
+
+    def start(self) -> StalledRun:
+        """Run until it stalls or ends."""
+        self._thread.start()
+        assert self._halted.wait(_PATIENCE), "the run neither stalls nor ends"
+        return self
+
+    def resume(self) -> StalledRun:
+        """Let it go on to its end."""
+        self._continued.set()
+        self._thread.join(_PATIENCE)
+        assert not self._thread.is_alive(), f"the run does not end after {self.stalled_at}"
+        return self
+
+    def _reached(self, step: Step) -> None:
+        at = self._stall_at
+        is_there = step.number >= at if isinstance(at, int) else step.what == at
+        if is_there and self.stalled_at is None:
+            self.stalled_at = step
+            self._halted.set()
+            self._continued.wait()
+
+    def _main(self) -> None:
+        try:
+            with writes_of(self._shop, self.steps):
+                self._work(self._shop, self.steps)
+        except BaseException as error:  # whatever it is, a test looks at it
+            self.error = error
+        self._halted.set()
+
+
+def causes(error: BaseException | None) -> list[BaseException]:
+    """An error and all that it came of."""
+    found: list[BaseException] = []
+    while error is not None and error not in found:
+        found.append(error)
+        error = getattr(error, "exception", None) or error.__cause__ or error.__context__
+    return found
+
+
+def has_lost_its_lease(run: StalledRun) -> bool:
+    """Whether a run ended with an error that says that another run has taken over."""
+    return any(isinstance(error, LeaseLost | PipelineLocked) for error in causes(run.error))
+
+
+def load(upto: int) -> Callable[[Shop, Steps], None]:
+    """What a run does: load all batches up to one."""
+    return lambda shop, steps: shop.run(upto, steps)
+
+
+def recorded_steps(base: Shop, tmp_path: Path) -> tuple[list[Step], object]:
+    """The steps of a second load that nothing disturbs, and what readers see after it."""
+    whole = base.copy(f"{base.location}-whole", tmp_path / "whole-disk")
+    run = StalledRun(whole, load(2)).start().resume()
+    assert run.error is None, run.error
+    return run.steps.seen, whole.content()
+
+
+def taken_over(
+    shop: Shop, stall_at: int, disk: Path, *, other_stalls_at: str | None = None
+) -> tuple[Step, list[str]]:
+    """Stall a run, let another machine take over, resume the first one; return the step and what is wrong.
+
+    With `other_stalls_at` the run that took over stalls too, until the first one has ended.
+    """
+    first = StalledRun(shop, load(2), stall_at).start()
+    assert first.stalled_at is not None, f"the run ends before step {stall_at}: {first.error!r}"
+    was_complete = len(shop.pipeline().dataset().load_ids()) == 2
+    shop.bury()
+    other = StalledRun(shop.on(disk), load(2), other_stalls_at).start()
+    first.resume()
+    other.resume()
+    wrong = [] if other.error is None else [f"the run that took over fails: {causes(other.error)}"]
+    # What was complete before it stalled may be reported as complete.
+    if not has_lost_its_lease(first) and not (was_complete and first.error is None):
+        wrong.append(f"the stalled run ends with {causes(first.error)}")
+    return first.stalled_at, wrong
+
+
+def problems(shop: Shop, disk: Path, expected: object) -> list[str]:
+    """Run once more, on another machine, and say what is not as it would be without the stall."""
+    next_shop = shop.on(disk)
+    try:
+        next_shop.run(2)
+    except PenstockError as error:
+        return [f"the next run fails: {error}"]
+    waiting = [package.load_id for package in next_shop.packages.unsealed_packages()]
+    content = next_shop.content()
+    return [
+        *([f"packages {waiting} wait"] if waiting else []),
+        *([f"readers see {content}"] if content != expected else []),
+    ]
+
+
+def stall_each(base: Shop, tmp_path: Path, folder: str, *, few: int) -> tuple[int, int, dict[str, list[str]]]:
+    """Stall a run at each chosen step, in a shop of its own.
+
+    Return the number of steps that were tried, the number of all steps, and what is wrong by step.
+    """
+    steps, expected = recorded_steps(base, tmp_path)
+    tried = chosen(steps, few=few)
+    wrong: dict[str, list[str]] = {}
+    for step in tried:
+        shop = base.copy(f"{folder}/{step.number}", tmp_path / f"disk-{step.number}")
+        reached, found = taken_over(shop, step.number, tmp_path / f"other-{step.number}")
+        found += problems(shop, tmp_path / f"next-{step.number}", expected)
+        if found:
+            wrong[f"{step.number} {reached.what}"] = found
+        shop.remove()
+    return len(tried), len(steps), wrong

@@ -1,0 +1,173 @@
+"""Each safeguard is switched off in turn: the tests of crashes notice.
+
+This shows that those tests can fail. `make crashes` runs it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pytest
+from tests.flow.crashes.paused_run import run_with_pause
+from tests.flow.crashes.recorded_load import Recorded, at_length, of_each_lake, of_one_lake, problems
+from tests.flow.crashes.shop import NAME, bury, lake_of, pipeline_at, shop
+from tests.flow.crashes.steps import Step, Steps, WatchedTables, watched
+
+from penstock.interfaces import AppliedJob, Destination, LoadMark
+from penstock.package.local_files import LocalFiles
+from penstock.pipeline import package_runner
+from penstock.testing.cases import Crash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from pyspark.sql import SparkSession
+
+WRITES = ("append", "overwrite", "merge")
+
+
+class WithoutMarks:
+    """Every commit has a number of its own, so that none is ever skipped."""
+
+    def __init__(self, tables: Any) -> None:
+        self._tables = tables
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._tables, name)
+        if name not in WRITES:
+            return found
+
+        def write(*arguments: Any, **options: Any) -> Any:
+            return found(*(_unmarked(one) for one in arguments), **options)
+
+        return write
+
+
+class MarksLookedAtBefore:
+    """Whether a load is there is asked before a write, and by nobody while it is made."""
+
+    def __init__(self, tables: Any, steps: Steps, marks: Callable[..., Iterable[Any]]) -> None:
+        self._tables, self._writing = tables, WatchedTables(WithoutMarks(tables), steps)
+        self._marks = marks
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in WRITES:
+            return getattr(self._tables, name)
+        found = getattr(self._writing, name)
+
+        def write(table: Any, *arguments: Any, spark: SparkSession) -> Any:
+            (mark,) = (one for one in arguments if isinstance(one, LoadMark))
+            for sequence, _, version in self._marks(table.name, spark):
+                if sequence == mark.sequence:
+                    return AppliedJob(table=table.name, version_after=version, skipped=True)
+            return found(table, *arguments, spark=spark)
+
+        return write
+
+
+def _unmarked(argument: Any) -> Any:
+    return replace(argument, pipeline_name=uuid4().hex) if isinstance(argument, LoadMark) else argument
+
+
+def put(files: LocalFiles, path: str, content: bytes) -> bool:
+    """Whoever comes last wins, and everybody thinks that they were first."""
+    files.put(path, content)
+    return True
+
+
+@at_length
+@of_each_lake
+@pytest.mark.parametrize("table", ["events", "orders__lines"])
+def test_without_marks_a_table_gets_its_rows_twice(
+    table: str, recorded: Recorded, spark: SparkSession
+) -> None:
+    (step,) = recorded.matching(rf"^after (append|merge) {table}$")
+
+    def unmarked(location: str) -> Destination:
+        return recorded.lake.destination(location, WithoutMarks)
+
+    found = problems(recorded.image(step), spark, recorded.expected, destination=unmarked)
+
+    assert any(said.startswith(f"{table} has ") for said in found), found
+
+
+@at_length
+@of_each_lake
+def test_marks_that_are_looked_at_before_only_let_a_late_run_write_again(
+    recorded: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, lake = recorded.from_base("looked-at-before"), recorded.lake
+
+    def marks(table: str, spark: SparkSession) -> Iterable[Any]:
+        return lake.marks(Path(lake_of(root)) / NAME, table, spark)
+
+    def unsafe(steps: Steps, location: str) -> Destination:
+        return lake.destination(location, lambda tables: MarksLookedAtBefore(tables, steps, marks))
+
+    def append_and_die() -> None:
+        """The rows of the package stay where they are, for whoever goes on."""
+
+        def die(step: Step) -> None:
+            if step.what == "after append events":
+                raise Crash
+
+        steps = Steps(root, die)
+        with watched(steps), pytest.raises(Crash):
+            pipeline_at(root, spark, destination=lake.watched(steps, lake_of(root))).run(shop(2))
+        bury(root)
+
+    run_with_pause(root, "before append events", append_and_die, monkeypatch, spark, destination=unsafe)
+    bury(root)
+
+    found = problems(root, spark, recorded.expected)
+    assert "events has more than one content of load 2" in found
+    assert any(one.startswith(("events has ", "chains of events")) for one in found)
+
+
+@at_length
+@of_one_lake
+@pytest.mark.parametrize("safe", [True, False])
+def test_without_put_if_absent_a_load_is_committed_that_was_given_up(
+    recorded: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, safe: bool
+) -> None:
+    root = recorded.from_base(f"given-up-{safe}")
+    if not safe:
+        monkeypatch.setattr(LocalFiles, "put_if_absent", put)
+    kind = "link" if safe else "rename"
+
+    def give_up() -> None:
+        pipeline_at(root, spark, destination=recorded.lake, disk="other").drop_pending_packages()
+
+    step = f"{kind} lake/shop/_dlt_pkg/shop/outcomes/<n>.json"
+    run_with_pause(root, step, give_up, monkeypatch, spark, destination=recorded.lake.watched)
+    monkeypatch.undo()
+
+    found = problems(root, spark, recorded.expected)
+    assert (found == []) is safe, found
+
+
+@at_length
+@of_one_lake
+def test_without_put_if_absent_one_number_has_two_contents(
+    recorded: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = recorded.from_base("two-contents")
+    monkeypatch.setattr(LocalFiles, "put_if_absent", put)
+    # Each run normalizes the package itself: what one of them has left would be the same content.
+    monkeypatch.setattr(package_runner, "load_normalized", lambda *_, **__: None)
+
+    run_with_pause(
+        root,
+        "rename lake/shop/_dlt_pkg/shop/slots/<n>.json",
+        partial(problems, root, spark, recorded.expected),
+        monkeypatch,
+        spark,
+        destination=recorded.lake.watched,
+    )
+    monkeypatch.undo()
+
+    assert problems(root, spark, recorded.expected) != []

@@ -1,0 +1,207 @@
+"""A load of plain files dies at any step and ends as one that does not, by ledger and by folder."""
+
+from __future__ import annotations
+
+import shutil
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+from tests.flow.crashes.plain_files_shop import TABLES, Content, shop, told
+from tests.flow.crashes.recorded_load import chosen
+from tests.flow.crashes.shop import NAME, bury, image, lake_of, pipeline_at
+from tests.flow.crashes.steps import Step, Steps, unwatched, watched
+
+import penstock
+from penstock.destinations.filesystem import plain_client, table_files
+from penstock.destinations.filesystem.file_lists import FileList, FileLists
+from penstock.destinations.filesystem.run import write_rows
+from penstock.package.local_files import LocalFiles
+from penstock.testing.cases import Crash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.interfaces import Destination
+
+
+def files(root: Path) -> Destination:
+    return penstock.destinations.filesystem(lake_of(root))
+
+
+def run(root: Path, spark: SparkSession, upto: int, *, disk: str = "disk") -> None:
+    pipeline_at(root, spark, destination=files(root), disk=disk).run(shop(upto))
+
+
+def by_ledger(root: Path, spark: SparkSession) -> Content:
+    """What `dataset()` shows, on another machine."""
+    dataset = pipeline_at(root, spark, destination=files(root), disk="reader").dataset()
+    return told({name: dataset[name].arrow().to_pylist() for name in TABLES if name in dataset.tables})
+
+
+def by_folder(root: Path) -> Content:
+    """What somebody reads who knows of nothing but files."""
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for name in TABLES:
+        for path in sorted((Path(lake_of(root)) / NAME / name).rglob("*.parquet")):
+            found[name] += pq.read_table(path).to_pylist()
+    return told({name: found[name] for name in TABLES})
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A load with an image at each of its steps."""
+
+    folder: Path
+    steps: tuple[Step, ...]
+    contents: tuple[Content, Content]
+    """Before the load and after it."""
+
+    def trial(self, step: Step) -> Path:
+        into = self.folder / "trial" / str(step.number)
+        return Path(shutil.copytree(self.folder / "images" / str(step.number), into))
+
+    def base(self, name: str) -> Path:
+        return Path(shutil.copytree(self.folder / "base", self.folder / "trial" / name))
+
+    def problems(self, root: Path, spark: SparkSession) -> list[str]:
+        """Let a new process go on, on another disk, and say what is not as it would be without the crash."""
+        run(root, spark, 2, disk="another")
+        found = {"by ledger": by_ledger(root, spark), "by folder": by_folder(root)}
+        return [f"{who}: {content}" for who, content in found.items() if content != self.contents[1]]
+
+
+@pytest.fixture(scope="module")
+def load(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    folder = tmp_path_factory.mktemp("files")
+    root = folder / "root"
+    (folder / "images").mkdir()
+    run(root, spark, 1)
+    image(root, folder / "base")
+    before = by_ledger(root, spark)
+    steps = Steps(root, lambda step: void(image(root, folder / "images" / str(step.number))))
+    with pytest.MonkeyPatch.context() as patch, watched(steps):
+        patch.setenv("LOAD__WORKERS", "1")
+        run(root, spark, 2)
+    return Recorded(folder, tuple(steps.seen), (before, by_ledger(root, spark)))
+
+
+def void(_: object) -> None:
+    return None
+
+
+def test_the_load_is_what_it_should_be(load: Recorded) -> None:
+    before, after = load.contents
+    assert [row["id"] for row in before["stock"]["rows"]] == [1, 2]
+    assert sorted(row["id"] for row in after["events"]["rows"]) == [1, 2, 3]
+    assert after["stock"] == {"rows": [{"id": 3, "parts": [{"value": 4}]}], "orphans": {}}
+    kinds = {step.kind for step in load.steps}
+    for word in ("_dlt_files/stock/lists/", "_dlt_files/stock/<n>.json", "remove lake/shop/stock/"):
+        assert any(word in kind for kind in kinds), kinds
+
+
+def test_it_may_die_at_any_step(
+    load: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong: dict[str, list[str]] = {}
+    tried = chosen(load.steps, few=2)
+    for step in tried:
+        trial = load.trial(step)
+        seen = by_ledger(trial, spark)
+        found = [] if seen in load.contents else [f"a reader saw {seen}"]
+        found += load.problems(trial, spark)
+        shutil.rmtree(trial)
+        if found:
+            wrong[f"{step.number} {step.what}"] = found
+
+    with capsys.disabled():
+        print(f"\nplain files: {len(tried)} of {len(load.steps)} points, {len(wrong)} wrong")  # noqa: T201 - figures
+    assert not wrong
+
+
+def die_at(word: str) -> Any:
+    def look(step: Step) -> None:
+        if word in step.what:
+            raise Crash
+
+    return look
+
+
+class Forgetful(FileLists):
+    """Every process thinks that it is the first."""
+
+    def find(self, load_id: str) -> FileList | None:
+        return None
+
+
+@pytest.mark.at_length
+@pytest.mark.parametrize("is_agreed", [True, False])
+def test_without_the_list_an_attempt_leaves_files_that_the_next_does_not_know(
+    load: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, is_agreed: bool
+) -> None:
+    """The first attempt has two files for each table, the second one, as on a cluster of another size."""
+    root, write = load.base(f"agreed-{is_agreed}"), write_rows
+    if not is_agreed:
+        monkeypatch.setattr(table_files, "FileLists", Forgetful)
+
+    def write_two(rows: DataFrame, *arguments: Any, **options: Any) -> Any:
+        return write(rows.repartition(2), *arguments, **options)
+
+    monkeypatch.setattr(plain_client, "write_rows", write_two)
+    steps = Steps(root, die_at("link lake/shop/_dlt_files/events/0"))
+    with watched(steps), pytest.raises(Crash):
+        run(root, spark, 2)
+    monkeypatch.setattr(plain_client, "write_rows", write)
+    bury(root)
+
+    assert (load.problems(root, spark) == []) is is_agreed
+
+
+@pytest.mark.at_length
+@pytest.mark.parametrize("is_safe", [True, False])
+def test_without_put_if_absent_a_commit_of_another_pipeline_is_lost(
+    load: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, is_safe: bool
+) -> None:
+    root, done = load.base(f"two-writers-{is_safe}"), list[str]()
+    if not is_safe:
+        monkeypatch.setattr(LocalFiles, "put_if_absent", careless(LocalFiles.put_if_absent))
+
+    def other(step: Step) -> None:
+        if "lake/shop/_dlt_files/events/0" in step.what and not done:
+            done.append(step.what)
+            with unwatched(steps):
+                pipeline = penstock.pipeline(
+                    "other",
+                    pipelines_dir=root / "other",
+                    destination=files(root),
+                    dataset_name=NAME,
+                    spark=spark,
+                )
+                pipeline.run([{"id": 99}], table_name="events")
+
+    steps = Steps(root, other)
+    with watched(steps):
+        run(root, spark, 2)
+    monkeypatch.undo()
+
+    assert done
+    dataset = pipeline_at(root, spark, destination=files(root), disk="reader").dataset()
+    found = sorted(row[0] for row in dataset["events"].select("id").fetchall())
+    assert (found == [1, 2, 3, 99]) is is_safe, found
+
+
+def careless(safe: Callable[[LocalFiles, str, bytes], bool]) -> Callable[[LocalFiles, str, bytes], bool]:
+    """In the logs of tables whoever comes last wins, and everybody thinks that they were first."""
+
+    def put(store: LocalFiles, path: str, content: bytes) -> bool:
+        if "/_dlt_files/" not in path:
+            return safe(store, path, content)
+        store.put(path, content)
+        return True
+
+    return put

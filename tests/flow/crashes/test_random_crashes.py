@@ -1,0 +1,159 @@
+"""A run that dies at a random moment, from its generators on, ends as one that does not."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.conftest import SEED
+from tests.flow.crashes.cursor_shop import outcome, run
+from tests.flow.crashes.lakes import LAKES, Lake
+from tests.flow.crashes.recorded_load import CHOSEN_LAKE, EACH_LAKE
+from tests.flow.crashes.shop import bury, image, lake_of, packages_at
+from tests.flow.crashes.steps import Step, Steps, watched
+
+from penstock.testing.cases import Crash
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).parents[3]
+ASKED = os.environ.get("PENSTOCK_TEST_JOURNEYS", "")
+"""Nothing for one run on one lake; else, for each lake, how many end in this process, and how many killed."""
+SOFT, HARD = (int(one) for one in (ASKED or "1+0").split("+"))
+
+
+@dataclass
+class Journey:
+    """What is there after a first run, and what the second one must come to."""
+
+    folder: Path
+    lake: Lake
+    steps: int
+    expected: dict[str, Any]
+    trials: int = 0
+
+    def trial(self) -> Path:
+        """Disk and lake as the first run left them, at an address that no session has seen if that can be."""
+        self.trials += 1
+        root = self.folder / (f"trial-{self.trials}" if self.lake.can_move else "root")
+        shutil.rmtree(root, ignore_errors=True)
+        return Path(shutil.copytree(self.folder / "base", root))
+
+    def problems(self, root: Path, spark: SparkSession, *, wiped: bool) -> list[str]:
+        """Let the next run go on, on this disk or on an empty one, and say what is not as it should be."""
+        if wiped:
+            shutil.rmtree(root / "disk")
+        run(root, spark, 2, destination=self.lake, disk="another" if wiped else "disk")
+        found = outcome(root, spark, self.lake)
+        waiting = ["a package waits"] if packages_at(root).unsealed_packages() else []
+        return waiting + [
+            f"{name}: {found[name]}" for name in self.expected if found[name] != self.expected[name]
+        ]
+
+
+@pytest.fixture(scope="module", params=EACH_LAKE if ASKED else [CHOSEN_LAKE])
+def journey(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Journey:
+    """Both runs, undisturbed, and the number of steps of the second one."""
+    lake, folder = LAKES[request.param], tmp_path_factory.mktemp("journey")
+    root = folder / "root"
+    run(root, spark, 1, destination=lake)
+    image(root, folder / "base")
+    steps = Steps(root, lambda _: None)
+    with watched(steps):
+        run(root, spark, 2, destination=lake.watched(steps, lake_of(root)), at_row=steps.reach)
+    return Journey(folder, lake, len(steps.seen), outcome(root, spark, lake))
+
+
+@pytest.mark.at_length
+def test_a_run_that_ends_at_a_random_step(
+    journey: Journey, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chance, wrong, seen = random.Random(SEED), {}, []
+    for turn in range(SOFT):
+        root, number = journey.trial(), chance.randrange(journey.steps - 5)
+
+        def die(step: Step, number: int = number) -> None:
+            if step.number >= number:
+                raise Crash
+
+        steps = Steps(root, die)
+        to = journey.lake.watched(steps, lake_of(root))
+        with watched(steps), pytest.raises(Crash):
+            run(root, spark, 2, destination=to, at_row=steps.reach)
+        bury(root)
+        seen.append(steps.seen[number].kind)
+        found = journey.problems(root, spark, wiped=turn % 2 == 0)
+        if found:
+            wrong[f"{turn}: {steps.seen[number].what}"] = found
+
+    in_rows = sum(one.startswith("row ") for one in seen)
+    of_all = f"{len(seen)} of {journey.steps} steps, {in_rows} of them in a generator"
+    say(
+        capsys, f"{journey.lake.name}, a run that ends: {of_all}, half with an empty disk, {len(wrong)} wrong"
+    )
+    assert not wrong
+
+
+@pytest.mark.skipif(not HARD, reason="PENSTOCK_TEST_JOURNEYS says how many runs are killed")
+def test_a_process_that_is_killed_at_a_random_moment(
+    journey: Journey, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    undisturbed = program(journey.lake, journey.trial(), 0)
+    lasts = float(undisturbed.stdout)
+    chance, wrong = random.Random(SEED), {}
+    killed: list[float] = []
+    while len(killed) < HARD:
+        root, seconds = journey.trial(), chance.uniform(0.01, 0.95 * lasts)
+        ended = program(journey.lake, root, seconds)
+        if ended.returncode == 0:  # it was faster than the one that was measured
+            lasts = min(lasts, float(ended.stdout))
+            continue
+        assert ended.returncode == -signal.SIGKILL, ended.stderr
+        killed.append(seconds)
+        found = journey.problems(root, spark, wiped=len(killed) % 2 == 0)
+        if found:
+            wrong[f"{seconds:.2f} s"] = found
+
+    moments = " ".join(f"{one:.1f}" for one in sorted(killed))
+    said = f"kill -9 of a run of {lasts:.1f} s after {moments} s, half with an empty disk, {len(wrong)} wrong"
+    say(capsys, f"{journey.lake.name}, {said}")
+    assert not wrong
+
+
+def program(lake: Lake, root: Path, seconds: float) -> subprocess.CompletedProcess[str]:
+    """A process that makes the second run; its JVM is gone as well when this comes back."""
+    command = [sys.executable, "-m", "tests.flow.crashes.cursor_shop", lake.name, str(root), str(seconds)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    begun = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        cwd=root,
+        start_new_session=True,
+    )
+    written, said = begun.communicate()
+    with suppress(ProcessLookupError):
+        while True:
+            os.killpg(begun.pid, 0)
+            time.sleep(0.05)
+    return subprocess.CompletedProcess(command, begun.returncode, written, said)
+
+
+def say(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    with capsys.disabled():
+        print(f"\n{text}", flush=True)  # noqa: T201 - the figures

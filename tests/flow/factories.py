@@ -1,0 +1,63 @@
+"""The pipeline of these tests: one lake, one dataset."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tests.conftest import MODE
+
+import penstock
+from penstock.package import Packages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from penstock.interfaces import Destination
+
+# Where rows are few and statements many, compiling and statistics take longer than the work.
+QUICK_CONF: Final = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.databricks.delta.stats.collect": "false",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+CATALOG_CONF: Final = {"spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog"}
+
+
+def new_session(spark: SparkSession, conf: Mapping[str, str]) -> SparkSession:
+    """Another session beside this one."""
+    session = spark.newSession()
+    for key, value in conf.items():
+        session.conf.set(key, value)
+    return session
+
+
+def quick_session(spark: SparkSession) -> SparkSession:
+    """A session that compiles nothing, where sessions can be made; the tests of steps compile.
+
+    Spark cannot list tables in it, nor read values of the type VARIANT: what needs that takes `compiled`.
+    """
+    return new_session(spark, QUICK_CONF) if MODE != "connect" else spark
+
+
+def make_pipeline(
+    location: str,
+    tmp_path: Path,
+    spark: SparkSession | None,
+    name: str = "quick",
+    destination: Callable[..., Destination] = penstock.destinations.delta,
+) -> penstock.Pipeline:
+    return penstock.pipeline(
+        name,
+        pipelines_dir=tmp_path / "pipelines",
+        destination=destination(bucket_url=location),
+        dataset_name="demo",
+        spark=spark,
+    )
+
+
+def packages_of(location: str) -> Packages:
+    return Packages.at(f"{location}/demo/_dlt_pkg/quick")

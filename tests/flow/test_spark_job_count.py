@@ -1,0 +1,42 @@
+"""The number of Spark jobs depends on tables, not on rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tests.conftest import AT_LENGTH
+from tests.flow.factories import make_pipeline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+ROWS = 300_000 if AT_LENGTH else 30_000
+
+
+def rows(count: int) -> Iterator[dict[str, Any]]:
+    for number in range(count):
+        yield {"id": number, "name": f"n{number}", "tags": [f"t{number}"]}
+
+
+def jobs_so_far(spark: SparkSession) -> int:
+    """Ask the scheduler how many jobs it has begun."""
+    context: Any = spark.sparkContext
+    begun: int = context._jsc.sc().dagScheduler().numTotalJobs()
+    return begun
+
+
+def test_three_rows_and_very_many_need_the_same_jobs(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    counts = []
+    for name, count in (("few", 3), ("many", ROWS)):
+        pipeline = make_pipeline(f"{location}/{name}", tmp_path, spark, name=name)
+        before = jobs_so_far(spark)
+        pipeline.run(rows(count), table_name="items")
+        counts.append(jobs_so_far(spark) - before)
+
+    assert counts[0] == counts[1] > 0, counts
+    print(f"jobs: {counts}")  # noqa: T201 - the figure, shown with -s

@@ -1,0 +1,97 @@
+"""What dlt makes of histories of loads, and where ours differ on purpose."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.oracle.merge_histories import history
+from tests.oracle.oracle_client import ask
+
+from penstock.testing import documents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+BRIDGE = Path(__file__).parent / "merge_bridge.py"
+RECORDED = (4, 11, 19, 33, 97, 153, 254, 275, 335, 480)
+"""Seeds of small histories: each strategy, and what else there is, is among them."""
+
+REFUSED = "a-merge-after-appends"
+FLAGGED = "upsert-of-flagged-rows"
+ORPHANS = "upsert-after-delete-insert"
+NESTED = "insert-only-of-flagged-rows"
+DIFFERENCES = (REFUSED, FLAGGED, ORPHANS, NESTED)
+"""The intended differences, by the names that the documentation has for them."""
+
+
+def asked(seeds: Iterable[int]) -> dict[str, Any]:
+    """Ask dlt; gives what there is to compare, by seed."""
+    histories = [history(seed) for seed in seeds]
+    answers = ask("merges", bridge=BRIDGE, histories=histories)
+    return {one["name"][1:]: _answer(one, answers[one["name"]]) for one in histories}
+
+
+def _answer(one: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+    if "error" in answer:
+        return {"error": re.findall(r"<class '[\w.]*?(\w+)'>", answer["error"])}
+    return documents(answer["tables"], one["name"])
+
+
+def settled(
+    one: dict[str, Any], ours: dict[str, Any], theirs: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+    """Both ends of a history without what differs on purpose, and the names of that."""
+    kind, names = one["kind"], []
+    if "error" in theirs:
+        assert kind.startswith(("append", "replace")), theirs
+        assert theirs["error"][0] == "SchemaUpdateTerminalError", theirs
+        return {}, {}, [REFUSED]
+    rows, orphans = theirs["rows"], theirs["orphans"]
+    # A replace keeps whatever comes, flagged or not.
+    if "upsert" in kind and not kind.endswith("replace"):
+        kept = [row for row in rows if not _is_flagged(one, row)]
+        names += [FLAGGED] if kept != rows else []
+        rows = kept
+    if kind == "delete-insert>upsert" and orphans:
+        names.append(ORPHANS)
+        orphans = {}
+    mine = ours["rows"]
+    keys = _flagged_keys(one)
+    if keys and (orphans or rows != mine):
+        # The nested rows of a flagged row are there, and become those of a later row with its key.
+        names.append(NESTED)
+        rows, mine = (_without_lists(one, found, keys) for found in (rows, mine))
+        orphans = {}
+    return {"rows": mine, "orphans": ours["orphans"]}, {"rows": rows, "orphans": orphans}, names
+
+
+def _is_flagged(one: dict[str, Any], row: dict[str, Any]) -> bool:
+    flag = row.get("deleted")
+    return bool(one["columns"]["deleted"].get("hard_delete")) and flag is not None and flag is not False
+
+
+def _flagged_keys(one: dict[str, Any]) -> set[Any]:
+    """The keys of flagged rows that came to be inserted only, with nested rows."""
+    loads = [load for load in one["loads"] if _strategy(load) == "insert-only"]
+    rows = [row for load in loads for row in load["rows"]]
+    return {_key(one, row) for row in rows if _is_flagged(one, row) and (row.get("tags") or row.get("parts"))}
+
+
+def _strategy(load: dict[str, Any]) -> str | None:
+    disposition = load["write_disposition"]
+    return disposition.get("strategy") if isinstance(disposition, dict) else None
+
+
+def _without_lists(one: dict[str, Any], rows: list[dict[str, Any]], keys: set[Any]) -> list[dict[str, Any]]:
+    return [
+        {name: value for name, value in row.items() if not isinstance(value, list)}
+        if _key(one, row) in keys
+        else row
+        for row in rows
+    ]
+
+
+def _key(one: dict[str, Any], row: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in one["primary_key"])

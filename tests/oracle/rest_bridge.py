@@ -1,0 +1,28 @@
+"""Runs configurations of REST sources in dlt, against a server of its own."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
+
+import bridge  # type: ignore[import-not-found]  # noqa: E402 - found by the line above
+from dlt.sources.rest_api import rest_api_source  # noqa: E402
+from tests.oracle.rest_cases import cases  # noqa: E402
+from tests.oracle.rest_runner import play  # noqa: E402
+
+
+def rest(question: dict[str, Any]) -> dict[str, Any]:
+    found = {}
+    for name in question["names"]:
+        with tempfile.TemporaryDirectory() as folder:
+            found[name] = play(name, rest_api_source, bridge.Extracting(folder), cases)
+    return found
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(rest(json.load(sys.stdin))))

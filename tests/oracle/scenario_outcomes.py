@@ -1,0 +1,151 @@
+"""What scenarios come to with dlt, and where ours end otherwise on purpose."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.oracle.oracle_client import ask
+from tests.oracle.scenarios import WITHOUT_DIFFERENCES, scenarios
+
+from penstock.testing import documents
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+Outcome = dict[str, Any]
+Note = dict[str, Any]
+
+BRIDGE = Path(__file__).parent / "run_bridge.py"
+ERRORS = {"LoadClientJobTerminalRetry": "LoadClientJobFailed", "ResourceExtractionError": "ResourceFailed"}
+"""What those of dlt's errors are called here that have another name."""
+
+WAITING = "pending-and-new-data"
+OUTLIVES = "packages-outlive-the-machine"
+DROP = "drop-keeps-packages"
+GONE = "a-dataset-that-is-gone"
+INSIDE = "packages-stand-in-the-dataset"
+FIRST = "first-run-by-the-destination"
+NOTHING = "nothing-in-a-first-run"
+ASIDE = "rows-put-aside"
+ELSEWHERE = "the-state-of-another-dataset"
+DIFFERENCES = (WAITING, OUTLIVES, DROP, GONE, INSIDE, FIRST, NOTHING, ASIDE, ELSEWHERE)
+"""The intended differences, by the names that the documentation has for them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """Where a scenario goes another way here."""
+
+    names: tuple[str, ...]
+    steps: Mapping[int, Note] = field(default_factory=dict)
+    """What is noted of some steps instead."""
+    ends_as: str | None = None
+    """The scenario that ends so with dlt; None where the end is the same."""
+
+
+def _note(*, loads: int | None = None, waits: bool = False, first: bool = False) -> Note:
+    found = {"pending": waits, "first_run": first}
+    return found if loads is None else {"loads": loads, **found}
+
+
+def _waited(word: str, *names: str, steps: Mapping[int, Note] | None = None) -> Difference:
+    """The package that waited is loaded, and the data that came after it too."""
+    return Difference(names=names, steps=steps or {2: _note(loads=2)}, ends_as=f"pending-finished/{word}")
+
+
+_FAILED_AGAIN: Note = {"error": ["load", "SchemaCorruptedException"], **_note(waits=True, first=True)}
+DIFFERENT: dict[str, Difference] = {
+    **{f"pending/{word}": _waited(word, WAITING) for word in ("append", "replace", "upsert", "scd2")},
+    "refresh-pending/append": Difference(
+        names=(WAITING,), steps={2: _note(loads=2)}, ends_as="refresh-finished/append"
+    ),
+    "spoiled-run/append": Difference(names=(WAITING,), steps={4: _note(loads=2)}, ends_as="spoiled/append"),
+    "pending-fresh/append": _waited("append", WAITING, OUTLIVES, steps={3: _note(loads=2)}),
+    "pending-dropped/append": _waited(
+        "append", WAITING, DROP, FIRST, steps={2: _note(waits=True), 3: _note(loads=2)}
+    ),
+    **{f"dropped/{word}": Difference(names=(FIRST,), steps={1: _note()}) for word in ("append", "scd2")},
+    **{
+        name: Difference(names=(FIRST,), steps={1: _note(first=True)})
+        for name in (
+            "deleted/append",
+            "deleted/replace",
+            "deleted/upsert",
+            "deleted/scd2",
+            "cursor-deleted/append",
+        )
+    },
+    "deleted-pending/append": Difference(
+        names=(GONE, WAITING, FIRST),
+        steps={2: _note(waits=True, first=True), 3: _note(loads=2)},
+        ends_as="as-deleted-pending/append",
+    ),
+    "deleted-waiting/append": Difference(names=(INSIDE, FIRST), steps={2: _note(first=True)}),
+    "without-key-first/upsert": Difference(names=(GONE,), steps={1: _FAILED_AGAIN}),
+    **{
+        f"empty-first/{word}": Difference(
+            names=(NOTHING,), steps={0: _note(loads=0, first=True)}, ends_as=f"as-empty-first/{word}"
+        )
+        for word in ("append", "replace")
+    },
+    "too-wide/append": Difference(names=(ASIDE,), steps={1: _note(loads=1)}, ends_as="as-too-wide/append"),
+    "keyless/upsert": Difference(names=(ASIDE,), steps={1: _note(loads=1)}, ends_as="as-keyless/upsert"),
+    "cursor-elsewhere/append": Difference(names=(ELSEWHERE,), ends_as="as-cursor-elsewhere/append"),
+}
+
+
+def asked(names: Collection[str] | None = None) -> dict[str, Outcome]:
+    """Ask dlt, about all scenarios if none is named."""
+    every = {**scenarios(), **scenarios(WITHOUT_DIFFERENCES)}
+    wanted = {name: one for name, one in every.items() if names is None or name in names}
+    answers = ask("scenarios", bridge=BRIDGE, scenarios=wanted)
+    return {name: comparable(one) for name, one in answers.items()}
+
+
+def comparable(played: Outcome) -> Outcome:
+    """What there is to compare: nested rows stand in those that they belong to, and ids are left out."""
+    datasets = {
+        name: {
+            "loads": found["loads"],
+            "tables": sorted(found["tables"]),
+            "content": {
+                root: documents(_chain(found["tables"], root), root)
+                for root in sorted(found["tables"])
+                if "__" not in root
+            },
+        }
+        for name, found in played["datasets"].items()
+    }
+    outcome: Outcome = json.loads(json.dumps({**played, "datasets": datasets}))
+    return outcome
+
+
+def _chain(tables: Mapping[str, Any], root: str) -> dict[str, Any]:
+    return {name: rows for name, rows in tables.items() if name.partition("__")[0] == root}
+
+
+def theirs(name: str, answers: Mapping[str, Outcome]) -> Outcome:
+    """What dlt made of a scenario, with our names for its errors."""
+    found = answers[name]
+    return {**found, "steps": [_renamed(note) for note in found["steps"]]}
+
+
+def _renamed(note: Note) -> Note:
+    if "error" not in note:
+        return note
+    step, name = note["error"]
+    return {**note, "error": [step, ERRORS.get(name, name)]}
+
+
+def expected(name: str, answers: Mapping[str, Outcome]) -> Outcome:
+    """What a scenario must come to here: what it does with dlt, but for the differences that have names."""
+    found = theirs(name, answers)
+    difference = DIFFERENT.get(name)
+    if difference is None:
+        return found
+    end = answers[difference.ends_as or name]
+    steps = [difference.steps.get(number, note) for number, note in enumerate(found["steps"])]
+    return {**end, "steps": steps}

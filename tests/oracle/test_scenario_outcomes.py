@@ -1,0 +1,150 @@
+"""The scenarios that are compared on Delta and Iceberg: what is in them, and what is said of differences."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.conftest import AT_LENGTH
+from tests.oracle.oracle_client import needs_dlt, vector
+from tests.oracle.scenario_outcomes import DIFFERENCES, DIFFERENT, asked, comparable, expected, theirs
+from tests.oracle.scenarios import (
+    DISPOSITIONS,
+    SHORT,
+    WITHOUT_DIFFERENCES,
+    few,
+    number_of_loads,
+    scenarios,
+)
+from tests.rule_assertions import assert_no_offenders
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tests.oracle.scenario_outcomes import Outcome
+
+PAGE = Path(__file__).parents[2] / "docs" / "coming-from-dlt.md"
+KINDS = {"plain", "pending", "refresh", "raises", "contract", "empty", "cursor", "deleted", "job"}
+STEPS = {
+    *("run", "extract", "normalize", "load", "sync", "drop", "drop_pending"),
+    *("wipe", "delete", "spoil", "mend"),
+}
+ALL = scenarios()
+
+
+def test_scenarios_are_plain_data_and_the_same_each_time() -> None:
+    assert scenarios() == ALL
+    assert json.loads(json.dumps(ALL)) == ALL
+
+
+def test_there_are_enough_and_all_that_is_to_be_compared_is_among_them() -> None:
+    steps = [step for one in ALL.values() for step in one["steps"]]
+    contracts = {
+        (entity, mode)
+        for step in steps
+        for resource in step.get("resources", ())
+        for entity, mode in resource["hints"].get("schema_contract", {}).items()
+    }
+
+    assert len(ALL) >= 60
+    assert {one["kind"] for one in ALL.values()} == KINDS
+    assert {one["disposition"] for one in ALL.values()} == set(DISPOSITIONS)
+    assert {step["do"] for step in steps} == STEPS
+    assert {step.get("refresh") for step in steps} == {None, "drop_sources", "drop_resources", "drop_data"}
+    assert {entity for entity, mode in contracts if mode == "freeze"} == {"tables", "columns", "data_type"}
+    assert {mode for _, mode in contracts} == {"freeze", "discard_row", "discard_value"}
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS - {"cursor", "job", "deleted", "contract"}))
+def test_each_kind_is_there_for_what_adds_and_for_what_replaces(kind: str) -> None:
+    words = {one["disposition"] for one in ALL.values() if one["kind"] == kind}
+
+    assert words >= {"append", "replace"}
+    assert words & {"delete-insert", "upsert", "scd2"}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_few_are_one_short_scenario_of_each_kind(seed: int) -> None:
+    names = few(seed)
+
+    assert few(seed) == names
+    assert {ALL[name]["kind"] for name in names} == KINDS
+    assert len(names) == len(KINDS)
+    assert all(number_of_loads(ALL[name]) <= SHORT for name in names)
+
+
+def test_all_of_them_are_recorded_and_nothing_else() -> None:
+    assert set(vector("scenarios.json")) == {*ALL, *scenarios(WITHOUT_DIFFERENCES)}
+
+
+def test_every_difference_is_used_and_in_the_documentation() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+
+    assert {name for one in DIFFERENT.values() for name in one.names} == set(DIFFERENCES)
+    assert [name for name in DIFFERENCES if f"| `{name}` |" not in page] == []
+    assert f"\n{len(ALL)} scenarios are played by dlt" in page
+
+
+def test_whatever_dlt_is_asked_beside_is_how_another_scenario_ends() -> None:
+    used = {one.ends_as for one in DIFFERENT.values()}
+
+    assert set(scenarios(WITHOUT_DIFFERENCES)) <= used
+
+
+def stale_differences(name: str, answers: Mapping[str, Outcome]) -> Iterator[str]:
+    """Yield what is listed as different from dlt in a scenario and is not."""
+    wanted, recorded = expected(name, answers), theirs(name, answers)
+    if len(wanted["steps"]) != len(ALL[name]["steps"]):
+        yield f"{name}: {len(wanted['steps'])} steps are expected of {len(ALL[name]['steps'])}"
+    for number, note in DIFFERENT[name].steps.items():
+        if note == recorded["steps"][number]:
+            yield f"{name}: step {number} is that of dlt"
+    if set(wanted["datasets"]) != set(recorded["datasets"]):
+        yield f"{name}: datasets {sorted(wanted['datasets'])}, dlt {sorted(recorded['datasets'])}"
+    differs = {**wanted, "steps": []} != {**recorded, "steps": []}
+    if differs is (DIFFERENT[name].ends_as is None):
+        end = "differs from" if differs else "is equal to"
+        yield f"{name}: `ends_as` is {DIFFERENT[name].ends_as!r}, and the end {end} that of dlt"
+
+
+def test_scenarios_listed_as_different_differ_from_dlt() -> None:
+    answers = vector("scenarios.json")
+
+    assert_no_offenders(
+        (fault for name in DIFFERENT for fault in stale_differences(name, answers)), "correct DIFFERENT"
+    )
+
+
+def test_all_other_scenarios_must_end_as_they_do_with_dlt() -> None:
+    answers = vector("scenarios.json")
+
+    assert_no_offenders(
+        (name for name in ALL if name not in DIFFERENT and expected(name, answers) != theirs(name, answers)),
+        "expect what dlt does, or list the scenario in DIFFERENT",
+    )
+
+
+def test_rows_are_compared_by_what_they_hold_and_by_their_parents() -> None:
+    tables = {
+        "items": [{"id": 2, "_dlt_id": "b", "_dlt_load_id": "7"}, {"id": 1, "_dlt_id": "a", "late": None}],
+        "items__tags": [{"value": "x", "_dlt_parent_id": "b", "_dlt_list_idx": 0, "_dlt_id": "c"}],
+        "others": [],
+    }
+    played = {"steps": [], "state": {}, "datasets": {"demo": {"loads": 2, "tables": tables}}}
+
+    found = comparable(played)["datasets"]["demo"]
+
+    assert (found["loads"], found["tables"]) == (2, ["items", "items__tags", "others"])
+    assert found["content"]["items"]["rows"] == [{"id": 1}, {"id": 2, "tags": [{"value": "x"}]}]
+    assert found["content"]["others"] == {"rows": [], "orphans": {}}
+
+
+@needs_dlt
+def test_dlt_makes_of_scenarios_what_was_recorded() -> None:
+    names = None if AT_LENGTH else few(1)
+    recorded = vector("scenarios.json")
+
+    for name, outcome in asked(names).items():
+        assert outcome == recorded[name], name

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+from tests.oracle.oracle_client import ask, needs_dlt, vector
+from tests.oracle.row_sets import Case, rowset
+from tests.oracle.schema_documents import document, import_steps
+
+from penstock.schema import Schema, StoredSchema, decide, gather, import_schema
+
+
+@needs_dlt
+def test_dlt_opens_a_schema_of_ours_and_writes_the_same_texts() -> None:
+    assert ask("schema", document=document()) == vector("files.json")
+
+
+def test_dlt_took_our_document_as_it_was_and_counted_no_version() -> None:
+    theirs = vector("files.json")
+
+    assert theirs["document"] == document()
+    assert not theirs["modified"]
+
+
+def test_our_texts_are_those_of_dlt() -> None:
+    theirs = vector("files.json")
+    schema = Schema.from_dict(theirs["document"])
+
+    assert schema.to_pretty_yaml() == theirs["yaml"]
+    assert schema.to_pretty_json() == theirs["json"]
+    assert schema.to_pretty_yaml(remove_processing_hints=True) == theirs["bare_yaml"]
+
+
+@pytest.mark.parametrize("form", ["yaml", "json"])
+def test_a_file_that_dlt_wrote_opens_here(form: str) -> None:
+    theirs = vector("files.json")
+
+    schema = Schema.from_text(theirs[form])
+
+    assert schema.to_dict() == theirs["document"]
+    assert not schema.is_modified
+
+
+@needs_dlt
+def test_dlt_imports_files_as_it_did() -> None:
+    assert ask("imports", steps=import_steps()) == vector("imports.json")
+
+
+def test_a_file_replaces_the_stored_schema_when_and_only_when_it_changed() -> None:
+    stored: StoredSchema | None = None
+    for (what, given), theirs in zip(import_steps(), vector("imports.json"), strict=True):
+        if what == "file":
+            stored = import_schema(given, stored)
+        else:
+            assert stored is not None
+            schema = Schema.from_stored(stored)
+            schema.update_table(given)
+            stored = schema.stored
+        assert stored.to_dict() == theirs
+
+
+@needs_dlt
+def test_dlt_opens_what_we_decided_and_counts_no_version() -> None:
+    documents = [decided(rowset(number)) for number in range(60)]
+
+    answers = ask("schemas", documents=documents)
+
+    assert [answer["document"] for answer in answers] == documents
+    assert not any(answer["modified"] for answer in answers)
+
+
+def decided(case: Case) -> dict[str, Any]:
+    schema = Schema.from_dict(case.document)
+    for batch in case.batches:
+        schema.update(decide(schema.stored, "t", gather(batch)).schema)
+        schema.mark_saved()
+    return cast("dict[str, Any]", schema.to_dict())

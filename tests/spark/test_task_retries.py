@@ -1,0 +1,26 @@
+"""Executors that die or stand still in the middle of the shape job change nothing of what comes out."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).with_name("task_retry_program.py")
+
+
+@pytest.mark.at_length
+def test_rows_and_ids_are_those_of_an_undisturbed_run(tmp_path: Path) -> None:
+    command = [sys.executable, str(PROGRAM), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=400)
+
+    assert done.returncode == 0, done.stderr[-2000:]
+    quiet, *others = (json.loads(line) for line in done.stdout.splitlines() if line.startswith("{"))
+    assert quiet["rows"] > 24_000
+    assert [one["run"] for one in others] == ["killed", "held up"]
+    for one in others:
+        assert one["disturbed"]
+        assert (one["digest"], one["rows"]) == (quiet["digest"], quiet["rows"])
