@@ -1,6 +1,6 @@
-"""A shop that is asked by its cursors, from the generator to the tables: `cursor_shop <lake> <folder> <seconds>`.
+"""Whole runs of a shop that is read by cursors; as a program: `cursor_shop <lake> <folder> <seconds>`.
 
-As a program it makes the second run and kills itself so many seconds after the run began.
+The program makes the second run and kills itself that many seconds after the run began.
 """
 
 from __future__ import annotations
