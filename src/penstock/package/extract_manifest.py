@@ -92,7 +92,7 @@ class ExtractManifest:
 
     @staticmethod
     def from_dict(document: Mapping[str, Any], *, path: str = EXTRACTED_FILE) -> ExtractManifest:
-        """Read what `to_dict` wrote, now or in an earlier release."""
+        """Read what `to_dict` wrote."""
         try:
             return validate_fields(
                 ExtractManifest(

@@ -173,7 +173,7 @@ def read_job(path: str, **options: Any) -> JobFile:
 
 def read_job_file(storage: FileStorage, name: str) -> JobFile:
     """Read the job file `name` of the package that `storage` stands in."""
-    document = read_control(storage, name, "job")
+    document = read_control(storage, name)
     if document is None:
         raise PackageDamaged(path=storage.path(name), reason="there is no such job file")
     try:
@@ -208,5 +208,5 @@ def _sql_texts(steps: Iterable[SelectStep]) -> Iterator[str]:
 
 def read_mark(storage: FileStorage) -> LoadMark | None:
     """The slot that the package which `storage` stands in has taken, or None while it has none."""
-    sealed = read_control(storage, SEALED_FILE, "sealed")
+    sealed = read_control(storage, SEALED_FILE)
     return None if sealed is None else read_record(LoadMark, sealed, path=storage.path(SEALED_FILE))

@@ -91,7 +91,7 @@ class JobFolders:
 
     def result(self, name: ParsedLoadJobFileName) -> dict[str, Any] | None:
         """What the destination said when the job was completed."""
-        return read_control(self._storage, _result_path(name), "result")
+        return read_control(self._storage, _result_path(name))
 
     def remove_completed(self) -> None:
         """Delete completed jobs, all of them or none: a package with failed jobs keeps them.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock.config import logger
 from penstock.errors import LeaseLost, PackageDamaged, PipelineLocked
-from penstock.package.control_file import encode_control, read_control, upgrade_document
+from penstock.package.control_file import encode_control, read_control
 from penstock.package.holder import LeaseHolder, LeaseTimes
 from penstock.package.layout import LEASE_FOLDER
 from penstock.package.strict_record import read_record
@@ -254,11 +254,11 @@ def _locked_error(storage: FileStorage, pipeline: str) -> PipelineLocked:
 
 def _read_holder(storage: FileStorage, epoch: int) -> LeaseHolder | None:
     name = _path(epoch, "json")
-    content = storage.read_json(name)
+    content = read_control(storage, name)
     if content is None:
         return None
     path = storage.path(name)
-    holder = read_record(LeaseHolder, upgrade_document(content, "lease", path=path), path=path)
+    holder = read_record(LeaseHolder, content, path=path)
     if min(holder.beat, holder.alive) <= 0:
         raise PackageDamaged(path=path, reason="it beats never, or has no time to live")
     return holder
@@ -267,7 +267,7 @@ def _read_holder(storage: FileStorage, epoch: int) -> LeaseHolder | None:
 def _last_heartbeat_at(storage: FileStorage, epoch: int, holder: LeaseHolder) -> float:
     """When the holder says it has beaten last. What cannot be understood is watched, as if it were old."""
     try:
-        seen = read_control(storage, _path(epoch, "beat"), "beat") or {}
+        seen = read_control(storage, _path(epoch, "beat")) or {}
     except PackageDamaged:
         return -math.inf
     at = seen.get("at", holder.started_at)
@@ -285,7 +285,7 @@ def write_fence(storage: FileStorage, epoch: int, document: Mapping[str, Any]) -
 def read_fence(storage: FileStorage) -> tuple[int, dict[str, Any]]:
     """Read the fence of the highest epoch that has one; epoch 0 when there is none."""
     epoch = max((epoch for epoch, suffix, _ in _list_files(storage) if suffix == _FENCE), default=0)
-    return epoch, (read_control(storage, _path(epoch, _FENCE), _FENCE) or {}) if epoch else {}
+    return epoch, (read_control(storage, _path(epoch, _FENCE)) or {}) if epoch else {}
 
 
 def _delete_old_epochs(storage: FileStorage, epoch: int) -> None:

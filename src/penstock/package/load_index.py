@@ -207,7 +207,7 @@ class LoadIndex:
         if not number:
             return 0, None
         try:
-            document = read_control(self._store, _entry_path(number), "load_index")
+            document = read_control(self._store, _entry_path(number))
             return number, None if document is None else LoadSummary.from_dict(document)
         except (PackageDamaged, KeyError, TypeError, AttributeError):
             return number, None

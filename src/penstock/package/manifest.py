@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PackageDamaged
 from penstock.interfaces import LoadMark, ParsedLoadJobFileName
-from penstock.package.control_file import encode_control, upgrade_document
+from penstock.package.control_file import encode_control, without_version
 from penstock.package.folder import DataFolder
 from penstock.package.storage import from_json
 from penstock.package.strict_record import validate_fields
@@ -43,7 +43,7 @@ class TableEntry:
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> TableEntry:
         """Read what stands in a manifest; what is missing or wrong is a `TypeError`."""
-        return validate_fields(TableEntry(**{**document, "more": tuple(document.get("more", ()))}))
+        return validate_fields(TableEntry(**{**document, "more": tuple(document["more"])}))
 
 
 def job_sizes(tables: Iterable[TableEntry], folders: Iterable[DataFolder]) -> dict[str, int | None]:
@@ -81,7 +81,7 @@ class Manifest:
     truncated: tuple[str, ...] = ()
     """Tables whose rows go with this load."""
     stored_hash: str | None = field(default=None, repr=False, compare=False)
-    """The hash of the slot that this was read from: an older format keeps the hash it was sealed with."""
+    """The hash of the bytes that this was read from; None for a manifest that is not written yet."""
 
     def to_json(self) -> bytes:
         """The content of the slot."""
@@ -124,7 +124,7 @@ class Manifest:
     @staticmethod
     def from_dict(document: Mapping[str, Any], *, path: str = "a sealed manifest") -> Manifest:
         """The values of a document. A field that nobody knows is refused: it may change the meaning."""
-        content = upgrade_document(document, "manifest", path=path)
+        content = without_version(document, path=path)
         try:
             content["tables"] = tuple(TableEntry.from_dict(entry) for entry in content["tables"])
             content["folders"] = tuple(DataFolder.from_dict(folder) for folder in content["folders"])

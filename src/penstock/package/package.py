@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.errors import (
     LoadPackageAlreadyCompleted,
@@ -99,7 +99,7 @@ class Package:
 
     def read_extracted(self) -> dict[str, Any]:
         """What the extract stage left for the next one."""
-        return read_control(self.store, EXTRACTED_FILE, "extracted") or {}
+        return read_control(self.store, EXTRACTED_FILE) or {}
 
     def extract_epoch(self) -> int | None:
         """Return the epoch of the run that extracted the package; None when no run has."""
@@ -114,10 +114,10 @@ class Package:
 
     def read_normalized(self) -> dict[str, Any]:
         """What the normalize stage left: the tables, their folders, and what these hold."""
-        return read_control(self.store, NORMALIZED_FILE, "normalized") or {}
+        return read_control(self.store, NORMALIZED_FILE) or {}
 
     def normalized_schema(self) -> dict[str, Any]:
-        """Return the schema that the normalize stage left; earlier releases had it in a file of its own."""
+        """Return the schema that normalize wrote, or else the one in `schema.json`."""
         schema = self.read_normalized().get("schema") or self.schema()
         if not isinstance(schema, dict):
             raise PackageDamaged(path=self.store.path(NORMALIZED_FILE), reason="there is no schema in it")
@@ -143,13 +143,12 @@ class Package:
 
     def final_status(self) -> TLoadPackageStatus | None:
         """How the package ended, or None while it has not."""
-        content = self.store.read(COMPLETED_FILE)
-        # The first release wrote the bare word.
-        if content in {None, b"loaded", b"aborted"}:
-            return cast("TLoadPackageStatus | None", content.decode() if content else None)
-        status = (read_control(self.store, COMPLETED_FILE, "completed") or {}).get("status")
+        content = read_control(self.store, COMPLETED_FILE)
+        if content is None:
+            return None
+        status = content.get("status")
         if not isinstance(status, str) or status not in FINISHED_STATUSES:
-            raise PackageDamaged(path=self.store.path(COMPLETED_FILE), reason=f"it says {status!r:.80}")
+            raise PackageDamaged(path=self.store.path(COMPLETED_FILE), reason=f"its status is {status!r:.80}")
         return status
 
     def remove_data(self) -> None:
@@ -171,7 +170,7 @@ class Package:
     def followups(self) -> dict[str, tuple[str, ...]]:
         """Return the ids of the jobs that follow others, by the job that they follow."""
         noted = {
-            name: read_control(self.store, f"{FOLLOWUPS_FOLDER}/{name}", FOLLOWUPS_FOLDER)
+            name: read_control(self.store, f"{FOLLOWUPS_FOLDER}/{name}")
             for name in self.store.names(FOLLOWUPS_FOLDER)
         }
         return {name.removesuffix(".json"): tuple((found or {})["jobs"]) for name, found in noted.items()}
@@ -246,7 +245,7 @@ class Package:
         self.store.delete("")
 
     def _read_tables(self, name: str) -> dict[str, Any] | None:
-        found = read_control(self.store, name, "schema_updates")
+        found = read_control(self.store, name)
         if found is None:
             return None
         tables = found.get("tables")

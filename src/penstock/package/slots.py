@@ -92,7 +92,7 @@ class Slots:
 
     def find_decision(self, sequence: int) -> LoadDecision | None:
         """The decision on a load, or None while it is open."""
-        document = read_control(self._storage, _decision_path(sequence), "outcome")
+        document = read_control(self._storage, _decision_path(sequence))
         if document is None:
             return None
         path = self._storage.path(_decision_path(sequence))
@@ -103,9 +103,7 @@ class Slots:
 
     def _hinted_last(self) -> int:
         try:
-            noted = (read_control(self._storage, f"{SLOTS_FOLDER}/{_HINT_FILE}", "hint") or {}).get(
-                "sequence"
-            )
+            noted = (read_control(self._storage, f"{SLOTS_FOLDER}/{_HINT_FILE}") or {}).get("sequence")
         except (PackageDamaged, UnsupportedVersion):  # the note only saves a listing
             return 0
         return noted if isinstance(noted, int) else 0

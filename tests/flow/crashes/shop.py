@@ -122,7 +122,7 @@ def bury_holder(packages: Packages) -> None:
         gone.wait()
     for name in store.names("lease"):
         if name.endswith(".json"):
-            holder = read_control(store, f"lease/{name}", "lease") or {}
+            holder = read_control(store, f"lease/{name}") or {}
             store.put(f"lease/{name}", encode_control({**holder, "process": gone.pid}))
 
 

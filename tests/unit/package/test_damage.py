@@ -102,7 +102,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "null": lambda _: b"null",
     "a key twice": lambda content: content[:-1] + b',"x":1,"x":2}',
     "too deep": lambda _: b"[" * 100_000,
-    "a number that never ends": lambda _: b'{"format_version":2,"n":' + b"9" * 5_000 + b"}",
+    "a number that never ends": lambda _: b'{"format_version":1,"n":' + b"9" * 5_000 + b"}",
 }
 
 
@@ -253,7 +253,7 @@ def test_a_process_number_that_cannot_be_looked_up_is_taken_for_a_living_one(pro
     assert not LeaseHolder(process=process).is_dead()
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b'{"format_version":2,"sequence":"7"}', b"\x00", b"{"])
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"format_version":1,"sequence":"7"}', b"\x00", b"{"])
 def test_a_damaged_note_of_the_last_slot_costs_a_listing_and_nothing_else(
     packages: Packages, content: bytes
 ) -> None:
@@ -264,7 +264,7 @@ def test_a_damaged_note_of_the_last_slot_costs_a_listing_and_nothing_else(
 
 @pytest.mark.parametrize("noted", [-1, 0, 7, 10**9, 10**10, 10**300])
 def test_a_note_that_is_wrong_about_the_last_slot_is_not_believed(packages: Packages, noted: int) -> None:
-    packages.store.put("slots/last.json", json.dumps({"format_version": 2, "sequence": noted}).encode())
+    packages.store.put("slots/last.json", json.dumps({"format_version": 1, "sequence": noted}).encode())
 
     assert packages.slots.last() == 1
 

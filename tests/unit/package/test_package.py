@@ -195,7 +195,7 @@ def test_a_job_file_of_a_later_format_is_refused(packages: Packages) -> None:
     package = packages.package("17.5")
     package.store.put(f"new_jobs/{NAME}", as_json({**job(package).to_dict(), "format_version": 99}))
 
-    with pytest.raises(UnsupportedVersion, match="has version 99, this release supports up to 6"):
+    with pytest.raises(UnsupportedVersion, match="has version 99, this release supports up to 1"):
         package.job(NAME)
 
 

@@ -323,7 +323,7 @@ def test_updates_that_were_applied_stand_in_a_file_of_that_name(storage: Package
 
     assert PackageStorage.APPLIED_SCHEMA_UPDATES_FILE_NAME == "applied_schema_updates.json"
     document = package.store.read_json(PackageStorage.APPLIED_SCHEMA_UPDATES_FILE_NAME)
-    assert document == {"format_version": 6, "tables": {"items": {}}}
+    assert document == {"format_version": 1, "tables": {"items": {}}}
     assert not package.store.exists(PackageStorage.SCHEMA_UPDATES_FILE_NAME)
 
 
@@ -410,7 +410,7 @@ def test_a_package_is_completed_by_a_marker_that_says_how_it_ended(
 
     assert path == str(tmp_path / LOAD_ID)
     marker = storage.package(LOAD_ID).store.read_json("package_completed.json")
-    assert marker == {"format_version": 6, "status": "aborted"}
+    assert marker == {"format_version": 1, "status": "aborted"}
     assert storage.is_package_completed(LOAD_ID)
     with pytest.raises(LoadPackageAlreadyCompleted):
         storage.complete_loading_package(LOAD_ID, "loaded")

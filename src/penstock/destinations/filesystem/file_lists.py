@@ -71,7 +71,7 @@ class FileLists:
     def find(self, load_id: str) -> FileList | None:
         """The list of a load; None while nobody has written it down, and once its load is complete."""
         name = self._name(load_id)
-        document = read_control(self.store, name, "file_list")
+        document = read_control(self.store, name)
         if document is None:
             return None
         try:

@@ -345,7 +345,7 @@ class TableLog:
 
     def _read(self, version: int) -> LogEntry:
         name = self._entry_name(version)
-        document = read_control(self._store, name, "files")
+        document = read_control(self._store, name)
         if document is None:
             raise DestinationTerminalException(
                 f"commit {version} of table {self.table} is not there: it was deleted as too old, or by hand",

@@ -65,7 +65,7 @@ class DatasetClient(JobClientBase, WithStateSync, WithLedger, WithPackageStorage
 
     def recorded_root(self, pipeline_name: str) -> str:
         """Where the packages of the last run were; nothing is recorded while they are next to the data."""
-        found = read_control(self.store, f"{_PACKAGE_ROOT_FOLDER}/{pipeline_name}.json", "package_root")
+        found = read_control(self.store, f"{_PACKAGE_ROOT_FOLDER}/{pipeline_name}.json")
         if found is None:
             return self.package_root(pipeline_name)
         return f"{self.root}/{found['root']}" if found["is_below"] else str(found["root"])

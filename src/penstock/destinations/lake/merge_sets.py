@@ -67,7 +67,7 @@ class MergeSets:
 
 def read_sets(store: FileStorage, root: str) -> MergeSets | None:
     """What the tables of a chain agree on, or None while nobody has written it down."""
-    document = read_control(store, _control_file(root), "merge")
+    document = read_control(store, _control_file(root))
     if document is None:
         return None
     try:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from penstock.package import FileStorage
 
 WAVES_FOLDER = "waves"
-_KIND = "wave"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +79,7 @@ class WaveCheckpoints:
         names = [name for name in self._store.names(self._folder) if name.endswith(".json")]
         for number, name in enumerate(names):
             path = f"{self._folder}/{name}"
-            content: dict[str, Any] = read_control(self._store, path, _KIND) or {}
+            content: dict[str, Any] = read_control(self._store, path) or {}
             wave = read_record(Wave, content, path=self._store.path(path))
             if wave.number != number:
                 raise PackageDamaged(path=self._store.path(path), reason=f"it is not wave {number}")
