@@ -14,6 +14,7 @@ import pytest
 from importlinter.api import read_configuration
 from importlinter.contracts.forbidden import ForbiddenContract
 from importlinter.contracts.layers import LayersContract
+from importlinter.contracts.protected import ProtectedContract
 from tests.architecture.source_tree import ROOT
 
 if TYPE_CHECKING:
@@ -23,9 +24,14 @@ if TYPE_CHECKING:
 
 FLOORS = "Floors: imports only go down"
 DRY_ROOMS = "Dry rooms: no Spark at run time"
+ONE_DOOR = "Unexpected rows: one door"
 FRONT_DOOR = "Nobody inside imports the front door"
 
-KINDS: dict[str, type[Contract]] = {"layers": LayersContract, "forbidden": ForbiddenContract}
+KINDS: dict[str, type[Contract]] = {
+    "layers": LayersContract,
+    "forbidden": ForbiddenContract,
+    "protected": ProtectedContract,
+}
 TOY_MODULES: dict[str, dict[str, list[str]]] = {
     FLOORS: {"containers": ["toy"], "layers": ["top", "left | right", "bottom"]},
     DRY_ROOMS: {
@@ -33,6 +39,7 @@ TOY_MODULES: dict[str, dict[str, list[str]]] = {
         "forbidden_modules": ["pyspark"],
         "ignore_imports": ["toy.left -> pyspark"],
     },
+    ONE_DOOR: {"protected_modules": ["toy.left"], "allowed_importers": ["toy.top"]},
     FRONT_DOOR: {"source_modules": ["toy.**"], "forbidden_modules": ["toy"]},
 }
 """What each contract checks in the toy package; all other options are those of `pyproject.toml`."""
@@ -83,7 +90,7 @@ def test_a_package_without_upward_imports_keeps_all_contracts() -> None:
         ("right.py", "import toy.top", {FLOORS}),
         ("right.py", "if TYPE_CHECKING:\n    import toy.top", {FLOORS}),
         ("right.py", "def late():\n    import toy.top", {FLOORS}),
-        ("right.py", "import toy.left", {FLOORS}),
+        ("right.py", "import toy.left", {FLOORS, ONE_DOOR}),
         ("cellar.py", '"""A room on no floor."""', {FLOORS}),
         ("bottom.py", "import pyspark.sql", {DRY_ROOMS}),
         ("bottom.py", "if TYPE_CHECKING:\n    import pyspark", {DRY_ROOMS}),

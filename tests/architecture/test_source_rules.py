@@ -28,6 +28,9 @@ WRITES = {
 ACTING = frozenset(("run.py", "adapter.py"))
 ALSO_ACTING = {
     "cli/sparkcheck.py": "the doctor tries a whole write and read",
+    "normalize/frames.py": "the rows of files that pass through are counted",
+    "normalize/rows.py": "unexpected rows are profiled by the driver",
+    "normalize/table_parts.py": "nested datasets are written and their rows counted",
     "spark/cursor.py": "a cursor looks at its boundary in what was landed",
     "spark/frame_writer.py": "a frame is written by the session that it belongs to",
     "spark/probe.py": "the doctor asks the executors",

@@ -13,7 +13,7 @@ from tests.step_failures import step_raises
 
 import penstock
 from penstock.errors import DataValidationError
-from penstock.normalize.sample import MAX_ROWS
+from penstock.normalize.rows import MAX_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from tests.oracle.oracle_client import BRIDGE, ask
 
 from penstock.extract.frames import to_batch
 from penstock.interfaces.file_schema import column_key
-from penstock.normalize.typed_files import typed_files, with_decimal_precision
+from penstock.normalize.frames import typed_files, with_decimal_precision
 from penstock.schema import Schema, decide, naming_convention
 
 MOMENT: Final = datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)

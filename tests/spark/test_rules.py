@@ -6,7 +6,7 @@ import json
 import os
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -18,13 +18,12 @@ from tests.oracle.reference_rows import carried_out, from_sql, shown_sql
 from tests.oracle.row_sets import rowset
 
 from penstock.extract.encode import encode
-from penstock.normalize.nested_layout import build_layout
-from penstock.normalize.plan import is_kept_as_json, plan_tables, strict_fractions, uncertain_values
+from penstock.normalize.plan import is_kept_as_json, plan_layout, plan_tables, strict_fractions
 from penstock.normalize.prior_schema import MAX_NESTING
 from penstock.normalize.profile import decode_value, profile_rows
 from penstock.normalize.refusals import refused_rows
 from penstock.normalize.steps import parse_rows
-from penstock.normalize.unexpected.row_check import RowCheck, unexpected_row_check
+from penstock.normalize.unexpected import unexpected_rows
 from penstock.package.projection.explode import projection_steps
 from penstock.package.sql import literal, quote_name
 from penstock.schema import InferenceOptions, Schema, StoredSchema, decide, gather
@@ -33,11 +32,8 @@ from penstock.schema.evidence import walk_values
 from penstock.schema.observation import observe_value, typed_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import DataFrame, SparkSession
 
-    from penstock.normalize.nested_layout import NestedLayout
     from penstock.normalize.profile import JsonForm, RowProfile
     from penstock.schema import Decision, Rule
 
@@ -61,29 +57,6 @@ def quick(spark: SparkSession) -> SparkSession:
     return session
 
 
-def stored_by(decision: Decision, learned: RowProfile) -> NestedLayout:
-    return build_layout(
-        learned.forms, lambda path, form: is_kept_as_json(decision, path, form), strict_fractions(decision)
-    )
-
-
-def finder(decision: Decision, dataset: NestedLayout, learned: RowProfile) -> Callable[[str], RowCheck]:
-    in_doubt = uncertain_values(decision, dataset)
-
-    def odd(corrupt: str) -> RowCheck:
-        return unexpected_row_check(
-            dataset,
-            learned.forms,
-            in_doubt,
-            kept_as_json=lambda path, form: is_kept_as_json(decision, path, form),
-            text="text",
-            row="row",
-            corrupt=corrupt,
-        )
-
-    return odd
-
-
 def raw_rows(spark: SparkSession, texts: list[str]) -> DataFrame:
     """As rows come out of part files. Literals: a frame out of Python's memory costs half a second."""
     rows = ", ".join(f"('r{number}', {literal(text)}, 'f', {number}L)" for number, text in enumerate(texts))
@@ -94,11 +67,11 @@ def frames(
     spark: SparkSession, label: str, decision: Decision, texts: list[str], learned: RowProfile
 ) -> list[DataFrame]:
     """One frame for each table, all with the same columns; and the rows that were found odd."""
-    dataset = stored_by(decision, learned)
+    dataset = plan_layout(decision, learned)
     raw = raw_rows(spark, texts)
     nested = parse_rows(raw, dataset, None, refused_rows(decision, dataset))
     found = [
-        parse_rows(raw, dataset, finder(decision, dataset, learned))
+        parse_rows(raw, dataset, partial(unexpected_rows, decision, dataset, learned))
         .where("raw IS NOT NULL")
         .selectExpr(f"{literal(label)} AS label", "'odd' AS name", "raw.text AS shown")
     ]
@@ -258,7 +231,7 @@ def test_rows_unlike_those_before_are_found(quick: SparkSession, start: int) -> 
         case = rowset(number)
         learned = profile_rows(encode(row) for row in case.batches[0])
         decision = decide(Schema.from_dict(case.document).stored, "t", learned.evidence)
-        dataset = stored_by(decision, learned)
+        dataset = plan_layout(decision, learned)
         later = [row for batch in case.batches for row in batch]
         rows_seen += len(later)
         texts = [encode(row).decode() for row in later]
@@ -267,7 +240,9 @@ def test_rows_unlike_those_before_are_found(quick: SparkSession, start: int) -> 
             for index, text in enumerate(texts)
             if surprises(decision, learned, orjson.loads(text), index)
         }
-        nested = parse_rows(raw_rows(quick, texts), dataset, finder(decision, dataset, learned))
+        nested = parse_rows(
+            raw_rows(quick, texts), dataset, partial(unexpected_rows, decision, dataset, learned)
+        )
         found_frames.append(
             nested.where("raw IS NOT NULL").selectExpr(f"'{number}' AS label", "raw.text AS text")
         )

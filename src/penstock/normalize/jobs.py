@@ -1,89 +1,55 @@
-"""Leaves job files: one for each table, which says where its rows stand and how to see them."""
+"""Job files of a package: one for each table, with its data folders and the projection that reads them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
+from penstock.normalize.nested_layout import ListOf, NestedLayout, Object
 from penstock.normalize.passthrough import file_columns, frame_file_columns
-from penstock.normalize.pruned_columns import pruned_columns
 from penstock.normalize.report import merged_report
 from penstock.package import JobFile, JobPart, ParsedLoadJobFileName, TableEntry
 from penstock.package.ids import file_id
 from penstock.package.quarantine import QUARANTINE_TABLE
+from penstock.schema.value_path import EACH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from penstock.normalize.nested_layout import NestedLayout
+    from penstock.normalize.nested_layout import LayoutNode
     from penstock.normalize.plan import TablePlan
-    from penstock.normalize.report import RootReport
+    from penstock.normalize.table_parts import TablePart
     from penstock.package import DataFolder, Package
+    from penstock.package.frame_columns import FrameFileColumn
+    from penstock.package.projection.model import Level, OutputColumn, Projection
+    from penstock.schema.value_path import ValuePath
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NormalizedPart:
-    """What one reading of a root table came to: its plans, root first, over one nested dataset."""
-
-    folders: tuple[str, ...]
-    """Where it was written, in one folder; or where its rows were landed."""
-    plans: list[TablePlan]
-    layout: NestedLayout
-    report: RootReport
-    passthrough_columns: Mapping[str, Any] | None = None
-    """The columns of the files, where those are as they were landed and no nested dataset was written."""
-
-    @property
-    def written_folders(self) -> tuple[str, ...]:
-        """The folders that are new."""
-        return self.folders if self.passthrough_columns is None else ()
-
-    def job_parts(self, plan: TablePlan, folders: Mapping[str, DataFolder]) -> Iterator[JobPart]:
-        """How a table is read out of each folder."""
-        landed = self.passthrough_columns
-        read = pruned_columns(self.layout, plan.projection) if landed is None else file_columns(landed)
-        fields = () if landed is None else frame_file_columns(landed, self.layout)
-        for folder in self.folders:
-            yield JobPart(data=folders[folder], columns=read, projection=plan.projection, landed=fields)
-
-
-def written_bytes(
-    roots: Mapping[str, Sequence[NormalizedPart]], folders: Mapping[str, DataFolder]
-) -> dict[str, int]:
-    """What the steps wrote, by their names."""
-
-    def size(parts: Iterable[NormalizedPart]) -> int:
-        return sum(folders[path].bytes or 0 for part in parts for path in part.written_folders)
-
-    shaped = (part for table, parts in roots.items() if table != QUARANTINE_TABLE for part in parts)
-    return {"shape": size(shaped), "put aside": size(roots.get(QUARANTINE_TABLE, ()))}
+# No field has this name: it keeps a list whose elements are counted and not read.
+_ELEMENT_MARKER: Final = ""
 
 
 def add_jobs(
-    package: Package, parts: Sequence[NormalizedPart], folders: Mapping[str, DataFolder], attempt: str
+    package: Package, parts: Sequence[TablePart], folders: Mapping[str, DataFolder], attempt: str
 ) -> list[TableEntry]:
-    """One job for each table, wherever its rows stand: a destination commits a table once. Children first."""
-    by_table: dict[str, list[tuple[TablePlan, NormalizedPart]]] = {}
+    """Add one job for each table of a root table, children first.
+
+    A table that several parts have rows of gets one job: a destination commits each table once.
+    """
+    parts_by_table: dict[str, list[tuple[TablePlan, TablePart]]] = {}
     for part in parts:
         for plan in part.plans:
-            by_table.setdefault(plan.table.name, []).append((plan, part))
+            parts_by_table.setdefault(plan.table.name, []).append((plan, part))
     root = parts[0].report.table
     rows = merged_report([part.report for part in parts]).rows_out
     return [
-        _add_job(package, table, found, folders, attempt, rows=rows if table == root else None)
-        for table, found in reversed(by_table.items())
+        _add_job(package, table, planned_parts, folders, attempt, rows=rows if table == root else None)
+        for table, planned_parts in reversed(parts_by_table.items())
     ]
-
-
-def _sorted_parts(parts: list[JobPart]) -> list[JobPart]:
-    """Frames in the order in which they came, though those of one type were read together."""
-    return sorted(parts, key=lambda one: one.data.path) if all(one.landed for one in parts) else parts
 
 
 def _add_job(
     package: Package,
     table: str,
-    planned_parts: Sequence[tuple[TablePlan, NormalizedPart]],
+    planned_parts: Sequence[tuple[TablePlan, TablePart]],
     folders: Mapping[str, DataFolder],
     attempt: str,
     *,
@@ -91,7 +57,7 @@ def _add_job(
 ) -> TableEntry:
     name = ParsedLoadJobFileName(table, file_id(package.load_id, attempt, table), 0, "reference")
     first, *more = _sorted_parts(
-        [one for plan, part in planned_parts for one in part.job_parts(plan, folders)]
+        [job_part for plan, part in planned_parts for job_part in job_parts(part, plan, folders)]
     )
     package.add_job(
         JobFile(
@@ -114,3 +80,89 @@ def _add_job(
         more=tuple(part.data.path for part in more),
         rows=rows,
     )
+
+
+def _sorted_parts(parts: list[JobPart]) -> list[JobPart]:
+    """Sort frames as they were extracted; `table_inputs` grouped them by type."""
+    return sorted(parts, key=lambda part: part.data.path) if all(part.landed for part in parts) else parts
+
+
+def job_parts(part: TablePart, plan: TablePlan, folders: Mapping[str, DataFolder]) -> Iterator[JobPart]:
+    """Yield for each folder of a part how the rows of a table are read from it."""
+    dataset = part.dataset
+    fields: tuple[FrameFileColumn, ...] = ()
+    if dataset.passthrough_columns is None:
+        columns = pruned_columns(dataset.layout, plan.projection)
+    else:
+        columns = file_columns(dataset.passthrough_columns)
+        fields = frame_file_columns(dataset.passthrough_columns, dataset.layout)
+    for folder in dataset.folders:
+        yield JobPart(data=folders[folder], columns=columns, projection=plan.projection, landed=fields)
+
+
+def written_bytes(
+    roots: Mapping[str, Sequence[TablePart]], folders: Mapping[str, DataFolder]
+) -> dict[str, int]:
+    """Return the bytes that each writing step wrote."""
+
+    def size(parts: Iterable[TablePart]) -> int:
+        return sum(folders[path].bytes or 0 for part in parts for path in part.dataset.written_folders)
+
+    shaped = (part for table, parts in roots.items() if table != QUARANTINE_TABLE for part in parts)
+    return {"shape": size(shaped), "quarantine": size(roots.get(QUARANTINE_TABLE, ()))}
+
+
+# --- the columns that a projection reads
+
+
+def pruned_columns(layout: NestedLayout, projection: Projection) -> str:
+    """Return the columns that a projection reads, as Spark SQL.
+
+    With all columns of a row with hundreds of lists in each job file, the cost of a load would grow with the
+    square of their number.
+    """
+    root = _pruned_node(layout.root, list(_projection_paths(projection)))
+    return NestedLayout(root if isinstance(root, Object) else layout.root).columns
+
+
+def _projection_paths(projection: Projection) -> Iterator[ValuePath]:
+    """Yield the paths of all values that are read, by the names of fields."""
+    parents: list[ValuePath] = [()]
+    for level in projection.levels:
+        if level.lists:
+            parents = [(*parent, *at.path, EACH) for parent in parents for at, _ in level.lists]
+        for parent in parents:
+            yield from ((*parent, *path) for path in _level_paths(level))
+    for parent in parents:
+        yield from ((*parent, *path) for column in projection.columns for path in _column_paths(column))
+        if EACH in parent:
+            yield (*parent, _ELEMENT_MARKER)
+
+
+def _level_paths(level: Level) -> Iterator[ValuePath]:
+    for column in (level.own_id, *level.passed):
+        if column is not None:
+            yield from _column_paths(column)
+    yield from (exclusion.at.path for exclusion in level.refused)
+
+
+def _column_paths(column: OutputColumn) -> Iterator[ValuePath]:
+    return (value.at.path for value in column.values)
+
+
+def _pruned_node(node: LayoutNode, paths: Collection[ValuePath]) -> LayoutNode:
+    """Return a node with the values at these paths only, and everything below them."""
+    if () in paths:
+        return node
+    match node:
+        case Object(fields=fields):
+            pruned = {
+                key: (name, _pruned_node(child, [path[1:] for path in paths if path[0] == name]))
+                for key, (name, child) in fields.items()
+                if any(path[0] == name for path in paths)
+            }
+            return Object(fields=pruned) if pruned else node
+        case ListOf(element=element):
+            return ListOf(element=_pruned_node(element, [path[1:] for path in paths]))
+        case _:
+            return node

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
-from penstock.normalize.nested_layout import Leaf, ListOf, Object, raw_key_sql_type
+from penstock.normalize.nested_layout import Leaf, ListOf, Object, build_layout, raw_key_sql_type
 from penstock.package.projection.convert import is_always_convertible
 from penstock.package.projection.model import (
     ColumnValue,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from penstock.normalize.nested_layout import LayoutNode, NestedLayout
-    from penstock.normalize.profile import JsonForm
+    from penstock.normalize.profile import JsonForm, RowProfile
     from penstock.package.projection.typed_values import StorageForm, ValueType
     from penstock.schema import Column, Table
     from penstock.schema.decision import Decision, Rule
@@ -90,6 +91,11 @@ def is_kept_as_json(decision: Decision, path: ValuePath, form: JsonForm) -> bool
     """Whether an object or list at this path is stored as JSON, because nothing in it is asked for."""
     rule = decision.rules.get((path, cast("ObservedType", form)))
     return rule is not None and rule.action not in _DESCENDING_ACTIONS
+
+
+def plan_layout(decision: Decision, profile: RowProfile) -> NestedLayout:
+    """Return the layout of a nested dataset for rows of this profile."""
+    return build_layout(profile.forms, partial(is_kept_as_json, decision), strict_fractions(decision))
 
 
 def plan_tables(decision: Decision, layout: NestedLayout, *, is_partial: bool = False) -> list[TablePlan]:
@@ -338,6 +344,7 @@ __all__ = [
     "TablePlan",
     "UncertainValue",
     "is_kept_as_json",
+    "plan_layout",
     "plan_tables",
     "strict_fractions",
     "uncertain_values",

@@ -1,4 +1,4 @@
-"""Rows that are refused, or that nothing could be made of, are kept with the reason, beside the tables."""
+"""The quarantine table: rows that a contract refuses or that cannot be read, each with the reason."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from penstock.normalize.nested_layout import RAW_TYPE, Leaf, NestedLayout, Object
 from penstock.normalize.prior_schema import with_root_table
 from penstock.normalize.refusals import refused_nested_rows
+from penstock.normalize.table_parts import table_part, write_dataset
 from penstock.package.projection.explode import id_digest, is_excluded, level_elements
 from penstock.package.quarantine import QUARANTINE_COLUMNS, QUARANTINE_TABLE, UNREADABLE_RULE
 from penstock.package.sql import literal
@@ -16,11 +17,13 @@ from penstock.schema import decide
 from penstock.schema.evidence import Evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame
 
-    from penstock.normalize.refusals import RefusedNestedRows
+    from penstock.normalize.refusals import RefusedNestedRows, RefusedRows
+    from penstock.normalize.table_inputs import TableInput
+    from penstock.normalize.table_parts import PackageContext, TablePart, WrittenDataset
     from penstock.package.extract_manifest import ExtractedTable
     from penstock.package.projection.typed_values import StorageForm
     from penstock.schema import Decision, StoredSchema
@@ -33,31 +36,46 @@ _NULL_RAW: Final = f"CAST(NULL AS {RAW_TYPE}) AS raw"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantineTable:
-    """The table of rows put aside: what is decided about it, and what its rows are made of."""
+    """The decision about the quarantine table, and the layout of its rows."""
 
     decision: Decision
     layout: NestedLayout
     source: ExtractedTable
 
-    @property
-    def table(self) -> str:
-        """Its name."""
-        return QUARANTINE_TABLE
+
+def write_quarantine(
+    context: PackageContext, datasets: Sequence[WrittenDataset], table_input: TableInput, decision: Decision
+) -> Iterator[TablePart]:
+    """Write what is refused in each dataset, and the rows of the last one that could not be read."""
+    schema = decision.schema
+    for dataset in datasets if context.quarantine else ():
+        # Unexpected rows of the datasets before were written in the round after them.
+        with_unexpected = dataset is datasets[-1]
+        has_unexpected = dataset.unexpected and with_unexpected
+        if not (dataset.refused or has_unexpected or refused_nested_rows(decision, dataset.layout)):
+            continue
+        quarantine = quarantine_table(schema, table_input.table, context.options, context.table_extras)
+        nested = context.read_nested(dataset.layout, dataset.folder)
+        rows = quarantined_rows(nested, quarantine, decision, dataset.layout, with_unexpected=with_unexpected)
+        quarantined = write_dataset(context, rows, quarantine.layout, step="quarantine")
+        if quarantined.rows:
+            yield table_part(quarantine.decision, quarantined, schema, QUARANTINE_TABLE)
+            schema = quarantine.decision.schema
 
 
 def quarantine_table(
     schema: StoredSchema, table: ExtractedTable, options: InferenceOptions, extras: Mapping[str, Any]
 ) -> QuarantineTable:
-    """Say where rows of a table go that are put aside."""
+    """Decide about the quarantine table for rows of a table."""
     known = with_root_table(schema, QUARANTINE_TABLE, replace(table, write_disposition="append"), extras)
     leaves = {
-        key: (key, Leaf(storage_form=_STORAGE_FORMS[kind], forms=frozenset()))
-        for key, kind in QUARANTINE_COLUMNS.items()
+        key: (key, Leaf(storage_form=_STORAGE_FORMS[data_type], forms=frozenset()))
+        for key, data_type in QUARANTINE_COLUMNS.items()
     }
     evidence = [Evidence(path=(), type="object")]
     evidence += [
-        Evidence(path=(key,), type=kind, first=(0, number))
-        for number, (key, kind) in enumerate(QUARANTINE_COLUMNS.items(), 1)
+        Evidence(path=(key,), type=data_type, first=(0, number))
+        for number, (key, data_type) in enumerate(QUARANTINE_COLUMNS.items(), 1)
     ]
     return QuarantineTable(
         decision=decide(known, QUARANTINE_TABLE, evidence, options),
@@ -74,14 +92,16 @@ def quarantined_rows(
     *,
     with_unexpected: bool,
 ) -> DataFrame:
-    """The rows of a nested dataset that are put aside: root rows by their text, nested ones by their JSON.
+    """Select the refused rows of a nested dataset, root rows by their text and nested ones by their JSON.
 
-    `with_odd` says whether rows go too that are not refused, and that nothing could be made of.
+    Rows that could not be read are selected only `with_unexpected`.
     """
     chosen = nested.where("raw IS NOT NULL" if with_unexpected else "raw.rule IS NOT NULL")
     roots = chosen.selectExpr("id", _NULL_RAW, _root_row_sql(quarantine.source))
-    others = [_nested_rows(nested, quarantine.source, one) for one in refused_nested_rows(decision, layout)]
-    return reduce(lambda all_, one: all_.unionByName(one), others, roots)
+    frames = (
+        _nested_rows(nested, quarantine.source, refused) for refused in refused_nested_rows(decision, layout)
+    )
+    return reduce(lambda union, frame: union.unionByName(frame), frames, roots)
 
 
 def _root_row_sql(source: ExtractedTable) -> str:
@@ -101,38 +121,42 @@ def _nested_rows(nested: DataFrame, source: ExtractedTable, refused: RefusedNest
     for number, level in enumerate(refused.levels):
         if number:
             frame = frame.selectExpr("id AS parent", f"posexplode({level_elements(level)}) AS (idx, row)")
-            own = f"concat(parent, '_', {literal(level.table)}, '_', CAST(idx AS STRING))"
-            frame = frame.selectExpr(f"{id_digest(own)} AS id", "idx", "row")
+            own_id = f"concat(parent, '_', {literal(level.table)}, '_', CAST(idx AS STRING))"
+            frame = frame.selectExpr(f"{id_digest(own_id)} AS id", "idx", "row")
         if number + 1 < len(refused.levels):
-            # What is below a refused row is put aside with it.
-            for one in level.refused:
-                frame = frame.where(f"NOT {is_excluded(one)}")
-    reason = _first_match_sql(refused, [one.reason for one in refused.rows])
-    path = _first_match_sql(refused, [one.path for one in refused.rows])
-    rule = _first_match_sql(refused, [one.rule for one in refused.rows])
-    kept = frame.where(" OR ".join(one.condition for one in refused.rows))
-    item = "idx" if len(refused.levels) > 1 else "NULL"
+            # Rows below a refused row are in the JSON of that row.
+            for exclusion in level.refused:
+                frame = frame.where(f"NOT {is_excluded(exclusion)}")
+    frame = frame.where(" OR ".join(rows.condition for rows in refused.rows))
     row = _row_sql(
-        source, table=refused.table, path=path, rule=rule, item=item, reason=reason, raw=refused.raw
+        source,
+        table=refused.table,
+        path=_first_match_sql(refused.rows, [rows.path for rows in refused.rows]),
+        rule=_first_match_sql(refused.rows, [rows.rule for rows in refused.rows]),
+        item="idx" if len(refused.levels) > 1 else "NULL",
+        reason=_first_match_sql(refused.rows, [rows.reason for rows in refused.rows]),
+        raw=refused.raw,
     )
-    return kept.selectExpr(f"{id_digest(_quarantine_id_sql(refused))} AS id", _NULL_RAW, row)
+    return frame.selectExpr(f"{id_digest(_quarantine_id_sql(refused))} AS id", _NULL_RAW, row)
 
 
-def _first_match_sql(refused: RefusedNestedRows, texts: Sequence[str]) -> str:
-    """What is said of the first thing that is refused in a row."""
-    cases = zip(refused.rows, texts, strict=True)
-    return f"CASE {' '.join(f'WHEN {one.condition} THEN {literal(text)}' for one, text in cases)} END"
+def _first_match_sql(refused_rows: Sequence[RefusedRows], texts: Sequence[str]) -> str:
+    """Return SQL for the text of the first reason that holds for a row."""
+    cases = (
+        f"WHEN {rows.condition} THEN {literal(text)}" for rows, text in zip(refused_rows, texts, strict=True)
+    )
+    return f"CASE {' '.join(cases)} END"
 
 
 def _quarantine_id_sql(refused: RefusedNestedRows) -> str:
-    # A row that is kept may be told of here as well, for the list in it whose table is refused.
+    # A row with a list whose table is refused is kept, and quarantined here under an id that differs.
     return f"concat(id, '/', {literal(refused.table)})"
 
 
 def _row_sql(source: ExtractedTable, *, table: str, **values: str) -> str:
-    said = {"resource_name": literal(source.resource), "table_name": literal(table), **values}
+    columns = {"resource_name": literal(source.resource), "table_name": literal(table), **values}
     fields = (
-        f"{literal(name)}, CAST({said[name]} AS {'BIGINT' if kind == 'bigint' else 'STRING'})"
-        for name, kind in QUARANTINE_COLUMNS.items()
+        f"{literal(name)}, CAST({columns[name]} AS {'BIGINT' if data_type == 'bigint' else 'STRING'})"
+        for name, data_type in QUARANTINE_COLUMNS.items()
     )
     return f"named_struct({', '.join(fields)}) AS row"

@@ -9,7 +9,7 @@ import orjson
 
 from penstock.normalize.nested_layout import Leaf, raw_key_sql_type
 from penstock.normalize.plan import Planner
-from penstock.normalize.unexpected.unconvertible import unconvertible_count
+from penstock.normalize.unexpected import unconvertible_count
 from penstock.package.projection.explode import is_excluded
 from penstock.package.projection.typed_values import is_present, typed_value
 from penstock.package.sql import literal

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.interfaces.humanize import human_count, human_size
-from penstock.normalize.changes import schema_changes
 from penstock.package.quarantine import QUARANTINE_TABLE
+from penstock.schema.defaults import SYSTEM_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from penstock.normalize.plan import TablePlan
-    from penstock.schema import Decision, Schema, StoredSchema
+    from penstock.schema import Decision, Schema, StoredSchema, Table
+    from penstock.schema.column import Column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +34,8 @@ class RootReport:
     nested: Mapping[str, int | None] = field(default_factory=dict)
     """Rows of the nested tables; None where nobody counted them."""
     rejects: tuple[Reject, ...] = ()
-    put_aside: int = 0
-    """Rows that nothing could be made of; they stand in the table of rows put aside."""
+    unreadable: int = 0
+    """Rows that could not be read; the quarantine table has them."""
 
     @property
     def row_counts(self) -> dict[str, int | None]:
@@ -143,7 +145,7 @@ def merged_report(reports: Sequence[RootReport]) -> RootReport:
             if name != first.table
         },
         rejects=_merged_rejects(reports),
-        put_aside=sum(report.put_aside for report in reports),
+        unreadable=sum(report.unreadable for report in reports),
     )
 
 
@@ -182,10 +184,10 @@ class NormalizeReport:
     def notes(self) -> list[str]:
         """What was left out, in a line for each reason."""
         aside = [
-            f"of {root.table} {human_count(root.put_aside, 'row')} could not be read: "
+            f"of {root.table} {human_count(root.unreadable, 'row')} could not be read: "
             f"see the table {QUARANTINE_TABLE}"
             for root in self.roots
-            if root.put_aside
+            if root.unreadable
         ]
         return [*map(str, self.rejects), *aside]
 
@@ -224,8 +226,8 @@ def _root_lines(root: RootReport) -> Iterator[str]:
             yield f"  - {name}" + ("" if count is None else f": {human_count(count, 'row')}")
     yield from (f"  {change}" for change in root.changes)
     yield from (f"  {reject}" for reject in root.rejects)
-    if root.put_aside:
-        yield f"  {human_count(root.put_aside, 'row')} put aside: nothing could be made of them"
+    if root.unreadable:
+        yield f"  {human_count(root.unreadable, 'row')} left out: they could not be read"
 
 
 def _sum_or_none(counts: Iterator[int | None]) -> int | None:
@@ -235,3 +237,104 @@ def _sum_or_none(counts: Iterator[int | None]) -> int | None:
         found[count is None] += 1
         total += count or 0
     return None if found[True] else total
+
+
+def schema_changes(before: Mapping[str, Table], table: Table) -> Iterator[str]:
+    """What is new in a table, or that it is new."""
+    known = before.get(table.name)
+    own = [column for column in table.complete_columns() if not column.name.startswith(SYSTEM_PREFIX)]
+    if known is None or not known.complete_columns():
+        told = ", ".join(f"{column.name} {column.data_type}" for column in own)
+        yield f"new table {table.name}" + (f": {told}" if told else "")
+        return
+    for column in own:
+        had = known.columns.get(column.name)
+        if had is None or not had.is_complete:
+            yield _new_column_text(table, column)
+        elif had.data_type != column.data_type:
+            yield f"{table.name}.{column.name} was {had.data_type} and is {column.data_type}"
+
+
+def _new_column_text(table: Table, column: Column) -> str:
+    why = ", for values that do not fit beside it" if column.has("variant") else ""
+    return f"new column {table.name}.{column.name}: {column.data_type}{why}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NormalizeInfo:
+    """The packages that were normalized. `print` it: it says what came in, what is new, what was left out.
+
+    >>> print(NormalizeInfo(pipeline_name="shop"))
+    Pipeline 'shop' had nothing to normalize
+    """
+
+    pipeline_name: str
+    packages: tuple[NormalizeReport, ...] = ()
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+
+    @property
+    def loads_ids(self) -> list[str]:
+        """The ids of the packages, oldest first."""
+        return [package.load_id for package in self.packages]
+
+    @property
+    def row_counts(self) -> dict[str, int | None]:
+        """Rows of each table, nested ones too; None where that is not known before they are loaded."""
+        counts: Counter[str] = Counter()
+        unknown: set[str] = set()
+        for package in self.packages:
+            for name, rows in package.row_counts.items():
+                counts[name] += rows or 0
+                unknown |= {name} if rows is None else set()
+        return {name: None if name in unknown else rows for name, rows in counts.items()}
+
+    @property
+    def rejects(self) -> tuple[Reject, ...]:
+        """What schema contracts refused, with the reasons."""
+        return tuple(reject for package in self.packages for reject in package.rejects)
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return sum((package.seconds for package in self.packages), 0.0)
+
+    def asdict(self) -> dict[str, Any]:
+        """Plain data that can itself be loaded as a table."""
+        return {
+            "pipeline_name": self.pipeline_name,
+            "loads_ids": self.loads_ids,
+            "started_at": self.started_at.isoformat() if self.started_at else None,
+            "finished_at": self.finished_at.isoformat() if self.finished_at else None,
+            "seconds": self.seconds,
+            "bytes_in": sum(package.bytes_in for package in self.packages),
+            "bytes_out": sum(package.bytes_out for package in self.packages),
+            "tables": [
+                {"load_id": package.load_id, "table": table, "rows": rows}
+                for package in self.packages
+                for table, rows in package.row_counts.items()
+            ],
+            "changes": [
+                {"load_id": package.load_id, "table": root.table, "change": change}
+                for package in self.packages
+                for root in package.roots
+                for change in root.changes
+            ],
+            "rejects": [
+                {
+                    "load_id": package.load_id,
+                    "table": one.table,
+                    "column": one.column,
+                    "mode": one.mode,
+                    "count": one.count,
+                    "reason": one.reason,
+                }
+                for package in self.packages
+                for one in package.rejects
+            ],
+        }
+
+    def __str__(self) -> str:
+        if not self.packages:
+            return f"Pipeline {self.pipeline_name!r} had nothing to normalize"
+        return "\n".join(map(str, self.packages))

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from penstock.interfaces.hooks import RunHooks
     from penstock.interfaces.progress import Collector
     from penstock.load.report import LoadInfo
-    from penstock.normalize.info import NormalizeInfo
+    from penstock.normalize.report import NormalizeInfo
     from penstock.pipeline.configuration import PipelineConfiguration
     from penstock.pipeline.recorder import Recorder
     from penstock.pipeline.runner import Runner

@@ -13,7 +13,7 @@ from penstock.errors import PenstockError, PipelineStepFailed
 from penstock.extract.report import ExtractInfo
 from penstock.interfaces.hooks import call_hooks
 from penstock.load.report import LoadInfo
-from penstock.normalize.info import NormalizeInfo
+from penstock.normalize.report import NormalizeInfo
 from penstock.pipeline.trace import STEPS, PipelineTrace, RunStart, StepTrace
 
 if TYPE_CHECKING:

@@ -1,24 +1,26 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.oracle.row_sets import rowset
 
 from penstock.extract.encode import encode
-from penstock.normalize.nested_layout import NestedLayout, build_layout
-from penstock.normalize.plan import TablePlan, is_kept_as_json, plan_tables, uncertain_values
+from penstock.normalize.plan import TablePlan, plan_layout, plan_tables, uncertain_values
 from penstock.normalize.profile import profile_rows
 from penstock.normalize.refusals import refused_rows
 from penstock.package.projection.model import ColumnValue, FieldAccess
 from penstock.schema import Decision, Schema, StoredSchema, Table, decide
 
+if TYPE_CHECKING:
+    from penstock.normalize.nested_layout import NestedLayout
+
 
 def decided(*rows: Any, stored: StoredSchema | None = None) -> tuple[Decision, NestedLayout]:
     learned = profile_rows(encode(row) for row in rows)
     decision = decide(stored or Schema("shop").stored, "t", learned.evidence)
-    return decision, build_layout(learned.forms, lambda path, form: is_kept_as_json(decision, path, form))
+    return decision, plan_layout(decision, learned)
 
 
 def planned(*rows: Any, stored: StoredSchema | None = None) -> dict[str, TablePlan]:

@@ -1,20 +1,22 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from penstock.normalize.nested_layout import NestedLayout, build_layout
-from penstock.normalize.plan import is_kept_as_json
+from penstock.normalize.plan import plan_layout
 from penstock.normalize.profile import profile_rows
 from penstock.normalize.refusals import keyless_rows, refusal_counts, refused_nested_rows, refused_rows
 from penstock.schema import Decision, Schema, decide
 from penstock.schema.inference_options import InferenceOptions
+
+if TYPE_CHECKING:
+    from penstock.normalize.nested_layout import NestedLayout
 
 
 def second_load(*texts: str, contract: Any) -> tuple[Decision, NestedLayout]:
     first = decide(Schema("shop").stored, "t", profile_rows(['{"id":1,"l":[{"x":1}]}']).evidence)
     learned = profile_rows(texts)
     decision = decide(first.schema, "t", learned.evidence, InferenceOptions(contract=contract))
-    return decision, build_layout(learned.forms, lambda path, form: is_kept_as_json(decision, path, form))
+    return decision, plan_layout(decision, learned)
 
 
 def test_a_refused_root_row_says_which_value_is_to_blame() -> None:

@@ -1,7 +1,13 @@
 from __future__ import annotations
 
-from penstock.normalize.changes import schema_changes
-from penstock.normalize.report import NormalizeReport, Reject, RootReport, StepReport, merged_report
+from penstock.normalize.report import (
+    NormalizeReport,
+    Reject,
+    RootReport,
+    StepReport,
+    merged_report,
+    schema_changes,
+)
 from penstock.schema import Schema, decide, gather
 
 ITEMS = RootReport(
@@ -14,12 +20,12 @@ ITEMS = RootReport(
     rejects=(
         Reject(table="items", column="new", mode="discard_row", count=1, reason="no new", examples=("x",)),
     ),
-    put_aside=2,
+    unreadable=2,
 )
 
 
-def test_the_text_tells_what_came_of_each_root_what_is_new_and_what_was_left_out() -> None:
-    info = NormalizeReport(
+def test_the_text_lists_rows_changes_and_rejects_of_each_root_table() -> None:
+    report = NormalizeReport(
         load_id="17.5",
         seconds=1.26,
         roots=(ITEMS,),
@@ -28,7 +34,7 @@ def test_the_text_tells_what_came_of_each_root_what_is_new_and_what_was_left_out
         bytes_out=1_200_000,
     )
 
-    assert str(info).splitlines() == [
+    assert str(report).splitlines() == [
         "Normalized package 17.5 in 1.3 s: 3.2 MB read, 1.1 MB written",
         "  learn 0.2 s, shape 1.0 s (1.1 MB)",
         "- items: 12,000 rows",
@@ -36,33 +42,33 @@ def test_the_text_tells_what_came_of_each_root_what_is_new_and_what_was_left_out
         "  - items__tags__list",
         "  new column items.price: double",
         "  1 row of items left out: no new, such as 'x'",
-        "  2 rows put aside: nothing could be made of them",
+        "  2 rows left out: they could not be read",
     ]
 
 
-def test_what_only_the_load_could_count_is_filled_in() -> None:
-    info = NormalizeReport(load_id="17.5", seconds=1, roots=(ITEMS,)).with_loaded(
+def test_counts_of_the_load_fill_in_unknown_ones() -> None:
+    report = NormalizeReport(load_id="17.5", seconds=1, roots=(ITEMS,)).with_loaded(
         {"items": 5, "items__tags": 6, "items__tags__list": 7}
     )
 
-    assert info.row_counts == {"items": 11_997, "items__tags": 24_000, "items__tags__list": 7}
+    assert report.row_counts == {"items": 11_997, "items__tags": 24_000, "items__tags__list": 7}
 
 
-def test_parts_of_one_table_are_added_up_and_a_reason_is_told_once() -> None:
-    joined = merged_report([ITEMS, ITEMS])
+def test_reports_of_parts_are_summed_and_rejects_merged_by_reason() -> None:
+    merged = merged_report([ITEMS, ITEMS])
 
-    assert (joined.rows_in, joined.rows_out, joined.put_aside) == (24_000, 23_994, 4)
-    assert joined.nested == {"items__tags": 48_000, "items__tags__list": None}
-    assert [reject.count for reject in joined.rejects] == [2]
-    assert joined.changes == ITEMS.changes
+    assert (merged.rows_in, merged.rows_out, merged.unreadable) == (24_000, 23_994, 4)
+    assert merged.nested == {"items__tags": 48_000, "items__tags__list": None}
+    assert [reject.count for reject in merged.rejects] == [2]
+    assert merged.changes == ITEMS.changes
 
 
-def test_changes_of_a_schema_are_told_in_words() -> None:
+def test_schema_changes_are_described_in_words() -> None:
     first = decide(Schema("shop").stored, "items", gather([{"id": 1}])).schema
-    then = decide(first, "items", gather([{"id": "x", "new": 2.5}])).schema
+    second = decide(first, "items", gather([{"id": "x", "new": 2.5}])).schema
 
     assert list(schema_changes({}, first.tables["items"])) == ["new table items: id bigint"]
-    assert list(schema_changes(first.tables, then.tables["items"])) == [
+    assert list(schema_changes(first.tables, second.tables["items"])) == [
         "new column items.id__v_text: text, for values that do not fit beside it",
         "new column items.new: double",
     ]

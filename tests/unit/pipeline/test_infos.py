@@ -15,8 +15,7 @@ from penstock.errors import PipelineConfigMissing, ResourceFailed
 from penstock.extract.report import ExtractInfo, ExtractReport
 from penstock.interfaces import CommitRecord
 from penstock.load.report import FailedJob, LoadInfo, PackageReport, TableReport
-from penstock.normalize.info import NormalizeInfo
-from penstock.normalize.report import NormalizeReport, Reject, RootReport
+from penstock.normalize.report import NormalizeInfo, NormalizeReport, Reject, RootReport
 from penstock.package.extract_manifest import ExtractedTable
 from penstock.pipeline.recorder import Recorder
 from penstock.pipeline.workdir import WorkDir

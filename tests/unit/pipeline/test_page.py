@@ -146,7 +146,7 @@ WHERE = {
     "penstock.schema": ("NamingConvention", "Schema", "TSchemaTables"),
     "penstock.package": ("LoadJobInfo", "LoadPackageInfo", "TLoadPackageState"),
     "penstock.extract.report": ("ExtractInfo",),
-    "penstock.normalize.info": ("NormalizeInfo",),
+    "penstock.normalize.report": ("NormalizeInfo",),
     "penstock.load.report": ("LoadInfo",),
     "penstock.dataset.sqlclient": ("SqlClient",),
     "penstock.pipeline.configuration": ("PipelineConfiguration",),

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from penstock.normalize.nested_layout import Leaf, ListOf, Object
-from penstock.normalize.unexpected.json_forms import is_any_text_form, is_large, is_variant_form
-from penstock.normalize.unexpected.json_tokens import (
+from penstock.normalize.unexpected.json_sql import (
     KEY,
     LIST,
     NULL,
     QUOTE,
     element_sum,
     has_value,
+    is_any_text_form,
+    is_large,
+    is_variant_form,
     sum_of,
     token_count,
     without_escapes,

@@ -1,4 +1,4 @@
-"""Rows that go into normalize and rows that come out are counted, and a difference is an error."""
+"""Row counts of normalize: rows read and rows written must agree."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import pytest
 
 from penstock.errors import InternalError
 from penstock.normalize.nested_layout import NestedLayout, Object
-from penstock.normalize.run import _check_count
 from penstock.normalize.table_inputs import TableInput
-from penstock.normalize.written_dataset import WrittenDataset
+from penstock.normalize.table_parts import WrittenDataset, check_row_count
 from penstock.package.extract_manifest import ExtractedTable
 
 
@@ -22,9 +21,9 @@ def check(rows_in: int, rows_out: int) -> None:
         bytes=1,
         files=1,
     )
-    reading = TableInput(table=table, folders=("data/a",), columns=None, rows=rows_in)
-    _check_count(
-        reading, WrittenDataset(folders=("data/b",), layout=NestedLayout(Object(fields={})), rows=rows_out)
+    check_row_count(
+        TableInput(table=table, folders=("data/a",), columns=None, rows=rows_in),
+        WrittenDataset(folders=("data/b",), layout=NestedLayout(Object(fields={})), rows=rows_out),
     )
 
 
@@ -34,5 +33,5 @@ def test_a_difference_between_rows_in_and_rows_out_is_an_error(rows_out: int) ->
         check(10, rows_out)
 
 
-def test_equal_counts_pass() -> None:
+def test_equal_row_counts_pass() -> None:
     check(10, 10)

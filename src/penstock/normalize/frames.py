@@ -1,18 +1,43 @@
-"""Typed files: what is known of their rows comes from the columns that were written down, by no job."""
+"""DataFrames and Arrow tables, extracted as typed files: their columns are known without a look at rows."""
 
 from __future__ import annotations
 
 import json
 import re
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, StructType
+
 from penstock.errors import UsageError
-from penstock.interfaces.file_schema import array_type, column_key, map_type, merged_type, struct_type
-from penstock.interfaces.file_schema import struct_field as field_of
+from penstock.interfaces.file_schema import (
+    PLACEHOLDER_COLUMN,
+    array_type,
+    column_key,
+    map_type,
+    merged_type,
+    struct_field,
+    struct_type,
+)
 from penstock.normalize.nested_layout import LayoutNode, Leaf, ListOf, NestedLayout, Object, field_names
-from penstock.schema import Column
+from penstock.normalize.passthrough import can_pass_through, file_columns
+from penstock.normalize.plan import is_kept_as_json
+from penstock.normalize.quarantine import write_quarantine
+from penstock.normalize.refusals import excluded_rows
+from penstock.normalize.rowids import RowHashSpec, row_hash_spec, typed_hash_input
+from penstock.normalize.steps import add_row_ids, hash_row_ids, pack_rows
+from penstock.normalize.table_parts import (
+    WrittenDataset,
+    check_row_count,
+    count_rejects,
+    table_part,
+    write_dataset,
+)
+from penstock.schema import Column, decide
 from penstock.schema.evidence import Evidence
+from penstock.schema.frozen_map import thaw
 from penstock.schema.observation import NO_TYPES
 from penstock.schema.spark_types import (
     NESTED_TYPE_HINT,
@@ -24,10 +49,14 @@ from penstock.schema.types import DataType
 from penstock.schema.value_path import EACH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pyspark.sql import DataFrame
 
     from penstock.normalize.profile import JsonForm
-    from penstock.schema import NamingConvention
+    from penstock.normalize.table_inputs import TableInput
+    from penstock.normalize.table_parts import PackageContext, TablePart
+    from penstock.schema import NamingConvention, StoredSchema
     from penstock.schema.decision import Decision
     from penstock.schema.observation import ObservedType
     from penstock.schema.value_path import ValuePath
@@ -52,6 +81,67 @@ _TYPE_FITS: Final[Mapping[str, frozenset[DataType]]] = {
     **dict.fromkeys(("byte", "short", "integer"), _SMALL_INTEGER_FITS),
     "long": frozenset[DataType](("decimal", "wei")),
 }
+
+
+def normalize_frames(
+    context: PackageContext, table_input: TableInput, table: str, schema: StoredSchema
+) -> Iterator[TablePart]:
+    """Plan the tables of typed files; write a nested dataset only if jobs cannot read the files."""
+    columns = table_input.columns or {}
+    decision, layout = _decide_columns(context, table_input, table, schema)
+    if can_pass_through(table_input, layout, decision):
+        rows = _count_rows(context, table_input, columns)
+        dataset = WrittenDataset(
+            folders=table_input.folders, layout=layout, rows=rows, passthrough_columns=columns
+        )
+    else:
+        dataset = write_dataset(context, _shape_frame(context, table_input, decision, layout), layout)
+    check_row_count(table_input, dataset)
+    part = table_part(decision, dataset, schema, table)
+    if dataset.passthrough_columns is not None:
+        yield part
+        return
+    rejects = count_rejects(context, dataset, decision) if decision.refusals else ()
+    yield replace(part, report=replace(part.report, rejects=(*part.report.rejects, *rejects)))
+    yield from write_quarantine(context, [dataset], table_input, decision)
+
+
+def _decide_columns(
+    context: PackageContext, table_input: TableInput, table: str, schema: StoredSchema
+) -> tuple[Decision, NestedLayout]:
+    columns, rows = table_input.columns or {}, table_input.rows
+    keep_nested = schema.tables[table].extras.get("x-nested") == "keep"
+    files = typed_files(columns, rows=rows, keep_nested=keep_nested)
+    decision = decide(schema, table, files.evidence, context.options).check()
+    decision = with_decimal_precision(decision, files.precisions, context.naming)
+    decision = with_nested_types(decision, files.nested_types)
+    files = typed_files(
+        columns, rows=rows, kept_as_json=partial(is_kept_as_json, decision), keep_nested=keep_nested
+    )
+    return decision, files.layout
+
+
+def _count_rows(context: PackageContext, table_input: TableInput, columns: Mapping[str, Any]) -> int:
+    """Count the rows of the files as a load will read them; Spark takes the number from the footers."""
+    files = context.read_files(table_input, file_columns(columns))
+    with context.stopwatch("count"):
+        return int(files.agg(F.count(F.lit(1))).collect()[0][0])
+
+
+def _shape_frame(
+    context: PackageContext, table_input: TableInput, decision: Decision, layout: NestedLayout
+) -> DataFrame:
+    columns = table_input.columns or {}
+    file_type = StructType.fromJson(thaw(columns))
+    if not file_type.fields:
+        file_type = StructType().add(PLACEHOLDER_COLUMN, BooleanType())
+    refused = excluded_rows(decision, layout, row_hash_spec(decision, context.naming))
+    rows = pack_rows(context.read_files(table_input, file_type), layout, columns, refused)
+    rows = add_row_ids(rows, load_id=context.package.load_id)
+    hash_input = typed_hash_input(decision, layout, context.naming)
+    if hash_input is not None:
+        rows = hash_row_ids(rows.withColumn("text", F.expr(hash_input)), RowHashSpec())
+    return rows.select("id", "raw", "row")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,7 +325,7 @@ def _plain_type(kind: Any) -> Any:
     match kind["type"]:
         case "struct":
             return struct_type(
-                field_of(column_key(one), _plain_type(one["type"]), name=column_key(one))
+                struct_field(column_key(one), _plain_type(one["type"]), name=column_key(one))
                 for one in kind["fields"]
             )
         case "array":

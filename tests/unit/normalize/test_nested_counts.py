@@ -1,13 +1,15 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.normalize.nested_counts import list_sizes, nested_counts
-from penstock.normalize.nested_layout import NestedLayout, build_layout
-from penstock.normalize.plan import is_kept_as_json, plan_tables
+from penstock.normalize.plan import plan_layout, plan_tables
 from penstock.normalize.profile import profile_rows
 from penstock.schema import Decision, Schema, decide
 from penstock.schema.value_path import EACH
+
+if TYPE_CHECKING:
+    from penstock.normalize.nested_layout import NestedLayout
 
 
 def shaped(*texts: str, **contract: Any) -> tuple[Decision, NestedLayout]:
@@ -16,7 +18,7 @@ def shaped(*texts: str, **contract: Any) -> tuple[Decision, NestedLayout]:
     if contract:
         schema.set_schema_contract(contract)
     decision = decide(schema.stored, "t", learned.evidence)
-    return decision, build_layout(learned.forms, lambda path, form: is_kept_as_json(decision, path, form))
+    return decision, plan_layout(decision, learned)
 
 
 def counts(decision: Decision, dataset: NestedLayout, sizes: dict[Any, int]) -> dict[str, int | None]:

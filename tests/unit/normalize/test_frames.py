@@ -1,13 +1,14 @@
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from penstock.interfaces.file_schema import array_type, map_type, struct_field, struct_type
+from penstock.normalize.frames import typed_files, with_decimal_precision
 from penstock.normalize.nested_layout import sql_type
 from penstock.normalize.plan import is_kept_as_json, plan_tables
-from penstock.normalize.typed_files import typed_files, with_decimal_precision
 from penstock.schema import Decision, Schema, Table, decide, naming_convention
 
 COLUMNS = struct_type(
@@ -24,15 +25,15 @@ COLUMNS = struct_type(
 )
 
 
-def decided(columns: Any = COLUMNS, *, table: Table | None = None) -> Decision:
+def decide_columns(columns: Any = COLUMNS, *, table: Table | None = None) -> Decision:
     stored = Schema("shop").stored
     known = stored.with_tables([table]) if table else stored
     files = typed_files(columns, rows=3)
     return with_decimal_precision(decide(known, "t", files.evidence), files.precisions, naming_convention())
 
 
-def test_columns_become_paths_and_lists_become_tables() -> None:
-    decision = decided()
+def test_fields_become_columns_and_lists_become_tables() -> None:
+    decision = decide_columns()
 
     types = {name: column.data_type for name, column in decision.schema.tables["t"].columns.items()}
     assert types == {
@@ -48,40 +49,38 @@ def test_columns_become_paths_and_lists_become_tables() -> None:
 
 
 def test_new_columns_have_as_many_digits_as_the_files() -> None:
-    price = decided().schema.tables["t"].columns["unit_price"]
+    price = decide_columns().schema.tables["t"].columns["unit_price"]
 
     assert (price.precision, price.scale) == (10, 2)
 
 
-@pytest.mark.parametrize(("digits", "goes_to"), [((12, 2), "unit_price"), ((10, 1), "unit_price__v_decimal")])
-def test_a_column_with_fewer_digits_is_not_used(digits: tuple[int, int], goes_to: str) -> None:
+@pytest.mark.parametrize(("digits", "column"), [((12, 2), "unit_price"), ((10, 1), "unit_price__v_decimal")])
+def test_decimals_too_large_for_a_column_go_to_a_variant(digits: tuple[int, int], column: str) -> None:
     known = {"data_type": "decimal", "precision": digits[0], "scale": digits[1]}
     table = Table.from_dict({"name": "t", "columns": {"unit_price": known}})
 
-    decision = decided(table=table)
+    decision = decide_columns(table=table)
 
-    assert decision.rules[("Unit Price",), "decimal"].column == goes_to
-    assert decision.schema.tables["t"].columns[goes_to].has("variant") == (goes_to != "unit_price")
+    assert decision.rules[("Unit Price",), "decimal"].column == column
+    assert decision.schema.tables["t"].columns[column].has("variant") == (column != "unit_price")
 
 
-def test_what_is_declared_json_is_kept_whole() -> None:
+def test_a_list_whose_column_is_declared_json_is_kept_as_json() -> None:
     table = Table.from_dict({"name": "t", "columns": {"parts": {"data_type": "json"}}})
-    decision = decided(table=table)
+    decision = decide_columns(table=table)
 
-    def is_whole(path: Any, form: Any) -> bool:
-        return is_kept_as_json(decision, path, form)
+    layout = typed_files(COLUMNS, rows=3, kept_as_json=partial(is_kept_as_json, decision)).layout
 
-    dataset = typed_files(COLUMNS, rows=3, kept_as_json=is_whole).layout
-    assert "`parts`: ARRAY<STRUCT<`n`: INT>>" in sql_type(dataset.root)
-    names = [one.name for one in plan_tables(decision, dataset)[0].projection.columns]
+    assert "`parts`: ARRAY<STRUCT<`n`: INT>>" in sql_type(layout.root)
+    names = [column.name for column in plan_tables(decision, layout)[0].projection.columns]
     assert "parts" in names
 
 
-def test_short_whole_numbers_fit_columns_of_fractions() -> None:
+def test_integers_of_up_to_32_bits_fit_double_columns() -> None:
     columns = struct_type([struct_field("a", "integer", name="a"), struct_field("b", "long", name="b")])
     known = {"a": {"data_type": "double"}, "b": {"data_type": "double"}}
 
-    decision = decided(columns, table=Table.from_dict({"name": "t", "columns": known}))
+    decision = decide_columns(columns, table=Table.from_dict({"name": "t", "columns": known}))
 
     assert decision.rules[("a",), "bigint"].column == "a"
     assert decision.rules[("b",), "bigint"].column == "b__v_bigint"

@@ -1,0 +1,171 @@
+"""Parts of root tables: nested datasets that Spark wrote, and the plans that read tables out of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import functions as F
+
+from penstock.errors import InternalError
+from penstock.normalize.nested_counts import list_sizes, nested_counts
+from penstock.normalize.plan import plan_tables
+from penstock.normalize.refusals import KEYLESS_RULE, refusal_counts
+from penstock.normalize.report import Reject, contract_rejects, keyless_reject, root_report
+from penstock.spark.observation import observe_frame
+from penstock.spark.paths import spark_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.normalize.nested_layout import NestedLayout
+    from penstock.normalize.plan import TablePlan
+    from penstock.normalize.progress import Stopwatch
+    from penstock.normalize.report import RootReport
+    from penstock.normalize.table_inputs import TableInput
+    from penstock.package import Package
+    from penstock.schema import Decision, NamingConvention, StoredSchema, ValuePath
+    from penstock.schema.inference_options import InferenceOptions
+
+IS_UNEXPECTED: Final = "raw IS NOT NULL AND raw.rule IS NULL"
+_UNEXPECTED, _REFUSED, _KEYLESS = "unexpected", "refused", "keyless"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackageContext:
+    """Settings that all root tables of a package share, and its folders."""
+
+    package: Package
+    spark: SparkSession
+    options: InferenceOptions
+    naming: NamingConvention
+    table_extras: Mapping[str, Any]
+    new_folders: Iterator[str]
+    quarantine: bool
+    stopwatch: Stopwatch
+
+    def address(self, folder: str) -> str:
+        """Return the path of a folder as Spark takes it."""
+        return spark_path(f"{self.package.path}/{folder}")
+
+    def read_files(self, table_input: TableInput, columns: str | Any) -> DataFrame:
+        """Read the extracted files of a table.
+
+        The columns are always given: otherwise Spark runs a job to find them in the files.
+        """
+        addresses = [self.address(folder) for folder in table_input.folders]
+        return self.spark.read.schema(columns).parquet(*addresses)
+
+    def read_nested(self, layout: NestedLayout, folder: str) -> DataFrame:
+        """Read a nested dataset."""
+        return self.spark.read.schema(layout.columns).parquet(self.address(folder))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenDataset:
+    """A nested dataset on storage, and counts of its rows."""
+
+    folders: tuple[str, ...]
+    """One folder; more only where the rows keep the files that extract wrote."""
+    layout: NestedLayout
+    rows: int
+    unexpected: int = 0
+    """Rows that the layout does not fit; they are stored as text only."""
+    refused: int = 0
+    """Root rows that are left out, because the contract refuses them or because they have no key."""
+    keyless: int = 0
+    list_sizes: Mapping[ValuePath, int] = field(default_factory=dict)
+    """The number of elements of each list that is in no other list."""
+    passthrough_columns: Mapping[str, Any] | None = None
+    """The columns of the extracted files, if rows keep these and no nested dataset was written."""
+
+    @property
+    def folder(self) -> str:
+        """The folder of a nested dataset that was written."""
+        return self.folders[0]
+
+    @property
+    def written_folders(self) -> tuple[str, ...]:
+        """The folders that normalize wrote."""
+        return self.folders if self.passthrough_columns is None else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablePart:
+    """Rows of a root table in one dataset: a plan for each table, root first, and the schema after them."""
+
+    dataset: WrittenDataset
+    plans: list[TablePlan]
+    report: RootReport
+    schema: StoredSchema
+
+
+def table_part(decision: Decision, dataset: WrittenDataset, schema: StoredSchema, table: str) -> TablePart:
+    """Plan the tables of a dataset and report on it; `schema` is the one before it."""
+    plans = plan_tables(decision, dataset.layout, is_partial=dataset.unexpected + dataset.refused > 0)
+    is_counted = all(refusal.mode == "discard_value" for refusal in decision.refusals)
+    rows = dataset.rows - dataset.unexpected - dataset.refused if is_counted else None
+    nested = nested_counts(plans, decision.tables, dataset.list_sizes)
+    report = root_report(table, plans, schema, rows_in=dataset.rows, rows_out=rows, nested=nested)
+    if dataset.keyless:
+        report = replace(report, rejects=(keyless_reject(table, dataset.keyless),))
+    return TablePart(dataset=dataset, plans=plans, report=report, schema=decision.schema)
+
+
+def write_dataset(
+    context: PackageContext, rows: DataFrame, layout: NestedLayout, *, step: str = "shape"
+) -> WrittenDataset:
+    """Write the columns `id`, `raw` and `row` to a new folder, and count the rows in the same job."""
+    folder = next(context.new_folders)
+    lists = dict(enumerate(list_sizes(layout).items()))
+    sums = {
+        _UNEXPECTED: F.count_if(F.expr(IS_UNEXPECTED)),
+        _REFUSED: F.count("raw.rule"),
+        _KEYLESS: F.count_if(F.col("raw.rule") == KEYLESS_RULE),
+    }
+    sums |= {
+        f"list{n}": F.sum(F.expr(f"CASE WHEN raw IS NULL THEN {size} END")) for n, (_, size) in lists.items()
+    }
+    observed, observation = observe_frame(rows, sums)
+    with context.stopwatch(step):
+        observed.write.mode("overwrite").parquet(context.address(folder))
+        counts = observation.values()
+        if counts is None:
+            written = context.read_nested(layout, folder)
+            all_sums = {"rows": F.count(F.lit(1)), **sums}
+            row = written.agg(*(column.alias(name) for name, column in all_sums.items())).collect()[0]
+            counts = row.asDict()
+    return WrittenDataset(
+        folders=(folder,),
+        layout=layout,
+        rows=counts["rows"],
+        unexpected=counts[_UNEXPECTED],
+        refused=counts[_REFUSED],
+        keyless=counts[_KEYLESS],
+        list_sizes={path: counts[f"list{n}"] or 0 for n, (path, _) in lists.items()},
+    )
+
+
+def check_row_count(table_input: TableInput, dataset: WrittenDataset) -> None:
+    """Raise `InternalError` unless normalize wrote as many rows as extract did."""
+    if dataset.rows != table_input.rows:
+        raise InternalError(
+            f"{table_input.rows} rows of {table_input.table.table} went in and {dataset.rows} came out",
+            hint="keep the package folder and report this",
+        )
+
+
+def count_rejects(context: PackageContext, dataset: WrittenDataset, decision: Decision) -> tuple[Reject, ...]:
+    """Count what the contract refuses in a dataset, in one job if it refuses anything."""
+    counters = refusal_counts(decision, dataset.layout)
+    if not counters:
+        return ()
+    sums = [F.expr(sql).alias(f"n{index}") for index, (_, sql) in enumerate(counters)]
+    with context.stopwatch("count"):
+        counts = context.read_nested(dataset.layout, dataset.folder).agg(*sums).collect()[0]
+    refusals = [replace(refusal, count=counts[index] or 0) for index, (refusal, _) in enumerate(counters)]
+    return contract_rejects(
+        replace(decision, refusals=tuple(refusal for refusal in refusals if refusal.count))
+    )
