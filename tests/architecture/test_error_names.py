@@ -210,7 +210,7 @@ def name_faults(module_name: str, name: str, ours: str) -> Iterator[str]:
         yield f"{module_name}.{name} is not in __all__"
 
 
-def test_every_error_name_of_dlt_is_a_class_of_ours_in_the_module_that_programs_import() -> None:
+def test_every_error_name_of_dlt_is_a_penstock_class_in_the_module_that_programs_import() -> None:
     assert_no_offenders(
         (fault for entry in EVERY for fault in name_faults(*entry)), "export the class of penstock.errors"
     )

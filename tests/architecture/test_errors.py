@@ -385,7 +385,7 @@ def test_every_argument_of_an_error_is_an_attribute_of_it() -> None:
     )
 
 
-def test_an_error_tells_where_it_happened_what_to_do_and_its_code() -> None:
+def test_an_error_has_its_stage_its_hint_and_its_code() -> None:
     with pytest.raises(PenstockError) as caught, errors.in_stage("load", load_id="17.5"):
         raise errors.CommitLost(table="orders", sequence=3)
 
@@ -407,7 +407,7 @@ def test_the_first_stage_to_see_an_error_names_it() -> None:
     assert (caught.value.stage, caught.value.load_id) == ("extract", "1")
 
 
-def test_every_code_is_its_own() -> None:
+def test_error_codes_are_unique() -> None:
     codes = [error.code for error in CLASSES.values()]
 
     assert len(set(codes)) == len(codes)

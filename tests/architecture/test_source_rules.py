@@ -323,11 +323,11 @@ def test_no_file_is_long_except_tables_of_facts() -> None:
         "A summary.\n\nTakes: a\n more\nGives: b\nTouches: c",
     ],
 )
-def test_an_incomplete_docstring_of_a_room_is_recognized(docstring: str) -> None:
+def test_an_incomplete_docstring_of_a_package_is_recognized(docstring: str) -> None:
     assert list(sign_faults(docstring))
 
 
-def test_every_room_documents_what_it_takes_gives_and_touches() -> None:
+def test_every_package_documents_what_it_takes_gives_and_touches() -> None:
     rooms = [path.relative_to(PACKAGE).as_posix() for path in sorted(PACKAGE.glob("*/__init__.py"))]
 
     assert rooms

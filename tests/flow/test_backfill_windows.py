@@ -26,7 +26,7 @@ def start(folder: Path, how: str, stdin: int = subprocess.PIPE) -> subprocess.Po
 
 
 @pytest.mark.parametrize("how", ["limit", pytest.param("range", marks=pytest.mark.at_length)])
-def test_every_row_of_a_backfill_that_is_killed_three_times_is_there_once(tmp_path: Path, how: str) -> None:
+def test_a_backfill_killed_three_times_loads_every_row_once(tmp_path: Path, how: str) -> None:
     chance = random.Random(how)
 
     for _ in range(KILLS):

@@ -44,7 +44,7 @@ def content(lake: Lake) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("strategy", "stop"), [("delete-insert", 1), ("delete-insert", 3), ("upsert", 3), ("scd2", 1)]
 )
-def test_a_load_that_dies_between_two_commits_ends_as_one_that_does_not(
+def test_a_load_killed_between_two_commits_ends_like_an_undisturbed_one(
     strategy: str, stop: int, own: SparkSession, tmp_path: Path
 ) -> None:
     lake, undisturbed = Lake(tmp_path / "dying", own), Lake(tmp_path / "whole", own)
@@ -65,7 +65,7 @@ def test_a_load_that_dies_between_two_commits_ends_as_one_that_does_not(
 
 
 @pytest.mark.at_length
-def test_a_load_that_was_applied_is_skipped(own: SparkSession, tmp_path: Path) -> None:
+def test_an_applied_load_is_skipped(own: SparkSession, tmp_path: Path) -> None:
     lake = Lake(tmp_path, own)
     lake.load("items", FIRST, **merging("delete-insert"))
     staging = lake.stage("items", SECOND, **merging("delete-insert"))
@@ -81,7 +81,7 @@ def test_a_load_that_was_applied_is_skipped(own: SparkSession, tmp_path: Path) -
     assert [one.table for one in once] == ["items__tags", "items__parts__sizes", "items__parts", "items"]
 
 
-def test_of_rows_with_one_key_the_last_wins_with_its_children_alone(
+def test_the_last_of_several_rows_with_one_key_wins_with_only_its_own_children(
     own: SparkSession, tmp_path: Path
 ) -> None:
     lake = Lake(tmp_path, own)

@@ -33,7 +33,7 @@ ROWS = [{"id": 1, "tags": ["x", "y"]}]
         pytest.param(False, id="the first load"),
     ],
 )
-def test_a_stuck_package_is_seen_and_cleared(
+def test_a_stuck_package_is_listed_and_cleared(
     spark: SparkSession, other: SparkSession, location: str, tmp_path: Path, has_loaded: bool
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)

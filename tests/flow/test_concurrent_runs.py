@@ -51,7 +51,7 @@ def begun(location: str, tmp_path: Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.at_length)])
-def test_a_second_run_is_refused_until_the_first_is_gone_and_nothing_half_done_is_loaded(
+def test_a_second_run_is_refused_until_the_first_ends_and_partial_packages_are_not_loaded(
     spark: SparkSession, location: str, tmp_path: Path, end: signal.Signals
 ) -> None:
     first = begun(location, tmp_path)
@@ -75,7 +75,7 @@ def test_a_second_run_is_refused_until_the_first_is_gone_and_nothing_half_done_i
     assert packages_of(location).with_status("new") == []
 
 
-def test_a_run_that_was_taken_for_dead_stops_and_marks_and_seals_nothing(
+def test_a_run_that_lost_its_lease_stops_without_marking_or_sealing_a_package(
     spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RUN__LEASE_BEAT", "0.2")

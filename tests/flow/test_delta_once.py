@@ -37,7 +37,7 @@ def test_a_commit_that_another_writer_removed_is_lost(lake: Deltas) -> None:
         lake.append(2, load=mark(2), tables=lake.with_place(lake.overwrite_last_commit))
 
 
-def test_a_restored_table_does_not_count_as_loaded_until_it_is_brought_forward(lake: Deltas) -> None:
+def test_a_restored_table_does_not_count_as_loaded_until_it_is_restored_forward(lake: Deltas) -> None:
     lake.append(1, load=mark(1))
     done = lake.append(2, load=mark(2))
     lake.tables.verify(done, mark(2), spark=lake.spark)
@@ -54,7 +54,7 @@ def test_a_restored_table_does_not_count_as_loaded_until_it_is_brought_forward(l
     assert lake.ids() == [1, 2]
 
 
-def test_a_load_that_was_given_up_is_refused_by_the_table_itself(lake: Deltas) -> None:
+def test_a_table_refuses_an_aborted_load(lake: Deltas) -> None:
     lake.append(1, load=mark(1))
     lake.append(7, load=mark(9, "other"))
     for _ in range(2):
@@ -72,7 +72,7 @@ def test_a_load_that_was_given_up_is_refused_by_the_table_itself(lake: Deltas) -
 
 
 @pytest.mark.at_length
-def test_a_commit_that_came_before_the_fence_is_undone_and_stays_undone(lake: Deltas) -> None:
+def test_a_commit_made_before_the_fence_is_undone_for_good(lake: Deltas) -> None:
     lake.append(1, load=mark(1))
     lake.append(2, load=mark(2))
     lake.tables.fence("items", mark(2), spark=lake.spark)
@@ -88,7 +88,7 @@ def test_a_commit_that_came_before_the_fence_is_undone_and_stays_undone(lake: De
 
 @pytest.mark.at_length
 @pytest.mark.parametrize("is_there", [True, False])
-def test_after_the_retention_of_the_log_rows_say_whether_a_load_was_written(
+def test_after_the_retention_of_the_log_rows_show_whether_a_load_was_written(
     lake: Deltas, is_there: bool
 ) -> None:
     lake.append(1, load=mark(1))

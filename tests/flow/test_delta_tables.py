@@ -85,7 +85,7 @@ def test_a_replace_takes_all_partitions_where_the_users_session_overwrites_singl
     assert (session.conf.get(mode) or "").lower() == "dynamic"
 
 
-def test_what_hints_say_of_a_table_holds_from_the_first_row_and_after_a_replace(lake: Lake) -> None:
+def test_table_hints_apply_from_the_first_row_and_after_a_replace(lake: Lake) -> None:
     hints: dict[str, Any] = {
         "columns": {"day": {"data_type": "text", "partition": True}},
         "table_hints": {"x-table-properties": {"team": "shop"}},
@@ -108,7 +108,7 @@ def test_what_hints_say_of_a_table_holds_from_the_first_row_and_after_a_replace(
 
 
 @pytest.mark.at_length
-def test_the_load_that_makes_a_table_has_no_version_before_it(lake: Lake) -> None:
+def test_the_load_that_creates_a_table_has_no_previous_version(lake: Lake) -> None:
     lake.run([{"id": 1}], {"table_properties": {"team": "shop"}})
 
     commit = lake.pipeline().dataset()["_dlt_loads"].arrow().to_pylist()[0]
@@ -121,7 +121,7 @@ def test_the_load_that_makes_a_table_has_no_version_before_it(lake: Lake) -> Non
 
 
 @pytest.mark.at_length
-def test_rows_stand_together_by_columns_that_may_change(lake: Lake) -> None:
+def test_the_clustering_columns_of_a_table_may_change(lake: Lake) -> None:
     lake.run([{"id": 1, "day": "m"}], columns={"day": {"data_type": "text", "cluster": True}})
     first = lake.detail()["clusteringColumns"]
     lake.run([{"id": 2, "day": "t"}], columns={"day": {"cluster": False}, "id": {"cluster": True}})
@@ -134,7 +134,7 @@ def test_rows_stand_together_by_columns_that_may_change(lake: Lake) -> None:
 
 
 @pytest.mark.at_length
-def test_properties_follow_the_settings_and_nothing_is_done_where_they_do(lake: Lake) -> None:
+def test_table_properties_follow_the_settings_without_needless_commits(lake: Lake) -> None:
     lake.run([{"id": 1, "tags": ["x"]}])
     for hours in (48, 48, 72):
         said = {"delta.deletedFileRetentionDuration": f"interval {hours} hours"}
@@ -149,7 +149,7 @@ def test_properties_follow_the_settings_and_nothing_is_done_where_they_do(lake: 
 
 
 @pytest.mark.at_length
-def test_a_column_gets_a_larger_type_where_tables_allow_it(lake: Lake) -> None:
+def test_column_types_are_widened_where_the_table_allows_it(lake: Lake) -> None:
     settings = {"table_properties": WIDENING}
 
     lake.run([{"id": 1}], settings)
@@ -161,7 +161,7 @@ def test_a_column_gets_a_larger_type_where_tables_allow_it(lake: Lake) -> None:
 
 
 @pytest.mark.at_length
-def test_files_are_joined_and_old_ones_deleted_after_a_load(lake: Lake) -> None:
+def test_files_are_compacted_and_old_ones_deleted_after_a_load(lake: Lake) -> None:
     settings = {"optimize": True, "vacuum_hours": 0, "allow_short_vacuum": True}
     for number in range(3):
         lake.run([{"id": number}], settings)
@@ -172,7 +172,9 @@ def test_files_are_joined_and_old_ones_deleted_after_a_load(lake: Lake) -> None:
     assert (lake.ids(), len(rows.inputFiles()), len(on_disk)) == ([0, 1, 2], 1, 1)
 
 
-def test_upkeep_that_fails_is_told_and_stops_nothing(lake: Lake, caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_maintenance_is_reported_and_does_not_fail_the_run(
+    lake: Lake, caplog: pytest.LogCaptureFixture
+) -> None:
     upkeep = DeltaMaintenance(tables=lake.client().tables, optimize=True, vacuum_hours=200)
 
     with caplog.at_level(logging.WARNING, logger="penstock"):
@@ -197,14 +199,14 @@ def test_tables_are_read_in_a_session_without_their_catalog(
 
 
 @pytest.mark.at_length
-def test_files_have_the_size_that_is_wanted(lake: Lake) -> None:
+def test_files_have_the_configured_size(lake: Lake) -> None:
     lake.run([{"id": number} for number in range(10)], {"target_file_size": 64 * 1024 * 1024})
 
     assert lake.detail()["numFiles"] == 1
 
 
 @pytest.mark.at_length
-def test_a_table_can_be_emptied_and_dropped(lake: Lake) -> None:
+def test_a_table_can_be_truncated_and_dropped(lake: Lake) -> None:
     lake.run([{"id": 1, "tags": ["x"]}])
     client = lake.client()
 
@@ -216,7 +218,7 @@ def test_a_table_can_be_emptied_and_dropped(lake: Lake) -> None:
     assert client.table_names() == ("items",)
 
 
-def test_a_bucket_takes_tables_in_a_format_and_keeps_to_it(
+def test_a_table_of_a_filesystem_destination_keeps_its_table_format(
     location: str, tmp_path: Path, spark: SparkSession
 ) -> None:
     pipeline = penstock.pipeline(
@@ -235,7 +237,7 @@ def test_a_bucket_takes_tables_in_a_format_and_keeps_to_it(
     assert pipeline.dataset().row_counts() == {"items": 2}
 
 
-def test_a_catalog_that_the_session_does_not_know_is_named(
+def test_the_error_names_a_catalog_that_the_session_does_not_have(
     location: str, tmp_path: Path, spark: SparkSession
 ) -> None:
     pipeline = penstock.pipeline(

@@ -101,7 +101,7 @@ def test_a_second_run_appends_and_the_ledger_has_both(
 
 
 @pytest.mark.every_mode
-def test_the_given_session_is_left_as_it_was(compiled: SparkSession, location: str, tmp_path: Path) -> None:
+def test_the_users_session_is_unchanged(compiled: SparkSession, location: str, tmp_path: Path) -> None:
     compiled.range(3).createOrReplaceTempView("mine")
     compiled.conf.set("spark.databricks.delta.write.txnAppId", "the user's own")
     before = (
@@ -126,9 +126,7 @@ def test_the_given_session_is_left_as_it_was(compiled: SparkSession, location: s
 
 
 @pytest.mark.at_length
-def test_every_form_of_reading_gives_the_same_rows(
-    spark: SparkSession, location: str, tmp_path: Path
-) -> None:
+def test_every_read_method_returns_the_same_rows(spark: SparkSession, location: str, tmp_path: Path) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
 
     pipeline.run([1, 2, 3], table_name="numbers")
@@ -140,7 +138,7 @@ def test_every_form_of_reading_gives_the_same_rows(
     assert numbers.spark().sparkSession is spark, "to be joined with the user's own frames"
 
 
-def test_python_types_keep_their_type(spark: SparkSession, location: str, tmp_path: Path) -> None:
+def test_python_types_are_preserved(spark: SparkSession, location: str, tmp_path: Path) -> None:
     row = {
         "moment": datetime(2024, 5, 6, 7, 8, 9, 123456, tzinfo=UTC),
         "iso": "2024-05-06T07:08:09Z",
@@ -207,7 +205,9 @@ def test_values_of_several_types_are_all_kept(compiled: SparkSession, location: 
 
 
 @pytest.mark.at_length
-def test_lists_of_lists_nulls_and_odd_keys_arrive(spark: SparkSession, location: str, tmp_path: Path) -> None:
+def test_lists_of_lists_nulls_and_odd_keys_are_loaded(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
     rows = [
         {"id": 1, "grid": [[1, 2], [3]], "tags": ["x", None], "nothing": None, "empty": {}, "none": []},
         {"id": 2, "we`ird. key": 5, "UserID": 7, "user_id": 8, "_dlt_id": "mine", "": "blank"},
@@ -228,9 +228,7 @@ def test_lists_of_lists_nulls_and_odd_keys_arrive(spark: SparkSession, location:
 
 
 @pytest.mark.at_length
-def test_rows_without_a_single_value_are_still_rows(
-    spark: SparkSession, location: str, tmp_path: Path
-) -> None:
+def test_rows_without_values_are_loaded(spark: SparkSession, location: str, tmp_path: Path) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
 
     pipeline.run([{}, {"a": None}], table_name="bare")
@@ -238,14 +236,14 @@ def test_rows_without_a_single_value_are_still_rows(
     assert pipeline.dataset().row_counts() == {"bare": 2}
 
 
-def test_nothing_to_load_makes_no_package(spark: SparkSession, location: str, tmp_path: Path) -> None:
+def test_a_run_without_data_creates_no_package(spark: SparkSession, location: str, tmp_path: Path) -> None:
     info = make_pipeline(location, tmp_path, spark).run([], table_name="items")
 
     assert info.loads_ids == []
     assert "nothing to load" in str(info)
 
 
-def test_a_failing_generator_loads_nothing_and_says_where(
+def test_a_failing_generator_loads_nothing_and_the_error_names_its_resource(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     def broken() -> Any:
@@ -264,7 +262,7 @@ def test_a_failing_generator_loads_nothing_and_says_where(
     assert pipeline.dataset().tables[0] == "items"
 
 
-def test_a_row_that_cannot_be_written_is_loaded_into_quarantine_and_the_others_into_their_table(
+def test_a_row_that_cannot_be_encoded_is_quarantined_and_the_others_are_loaded(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
@@ -276,14 +274,14 @@ def test_a_row_that_cannot_be_written_is_loaded_into_quarantine_and_the_others_i
     assert "of _items 1 could not be written" in str(info)
 
 
-def test_an_unknown_destination_is_told_what_there_is(tmp_path: Path) -> None:
+def test_the_error_for_an_unknown_destination_lists_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(UnknownDestination, match="duckdb") as caught:
         penstock.pipeline("quick", pipelines_dir=tmp_path, destination="duckdb")
 
     assert "delta" in str(caught.value)
 
 
-def test_a_strategy_that_is_not_built_yet_is_refused_before_anything_runs(
+def test_an_unsupported_strategy_is_refused_before_anything_runs(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     said = {"disposition": "merge", "strategy": "cdc"}

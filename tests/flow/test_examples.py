@@ -20,7 +20,7 @@ SIZES: Final = {
 
 @pytest.mark.at_length
 @pytest.mark.parametrize("script", SCRIPTS, ids=[script.stem for script in SCRIPTS])
-def test_the_promise_holds(script: Path, tmp_path: Path) -> None:
+def test_each_example_keeps_its_promise(script: Path, tmp_path: Path) -> None:
     command = [sys.executable, str(script), *SIZES.get(script.stem, ())]
 
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=starting(), cwd=tmp_path)

@@ -30,7 +30,7 @@ def stand_in_the_way(location: str, other: SparkSession, column: str) -> None:
 
 
 @pytest.mark.at_length
-def test_a_refused_table_keeps_the_load_back_until_it_is_mended(
+def test_a_load_is_pending_until_its_refused_table_is_repaired(
     spark: SparkSession, other: SparkSession, location: str, tmp_path: Path
 ) -> None:
     stand_in_the_way(location, other, "named_struct('a', 1)")
@@ -50,7 +50,7 @@ def test_a_refused_table_keeps_the_load_back_until_it_is_mended(
     assert pipeline.dataset().row_counts() == {"items": 2, "items__tags": 2}
 
 
-def test_a_chain_that_is_left_out_takes_its_rows_back(
+def test_a_skipped_chain_is_rolled_back(
     spark: SparkSession,
     other: SparkSession,
     location: str,
@@ -78,7 +78,7 @@ def test_a_chain_that_is_left_out_takes_its_rows_back(
 
 
 @pytest.mark.at_length
-def test_a_table_is_read_at_a_version_and_taken_back_only_while_nobody_has_changed_it(
+def test_a_table_is_read_at_a_version_and_rolled_back_only_if_no_other_writer_changed_it(
     spark: SparkSession, other: SparkSession, location: str, tmp_path: Path
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)

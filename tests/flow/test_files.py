@@ -76,7 +76,7 @@ def test_new_files_are_read_once_and_changed_ones_again(
     )
 
 
-def test_files_with_other_columns_all_land_and_bad_lines_are_put_aside(
+def test_files_with_different_columns_are_loaded_and_bad_lines_quarantined(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     raw = tmp_path / "raw"
@@ -152,7 +152,7 @@ def test_lines_of_json_are_read_by_the_rules_of_rows(
 
 
 @pytest.mark.at_length
-def test_only_what_is_bad_of_a_long_line_or_of_bytes_is_put_aside(
+def test_only_the_bad_part_of_a_long_line_or_of_binary_data_is_quarantined(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     raw = tmp_path / "raw"
@@ -187,7 +187,9 @@ def test_only_what_is_bad_of_a_long_line_or_of_bytes_is_put_aside(
 
 
 @pytest.mark.at_length
-def test_parquet_files_of_other_types_all_land(spark: SparkSession, location: str, tmp_path: Path) -> None:
+def test_parquet_files_with_different_types_are_all_loaded(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
     raw = tmp_path / "raw"
     raw.mkdir()
     at = pa.array([1_794_895_200_123_456_789], pa.timestamp("ns"))
@@ -249,7 +251,7 @@ def test_files_listed_as_rows_are_read_by_transformers_and_by_a_cursor(
 
 
 @pytest.mark.at_length
-def test_values_are_texts_unless_they_are_to_be_looked_at(
+def test_csv_values_are_texts_unless_types_are_inferred(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     (tmp_path / "raw").mkdir()
@@ -269,7 +271,7 @@ def test_values_are_texts_unless_they_are_to_be_looked_at(
 
 
 @pytest.mark.at_length
-def test_lines_of_csv_are_told_apart_whatever_their_names_encoding_and_types(
+def test_csv_lines_are_identified_whatever_their_names_encoding_and_types(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     raw = tmp_path / "raw"
@@ -390,14 +392,14 @@ def killed_and_taken_up(
 
 
 @pytest.mark.at_length
-def test_a_run_over_files_that_was_killed_is_taken_up_and_each_file_counts_once(
+def test_a_killed_run_over_files_is_resumed_and_each_file_counts_once(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     killed_and_taken_up(spark, location, tmp_path, count=60, deaths=DEATHS[:1])
 
 
 @pytest.mark.at_length
-def test_ten_thousand_files_come_once_through_three_deaths(
+def test_ten_thousand_files_are_loaded_once_through_three_crashes(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     killed_and_taken_up(spark, location, tmp_path, count=10_000, deaths=DEATHS)

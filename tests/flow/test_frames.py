@@ -57,7 +57,7 @@ def expected_ids(package: Package) -> Iterator[str]:
 
 @pytest.mark.at_length
 @pytest.mark.every_mode
-def test_flat_rows_of_frames_are_loaded_out_of_the_files_that_they_were_landed_in(
+def test_flat_frames_are_loaded_from_the_files_that_extract_wrote(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     """Normalize writes nothing; two frames of one table are two parts of a job, in their order."""
@@ -98,7 +98,7 @@ def test_flat_rows_of_frames_are_loaded_out_of_the_files_that_they_were_landed_i
 
 @pytest.mark.handful
 @pytest.mark.every_mode
-def test_rows_arrow_and_a_dataframe_come_to_the_same_tables(
+def test_rows_arrow_tables_and_dataframes_are_loaded_into_the_same_tables(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     rows = list(nested_rows(ROWS))
@@ -123,7 +123,7 @@ def test_rows_arrow_and_a_dataframe_come_to_the_same_tables(
 
 
 @pytest.mark.every_mode
-def test_a_resource_makes_frames_with_a_session_that_it_is_lent(
+def test_a_resource_creates_frames_with_the_session_it_receives(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     lent: list[Any] = []
@@ -146,7 +146,7 @@ def test_a_resource_makes_frames_with_a_session_that_it_is_lent(
     assert spark.conf.get("spark.sql.session.timeZone") == before
 
 
-def test_who_only_looks_is_lent_a_session_too(spark: SparkSession) -> None:
+def test_iterating_over_a_resource_provides_a_session_too(spark: SparkSession) -> None:
     @penstock.resource
     def numbers() -> Iterator[Any]:
         yield penstock.current.spark().range(2)
@@ -175,7 +175,7 @@ def test_children_of_a_dataframe_point_to_their_parents(
 
 
 @pytest.mark.every_mode
-def test_the_session_of_a_dataframe_is_left_as_it_was(
+def test_the_session_of_a_dataframe_is_unchanged(
     compiled: SparkSession, location: str, tmp_path: Path
 ) -> None:
     compiled.range(3).createOrReplaceTempView("mine")
@@ -197,7 +197,7 @@ def test_the_session_of_a_dataframe_is_left_as_it_was(
 
 
 @pytest.mark.every_mode
-def test_moments_of_a_dataframe_do_not_shift(spark: SparkSession, location: str, tmp_path: Path) -> None:
+def test_timestamps_of_a_dataframe_do_not_shift(spark: SparkSession, location: str, tmp_path: Path) -> None:
     frame = spark.sql(
         """SELECT timestamp_micros(1714979289123456) AS at,
                   TIMESTAMP_NTZ '2024-05-06 07:08:09.123456' AS wall,
@@ -216,7 +216,7 @@ def test_moments_of_a_dataframe_do_not_shift(spark: SparkSession, location: str,
     assert tuple(micros) == (1714979289123456, 1714979289123456, round(old.timestamp()) * 1_000_000)
 
 
-def test_a_job_makes_no_moments_in_a_session_of_another_zone(
+def test_a_job_refuses_a_session_of_another_time_zone(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
@@ -233,7 +233,7 @@ def test_a_job_makes_no_moments_in_a_session_of_another_zone(
 
 
 @pytest.mark.at_length
-def test_types_of_arrow_keep_what_they_are(spark: SparkSession, location: str, tmp_path: Path) -> None:
+def test_arrow_types_are_preserved(spark: SparkSession, location: str, tmp_path: Path) -> None:
     table = pa.table(
         {
             "small": pa.array([1], pa.int8()),
@@ -348,7 +348,7 @@ def test_a_column_of_another_type_gets_a_variant_and_digits_that_fit_do_not(
 
 
 @pytest.mark.at_length
-def test_frames_without_columns_or_with_nothing_in_them_are_still_rows(
+def test_rows_of_frames_without_columns_or_values_are_loaded(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
@@ -361,7 +361,9 @@ def test_frames_without_columns_or_with_nothing_in_them_are_still_rows(
 
 
 @pytest.mark.at_length
-def test_what_a_dataset_gives_can_be_loaded_again(spark: SparkSession, location: str, tmp_path: Path) -> None:
+def test_frames_read_from_a_dataset_can_be_loaded_again(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
     pipeline.run([{"id": 1}, {"id": 2}], table_name="items")
 
@@ -372,7 +374,7 @@ def test_what_a_dataset_gives_can_be_loaded_again(spark: SparkSession, location:
 
 
 @pytest.mark.at_length
-def test_maps_variants_and_intervals_of_a_dataframe_have_their_rules(
+def test_maps_variants_and_intervals_of_a_dataframe_are_converted(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     frame = spark.sql(
@@ -397,7 +399,7 @@ def test_maps_variants_and_intervals_of_a_dataframe_have_their_rules(
 
 
 @pytest.mark.every_mode
-def test_a_machine_that_cannot_write_files_sends_rows_through_the_session(
+def test_a_driver_that_cannot_write_files_sends_rows_through_the_session(
     spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EXTRACT__THROUGH_SESSION", "true")
@@ -428,7 +430,7 @@ def test_a_machine_that_cannot_write_files_sends_rows_through_the_session(
 
 
 @pytest.mark.at_length
-def test_nested_values_of_frames_are_kept_as_they_are_where_that_is_said(
+def test_nested_values_of_frames_are_kept_nested_where_the_setting_says_so(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)

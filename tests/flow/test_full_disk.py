@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.at_length
-def test_normalize_on_a_full_disk_names_it_and_goes_on_once_there_is_space(
+def test_normalize_on_a_full_disk_names_it_and_continues_once_space_is_free(
     spark: SparkSession, small_disk: Path, tmp_path: Path
 ) -> None:
     source = random.Random(7)

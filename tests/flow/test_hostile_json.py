@@ -70,9 +70,7 @@ def differing(found: dict[str, Any], expected: dict[str, Any]) -> Any:
     return left or None
 
 
-def test_every_value_of_rows_that_break_tools_arrives(
-    spark: SparkSession, location: str, tmp_path: Path
-) -> None:
+def test_every_value_of_hostile_rows_is_loaded(spark: SparkSession, location: str, tmp_path: Path) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
 
     info = pipeline.run(rows(), table_name="odd")
@@ -106,7 +104,7 @@ def test_every_value_of_rows_that_break_tools_arrives(
 
 
 @pytest.mark.at_length
-def test_rows_of_other_shapes_arrive(spark: SparkSession, location: str, tmp_path: Path) -> None:
+def test_rows_of_unusual_shapes_are_loaded(spark: SparkSession, location: str, tmp_path: Path) -> None:
     @penstock.resource
     def shapes() -> Iterator[Any]:
         yield from (7, "x", {}, {"_dlt_id": "mine", "_dlt_load_id": "theirs"}, {"_corrupt_record": "c"})
@@ -149,7 +147,7 @@ def test_rows_of_other_shapes_arrive(spark: SparkSession, location: str, tmp_pat
     assert plain(dataset["_etc_passwd"].spark())[0]["a"] == 1
 
 
-def test_lines_that_are_no_json_are_put_aside(spark: SparkSession, location: str, tmp_path: Path) -> None:
+def test_lines_that_are_not_json_are_quarantined(spark: SparkSession, location: str, tmp_path: Path) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
     good = [b'{"a":1}', '{"a":2,"b":"ä"}'.encode()]
     lines = [good[0], *NO_JSON.values(), good[1]]

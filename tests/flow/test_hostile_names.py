@@ -208,7 +208,7 @@ def test_keys_that_name_spark_variables_are_merged_once(
 NAMES_STAY = "direct"  # so that they reach every statement
 
 
-def test_hostile_keys_and_values_arrive(
+def test_hostile_keys_and_values_are_loaded(
     hostile: Hostile, spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     columns_arrive(hostile, make_pipeline(location, tmp_path, spark, name="wide"), NAMES_STAY, keys=25)
@@ -220,7 +220,7 @@ def test_hostile_keys_and_values_arrive(
 
 
 @pytest.mark.at_length
-def test_hostile_tables_and_cursors_arrive(
+def test_hostile_tables_and_cursors_are_loaded(
     hostile: Hostile, spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     tables = ["init", "_dlt_loads", "../../outside", *hostile.texts(1)]
@@ -234,7 +234,7 @@ def test_hostile_tables_and_cursors_arrive(
 
 @pytest.mark.at_length
 @pytest.mark.parametrize("naming", ["snake_case", "direct", "duck_case"])
-def test_thousands_of_hostile_texts_arrive(
+def test_thousands_of_hostile_texts_are_loaded(
     naming: str,
     hostile: Hostile,
     spark: SparkSession,

@@ -66,9 +66,7 @@ def commits_of(lake: Icebergs, sequence: int) -> int:
         ),
     ],
 )
-def test_a_process_that_dies_at_any_step_is_followed_by_one_commit(
-    lake: Icebergs, step: str, is_new: bool
-) -> None:
+def test_a_process_killed_at_any_step_leads_to_one_commit(lake: Icebergs, step: str, is_new: bool) -> None:
     if not is_new:
         lake.append(9, load=mark(1))
     with pytest.raises(Crash):
@@ -85,7 +83,7 @@ def test_a_process_that_dies_at_any_step_is_followed_by_one_commit(
     assert commits_of(lake, 2) == 1
 
 
-def test_two_attempts_of_one_load_come_to_one_commit(lake: Icebergs) -> None:
+def test_two_attempts_of_one_load_make_one_commit(lake: Icebergs) -> None:
     lake.append(9, load=mark(1))
     for sequence, step in enumerate(("branch", "write", "fast_forward"), start=2):
         done: list[AppliedJob] = []
@@ -100,7 +98,7 @@ def test_two_attempts_of_one_load_come_to_one_commit(lake: Icebergs) -> None:
 
 
 @pytest.mark.at_length
-def test_an_attempt_whose_branch_was_taken_away_meanwhile_does_not_come_after(lake: Icebergs) -> None:
+def test_an_attempt_whose_branch_was_dropped_does_not_commit(lake: Icebergs) -> None:
     lake.append(9, load=mark(1))
 
     def others() -> None:
@@ -114,7 +112,7 @@ def test_an_attempt_whose_branch_was_taken_away_meanwhile_does_not_come_after(la
     assert lake.ids() == [1, 9]
 
 
-def test_a_commit_of_somebody_else_is_kept(lake: Icebergs) -> None:
+def test_a_commit_of_another_writer_is_kept(lake: Icebergs) -> None:
     lake.append(9, load=mark(1))
     foreign = at_step(lake.tables, "fast_forward", lambda: lake.append(5, load=mark(7, "other")))
 
@@ -126,7 +124,7 @@ def test_a_commit_of_somebody_else_is_kept(lake: Icebergs) -> None:
 
 
 @pytest.mark.at_length
-def test_marks_and_the_version_before_outlive_the_expiry_of_others(lake: Icebergs) -> None:
+def test_load_marks_and_the_previous_version_survive_an_expiry_of_snapshots(lake: Icebergs) -> None:
     lake.append(9, load=mark(1))
     done = lake.append(1, load=mark(2))
     lake.append(5, load=mark(7, "other"))
@@ -140,7 +138,7 @@ def test_marks_and_the_version_before_outlive_the_expiry_of_others(lake: Iceberg
 
 
 @pytest.mark.at_length
-def test_branches_go_with_the_next_load_if_nobody_took_them_away(lake: Icebergs) -> None:
+def test_leftover_branches_are_dropped_by_the_next_load(lake: Icebergs) -> None:
     lake.append(1, load=mark(1))
     lake.append(2, load=mark(2))
 
@@ -148,7 +146,7 @@ def test_branches_go_with_the_next_load_if_nobody_took_them_away(lake: Icebergs)
 
 
 @pytest.mark.at_length
-def test_a_load_is_taken_back_once_and_not_brought_again(lake: Icebergs) -> None:
+def test_a_load_is_rolled_back_once_and_not_applied_again(lake: Icebergs) -> None:
     lake.append(9, load=mark(1))
     done = lake.append(1, load=mark(2))
 
@@ -168,7 +166,7 @@ def test_a_load_is_taken_back_once_and_not_brought_again(lake: Icebergs) -> None
 
 
 @pytest.mark.parametrize("step", ["fast_forward", pytest.param("branch", marks=pytest.mark.at_length)])
-def test_a_load_that_was_given_up_is_refused_by_the_table_itself(lake: Icebergs, step: str) -> None:
+def test_a_table_refuses_an_aborted_load(lake: Icebergs, step: str) -> None:
     lake.append(9, load=mark(1))
     late = at_step(lake.tables, step, lambda: lake.tables.fence("items", mark(2), spark=lake.spark))
 
@@ -199,7 +197,7 @@ def test_a_table_that_was_rolled_back_does_not_count_as_loaded(lake: Icebergs) -
 
 
 @pytest.mark.parametrize("step", [pytest.param("fast_forward", marks=pytest.mark.at_length), "rollback"])
-def test_what_was_not_taken_back_to_the_end_is_never_published(lake: Icebergs, step: str) -> None:
+def test_an_unfinished_rollback_is_never_published(lake: Icebergs, step: str) -> None:
     """A process dies before it publishes, or after it has gone back and before it has said so."""
     lake.append(9, load=mark(1))
     if step == "fast_forward":
@@ -223,7 +221,7 @@ def test_what_was_not_taken_back_to_the_end_is_never_published(lake: Icebergs, s
 
 
 @pytest.mark.at_length
-def test_a_commit_that_comes_while_a_load_is_taken_back_stays(lake: Icebergs) -> None:
+def test_a_commit_made_during_a_rollback_is_kept(lake: Icebergs) -> None:
     lake.append(9, load=mark(1))
     done = lake.append(1, load=mark(2))
     act = partial(lake.append, 5, load=mark(7, "other"))
@@ -234,7 +232,7 @@ def test_a_commit_that_comes_while_a_load_is_taken_back_stays(lake: Icebergs) ->
     assert lake.ids() == [1, 5, 9]
 
 
-def test_a_load_in_doubt_is_an_error_and_readers_are_held(lake: Icebergs) -> None:
+def test_a_load_in_doubt_raises_and_readers_see_the_last_complete_version(lake: Icebergs) -> None:
     lake.append(9, load=mark(1))
     done = lake.append(1, load=mark(2))
     for one in (5, 6, 7):
@@ -253,7 +251,7 @@ def test_a_load_in_doubt_is_an_error_and_readers_are_held(lake: Icebergs) -> Non
 
 
 @pytest.mark.at_length
-def test_an_attempt_that_comes_after_everything_was_expired_does_nothing(lake: Icebergs) -> None:
+def test_an_attempt_after_all_snapshots_expired_changes_nothing(lake: Icebergs) -> None:
     lake.append(9, load=mark(1))
     done = lake.append(1, load=mark(2))
     assert done.version_after is not None
@@ -273,7 +271,7 @@ def test_an_attempt_that_comes_after_everything_was_expired_does_nothing(lake: I
 
 
 @pytest.mark.at_length
-def test_the_first_load_of_a_table_is_taken_back_to_no_rows(lake: Icebergs) -> None:
+def test_the_first_load_of_a_table_is_rolled_back_to_no_rows(lake: Icebergs) -> None:
     done = lake.append(1, load=mark(1))
 
     lake.tables.undo(done, mark(1).load_id, spark=lake.spark)
@@ -284,7 +282,7 @@ def test_the_first_load_of_a_table_is_taken_back_to_no_rows(lake: Icebergs) -> N
 
 
 @pytest.mark.at_length
-def test_a_table_that_has_moved_on_is_left_as_it_is(lake: Icebergs) -> None:
+def test_a_table_with_later_commits_is_not_rolled_back(lake: Icebergs) -> None:
     done = lake.append(1, load=mark(1))
     lake.append(5, load=mark(7, "other"))
 
@@ -297,7 +295,7 @@ def test_a_table_that_has_moved_on_is_left_as_it_is(lake: Icebergs) -> None:
 
 
 @pytest.mark.at_length
-def test_without_branches_a_commit_is_made_once_too(location: str, spark: SparkSession) -> None:
+def test_a_commit_without_a_branch_is_made_once_too(location: str, spark: SparkSession) -> None:
     with icebergs(location, spark, commits="direct") as lake:
         first, second = lake.append(1, load=mark(1)), lake.append(1, load=mark(1))
         lake.append(2, load=mark(2))

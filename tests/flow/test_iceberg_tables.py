@@ -65,7 +65,7 @@ def lake(location: str, tmp_path: Path, spark: SparkSession) -> Lake:
     return Lake(location, tmp_path, spark)
 
 
-def test_what_hints_say_of_a_table_holds_and_columns_keep_their_ids(lake: Lake) -> None:
+def test_table_hints_apply_and_columns_keep_their_ids(lake: Lake) -> None:
     hints: dict[str, Any] = {
         "table_hints": {
             "x-iceberg-partition": [{"transform": "bucket", "source_column": "id", "param_value": 4}],
@@ -88,7 +88,7 @@ def test_what_hints_say_of_a_table_holds_and_columns_keep_their_ids(lake: Lake) 
     assert lake.ids() == [3]
 
 
-def test_columns_get_larger_types_and_structs_more_fields(location: str, spark: SparkSession) -> None:
+def test_column_types_are_widened_and_structs_get_new_fields(location: str, spark: SparkSession) -> None:
     def items(precision: int) -> Table:
         columns = {"n": {"data_type": "bigint", "precision": precision}}
         return Table.from_dict({"name": "items", "columns": columns})
@@ -108,7 +108,7 @@ def test_columns_get_larger_types_and_structs_more_fields(location: str, spark: 
 
 
 @pytest.mark.at_length
-def test_a_merge_notes_what_is_gone_or_writes_files_anew(lake: Lake) -> None:
+def test_a_merge_writes_delete_files_or_rewrites_data_files(lake: Lake) -> None:
     lake.run([{"id": 1, "n": "a"}, {"id": 2, "n": "b"}], {"merge_mode": "merge-on-read"}, **UPSERT)
     info = lake.run([{"id": 2, "n": "B"}, {"id": 3, "n": "c"}], {"merge_mode": "merge-on-read"}, **UPSERT)
     summary = lake.metadata()["snapshots"][-1]["summary"]
@@ -122,7 +122,7 @@ def test_a_merge_notes_what_is_gone_or_writes_files_anew(lake: Lake) -> None:
 
 
 @pytest.mark.at_length
-def test_upkeep_leaves_the_tidied_table_and_the_last_load_that_came_to_it(lake: Lake) -> None:
+def test_maintenance_keeps_the_compacted_table_and_its_last_load(lake: Lake) -> None:
     tidy = {
         "optimize": True,
         "expire_hours": 0,
@@ -143,7 +143,7 @@ def test_upkeep_leaves_the_tidied_table_and_the_last_load_that_came_to_it(lake: 
     assert lake.ids() == [0, 1, 2, 3, 4, 5]
 
 
-def test_readers_are_held_where_the_last_complete_load_left_the_table(
+def test_readers_see_the_version_of_the_last_complete_load(
     lake: Lake, location: str, spark: SparkSession
 ) -> None:
     lake.run([{"id": 1}])
@@ -160,7 +160,7 @@ def test_readers_are_held_where_the_last_complete_load_left_the_table(
 
 
 @pytest.mark.at_length
-def test_a_version_that_is_gone_is_said_to_be(lake: Lake, location: str, spark: SparkSession) -> None:
+def test_reading_an_expired_version_is_an_error(lake: Lake, location: str, spark: SparkSession) -> None:
     # Without a branch of the load, which would keep it.
     lake.run([{"id": 1}], {"commits": "direct"})
     with icebergs(location, spark, commits="direct") as below:

@@ -61,7 +61,7 @@ def test_a_dataframe_is_loaded_from_where_its_cursor_stopped(
     "missing",
     ["raise", *(pytest.param(name, marks=pytest.mark.at_length) for name in ("include", "exclude"))],
 )
-def test_rows_of_a_dataframe_without_a_value(
+def test_rows_of_a_dataframe_without_a_cursor_value_follow_the_setting(
     spark: SparkSession, location: str, tmp_path: Path, missing: Any
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
@@ -80,7 +80,7 @@ def test_rows_of_a_dataframe_without_a_value(
 
 
 @pytest.mark.every_mode
-def test_a_large_boundary_is_found_by_a_fresh_machine_and_goes_when_it_is_past(
+def test_a_large_boundary_is_found_by_a_new_machine_and_deleted_once_it_is_past(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     many = MAX_HASHES_PER_CURSOR + 5

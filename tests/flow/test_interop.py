@@ -100,14 +100,14 @@ def check_turns(ours: penstock.Pipeline, location: str, tmp_path: Path, files: s
 
 
 @pytest.mark.at_length
-def test_dlt_goes_on_with_a_dataset_of_ours_and_we_go_on_after_it(
+def test_dlt_continues_a_dataset_of_penstock_and_penstock_continues_after_it(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     check_turns(make_pipeline(location, tmp_path, spark), location, tmp_path)
 
 
 @pytest.mark.at_length
-def test_we_go_on_with_a_dataset_of_dlts_and_dlt_goes_on_after_us(
+def test_penstock_continues_a_dataset_of_dlt_and_dlt_continues_after_it(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     begun = dlt_continues(location, tmp_path / "dlt")
@@ -126,7 +126,7 @@ def test_we_go_on_with_a_dataset_of_dlts_and_dlt_goes_on_after_us(
 
 
 @pytest.mark.at_length
-def test_dlt_upserts_into_tables_of_ours_and_we_upsert_after_it(
+def test_dlt_upserts_into_tables_of_penstock_and_penstock_upserts_after_it(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     ours = make_pipeline(location, tmp_path, spark)
@@ -158,7 +158,7 @@ def test_dlt_upserts_into_tables_of_ours_and_we_upsert_after_it(
 
 
 @pytest.mark.at_length
-def test_we_upsert_into_tables_of_dlts_and_dlt_upserts_after_us(
+def test_penstock_upserts_into_tables_of_dlt_and_dlt_upserts_after_it(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     begun = dlt_continues(
@@ -184,7 +184,7 @@ def test_we_upsert_into_tables_of_dlts_and_dlt_upserts_after_us(
 
 
 @pytest.mark.at_length
-def test_columns_and_state_of_one_tool_are_known_to_the_other(
+def test_columns_and_state_of_one_tool_are_read_by_the_other(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     @penstock.resource(name="items", **INSERT_ONLY)

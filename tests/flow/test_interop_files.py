@@ -34,14 +34,14 @@ def ids(pipeline: penstock.Pipeline) -> list[int]:
 
 
 @pytest.mark.at_length
-def test_dlt_goes_on_with_files_of_ours_and_we_go_on_after_it(
+def test_dlt_continues_files_of_penstock_and_penstock_continues_after_it(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     check_turns(make(location, tmp_path, spark), location, tmp_path, "parquet")
 
 
 @pytest.mark.at_length
-def test_we_go_on_with_files_of_dlts_and_each_replaces_those_of_the_other(
+def test_penstock_continues_files_of_dlt_and_each_replaces_those_of_the_other(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     @penstock.resource(name="items")
@@ -77,7 +77,7 @@ def test_we_go_on_with_files_of_dlts_and_each_replaces_those_of_the_other(
 
 @pytest.mark.parametrize("said", ["jsonl", "csv"])
 @pytest.mark.at_length
-def test_lines_of_dlts_are_read(said: str, spark: SparkSession, location: str, tmp_path: Path) -> None:
+def test_json_lines_of_dlt_are_read(said: str, spark: SparkSession, location: str, tmp_path: Path) -> None:
     dlt_continues(location, tmp_path / "dlt", files=said)
     ours = make(location, tmp_path, spark)
 

@@ -58,7 +58,7 @@ def check_stopped(pipeline: penstock.Pipeline, step: str) -> None:
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
-def test_a_run_that_is_stopped_in_its_source_leaves_nothing_and_the_next_one_asks_again(
+def test_a_run_interrupted_in_its_source_leaves_nothing_and_the_next_one_extracts_again(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
@@ -73,7 +73,7 @@ def test_a_run_that_is_stopped_in_its_source_leaves_nothing_and_the_next_one_ask
     assert pipeline.dataset().row_counts() == TABLES
 
 
-def test_a_run_that_is_stopped_in_its_load_notes_its_jobs_and_the_next_one_ends_it(
+def test_a_run_interrupted_in_its_load_records_its_jobs_and_the_next_one_finishes_it(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
@@ -111,7 +111,7 @@ def active_jobs(spark: SparkSession) -> list[int]:
     ("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)]
 )
 @pytest.mark.parametrize("when", ["while its job runs", "before its job is submitted"])
-def test_a_signal_in_the_middle_of_a_call_of_spark_leaves_spark_usable_and_cancels_the_job(
+def test_a_signal_during_a_spark_call_cancels_the_job_and_leaves_spark_usable(
     spark: SparkSession,
     location: str,
     tmp_path: Path,

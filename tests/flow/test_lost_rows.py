@@ -26,7 +26,7 @@ WITH_LISTS = [{**row, "parts": [1, 2]} for row in ROWS]
     [ROWS, pa.Table.from_pylist(ROWS), pa.Table.from_pylist(WITH_LISTS)],
     ids=["rows", "a table whose files stay", "a table with lists"],
 )
-def test_rows_that_are_lost_between_extract_and_normalize_are_noticed(
+def test_rows_lost_between_extract_and_normalize_stop_the_run(
     data: Any, spark: SparkSession, tmp_path: Path
 ) -> None:
     pipeline = penstock.pipeline(

@@ -69,7 +69,7 @@ def content(pipeline: penstock.Pipeline, roots: list[str]) -> dict[str, dict[str
 @pytest.mark.parametrize(
     "seeds", [FEW, pytest.param(RECORDED, marks=pytest.mark.at_length)], ids=["few", "all"]
 )
-def test_histories_end_as_they_do_with_dlt(
+def test_merge_histories_end_as_with_dlt(
     seeds: tuple[int, ...], spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     histories = [history(seed) for seed in seeds]
@@ -82,7 +82,9 @@ def test_histories_end_as_they_do_with_dlt(
 
 
 @pytest.mark.at_length
-def test_some_end_so_on_iceberg_too(spark: SparkSession, location: str, tmp_path: Path) -> None:
+def test_merge_histories_end_as_with_dlt_on_iceberg(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
     histories = [history(seed) for seed in RECORDED[:3]]
 
     found = loaded(
@@ -95,7 +97,7 @@ def test_some_end_so_on_iceberg_too(spark: SparkSession, location: str, tmp_path
 @needs_dlt
 @pytest.mark.parametrize("lake", ["delta", "iceberg"])
 @pytest.mark.skipif(not MORE, reason="PENSTOCK_TEST_HISTORIES says how many histories to compare")
-def test_many_histories_end_as_they_do_with_dlt(
+def test_many_merge_histories_end_as_with_dlt(
     lake: str, spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     seeds = short_ones(FIRST, MORE)

@@ -56,7 +56,7 @@ def after(*numbers: int) -> dict[str, list[int]]:
 
 
 @pytest.mark.every_mode
-def test_tables_of_all_kinds_are_seen_together_or_not_at_all(
+def test_readers_see_tables_of_all_formats_together_or_not_at_all(
     location: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOAD__WORKERS", "1")

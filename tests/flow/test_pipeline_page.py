@@ -27,7 +27,7 @@ def made(location: str, tmp_path: Path, spark: SparkSession, **said: Any) -> pen
     )
 
 
-def test_schemas_are_written_for_people_and_what_they_change_counts(
+def test_a_change_in_an_imported_schema_file_applies(
     location: str, tmp_path: Path, spark: SparkSession
 ) -> None:
     folders = {"import_schema_path": tmp_path / "in", "export_schema_path": tmp_path / "out"}
@@ -51,7 +51,7 @@ def test_schemas_are_written_for_people_and_what_they_change_counts(
     assert made(location, tmp_path, spark, **folders).default_schema.tables["items"].has_seen_data
 
 
-def test_a_destination_can_be_emptied_by_hand_and_the_next_run_begins_anew(
+def test_after_storage_is_dropped_by_hand_the_next_run_starts_from_scratch(
     location: str, tmp_path: Path, spark: SparkSession
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
@@ -66,7 +66,7 @@ def test_a_destination_can_be_emptied_by_hand_and_the_next_run_begins_anew(
     assert pipeline.dataset()["items"].df()["id"].tolist() == [2]
 
 
-def test_a_schema_is_synchronized_with_tables_that_are_there(
+def test_a_schema_is_synchronized_with_existing_tables(
     location: str, tmp_path: Path, spark: SparkSession
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
@@ -76,7 +76,7 @@ def test_a_schema_is_synchronized_with_tables_that_are_there(
     assert pipeline.dataset()["items"].count() == 1
 
 
-def test_a_machine_that_does_not_restore_goes_on_from_what_it_keeps(
+def test_a_machine_that_does_not_restore_continues_from_its_local_state(
     location: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @penstock.resource
@@ -95,7 +95,7 @@ def test_a_machine_that_does_not_restore_goes_on_from_what_it_keeps(
 
 
 @pytest.mark.at_length
-def test_in_dev_mode_each_pipeline_loads_to_a_dataset_of_its_own(
+def test_in_dev_mode_each_pipeline_loads_to_a_separate_dataset(
     location: str, tmp_path: Path, spark: SparkSession
 ) -> None:
     lake = penstock.destinations.delta(bucket_url=location)
@@ -109,7 +109,7 @@ def test_in_dev_mode_each_pipeline_loads_to_a_dataset_of_its_own(
 
 
 @pytest.mark.at_length
-def test_packages_are_kept_in_the_bucket_of_staging(
+def test_packages_are_stored_in_the_staging_bucket(
     location: str, tmp_path: Path, spark: SparkSession
 ) -> None:
     staging = penstock.destinations.filesystem(bucket_url=f"{location}_stage")
@@ -122,7 +122,7 @@ def test_packages_are_kept_in_the_bucket_of_staging(
 
 
 @pytest.mark.at_length
-def test_a_run_can_leave_new_data_for_the_next_one(
+def test_a_run_can_defer_new_data_to_the_next_one(
     location: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RUN__PENDING", "exit")

@@ -93,7 +93,7 @@ def test_files_have_the_names_of_the_layout_and_any_reader_reads_them(files: Fil
 
 
 @pytest.mark.at_length
-def test_a_layout_may_have_dates_and_placeholders_of_the_users(files: Files) -> None:
+def test_a_layout_may_have_dates_and_custom_placeholders(files: Files) -> None:
     layout = "{table_name}/{schema_name}/year={YYYY}/{team}-{upper}.{load_id}.{file_id}"
     settings: dict[str, Any] = {
         "layout": layout,
@@ -114,7 +114,7 @@ def test_a_layout_may_have_dates_and_placeholders_of_the_users(files: Files) -> 
 
 
 @pytest.mark.parametrize("said", ["parquet", "jsonl", "csv"])
-def test_values_come_back_from_every_format(files: Files, said: str) -> None:
+def test_values_round_trip_through_every_format(files: Files, said: str) -> None:
     pipeline = files.run(VALUES, loader_file_format=said)
     # A column that comes later; older files lack it.
     pipeline.run([{"id": 3, "late": "x"}], table_name="items")
@@ -127,7 +127,7 @@ def test_values_come_back_from_every_format(files: Files, said: str) -> None:
     assert (rows[1]["text"], rows[1]["empty"], rows[1]["price"]) == (None, None, None)
 
 
-def test_lines_of_json_and_csv_are_as_others_expect_them(files: Files) -> None:
+def test_json_lines_and_csv_files_are_readable_by_other_tools(files: Files) -> None:
     texts = files.pipeline(disable_compression=True)
     texts.run([VALUES[0]], table_name="lines", loader_file_format="jsonl")
     texts.run(penstock.resource([VALUES[0]], name="commas", file_format="csv"))
@@ -192,7 +192,7 @@ def test_a_replace_shows_new_files_at_once_and_deletes_the_old_ones(
     assert files.names("items__tags") == []
 
 
-def test_a_load_that_is_given_up_leaves_no_file(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_aborted_load_leaves_no_file(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOAD__WORKERS", "1")
     both = [
         penstock.resource([{"id": 1}], name="items", write_disposition="replace"),
@@ -215,7 +215,7 @@ def test_a_load_that_is_given_up_leaves_no_file(files: Files, monkeypatch: pytes
     assert (ids(files.pipeline()), ids(files.pipeline(), "events")) == ([1], [1, 1])
 
 
-def test_what_plain_files_cannot_do_is_refused_before_a_row_is_written(files: Files) -> None:
+def test_options_that_plain_files_cannot_support_are_refused_before_a_row_is_written(files: Files) -> None:
     with step_raises(UsageError, match="plain files", step="extract") as refused:
         files.run([{"id": 1}], write_disposition="merge", primary_key="id")
     assert "table_format" in refused.value.hint
@@ -230,7 +230,7 @@ def test_what_plain_files_cannot_do_is_refused_before_a_row_is_written(files: Fi
 
 
 @pytest.mark.at_length
-def test_a_file_that_somebody_has_deleted_is_missed(files: Files) -> None:
+def test_reading_a_table_with_a_deleted_file_is_an_error(files: Files) -> None:
     pipeline = files.run([{"id": 1}])
     files.run([{"id": 2}])
     files.path(files.names()[0]).unlink()
@@ -240,7 +240,7 @@ def test_a_file_that_somebody_has_deleted_is_missed(files: Files) -> None:
 
 
 @pytest.mark.at_length
-def test_tables_can_be_emptied_and_dropped(files: Files) -> None:
+def test_tables_can_be_truncated_and_dropped(files: Files) -> None:
     pipeline = files.run([{"id": 1, "tags": ["x"]}])
     client: Any = pipeline._target().client()
 

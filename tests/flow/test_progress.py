@@ -39,7 +39,7 @@ class Watching(RecordingCollector):
 
 @pytest.mark.at_length
 @pytest.mark.every_mode
-def test_every_step_tells_its_rows_and_how_its_tables_stand(
+def test_every_step_reports_its_rows_and_the_state_of_its_tables(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     pipeline, told = make_pipeline(location, tmp_path, spark), Watching()
@@ -69,7 +69,7 @@ def test_every_step_tells_its_rows_and_how_its_tables_stand(
 
 @pytest.mark.at_length
 @pytest.mark.every_mode
-def test_a_long_job_of_a_frame_is_seen_by_its_stages_and_counted(
+def test_a_long_job_of_a_frame_reports_its_stages_and_its_rows(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     pipeline, told = make_pipeline(location, tmp_path, spark), Watching()
@@ -94,7 +94,7 @@ def test_a_long_job_of_a_frame_is_seen_by_its_stages_and_counted(
 
 @pytest.mark.skipif(MODE == "connect", reason="Connect has no groups of jobs")
 @pytest.mark.every_mode
-def test_the_users_group_of_jobs_stays_and_a_thread_without_one_has_none_after(
+def test_the_users_spark_job_group_is_restored_after_a_run(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     pipeline, context = make_pipeline(location, tmp_path, spark), spark.sparkContext

@@ -71,7 +71,7 @@ def stopped(location: str, tmp_path: Path, spark: SparkSession, number: int, *, 
 
 
 @pytest.mark.at_length
-def test_a_load_that_is_stopped_between_two_tables_is_not_seen(
+def test_a_load_stopped_between_two_tables_is_not_visible(
     spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOAD__WORKERS", "1")
@@ -98,7 +98,7 @@ def test_a_load_that_is_stopped_between_two_tables_is_not_seen(
 
 @pytest.mark.at_length
 @pytest.mark.every_mode
-def test_a_first_load_that_is_stopped_shows_no_table(
+def test_a_stopped_first_load_shows_no_table(
     spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOAD__WORKERS", "1")
@@ -183,7 +183,9 @@ def test_a_table_is_read_in_every_form(compiled: SparkSession, location: str, tm
 
 @pytest.mark.at_length
 @pytest.mark.every_mode
-def test_queries_name_tables_without_more(compiled: SparkSession, location: str, tmp_path: Path) -> None:
+def test_queries_name_tables_without_a_qualifier(
+    compiled: SparkSession, location: str, tmp_path: Path
+) -> None:
     pipeline = make_pipeline(location, tmp_path, compiled)
     pipeline.run([{"id": 1, "tags": ["a{", "b"]}, {"id": 2, "tags": ["c"]}], table_name="items")
     views = compiled.catalog.listTables()
@@ -228,7 +230,7 @@ def test_a_client_queries_and_changes_tables(spark: SparkSession, location: str,
     assert pipeline.dataset().row_counts() == {"items": 3}
 
 
-def test_rows_put_aside_are_read_like_others(spark: SparkSession, location: str, tmp_path: Path) -> None:
+def test_quarantined_rows_are_read_like_others(spark: SparkSession, location: str, tmp_path: Path) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
     pipeline.run([{"id": 1}, {"id": 1j}], table_name="items")
 
@@ -239,7 +241,7 @@ def test_rows_put_aside_are_read_like_others(spark: SparkSession, location: str,
 
 
 @pytest.mark.at_length
-def test_maintenance_is_seen_through_and_a_version_that_is_gone_is_told(
+def test_readers_see_the_data_of_a_load_through_maintenance_and_an_expired_version_is_an_error(
     spark: SparkSession, own: SparkSession, location: str, tmp_path: Path
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)

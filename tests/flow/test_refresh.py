@@ -103,7 +103,7 @@ def after(mode: TRefreshMode) -> tuple[list[dict[str, Any]], Shown]:
 
 
 @each(("delta", "drop_sources"), ("iceberg", "drop_resources"), ("filesystem", "drop_data"))
-def test_what_begins_anew_is_there_alone(shop: Shop, mode: TRefreshMode) -> None:
+def test_a_refreshed_table_holds_only_new_rows(shop: Shop, mode: TRefreshMode) -> None:
     rows, expected = after(mode)
     shop.begin()
 
@@ -133,7 +133,7 @@ def test_a_frame_without_rows_leaves_the_table_empty(shop: Shop) -> None:
 
 
 @each()
-def test_whatever_dies_readers_see_all_that_was_or_all_that_comes(
+def test_through_a_crash_of_a_refresh_readers_see_all_old_rows_or_all_new_rows(
     shop: Shop, mode: TRefreshMode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOAD__WORKERS", "1")
@@ -153,7 +153,7 @@ def test_whatever_dies_readers_see_all_that_was_or_all_that_comes(
 
 
 @each()
-def test_a_refresh_that_is_given_up_brings_back_what_was(
+def test_an_aborted_refresh_restores_the_old_rows(
     shop: Shop, mode: TRefreshMode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOAD__WORKERS", "1")
@@ -176,7 +176,7 @@ def test_a_refresh_that_is_given_up_brings_back_what_was(
 @pytest.mark.at_length
 @pytest.mark.parametrize("kind", ["delta", "iceberg"])
 @pytest.mark.parametrize("strategy", ["delete-insert", "upsert", "scd2"])
-def test_merged_tables_begin_anew_as_if_nothing_had_been(
+def test_refreshed_merge_tables_start_from_scratch(
     kind: str, strategy: str, location: str, tmp_path: Path, spark: SparkSession
 ) -> None:
     shop = Shop(kind, location, tmp_path, spark)
@@ -197,7 +197,9 @@ def test_merged_tables_begin_anew_as_if_nothing_had_been(
 
 
 @pytest.mark.at_length
-def test_an_empty_source_lets_its_tables_go_and_a_merge_comes_back_afterwards(shop: Shop) -> None:
+def test_a_refresh_with_an_empty_source_drops_its_tables_and_a_later_merge_creates_them_again(
+    shop: Shop,
+) -> None:
     shop.begin()
 
     shop.pipeline().run(orders([]), refresh="drop_resources")
@@ -207,7 +209,7 @@ def test_an_empty_source_lets_its_tables_go_and_a_merge_comes_back_afterwards(sh
     assert shop.shown() == {"orders": ["a7"], "buyers": [3]}
 
 
-def test_packages_that_wait_are_loaded_before_anything_begins_anew(shop: Shop) -> None:
+def test_pending_packages_are_loaded_before_a_refresh(shop: Shop) -> None:
     shop.begin()
     shop.pipeline().extract(buyers())
 

@@ -63,7 +63,7 @@ def tables_of(pipeline: penstock.Pipeline) -> dict[str, list[Any]]:
 
 
 @pytest.mark.every_mode
-def test_children_and_pages_on_executors_are_those_of_the_driver(
+def test_executors_read_the_same_children_and_pages_as_the_driver(
     api: Api, spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     whole = make_pipeline(f"{location}/whole", tmp_path / "whole", spark)
@@ -82,7 +82,7 @@ def test_children_and_pages_on_executors_are_those_of_the_driver(
 
 @pytest.mark.at_length
 @pytest.mark.parametrize("where", ["executors", "driver"])
-def test_a_limit_counts_every_request_wherever_it_is_made(
+def test_a_rate_limit_counts_the_requests_of_driver_and_executors(
     api: Api,
     spark: SparkSession,
     location: str,
@@ -102,7 +102,7 @@ def test_a_limit_counts_every_request_wherever_it_is_made(
     assert max(moments) - min(moments) >= 1.4
 
 
-def test_a_second_run_after_a_failure_asks_only_for_what_is_not_done(
+def test_a_second_run_after_a_failure_requests_only_unfinished_items(
     api: Api, spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EXTRACT__SLOTS", "1")
@@ -123,7 +123,7 @@ def test_a_second_run_after_a_failure_asks_only_for_what_is_not_done(
 
 
 @pytest.mark.at_length
-def test_a_run_that_goes_on_with_other_work_items_doubles_no_row(
+def test_a_run_resumed_with_other_work_items_duplicates_no_row(
     api: Api, spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EXTRACT__SLOTS", "1")

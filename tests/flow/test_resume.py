@@ -77,7 +77,7 @@ class DyingReference(DeltaReference):
         return DyingClient(schema, initial_config, self.capabilities(), spark=spark)
 
 
-def test_a_sealed_package_that_was_not_committed_is_rolled_forward_without_doubling(
+def test_a_sealed_package_that_was_not_committed_is_rolled_forward_without_duplicates(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     dying = Destination("delta", DyingReference(), {"bucket_url": location})
@@ -95,7 +95,7 @@ def test_a_sealed_package_that_was_not_committed_is_rolled_forward_without_doubl
     assert packages_of(location).package(again.loads_ids[0]).status == "loaded"
 
 
-def test_a_committed_package_that_was_not_tidied_up_is_not_loaded_again(
+def test_a_committed_package_that_was_not_cleaned_up_is_not_loaded_again(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
@@ -110,7 +110,7 @@ def test_a_committed_package_that_was_not_tidied_up_is_not_loaded_again(
     assert pipeline.dataset().row_counts() == {"items": 1}
 
 
-def test_files_that_are_gone_are_told_before_a_table_is_touched_and_such_a_load_can_be_given_up(
+def test_missing_files_are_reported_before_a_table_changes_and_their_load_can_be_aborted(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
@@ -130,7 +130,7 @@ def test_files_that_are_gone_are_told_before_a_table_is_touched_and_such_a_load_
 
 
 @pytest.mark.at_length
-def test_a_process_killed_while_it_extracts_leaves_nothing_behind_that_is_loaded(
+def test_a_process_killed_during_extract_leaves_nothing_that_is_loaded(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     command = [sys.executable, "-c", KILLED, location, str(tmp_path / "pipelines")]

@@ -43,7 +43,7 @@ def tables_of(resource: Any, spark: SparkSession, folder: Path) -> dict[str, Dat
 
 
 @pytest.mark.every_mode
-def test_rows_merged_by_a_key_and_all_below_them_have_ids_of_that_key(
+def test_ids_of_upserted_rows_and_their_children_come_from_the_key(
     spark: SparkSession, location: str
 ) -> None:
     orders = penstock.resource(ROWS, name="orders", primary_key="Id", write_disposition=UPSERT)
@@ -61,7 +61,7 @@ def test_rows_merged_by_a_key_and_all_below_them_have_ids_of_that_key(
     assert sizes[2]["_dlt_id"] == shake(f"{items['x']['_dlt_id']}_orders__items__sizes_1")
 
 
-def test_rows_without_a_key_are_put_aside(spark: SparkSession, tmp_path: Path) -> None:
+def test_rows_without_a_key_are_quarantined(spark: SparkSession, tmp_path: Path) -> None:
     rows = [*ROWS, {"name": "no key"}, {"Id": None, "name": "null"}]
     orders = penstock.resource(rows, name="orders", primary_key="Id", write_disposition=UPSERT)
 
@@ -73,7 +73,7 @@ def test_rows_without_a_key_are_put_aside(spark: SparkSession, tmp_path: Path) -
     assert {row["rule"] for row in aside} == {"primary_key: discard_row"}
 
 
-def test_rows_with_a_history_have_ids_of_all_that_they_hold(spark: SparkSession, tmp_path: Path) -> None:
+def test_ids_of_scd2_rows_come_from_all_their_values(spark: SparkSession, tmp_path: Path) -> None:
     orders = penstock.resource(ROWS, name="orders", write_disposition=HISTORY)
 
     tables = tables_of(orders, spark, tmp_path)
@@ -83,7 +83,7 @@ def test_rows_with_a_history_have_ids_of_all_that_they_hold(spark: SparkSession,
 
 
 @pytest.mark.parametrize("disposition", [UPSERT, HISTORY])
-def test_a_frame_gives_the_ids_that_rows_of_python_give(
+def test_frames_and_python_rows_get_the_same_ids(
     spark: SparkSession, tmp_path: Path, disposition: Any
 ) -> None:
     rows = [{"id": 1, "name": "a"}, {"id": 2, "name": None}]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def test_a_run_that_went_well_and_one_with_nothing_to_do(
+def test_infos_describe_a_successful_run_and_one_without_data(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
@@ -37,7 +37,7 @@ def test_a_run_that_went_well_and_one_with_nothing_to_do(
 
 
 @pytest.mark.at_length
-def test_a_run_that_leaves_a_table_out(
+def test_infos_describe_a_run_that_skips_a_table(
     spark: SparkSession, other: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_in_the_way(location, other, "named_struct('a', 1)")
@@ -55,7 +55,7 @@ def test_a_run_that_leaves_a_table_out(
 
 @pytest.mark.at_length
 @pytest.mark.every_mode
-def test_a_run_that_goes_on_elsewhere_with_what_another_had_left(
+def test_infos_describe_a_run_that_resumes_a_package_on_another_machine(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     first = make_pipeline(location, tmp_path / "here", spark)
@@ -74,7 +74,7 @@ def test_a_run_that_goes_on_elsewhere_with_what_another_had_left(
 
 
 @pytest.mark.at_length
-def test_what_runs_give_back_can_be_loaded_itself(spark: SparkSession, location: str, tmp_path: Path) -> None:
+def test_infos_can_be_loaded_as_data(spark: SparkSession, location: str, tmp_path: Path) -> None:
     """CI does the same without a trace."""
     pipeline = make_pipeline(location, tmp_path, spark)
     info = pipeline.run(ROWS, table_name="items")

@@ -91,7 +91,7 @@ def outcome(name: str, lake: SparkLake) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.at_length] * bool(at % 3)) for at, name in enumerate(FEW)]
 )
-def test_a_few_scenarios_come_to_what_they_do_with_dlt(
+def test_a_few_scenarios_end_as_with_dlt(
     name: str, spark: SparkSession, other: SparkSession, tmp_path: Path
 ) -> None:
     lake = SparkLake("delta", tmp_path, spark, other)
@@ -101,7 +101,7 @@ def test_a_few_scenarios_come_to_what_they_do_with_dlt(
 
 @pytest.mark.at_length
 @pytest.mark.parametrize(("lake", "name"), [*OTHERS, *ICEBERG])
-def test_all_scenarios_come_to_what_they_do_with_dlt(
+def test_all_scenarios_end_as_with_dlt(
     lake: str, name: str, spark: SparkSession, other: SparkSession, tmp_path: Path
 ) -> None:
     place = SparkLake(lake, tmp_path, spark, other)
@@ -111,7 +111,7 @@ def test_all_scenarios_come_to_what_they_do_with_dlt(
 
 @pytest.mark.at_length
 @pytest.mark.parametrize("name", AS_BEFORE)
-def test_new_data_is_left_out_as_with_dlt_where_the_settings_say_so(
+def test_new_data_is_deferred_as_with_dlt_where_the_setting_says_so(
     name: str, spark: SparkSession, other: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RUN__PENDING", "exit")

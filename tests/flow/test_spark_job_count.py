@@ -28,7 +28,7 @@ def jobs_so_far(spark: SparkSession) -> int:
     return begun
 
 
-def test_three_rows_and_very_many_need_the_same_jobs(
+def test_the_number_of_spark_jobs_does_not_depend_on_the_number_of_rows(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     counts = []

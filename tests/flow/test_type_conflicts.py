@@ -46,7 +46,9 @@ def surprising() -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.every_mode
-def test_late_surprises_are_all_found_and_placed(spark: SparkSession, location: str, tmp_path: Path) -> None:
+def test_values_of_unexpected_types_in_late_rows_are_found_and_loaded(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
 
     pipeline.run(surprising, table_name="items")
@@ -86,7 +88,7 @@ def test_late_surprises_are_all_found_and_placed(spark: SparkSession, location: 
 
 
 @pytest.mark.at_length
-def test_texts_that_look_like_punctuation_are_no_surprise(
+def test_texts_that_look_like_json_punctuation_are_plain_texts(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
@@ -106,7 +108,7 @@ def test_texts_that_look_like_punctuation_are_no_surprise(
     assert dataset.row_counts() == {"items": MANY, "items__l": MANY * len(odd)}
 
 
-def test_refused_rows_are_kept_aside_and_counted(spark: SparkSession, location: str, tmp_path: Path) -> None:
+def test_refused_rows_are_quarantined_and_counted(spark: SparkSession, location: str, tmp_path: Path) -> None:
     @penstock.resource(schema_contract={"columns": "discard_row", "data_type": "discard_value"})
     def things(rows: Any) -> Any:
         yield from rows
@@ -131,7 +133,7 @@ def test_refused_rows_are_kept_aside_and_counted(spark: SparkSession, location: 
     assert (aside["raw"], aside["reason"]) == ('{"id":3,"new":"x"}', "there is no column new")
 
 
-def test_what_is_frozen_stops_the_run_and_says_what_came(
+def test_a_frozen_contract_stops_the_run_and_names_the_value(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     @penstock.resource(schema_contract={"columns": "freeze"})
@@ -163,7 +165,7 @@ def test_declared_columns_keep_their_types(spark: SparkSession, location: str, t
     assert (row["id"], row["meta"], row["deep"], row["list"]) == ("7", '{"b":1,"a":[1.5]}', '{"x":1}', "[1]")
 
 
-def test_refused_nested_rows_are_kept_aside_with_their_own_json(
+def test_refused_nested_rows_are_quarantined_with_their_own_json(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     contract = {"tables": "discard_row", "columns": "discard_row"}
@@ -190,7 +192,7 @@ def test_refused_nested_rows_are_kept_aside_with_their_own_json(
 
 
 @pytest.mark.at_length
-def test_refused_rows_of_frames_are_kept_aside_too(
+def test_refused_rows_of_frames_are_quarantined_too(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
@@ -210,7 +212,7 @@ def test_refused_rows_of_frames_are_kept_aside_too(
     assert "1 row of things left out: there is no column new" in str(pipeline.last_trace)
 
 
-def test_the_contract_of_a_run_counts_before_that_of_a_resource(
+def test_the_contract_of_a_run_overrides_that_of_a_resource(
     spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NORMALIZE__QUARANTINE", "false")
@@ -230,7 +232,7 @@ def test_the_contract_of_a_run_counts_before_that_of_a_resource(
 
 
 @pytest.mark.at_length
-def test_what_is_refused_late_in_a_large_table_is_counted_and_kept(
+def test_late_refusals_in_a_large_table_are_counted_and_quarantined(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
@@ -255,7 +257,7 @@ def test_what_is_refused_late_in_a_large_table_is_counted_and_kept(
 
 
 @pytest.mark.at_length
-def test_all_rows_of_a_table_that_is_refused_are_kept_aside(
+def test_all_rows_of_a_refused_table_are_quarantined(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
@@ -273,7 +275,7 @@ def test_all_rows_of_a_table_that_is_refused_are_kept_aside(
 
 
 @pytest.mark.at_length
-def test_values_that_a_declared_width_does_not_hold_are_put_aside(
+def test_values_wider_than_declared_are_quarantined(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     @penstock.resource(

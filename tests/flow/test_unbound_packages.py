@@ -50,7 +50,7 @@ def ids(pipeline: penstock.Pipeline) -> list[int]:
     return sorted(row[0] for row in pipeline.dataset()["items"].fetchall())
 
 
-def test_what_was_extracted_without_a_destination_is_loaded_by_the_first_run_that_has_one(
+def test_packages_extracted_without_a_destination_are_loaded_by_the_first_run_that_has_one(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     @penstock.resource
@@ -76,7 +76,7 @@ def test_what_was_extracted_without_a_destination_is_loaded_by_the_first_run_tha
 
 
 @pytest.mark.at_length
-def test_slices_that_were_loaded_stay_when_the_extraction_dies_and_the_next_run_goes_on(
+def test_loaded_slices_survive_a_failed_extraction_and_the_next_run_continues(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     def run(end: str) -> subprocess.CompletedProcess[str]:
@@ -96,7 +96,7 @@ def test_slices_that_were_loaded_stay_when_the_extraction_dies_and_the_next_run_
     assert ids(make_pipeline(location, tmp_path, spark)) == list(range(30))
 
 
-def test_a_resource_that_fails_is_left_out_and_told(
+def test_a_failed_resource_is_skipped_and_reported(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     @penstock.resource

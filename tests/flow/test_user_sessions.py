@@ -77,7 +77,7 @@ def test_a_session_without_deltas_catalog_works(spark: SparkSession, location: s
 @pytest.mark.handful
 @pytest.mark.every_mode
 @pytest.mark.skipif(MODE != "connect", reason="clients of a server share a thread pool, others do not")
-def test_sessions_that_are_let_go_close_nothing_that_others_use(
+def test_released_sessions_close_nothing_that_others_use(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     run_on(spark, location, tmp_path)
@@ -110,7 +110,7 @@ def test_a_session_with_icebergs_session_catalog_works(
 
 
 @pytest.mark.at_length
-def test_a_session_without_delta_writes_plain_files_and_is_told_what_it_lacks(
+def test_a_session_without_delta_writes_plain_files_and_the_error_names_what_is_missing(
     tmp_path: Path,
 ) -> None:
     command = [sys.executable, "-c", WITHOUT_EXTENSION, str(tmp_path / "lake")]

@@ -37,7 +37,7 @@ def orders(item: int, lines: int = 2) -> Any:
 
 @pytest.mark.handful
 @pytest.mark.every_mode
-def test_items_run_on_executors_that_know_nothing_of_the_function(
+def test_items_run_on_executors_that_cannot_import_the_function(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
@@ -53,7 +53,7 @@ def test_items_run_on_executors_that_know_nothing_of_the_function(
 
 
 @pytest.mark.every_mode
-def test_an_error_comes_back_with_its_item_and_traceback_and_what_was_done_before_is_kept(
+def test_an_error_has_its_item_and_traceback_and_finished_items_are_kept(
     spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EXTRACT__SLOTS", "1")  # so the first wave has eight items
@@ -111,7 +111,7 @@ def test_a_package_with_waves_is_dropped_when_the_resource_is_not_run_again(
     assert pipeline.dataset().row_counts() == {"items": 1}
 
 
-def test_where_executors_have_no_network_threads_of_the_driver_do_it(
+def test_without_network_on_executors_driver_threads_run_the_items(
     spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EXTRACT__WORK_ITEMS", "driver")
@@ -130,7 +130,7 @@ def test_where_executors_have_no_network_threads_of_the_driver_do_it(
 
 
 @pytest.mark.at_length
-def test_items_of_a_frame_tables_by_row_and_odd_rows(
+def test_items_of_a_frame_may_yield_rows_of_several_tables_and_unencodable_rows(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     frame = spark.createDataFrame(
@@ -166,7 +166,9 @@ def test_a_transformer_of_work_items_runs_on_the_driver(
     assert pipeline.dataset().row_counts() == {"details": 12}
 
 
-def test_state_is_not_to_be_had_on_executors(spark: SparkSession, location: str, tmp_path: Path) -> None:
+def test_resource_state_is_not_available_on_executors(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
     @penstock.resource(work_items=[1])
     def asks(item: int) -> Any:
         yield {"id": item, "state": penstock.current.resource_state()}
@@ -177,7 +179,7 @@ def test_state_is_not_to_be_had_on_executors(spark: SparkSession, location: str,
 
 
 @pytest.mark.every_mode
-def test_calls_of_all_executors_together_keep_to_the_rate(
+def test_the_rate_limit_holds_across_all_executors(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     @penstock.resource(work_items=range(50), rate_limit="20/s")
@@ -193,7 +195,7 @@ def test_calls_of_all_executors_together_keep_to_the_rate(
 
 
 @pytest.mark.at_length
-def test_a_resource_that_fails_there_may_be_left_out(
+def test_a_resource_that_fails_on_executors_may_be_skipped(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     def breaks(item: int) -> Any:
@@ -238,7 +240,7 @@ run(sys.argv[1], sys.argv[2])
 """
 
 
-def test_a_run_that_was_killed_is_taken_up_and_only_the_wave_under_way_is_called_again(
+def test_a_killed_run_is_resumed_and_only_its_unfinished_wave_runs_again(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     folder = tmp_path / "calls"

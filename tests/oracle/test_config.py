@@ -56,11 +56,11 @@ def outcome(function: Callable[[], Any]) -> Any:
 
 @needs_dlt
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_dlt_still_answers_as_it_was_recorded(name: str) -> None:
+def test_dlt_still_answers_as_recorded(name: str) -> None:
     assert asked(name) == vector("config.json")[name]
 
 
-def test_the_places_are_looked_up_in_the_order_of_dlt() -> None:
+def test_settings_are_looked_up_in_the_order_of_dlt() -> None:
     offenders: list[str] = []
     for order, winners in zip(ORDERS, vector("config.json")["lookups"], strict=True):
         written = [f"p{start}" for start in range(len(order.places))]
@@ -74,14 +74,14 @@ def test_the_places_are_looked_up_in_the_order_of_dlt() -> None:
     assert_no_offenders(offenders, "look the places up in the order of dlt, as `config_cases.ORDERS` has it")
 
 
-def test_no_place_counts_here_that_does_not_count_for_dlt() -> None:
+def test_no_place_is_read_that_dlt_does_not_read() -> None:
     theirs = vector("config.json")["nowhere"]
     our = [ours.winner(order, [["environment", key, "wrong"]]) for order, key in ASIDE]
 
     assert "wrong" not in [*theirs, *our]
 
 
-def test_there_are_as_many_rows_as_promised() -> None:
+def test_the_lookup_table_has_the_documented_number_of_places() -> None:
     assert sum(len(order.places) for order in ORDERS) > 200
     assert {order.kind for order in ORDERS} == {"source", "resource", "destination", "section", "nested"}
 
@@ -94,7 +94,7 @@ def assert_equal_to_dlt(pairs: Iterable[tuple[str, Any, Any]]) -> None:
     )
 
 
-def test_texts_of_the_environment_become_what_they_become_in_dlt() -> None:
+def test_values_of_the_environment_are_parsed_as_in_dlt() -> None:
     theirs = vector("config.json")["coercions"]
 
     assert_equal_to_dlt(
@@ -104,7 +104,7 @@ def test_texts_of_the_environment_become_what_they_become_in_dlt() -> None:
     )
 
 
-def test_values_of_files_become_what_they_become_in_dlt() -> None:
+def test_values_of_files_are_coerced_as_in_dlt() -> None:
     theirs = vector("config.json")["coercions"]
 
     assert_equal_to_dlt(
@@ -114,7 +114,7 @@ def test_values_of_files_become_what_they_become_in_dlt() -> None:
     )
 
 
-def test_a_text_read_without_a_type_has_the_type_that_dlt_guesses() -> None:
+def test_a_value_without_a_type_hint_has_the_type_that_dlt_infers() -> None:
     theirs = vector("config.json")["guesses"]
 
     assert_equal_to_dlt(
@@ -122,7 +122,7 @@ def test_a_text_read_without_a_type_has_the_type_that_dlt_guesses() -> None:
     )
 
 
-def test_a_connection_string_has_the_parts_that_it_has_in_dlt() -> None:
+def test_a_connection_string_is_parsed_as_in_dlt() -> None:
     def parts(url: str) -> list[Any]:
         credentials = ConnectionStringCredentials()
         credentials.parse_native_representation(url)
@@ -136,14 +136,14 @@ def test_a_connection_string_has_the_parts_that_it_has_in_dlt() -> None:
 
 
 @pytest.mark.parametrize("at", range(len(CALLS)), ids=[call[0] for call in CALLS])
-def test_a_call_gets_the_arguments_that_it_gets_from_dlt(at: int) -> None:
+def test_a_function_gets_the_same_arguments_as_from_dlt(at: int) -> None:
     _, arguments, environment = CALLS[at]
 
     assert outcome(lambda: called(ours.call, arguments, environment)) == vector("config.json")["calls"][at]
 
 
 @pytest.mark.parametrize("at", range(len(GIVEN)), ids=[call[0] for call in GIVEN])
-def test_a_call_gets_the_secrets_that_it_gets_from_dlt(at: int) -> None:
+def test_a_function_gets_the_same_secrets_as_from_dlt(at: int) -> None:
     _, arguments, environment = GIVEN[at]
 
     found = outcome(lambda: [ours.said(one) for one in called(ours.given, arguments, environment)])

@@ -76,14 +76,14 @@ EXCUSES: Final[dict[str, Callable[[Note], Note]]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_frame_comes_to_what_dlt_makes_of_it(name: str) -> None:
+def test_a_frame_gets_the_columns_and_values_of_dlt(name: str) -> None:
     theirs: Note = vector("frames.json")[name]
 
     assert ours(CASES[name]) == (EXCUSES[name](theirs) if name in EXCUSES else theirs)
 
 
 @pytest.mark.parametrize("name", EXCUSES)
-def test_what_is_excused_is_different(name: str) -> None:
+def test_every_listed_difference_exists(name: str) -> None:
     assert ours(CASES[name]) != vector("frames.json")[name]
 
 
@@ -94,5 +94,5 @@ def test_every_difference_is_explained() -> None:
 
 
 @needs_dlt
-def test_dlt_makes_of_the_frames_what_was_recorded() -> None:
+def test_dlt_still_loads_frames_as_recorded() -> None:
     assert asked() == vector("frames.json")

@@ -45,14 +45,14 @@ def theirs(*sets: list[Any], disposition: Any, keys: Any = None) -> list[dict[st
 
 
 @needs_dlt
-def test_an_id_of_the_key_is_that_of_dlt() -> None:
+def test_ids_from_keys_are_equal_to_those_of_dlt() -> None:
     (found,) = theirs(ROWS, disposition=UPSERT, keys=["id", "Part No", "deep__key"])
 
     assert roots(ROWS, KEYS) == [row["_dlt_id"] for row in found["t"]]
 
 
 @needs_dlt
-def test_an_id_of_the_whole_row_is_that_of_dlt() -> None:
+def test_ids_from_whole_rows_are_equal_to_those_of_dlt() -> None:
     rows = [*ROWS, *(row for number in range(120) for batch in rowset(number).batches for row in batch)]
     kept = [row for row in rows if isinstance(row, dict)]
 
@@ -64,7 +64,7 @@ def test_an_id_of_the_whole_row_is_that_of_dlt() -> None:
 
 
 @needs_dlt
-def test_ids_of_nested_rows_are_those_of_dlt() -> None:
+def test_ids_of_nested_rows_are_equal_to_those_of_dlt() -> None:
     (found,) = theirs(ROWS, disposition=UPSERT, keys=["id"])
     expected = [(row["_dlt_parent_id"], row["_dlt_id"]) for row in found["t__list__inner"]]
     chains = [
@@ -81,7 +81,7 @@ def test_ids_of_nested_rows_are_those_of_dlt() -> None:
 
 
 @pytest.mark.parametrize("text", ["{", '{"a":', "[" * 2_000 + "]" * 2_000])
-def test_what_cannot_be_read_keeps_the_id_of_its_place(text: str) -> None:
+def test_a_row_that_cannot_be_read_keeps_the_id_of_its_position(text: str) -> None:
     batch = pa.RecordBatch.from_pydict({"text": [text], "id": ["by place"]})
 
     (done,) = row_hashes(text_column="text", id_column="id")([batch])

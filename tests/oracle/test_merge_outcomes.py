@@ -16,17 +16,17 @@ SEEDS = short_ones(1000, 150)
 MANY = [history(seed) for seed in SEEDS]
 
 
-def test_every_difference_is_in_the_documentation() -> None:
+def test_every_difference_is_documented() -> None:
     page = PAGE.read_text(encoding="utf-8")
 
     assert [name for name in DIFFERENCES if f"| `{name}` |" not in page] == []
 
 
-def test_a_history_is_the_same_each_time() -> None:
+def test_a_history_is_deterministic() -> None:
     assert [history(seed) for seed in SEEDS] == MANY
 
 
-def test_histories_have_all_that_is_to_be_compared() -> None:
+def test_histories_cover_everything_that_is_compared() -> None:
     found = Counter(trait for one in MANY for trait in (one["kind"], *one["traits"]))
 
     kinds = {*STRATEGIES, *(">".join(switch) for switch in SWITCHES)}
@@ -48,11 +48,11 @@ def comes_again(one: dict[str, Any]) -> bool:
     )
 
 
-def test_versions_go_and_come_again() -> None:
+def test_scd2_histories_retire_versions_and_insert_them_again() -> None:
     assert sum(comes_again(one) for one in MANY if one["kind"] == "scd2") > 10
 
 
-def test_those_that_are_recorded_are_small_and_of_every_strategy() -> None:
+def test_recorded_histories_are_small_and_cover_every_strategy() -> None:
     recorded = [history(seed) for seed in RECORDED]
 
     assert {one["kind"] for one in recorded} >= set(STRATEGIES)

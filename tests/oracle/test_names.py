@@ -34,5 +34,5 @@ def test_ten_thousand_names_equal_those_of_dlt(convention: str, length: int) -> 
 
 
 @pytest.mark.parametrize(("convention", "length"), ALL)
-def test_ten_thousand_names_are_those_that_dlt_gave(convention: str, length: int) -> None:
+def test_ten_thousand_names_equal_the_recorded_ones(convention: str, length: int) -> None:
     assert digest(ours(convention, length)) == vector("names.json")[f"{convention}/{length}"]

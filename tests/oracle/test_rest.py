@@ -68,7 +68,7 @@ def renamed(name: str, played: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_configuration_comes_to_what_dlt_made_of_it(name: str, tmp_path: Path) -> None:
+def test_a_configuration_yields_the_rows_and_requests_of_dlt(name: str, tmp_path: Path) -> None:
     theirs = vector("rest.json")[name]
 
     ours = play(name, rest_api_source, Extracting(tmp_path), cases)

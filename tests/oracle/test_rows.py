@@ -95,7 +95,7 @@ def recorded(case: Case, theirs: list[dict[str, Any]]) -> list[str]:
 
 
 @needs_dlt
-def test_row_sets_give_the_tables_and_columns_of_dlt() -> None:
+def test_row_sets_yield_the_tables_and_columns_of_dlt() -> None:
     verdicts: Counter[str] = Counter()
     wrong = []
     for case, theirs in answers(0, COUNT):
@@ -110,7 +110,7 @@ def test_row_sets_give_the_tables_and_columns_of_dlt() -> None:
 
 
 @pytest.mark.parametrize("start", range(0, RECORDED, 100))
-def test_recorded_row_sets_still_give_what_dlt_gave(start: int) -> None:
+def test_recorded_row_sets_still_yield_the_tables_of_dlt(start: int) -> None:
     vectors = vector("rows.json")
     for number in range(start, start + 100):
         said, *kept = vectors[number]

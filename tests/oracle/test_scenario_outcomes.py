@@ -34,12 +34,12 @@ STEPS = {
 ALL = scenarios()
 
 
-def test_scenarios_are_plain_data_and_the_same_each_time() -> None:
+def test_scenarios_are_plain_data_and_deterministic() -> None:
     assert scenarios() == ALL
     assert json.loads(json.dumps(ALL)) == ALL
 
 
-def test_there_are_enough_and_all_that_is_to_be_compared_is_among_them() -> None:
+def test_scenarios_cover_everything_that_is_compared() -> None:
     steps = [step for one in ALL.values() for step in one["steps"]]
     contracts = {
         (entity, mode)
@@ -58,7 +58,7 @@ def test_there_are_enough_and_all_that_is_to_be_compared_is_among_them() -> None
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS - {"cursor", "job", "deleted", "contract"}))
-def test_each_kind_is_there_for_what_adds_and_for_what_replaces(kind: str) -> None:
+def test_each_family_covers_dispositions_that_add_and_that_replace(kind: str) -> None:
     words = {one["disposition"] for one in ALL.values() if one["kind"] == kind}
 
     assert words >= {"append", "replace"}
@@ -66,7 +66,7 @@ def test_each_kind_is_there_for_what_adds_and_for_what_replaces(kind: str) -> No
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_few_are_one_short_scenario_of_each_kind(seed: int) -> None:
+def test_the_sample_has_one_short_scenario_of_each_family(seed: int) -> None:
     names = few(seed)
 
     assert few(seed) == names
@@ -75,11 +75,11 @@ def test_the_few_are_one_short_scenario_of_each_kind(seed: int) -> None:
     assert all(number_of_loads(ALL[name]) <= SHORT for name in names)
 
 
-def test_all_of_them_are_recorded_and_nothing_else() -> None:
+def test_every_scenario_is_recorded_and_nothing_else() -> None:
     assert set(vector("scenarios.json")) == {*ALL, *scenarios(WITHOUT_DIFFERENCES)}
 
 
-def test_every_difference_is_used_and_in_the_documentation() -> None:
+def test_every_difference_is_used_and_documented() -> None:
     page = PAGE.read_text(encoding="utf-8")
 
     assert {name for one in DIFFERENT.values() for name in one.names} == set(DIFFERENCES)
@@ -87,7 +87,7 @@ def test_every_difference_is_used_and_in_the_documentation() -> None:
     assert f"\n{len(ALL)} scenarios are played by dlt" in page
 
 
-def test_whatever_dlt_is_asked_beside_is_how_another_scenario_ends() -> None:
+def test_every_extra_scenario_is_the_expected_end_of_another_one() -> None:
     used = {one.ends_as for one in DIFFERENT.values()}
 
     assert set(scenarios(WITHOUT_DIFFERENCES)) <= used
@@ -117,7 +117,7 @@ def test_scenarios_listed_as_different_differ_from_dlt() -> None:
     )
 
 
-def test_all_other_scenarios_must_end_as_they_do_with_dlt() -> None:
+def test_all_other_scenarios_are_expected_to_end_as_with_dlt() -> None:
     answers = vector("scenarios.json")
 
     assert_no_offenders(
@@ -126,7 +126,7 @@ def test_all_other_scenarios_must_end_as_they_do_with_dlt() -> None:
     )
 
 
-def test_rows_are_compared_by_what_they_hold_and_by_their_parents() -> None:
+def test_rows_are_compared_by_their_values_and_their_parents() -> None:
     tables = {
         "items": [{"id": 2, "_dlt_id": "b", "_dlt_load_id": "7"}, {"id": 1, "_dlt_id": "a", "late": None}],
         "items__tags": [{"value": "x", "_dlt_parent_id": "b", "_dlt_list_idx": 0, "_dlt_id": "c"}],
@@ -142,7 +142,7 @@ def test_rows_are_compared_by_what_they_hold_and_by_their_parents() -> None:
 
 
 @needs_dlt
-def test_dlt_makes_of_scenarios_what_was_recorded() -> None:
+def test_dlt_still_plays_scenarios_as_recorded() -> None:
     names = None if AT_LENGTH else few(1)
     recorded = vector("scenarios.json")
 

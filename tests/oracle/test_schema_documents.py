@@ -11,18 +11,18 @@ from penstock.schema import Schema, StoredSchema, decide, gather, import_schema
 
 
 @needs_dlt
-def test_dlt_opens_a_schema_of_ours_and_writes_the_same_texts() -> None:
+def test_dlt_opens_a_schema_of_penstock_and_writes_the_same_text() -> None:
     assert ask("schema", document=document()) == vector("files.json")
 
 
-def test_dlt_took_our_document_as_it_was_and_counted_no_version() -> None:
+def test_dlt_accepted_a_schema_document_of_penstock_without_a_new_version() -> None:
     theirs = vector("files.json")
 
     assert theirs["document"] == document()
     assert not theirs["modified"]
 
 
-def test_our_texts_are_those_of_dlt() -> None:
+def test_exported_schemas_are_equal_to_those_of_dlt() -> None:
     theirs = vector("files.json")
     schema = Schema.from_dict(theirs["document"])
 
@@ -32,7 +32,7 @@ def test_our_texts_are_those_of_dlt() -> None:
 
 
 @pytest.mark.parametrize("form", ["yaml", "json"])
-def test_a_file_that_dlt_wrote_opens_here(form: str) -> None:
+def test_a_schema_file_of_dlt_can_be_opened(form: str) -> None:
     theirs = vector("files.json")
 
     schema = Schema.from_text(theirs[form])
@@ -42,7 +42,7 @@ def test_a_file_that_dlt_wrote_opens_here(form: str) -> None:
 
 
 @needs_dlt
-def test_dlt_imports_files_as_it_did() -> None:
+def test_dlt_still_imports_files_as_recorded() -> None:
     assert ask("imports", steps=import_steps()) == vector("imports.json")
 
 
@@ -60,7 +60,7 @@ def test_a_file_replaces_the_stored_schema_when_and_only_when_it_changed() -> No
 
 
 @needs_dlt
-def test_dlt_opens_what_we_decided_and_counts_no_version() -> None:
+def test_dlt_opens_decided_schemas_without_a_new_version() -> None:
     documents = [decided(rowset(number)) for number in range(60)]
 
     answers = ask("schemas", documents=documents)

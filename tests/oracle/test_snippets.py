@@ -106,7 +106,7 @@ def renamed(name: str, notes: list[Note]) -> list[Note]:
 
 
 @pytest.mark.parametrize("name", SNIPPETS)
-def test_a_snippet_comes_to_what_dlt_made_of_it(name: str, tmp_path: Path) -> None:
+def test_a_snippet_yields_the_result_of_dlt(name: str, tmp_path: Path) -> None:
     theirs = vector("snippets.json")[name]
 
     mine = ours(name, tmp_path)
@@ -122,14 +122,14 @@ def test_every_difference_is_used_and_explained() -> None:
 
 
 @pytest.mark.parametrize(("name", "number"), DIFFERENT)
-def test_what_is_excused_is_different(name: str, number: int, tmp_path: Path) -> None:
+def test_every_listed_difference_exists(name: str, number: int, tmp_path: Path) -> None:
     theirs = renamed(name, vector("snippets.json")[name])
 
     assert ours(name, tmp_path)[number] != theirs[number]
 
 
 @needs_dlt
-def test_dlt_makes_of_the_snippets_what_was_recorded() -> None:
+def test_dlt_still_runs_snippets_as_recorded() -> None:
     theirs = ask("snippets", paths=[str(path) for path in SNIPPETS.values()])
 
     recorded = vector("snippets.json")

@@ -48,7 +48,7 @@ def plain(given: Any) -> Any:
 
 
 @pytest.mark.parametrize("number", range(len(STATES)))
-def test_a_state_has_the_hash_and_the_text_that_dlt_gives_it(number: int) -> None:
+def test_a_state_has_the_hash_and_the_text_of_dlt(number: int) -> None:
     state, theirs = plain(STATES[number]), vector("states.json")[number]
 
     assert state_hash(state) == theirs["hash"]
@@ -56,12 +56,12 @@ def test_a_state_has_the_hash_and_the_text_that_dlt_gives_it(number: int) -> Non
 
 
 @pytest.mark.parametrize("number", range(len(STATES)))
-def test_a_state_that_dlt_wrote_is_read_as_it_reads_it(number: int) -> None:
+def test_a_state_written_by_dlt_is_read_as_dlt_reads_it(number: int) -> None:
     theirs = vector("states.json")[number]
 
     assert coded(from_typed(orjson.loads(theirs["json"]))) == theirs["read"]
 
 
 @needs_dlt
-def test_dlt_says_of_states_what_was_recorded() -> None:
+def test_dlt_still_writes_states_as_recorded() -> None:
     assert ask("states", states=STATES) == vector("states.json")

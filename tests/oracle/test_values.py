@@ -47,7 +47,7 @@ def hard_cases() -> dict[str, Case]:
 
 
 @needs_dlt
-def test_hard_rows_give_the_rows_and_values_of_dlt() -> None:
+def test_hard_rows_yield_the_rows_and_values_of_dlt() -> None:
     cases = hard_cases()
     answers = ask("rows", cases=[case.coded() for case in cases.values()], values=True)
     said = {
@@ -77,7 +77,7 @@ def outcomes(case: Case, answer: list[Any]) -> list[tuple[str, Any]]:
 
 
 @needs_dlt
-def test_row_sets_give_the_rows_and_values_of_dlt() -> None:
+def test_row_sets_yield_the_rows_and_values_of_dlt() -> None:
     batches: Counter[str] = Counter()
     cells: Counter[str] = Counter()
     wrong = []
@@ -122,11 +122,11 @@ def recorded() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("start", range(0, RECORDED, 100))
-def test_row_sets_still_give_the_values_that_were_compared_with_dlt(start: int) -> None:
+def test_row_sets_still_yield_the_values_compared_with_dlt(start: int) -> None:
     kept = vector("values.json")["sets"]
     differing = [n for n in range(start, start + 100) if digest(rowset(n)) != kept[n]]
     assert differing == [], "compare with dlt again, and record anew"
 
 
-def test_hard_rows_still_give_the_values_that_were_compared_with_dlt() -> None:
+def test_hard_rows_still_yield_the_values_compared_with_dlt() -> None:
     assert {name: digest(case) for name, case in hard_cases().items()} == vector("values.json")["hard"]

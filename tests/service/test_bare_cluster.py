@@ -99,7 +99,7 @@ def test_the_doctor_finds_a_connect_server_ready(tmp_path: Path) -> None:
 
 
 @pytest.mark.at_length
-def test_the_doctor_says_when_a_cluster_has_no_location(tmp_path: Path) -> None:
+def test_the_doctor_reports_that_a_cluster_has_no_location(tmp_path: Path) -> None:
     code, findings = doctor(tmp_path)
 
     failure = next(finding for finding in findings if finding["verdict"] == "failure")

@@ -37,7 +37,7 @@ def begin(kind: str, location: str, spark: SparkSession, disk: Path) -> Shop:
 
 @pytest.mark.at_length
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_load_in_a_bucket_that_dies_ends_as_one_that_does_not(
+def test_a_load_killed_in_a_bucket_ends_like_an_undisturbed_one(
     kind: str,
     spark: SparkSession,
     location: str,

@@ -61,7 +61,7 @@ def toml(table: str, values: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("mode", ["classic", pytest.param("connect", marks=pytest.mark.at_length)])
-def test_passwords_and_keys_are_found_nowhere(mode: str, location: str, tmp_path: Path) -> None:
+def test_no_password_or_key_is_written_or_shown(mode: str, location: str, tmp_path: Path) -> None:
     settings, events, folder = tmp_path / "work" / ".penstock", tmp_path / "events", tmp_path / "pipelines"
     settings.mkdir(parents=True)
     events.mkdir()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def test_files_of_a_bucket_are_read_once_by_keys_that_the_session_does_not_have(
+def test_files_of_a_bucket_are_read_once_with_keys_that_the_session_does_not_have(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     store = FileStorage(location, credentials=keys())

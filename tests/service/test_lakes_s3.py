@@ -75,7 +75,7 @@ def test_every_disposition_works_with_tables_and_packages_in_one_bucket(
 
 
 @pytest.mark.at_length
-def test_a_frame_of_the_users_session_lands_there_and_is_read_back(
+def test_a_frame_of_the_users_session_is_written_to_a_bucket_and_read_back(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     lake = penstock.destinations.filesystem(location, credentials=keys())
@@ -88,7 +88,7 @@ def test_a_frame_of_the_users_session_lands_there_and_is_read_back(
     assert make(lake, tmp_path, spark).dataset()["numbers"].spark().count() == 7
 
 
-def test_a_load_that_died_is_finished_by_another_machine(
+def test_a_killed_load_is_finished_by_another_machine(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     lake = penstock.destinations.delta(location, credentials=keys())
@@ -125,7 +125,7 @@ def test_the_contract_holds_in_a_bucket(
     case.run(Bench(destination=lake, folder=tmp_path, spark=spark))
 
 
-def test_wrong_keys_are_refused_at_once_and_not_shown(
+def test_wrong_keys_fail_at_once_and_are_not_shown(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     wrong = keys(aws_secret_access_key="canary-for-a-wrong-key")
@@ -140,7 +140,7 @@ def test_wrong_keys_are_refused_at_once_and_not_shown(
     assert "canary" not in f"{caught.value} {caught.value!r} {vars(caught.value)}"
 
 
-def test_a_bucket_that_is_not_there_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_error_names_a_missing_bucket(spark: SparkSession, tmp_path: Path) -> None:
     nowhere = penstock.destinations.delta(f"s3://no-such-{uuid.uuid4().hex[:8]}/lake", credentials=keys())
 
     with pytest.raises(StorageAccessDenied, match="NoSuchBucket"):
@@ -148,7 +148,9 @@ def test_a_bucket_that_is_not_there_is_told(spark: SparkSession, tmp_path: Path)
 
 
 @pytest.mark.at_length
-def test_a_store_that_is_away_may_be_asked_again(spark: SparkSession, location: str, tmp_path: Path) -> None:
+def test_an_unreachable_store_raises_a_retryable_error(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
     away = penstock.destinations.delta(location, credentials=keys(endpoint_url="http://127.0.0.1:9"))
 
     with pytest.raises(StorageNotReachable):

@@ -114,7 +114,7 @@ def made(destination: Destination, tmp_path: Path, spark: SparkSession) -> penst
 
 
 @pytest.mark.parametrize("kind", KINDS if ASKED else FEW)
-def test_loads_through_faults_lose_nothing_and_double_nothing(
+def test_loads_through_faults_lose_and_duplicate_nothing(
     kind: str,
     proxy: Proxy,
     bucket: str,

@@ -140,7 +140,7 @@ def test_ranges_of_a_skewed_key_hold_about_the_same_number_of_rows(
 
 
 @pytest.mark.parametrize("cursor", ["id", "at", "name"])
-def test_an_incremental_reads_what_is_new_and_nothing_twice(
+def test_an_incremental_reads_each_new_row_once(
     database: str, address: str, pipeline: penstock.Pipeline, cursor: str
 ) -> None:
     tell("CREATE TABLE orders (id int PRIMARY KEY, at datetime(6), name varchar(9))", database)
@@ -177,7 +177,7 @@ def test_an_incremental_on_texts_loses_none_whatever_order_the_database_has(
 
 
 @pytest.mark.parametrize("kind", ["date NOT NULL", "datetime", "timestamp NOT NULL DEFAULT now()"])
-def test_days_that_never_were_are_read_again_where_nothing_is_wanted(
+def test_zero_dates_are_read_where_missing_cursor_values_are_included(
     database: str, address: str, pipeline: penstock.Pipeline, kind: str
 ) -> None:
     cursor = penstock.sources.incremental("day", on_cursor_value_missing="include")
@@ -189,7 +189,7 @@ def test_days_that_never_were_are_read_again_where_nothing_is_wanted(
     assert sorted(pipeline.dataset()("SELECT id FROM orders").fetchall()) == [(1,), (2,)]
 
 
-def test_a_connection_that_ends_while_rows_are_read_is_told_as_one_that_may_be_there_again(
+def test_a_connection_lost_while_rows_are_read_raises_a_retryable_error(
     database: str, address: str, pipeline: penstock.Pipeline
 ) -> None:
     tell("CREATE TABLE sleepers (id int PRIMARY KEY, filler text)", database)
@@ -214,7 +214,7 @@ def test_a_connection_that_ends_while_rows_are_read_is_told_as_one_that_may_be_t
     assert failed.value.resource == "slow"
 
 
-def test_a_database_that_cannot_be_opened_or_asked_is_told_in_its_own_words(
+def test_errors_of_connections_and_queries_have_the_message_of_the_database(
     database: str, address: str, pipeline: penstock.Pipeline
 ) -> None:
     away = address.split(":", 1)[0] + "://ada:canary-for-a-password@127.0.0.1:1/shop"

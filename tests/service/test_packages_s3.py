@@ -56,7 +56,7 @@ def root() -> Iterator[str]:
     FileStorage(address, **options()).delete("")
 
 
-def test_the_gateway_is_trusted_and_keeps_its_word(root: str) -> None:
+def test_the_gateway_is_trusted_after_a_check(root: str) -> None:
     storage = FileStorage(root, credentials=keys())
 
     assert known_trust(storage).trusted
@@ -65,7 +65,7 @@ def test_the_gateway_is_trusted_and_keeps_its_word(root: str) -> None:
     assert storage.names("trial") == []
 
 
-def test_of_many_who_race_for_an_object_exactly_one_gets_it(root: str) -> None:
+def test_of_many_writers_that_race_for_an_object_exactly_one_creates_it(root: str) -> None:
     with ThreadPoolExecutor(8) as racers:
         for attempt in range(20):
             name = f"slots/{attempt}"
@@ -79,7 +79,7 @@ def test_of_many_who_race_for_an_object_exactly_one_gets_it(root: str) -> None:
             assert FileStorage(root, **options()).read(name) == b"%d" % took.index(True)
 
 
-def test_a_whole_package_is_loaded_and_its_data_goes(root: str) -> None:
+def test_a_package_is_loaded_and_its_data_deleted(root: str) -> None:
     packages = Packages.at(root, **options())
     packages.normalized_packages.create_package("17.5")
     packages.package("17.5").store.put("data/raw/part", b"rows")
@@ -98,7 +98,7 @@ def test_a_whole_package_is_loaded_and_its_data_goes(root: str) -> None:
     assert (world.packages["17.5"].status, world.packages["17.5"].has_data) == ("loaded", False)
 
 
-def test_packages_in_s3_are_what_the_model_says_wherever_a_process_stops(
+def test_packages_in_s3_match_the_model_wherever_a_process_stops(
     root: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tally = run(Objects(root, **options()), sequences=SEQUENCES, steps=12)
@@ -108,7 +108,7 @@ def test_packages_in_s3_are_what_the_model_says_wherever_a_process_stops(
         print(f"\n{told('in S3', tally)}")  # noqa: T201
 
 
-def test_a_process_that_is_killed_at_any_request_leaves_what_the_next_one_can_go_on_with(
+def test_a_process_killed_at_any_request_leaves_packages_that_the_next_one_can_resume(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     names = tuple(TRANSITIONS) if ALL else MOVES if AT_LENGTH else FEW_MOVES
@@ -121,14 +121,16 @@ def test_a_process_that_is_killed_at_any_request_leaves_what_the_next_one_can_go
 
 
 @pytest.mark.parametrize("processes", [2, pytest.param(4, marks=pytest.mark.at_length)])
-def test_of_processes_in_s3_one_holds_the_lease_one_seals_a_number_and_one_decides_it(processes: int) -> None:
+def test_of_several_processes_in_s3_one_holds_the_lease_one_seals_a_number_and_one_decides_it(
+    processes: int,
+) -> None:
     told = contend("s3", processes, ROUNDS)
 
     check_lease(told, ROUNDS)
     check_slots(told, ROUNDS)
 
 
-def test_a_lease_in_s3_passes_on_when_its_holder_is_killed_or_stands_still(root: str) -> None:
+def test_a_lease_in_s3_is_taken_over_when_its_holder_is_killed_or_stalls(root: str) -> None:
     packages = Packages.at(root, **options())
     for load_id in ("1.0", "2.0"):
         packages.normalized_packages.create_package(load_id)

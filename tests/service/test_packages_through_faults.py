@@ -156,7 +156,7 @@ class Nth:
 
 
 @pytest.mark.parametrize("fault", in_ci(FAULTS, "500", "412 done", "lost"))
-def test_one_fault_at_any_request_of_a_call_changes_neither_its_answer_nor_what_it_leaves(
+def test_one_fault_at_any_request_of_a_call_changes_neither_its_result_nor_the_storage(
     fault: Fault, proxy: Proxy, root: str
 ) -> None:
     tried = got_out = 0
@@ -189,9 +189,7 @@ def test_one_fault_at_any_request_of_a_call_changes_neither_its_answer_nor_what_
 
 
 @pytest.mark.parametrize("fault", in_ci(("500", "503", "412", "cut", "lost", "undeleted"), "500", "lost"))
-def test_a_store_that_stays_broken_is_told_of_as_one_that_may_come_back(
-    fault: Fault, proxy: Proxy, root: str
-) -> None:
+def test_a_store_that_keeps_failing_raises_a_retryable_error(fault: Fault, proxy: Proxy, root: str) -> None:
     prepared(root)
     storage = FileStorage(root, **options(proxy.url, **IMPATIENT))
     proxy.plan = aimed(fault, times=10_000)
@@ -220,7 +218,7 @@ def test_a_store_that_stays_broken_is_told_of_as_one_that_may_come_back(
 
 
 @pytest.mark.parametrize("rivals", [pytest.param(1, marks=pytest.mark.at_length), 2])
-def test_whole_lives_through_faults_lose_nothing_and_double_nothing(
+def test_package_loads_through_faults_lose_and_duplicate_nothing(
     rivals: int, proxy: Proxy, root: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     proxy.plan = seeded(SEED, FEW)
@@ -257,7 +255,7 @@ TOXICS = {
 
 
 @pytest.mark.parametrize("kind", in_ci(TOXICS, "replies reset"))
-def test_whole_lives_through_a_bad_network_lose_nothing_and_double_nothing(
+def test_package_loads_through_a_bad_network_lose_and_duplicate_nothing(
     kind: str, root: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("penstock.package.object_files.PUT_TIMEOUT", 2.0)
@@ -328,7 +326,7 @@ class FaultyMachine(PackageMachine):
             raise Crash from error
 
 
-def test_packages_are_what_the_model_says_whichever_requests_fail(
+def test_packages_match_the_model_whichever_requests_fail(
     proxy: Proxy, root: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tally = run(Through(root, proxy), sequences=SEQUENCES, steps=12, machine=FaultyMachine)
@@ -338,7 +336,7 @@ def test_packages_are_what_the_model_says_whichever_requests_fail(
         print(f"\n{told('through faults', tally)}; {proxy.told()}")  # noqa: T201
 
 
-def test_of_processes_behind_faults_one_holds_the_lease_one_seals_a_number_and_one_decides_it(
+def test_of_several_processes_behind_faults_one_holds_the_lease_one_seals_a_number_and_one_decides_it(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PENSTOCK_TEST_S3_ENDPOINT", proxy.url)
@@ -352,7 +350,7 @@ def test_of_processes_behind_faults_one_holds_the_lease_one_seals_a_number_and_o
         print(f"\n3 processes, {ROUNDS} rounds: {proxy.told()}")  # noqa: T201
 
 
-def test_of_processes_in_a_bad_network_one_holds_the_lease_one_seals_a_number_and_one_decides_it(
+def test_of_several_processes_in_a_bad_network_one_holds_the_lease_one_seals_a_number_and_one_decides_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with toxic(
@@ -375,7 +373,7 @@ def beats(root: str) -> int:
     return int(last["count"])
 
 
-def test_a_lease_is_kept_through_lost_replies_and_lost_when_the_store_is_gone_for_too_long(
+def test_a_lease_survives_lost_replies_and_expires_when_the_store_is_unreachable_for_too_long(
     proxy: Proxy, root: str
 ) -> None:
     storage, lost = FileStorage(root, **options(proxy.url, **IMPATIENT)), threading.Event()
@@ -398,7 +396,7 @@ def test_a_lease_is_kept_through_lost_replies_and_lost_when_the_store_is_gone_fo
     lease.release()
 
 
-def test_a_lease_is_lost_in_time_when_the_store_is_silent(root: str) -> None:
+def test_a_lease_expires_in_time_when_the_store_does_not_answer(root: str) -> None:
     """Nothing comes back, and a client with the settings of its library waits for a minute."""
     lost = threading.Event()
     with toxic() as endpoint:

@@ -198,7 +198,7 @@ def test_ranges_of_a_skewed_key_hold_about_the_same_number_of_rows(
     assert max(found) <= 3 * median(found), found
 
 
-def test_rows_without_a_key_are_a_range_of_their_own(schema: str, spark: SparkSession) -> None:
+def test_rows_without_a_key_are_read_as_a_separate_range(schema: str, spark: SparkSession) -> None:
     tell(f"CREATE TABLE {schema}.things (id int, filler text)")
     rows = "SELECT nullif(g % 1000, 7), repeat('x', 400) FROM generate_series(1, 50000) g"
     tell(f"INSERT INTO {schema}.things {rows}")
@@ -242,9 +242,7 @@ def test_the_newest_row_may_change_and_tables_get_columns_between_runs(
 
 
 @pytest.mark.at_length
-def test_a_key_that_a_step_has_renamed_does_not_tell_rows_apart(
-    schema: str, pipeline: penstock.Pipeline
-) -> None:
+def test_a_key_renamed_by_a_step_does_not_identify_rows(schema: str, pipeline: penstock.Pipeline) -> None:
     tell(f"CREATE TABLE {schema}.orders (id int PRIMARY KEY, at int)")
     tell(f"INSERT INTO {schema}.orders VALUES (1, 1), (2, 2)")
     orders = sql_table(URL, "orders", schema=schema, incremental=penstock.sources.incremental("at"))
@@ -300,9 +298,7 @@ def loaded_while_written(
 
 
 @pytest.mark.parametrize("runs", [2, pytest.param(20, marks=pytest.mark.at_length)])
-def test_rows_that_are_committed_late_are_not_lost(
-    schema: str, pipeline: penstock.Pipeline, runs: int
-) -> None:
+def test_rows_committed_late_are_not_lost(schema: str, pipeline: penstock.Pipeline, runs: int) -> None:
     found = loaded_while_written(schema, pipeline, runs)
 
     assert len(found["written"]) > 10 * runs
@@ -310,7 +306,7 @@ def test_rows_that_are_committed_late_are_not_lost(
 
 
 @pytest.mark.at_length
-def test_rows_that_are_committed_late_are_lost_where_nobody_waits_for_them(
+def test_without_the_snapshot_wait_rows_committed_late_are_lost(
     schema: str, pipeline: penstock.Pipeline
 ) -> None:
     """Else the test above would show nothing."""
@@ -319,7 +315,7 @@ def test_rows_that_are_committed_late_are_lost_where_nobody_waits_for_them(
     assert set(found["id"]) < set(found["written"])
 
 
-def test_a_transaction_that_does_not_end_stops_an_incremental(
+def test_a_transaction_that_does_not_end_fails_an_incremental(
     schema: str, pipeline: penstock.Pipeline
 ) -> None:
     tell(f"CREATE TABLE {schema}.events (id bigserial PRIMARY KEY)")
@@ -337,7 +333,7 @@ def test_a_transaction_that_does_not_end_stops_an_incremental(
     assert sorted(pipeline.dataset()("SELECT id FROM events").fetchall()) == [(1,), (2,), (3,)]
 
 
-def test_a_database_that_cannot_be_opened_or_asked_is_told_in_its_own_words(
+def test_errors_of_connections_and_queries_have_the_message_of_the_database(
     schema: str, pipeline: penstock.Pipeline
 ) -> None:
     away = re.sub(r"//.*@[^/]*", "//ada:canary-for-a-password@127.0.0.1:1", URL)
@@ -356,7 +352,7 @@ def test_a_database_that_cannot_be_opened_or_asked_is_told_in_its_own_words(
         assert "canary" not in "".join(traceback.format_exception(failed.value))
 
 
-def test_a_database_that_fails_while_its_rows_are_read_is_told_in_its_own_words(
+def test_an_error_while_rows_are_read_has_the_message_of_the_database(
     schema: str, pipeline: penstock.Pipeline
 ) -> None:
     broken = f"SELECT 1 / (5 - g) AS n FROM generate_series(1, 9) g, (SELECT '{schema}') s"

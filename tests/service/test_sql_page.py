@@ -24,7 +24,7 @@ def example() -> str:
     return code[1]
 
 
-def test_the_example_is_short_and_is_a_users() -> None:
+def test_the_example_is_short_and_names_nothing_of_the_tests() -> None:
     assert len([line for line in example().splitlines() if line.strip()]) <= LINES
     assert "PENSTOCK_TEST" not in PAGE.read_text(encoding="utf-8")
 

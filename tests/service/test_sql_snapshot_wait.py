@@ -72,7 +72,7 @@ def test_one_statement_that_may_write_is_still_running(schema: str, rows: RowQue
         ]
 
 
-def test_those_who_read_for_penstock_are_not_waited_for(rows: RowQuery) -> None:
+def test_connections_that_read_for_penstock_are_not_waited_for(rows: RowQuery) -> None:
     with psycopg.connect(URL, application_name=APPLICATION_NAME) as connection:
         connection.execute("SELECT 1")
 
@@ -120,7 +120,7 @@ def test_the_furthest_value_is_that_of_spark(
     assert len(within) == 2
 
 
-def test_a_query_goes_on_from_a_moment_in_utc(schema: str) -> None:
+def test_a_query_continues_from_a_timestamp_in_utc(schema: str) -> None:
     tell(f"CREATE TABLE {schema}.events (at timestamptz, local timestamp)")
     tell(f"INSERT INTO {schema}.events VALUES ('2024-01-01 05:00+00', '2024-01-01 05:00')")
     rows = RowQuery(dialect=POSTGRES, query=f"SELECT * FROM {schema}.events; -- all of them")

@@ -126,9 +126,7 @@ def stored_in(value: Any) -> list[StorageForm]:
 
 
 @pytest.mark.parametrize("stored", ["bool", "bigint", "double", "text", "tagged", "json", "mixed"])
-def test_every_value_becomes_in_sql_what_it_becomes_in_python(
-    spark: SparkSession, stored: StorageForm
-) -> None:
+def test_every_value_is_converted_in_sql_as_in_python(spark: SparkSession, stored: StorageForm) -> None:
     values = [
         one
         for one in (*TEXTS, *WHOLE, *FRACTIONS, *OTHERS)

@@ -56,7 +56,7 @@ def ids(frame: DataFrame) -> list[int]:
         ({"start": 1, "is_max": False}, [0, 1, 5, 6]),
     ],
 )
-def test_the_rows_of_the_range_are_new(spark: SparkSession, said: dict[str, Any], found: list[int]) -> None:
+def test_rows_within_the_bounds_are_new(spark: SparkSession, said: dict[str, Any], found: list[int]) -> None:
     bounds = FrameBounds(column="odd `n`.x", **said)
 
     assert ids(new_rows(numbers(spark), bounds)) == found
@@ -76,7 +76,7 @@ def test_the_rows_of_the_range_are_new(spark: SparkSession, said: dict[str, Any]
         ("binary", b"a", b"b"),
     ],
 )
-def test_values_come_back_as_they_are_whatever_the_time_zone(
+def test_cursor_values_round_trip_in_any_time_zone(
     spark: SparkSession, location: str, kind: str, low: Any, high: Any
 ) -> None:
     frame = typed(spark, kind, low, high)
@@ -106,7 +106,7 @@ def typed(spark: SparkSession, kind: str, low: Any, high: Any) -> DataFrame:
 
 @pytest.mark.every_mode
 @pytest.mark.parametrize("key", [("id",), None])
-def test_rows_at_the_boundary_are_known_again(
+def test_rows_at_the_boundary_are_recognized(
     spark: SparkSession, location: str, key: tuple[str, ...] | None
 ) -> None:
     bounds = FrameBounds(column="odd `n`.x", key=key)

@@ -32,9 +32,7 @@ def keys(landed: FrameWriteResult) -> dict[str, Any]:
     return {one["metadata"].get("key", one["name"]): one["type"] for one in landed.columns["fields"]}
 
 
-def test_columns_land_with_their_types_under_names_that_no_engine_stumbles_over(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_columns_are_written_with_their_types_under_safe_names(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.sql(
         """SELECT 1 AS id, CAST(1 AS TINYINT) AS `a.b`, CAST(2.5 AS FLOAT) AS `we ird`, 'x' AS `q"``uote`,
            CAST(1.25 AS DECIMAL(10,2)) AS amount, TIMESTAMP '2024-05-06 07:08:09.123456 UTC' AS at,
@@ -113,7 +111,7 @@ def test_intervals_become_numbers(spark: SparkSession, tmp_path: Path, interval:
         ("SELECT named_struct('i', INTERVAL '1' DAY) AS s", r"column s.i of .* interval day"),
     ],
 )
-def test_what_cannot_be_landed_is_refused_by_the_name_of_its_column(
+def test_a_column_of_an_unsupported_type_is_refused_by_its_name(
     spark: SparkSession, tmp_path: Path, query: str, message: str
 ) -> None:
     with pytest.raises(UnsupportedColumnType, match=message):
@@ -154,25 +152,27 @@ def test_a_hook_changes_the_frame_and_observes_it(spark: SparkSession, tmp_path:
     assert (landed.rows, landed.observed) == (5, {"largest": 9, "smallest": 5})
 
 
-def test_a_place_that_the_session_cannot_write_to_is_named(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_error_names_a_folder_that_the_session_cannot_write_to(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("in the way")
 
     with pytest.raises(StorageNotShared, match="not by the session of the DataFrame"):
         write_frame(spark.range(3), str(tmp_path / "file" / "out"))
 
 
-def test_an_error_in_the_users_own_plan_stays_theirs(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_error_in_the_plan_of_the_user_is_raised_unchanged(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
         write_frame(spark.range(3).selectExpr("1 DIV (id - id)"), str(tmp_path / "out"))
 
 
-def test_a_duration_of_python_is_a_number_too(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_python_duration_becomes_a_number_too(spark: SparkSession, tmp_path: Path) -> None:
     landed = write_frame(spark.createDataFrame([(timedelta(seconds=2),)], ["d"]), str(tmp_path / "out"))
 
     assert read_back(spark, landed).collect()[0][0] == 2_000_000
 
 
-def test_a_session_that_cuts_moments_is_not_let_write_them(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_session_that_truncates_timestamps_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     session = spark.newSession()
     session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MILLIS")
 

@@ -21,7 +21,7 @@ def test_rows_are_counted_while_they_are_written(spark: SparkSession, tmp_path: 
     assert count.rows() == 1234
 
 
-def test_a_write_that_never_happened_is_unknown_and_nobody_waits_for_it(spark: SparkSession) -> None:
+def test_the_row_count_of_a_write_that_never_ran_is_unknown_at_once(spark: SparkSession) -> None:
     _, count = observe_frame(spark.range(3))
     started = time.monotonic()
 

@@ -36,7 +36,7 @@ def pool(user: UserSession) -> Iterator[SessionPool]:
     pool.close()
 
 
-def test_a_thread_without_an_active_session_works_for_that_of_the_process_and_leaves_it_as_it_was(
+def test_a_thread_without_an_active_session_uses_that_of_the_process_unchanged(
     spark: SparkSession,
 ) -> None:
     """Each thread has an active session or none; a builder changes the settings of the one that is there."""
@@ -57,7 +57,7 @@ def test_times_are_utc_and_keys_differ_by_case(pool: SessionPool) -> None:
     assert catalog == "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 
 
-def test_what_the_user_set_at_run_time_is_taken_over(user: UserSession, pool: SessionPool) -> None:
+def test_settings_made_at_run_time_are_copied(user: UserSession, pool: SessionPool) -> None:
     user.spark.conf.set("spark.sql.catalog.theirs", "some.Catalog")
     user.spark.conf.set("fs.s3a.endpoint", "here")
 
@@ -66,7 +66,7 @@ def test_what_the_user_set_at_run_time_is_taken_over(user: UserSession, pool: Se
         assert own.conf.get("fs.s3a.endpoint") == "here"
 
 
-def test_the_users_own_transaction_marks_are_left_behind(user: UserSession, pool: SessionPool) -> None:
+def test_transaction_settings_of_the_user_are_not_copied(user: UserSession, pool: SessionPool) -> None:
     user.spark.conf.set("spark.databricks.delta.write.txnVersion", "7")
 
     with pool.session() as own:
@@ -81,7 +81,7 @@ def test_two_workers_never_share_a_session_and_a_free_one_is_used_again(pool: Se
         assert third in (first, second)
 
 
-def test_the_next_run_works_in_the_same_sessions_as_they_were_at_first(user: UserSession) -> None:
+def test_the_next_run_uses_the_same_sessions_in_their_first_state(user: UserSession) -> None:
     def run(told: dict[str, str]) -> SparkSession:
         pool = SessionPool(user, ("delta",), told)
         with pool.session() as own:
@@ -101,7 +101,9 @@ def test_the_next_run_works_in_the_same_sessions_as_they_were_at_first(user: Use
     assert run({"some.key": "a"}) is not first
 
 
-def test_an_interrupt_stops_our_jobs_and_leaves_the_users_alone(user: UserSession, pool: SessionPool) -> None:
+def test_an_interrupt_cancels_jobs_of_the_run_and_none_of_the_user(
+    user: UserSession, pool: SessionPool
+) -> None:
     def slow(spark: SparkSession) -> int:
         # The column in the argument keeps Spark from sleeping once for all rows.
         wait = F.expr("java_method('java.lang.Thread', 'sleep', 20L + id - id)")
@@ -118,7 +120,7 @@ def test_an_interrupt_stops_our_jobs_and_leaves_the_users_alone(user: UserSessio
         assert theirs.result(timeout=300) == 300
 
 
-def test_keys_are_told_to_our_sessions_and_not_to_the_users(user: UserSession) -> None:
+def test_keys_are_set_in_the_sessions_of_the_run_and_not_in_that_of_the_user(user: UserSession) -> None:
     key = "fs.s3a.bucket.lake.secret.key"
     pool = SessionPool(user, ("delta", "s3"), {key: SecretText("hush-hush-hush")})
 
@@ -131,7 +133,7 @@ def test_keys_are_told_to_our_sessions_and_not_to_the_users(user: UserSession) -
     pool.close()
 
 
-def test_a_key_that_a_session_refuses_is_not_in_the_note(user: UserSession) -> None:
+def test_a_key_that_a_session_refuses_is_not_in_the_notes(user: UserSession) -> None:
     pool = SessionPool(user, (), {"spark.driver.memory": SecretText("hush-hush-hush")})
 
     with pool.session():
@@ -166,7 +168,7 @@ class SharedSession:
         self.conf, self.version, self.sql = spark.conf, spark.version, spark.sql
 
 
-def test_a_session_that_cannot_be_left_alone_is_refused_unless_it_reads_text_as_it_is(
+def test_a_session_that_cannot_be_cloned_is_refused_if_it_substitutes_variables(
     spark: SparkSession,
 ) -> None:
     shared: Any = SharedSession(spark.newSession())

@@ -159,11 +159,11 @@ def in_ci(starts: range) -> list[Any]:
 
 
 @pytest.mark.parametrize("start", in_ci(range(0, SETS, CHUNK)))
-def test_row_sets_become_what_the_reference_makes_of_them(quick: SparkSession, start: int) -> None:
+def test_row_sets_are_converted_like_the_reference(quick: SparkSession, start: int) -> None:
     compare(quick, (batch for number in range(start, start + CHUNK) for batch in batches_of(number)))
 
 
-def test_nasty_rows_become_what_the_reference_makes_of_them(quick: SparkSession) -> None:
+def test_hostile_rows_are_converted_like_the_reference(quick: SparkSession) -> None:
     stored = Schema("shop").stored
     kept = [one for one in ALL if isinstance(one, Kept) and one.name not in LARGE]
     plain = [one.row if isinstance(one.row, dict) else one.value for one in kept]
@@ -174,7 +174,7 @@ def test_nasty_rows_become_what_the_reference_makes_of_them(quick: SparkSession)
     compare(quick, [*alone, ("all together", stored, plain)])
 
 
-def test_hard_rows_become_what_the_reference_makes_of_them(quick: SparkSession) -> None:
+def test_hard_rows_are_converted_like_the_reference(quick: SparkSession) -> None:
     stored = Schema("shop").stored
 
     compare(quick, [(name, stored, rows) for name, rows in HARD.items()])
@@ -223,7 +223,7 @@ def takes(chain: list[Rule], value: Any) -> bool:
 
 
 @pytest.mark.parametrize("start", in_ci(range(0, SETS, 20)))
-def test_rows_unlike_those_before_are_found(quick: SparkSession, start: int) -> None:
+def test_rows_unlike_earlier_ones_are_found(quick: SparkSession, start: int) -> None:
     expected: set[tuple[str, str]] = set()
     found_frames: list[DataFrame] = []
     rows_seen = 0

@@ -48,7 +48,7 @@ def test_rows_are_read_under_their_keys_and_named_by_position(raw: DataFrame) ->
     assert parsed.where("raw IS NOT NULL").count() == 0
 
 
-def test_a_row_that_does_not_parse_keeps_its_text_and_its_place(raw: DataFrame) -> None:
+def test_a_row_that_does_not_parse_keeps_its_text_and_position(raw: DataFrame) -> None:
     dataset = build_layout(profile_rows([b'{"a": true}']).forms, lambda *_: False)
 
     found = parse_rows(raw, dataset).where("raw IS NOT NULL").select("raw.*").collect()
@@ -57,7 +57,7 @@ def test_a_row_that_does_not_parse_keeps_its_text_and_its_place(raw: DataFrame) 
     assert {row["position"] for row in found} == set(range(10))
 
 
-def test_ids_are_unique_and_the_same_however_the_rows_are_read(raw: DataFrame, spark: SparkSession) -> None:
+def test_ids_are_unique_and_independent_of_how_rows_are_read(raw: DataFrame, spark: SparkSession) -> None:
     first = ids(raw)
     spark.conf.set("spark.sql.files.maxPartitionBytes", "300")
     second = ids(raw.repartition(7))
@@ -68,7 +68,7 @@ def test_ids_are_unique_and_the_same_however_the_rows_are_read(raw: DataFrame, s
     assert all(len(found) == 14 for found in first.values())
 
 
-def test_another_load_gives_other_ids(raw: DataFrame) -> None:
+def test_another_load_has_other_ids(raw: DataFrame) -> None:
     other = {row["text"]: row["id"] for row in add_row_ids(raw, load_id="2.0").collect()}
 
     assert not set(other.values()) & set(ids(raw).values())

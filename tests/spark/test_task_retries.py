@@ -13,7 +13,7 @@ PROGRAM = Path(__file__).with_name("task_retry_program.py")
 
 
 @pytest.mark.at_length
-def test_rows_and_ids_are_those_of_an_undisturbed_run(tmp_path: Path) -> None:
+def test_retried_tasks_change_neither_rows_nor_ids(tmp_path: Path) -> None:
     command = [sys.executable, str(PROGRAM), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=400)
 

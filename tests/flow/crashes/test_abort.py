@@ -108,7 +108,7 @@ def check_next_run(root: Path, recorded: Recorded, spark: SparkSession) -> None:
 
 @pytest.mark.at_length
 @of_each_lake
-def test_it_is_taken_back_and_may_be_killed_at_each_of_its_steps(
+def test_an_abort_killed_at_any_step_is_finished_by_the_next_run(
     stuck: Path, recorded: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lake = recorded.lake
@@ -144,7 +144,7 @@ def test_it_is_taken_back_and_may_be_killed_at_each_of_its_steps(
 
 @at_length
 @of_delta
-def test_a_load_that_was_begun_can_be_kept_and_nothing_is_taken_from_others(
+def test_a_partial_load_can_be_kept_and_an_abort_keeps_the_rows_of_other_writers(
     stuck: Path, recorded: Recorded, spark: SparkSession, other: SparkSession
 ) -> None:
     drop(stuck, spark, DELTA, with_partial_loads=False)

@@ -77,7 +77,7 @@ def say(capsys: pytest.CaptureFixture[str], text: str) -> None:
 
 
 @of_each_lake
-def test_a_load_that_dies_at_any_step_ends_as_one_that_does_not(
+def test_a_load_killed_at_any_step_ends_like_an_undisturbed_one(
     recorded: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tried = chosen(recorded.steps, few=1)
@@ -98,7 +98,7 @@ def test_a_load_that_dies_at_any_step_ends_as_one_that_does_not(
 
 @pytest.mark.at_length
 @of_each_lake
-def test_so_it_does_on_another_machine_with_an_empty_disk(
+def test_another_machine_with_an_empty_disk_finishes_a_killed_load(
     recorded: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     points = {*recorded.first_of_each_kind(), *recorded.matching(BETWEEN)}
@@ -119,7 +119,7 @@ def test_so_it_does_on_another_machine_with_an_empty_disk(
 
 @at_length
 @of_each_lake
-def test_a_crash_among_jobs_that_run_side_by_side(
+def test_a_load_killed_while_jobs_run_in_parallel_ends_like_an_undisturbed_one(
     recorded: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Here the process goes on to the end of its blocks, and may change nothing any more; somebody reads."""
@@ -151,7 +151,7 @@ def test_a_crash_among_jobs_that_run_side_by_side(
 
 @at_length
 @of_each_lake
-def test_a_run_that_stood_still_while_another_one_finished_changes_nothing(
+def test_a_run_paused_while_another_one_finishes_its_load_changes_nothing(
     recorded: Recorded,
     spark: SparkSession,
     monkeypatch: pytest.MonkeyPatch,
@@ -173,7 +173,9 @@ def test_a_run_that_stood_still_while_another_one_finished_changes_nothing(
 
 
 @pytest.mark.parametrize(("recorded", "at"), kills(), indirect=["recorded"])
-def test_a_driver_that_is_really_killed(at: str, recorded: Recorded, spark: SparkSession) -> None:
+def test_the_next_run_finishes_the_load_of_a_driver_killed_by_a_signal(
+    at: str, recorded: Recorded, spark: SparkSession
+) -> None:
     trial = recorded.from_base(f"killed-{re.sub(r'[^a-z]+', '-', at)}")
     environment = {**starting(), "PYTHONPATH": str(ROOT)}
     given = (recorded.lake.name, str(trial), *at.rsplit(" ", at.count("0.")))

@@ -82,7 +82,7 @@ def put(files: LocalFiles, path: str, content: bytes) -> bool:
 @at_length
 @of_each_lake
 @pytest.mark.parametrize("table", ["events", "orders__lines"])
-def test_without_marks_a_table_gets_its_rows_twice(
+def test_without_load_marks_a_table_gets_its_rows_twice(
     table: str, recorded: Recorded, spark: SparkSession
 ) -> None:
     (step,) = recorded.matching(rf"^after (append|merge) {table}$")
@@ -97,7 +97,7 @@ def test_without_marks_a_table_gets_its_rows_twice(
 
 @at_length
 @of_each_lake
-def test_marks_that_are_looked_at_before_only_let_a_late_run_write_again(
+def test_load_marks_checked_only_before_a_write_let_a_stalled_run_write_again(
     recorded: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root, lake = recorded.from_base("looked-at-before"), recorded.lake
@@ -131,7 +131,7 @@ def test_marks_that_are_looked_at_before_only_let_a_late_run_write_again(
 @at_length
 @of_one_lake
 @pytest.mark.parametrize("safe", [True, False])
-def test_without_put_if_absent_a_load_is_committed_that_was_given_up(
+def test_without_put_if_absent_an_aborted_load_is_committed(
     recorded: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, safe: bool
 ) -> None:
     root = recorded.from_base(f"given-up-{safe}")
@@ -152,7 +152,7 @@ def test_without_put_if_absent_a_load_is_committed_that_was_given_up(
 
 @at_length
 @of_one_lake
-def test_without_put_if_absent_one_number_has_two_contents(
+def test_without_put_if_absent_one_sequence_number_has_two_manifests(
     recorded: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = recorded.from_base("two-contents")

@@ -91,7 +91,7 @@ class Half:
 @pytest.mark.parametrize(
     "kind", ["filesystem", *(pytest.param(kind, marks=at_length) for kind in ("delta", "iceberg"))]
 )
-def test_a_load_whose_package_was_lost_is_not_written_a_second_time(
+def test_a_load_whose_package_was_lost_is_not_applied_twice(
     kind: str, tmp_path: Path, spark: SparkSession
 ) -> None:
     half = Half(kind, tmp_path, spark)
@@ -125,7 +125,7 @@ def restore(half: Half, table: str, version: int | None) -> int:
 
 @at_length
 @pytest.mark.parametrize(("kind", "is_noted"), [("delta", True), ("delta", False), ("iceberg", True)])
-def test_a_table_that_was_restored_keeps_its_load_from_being_completed(
+def test_a_load_is_not_completed_after_one_of_its_tables_was_restored(
     kind: str, is_noted: bool, tmp_path: Path, spark: SparkSession
 ) -> None:
     half = Half(kind, tmp_path, spark)
@@ -145,9 +145,7 @@ def test_a_table_that_was_restored_keeps_its_load_from_being_completed(
     assert half.loads() == 2
 
 
-def test_a_table_that_is_made_before_its_rows_has_them_after_a_retry(
-    tmp_path: Path, spark: SparkSession
-) -> None:
+def test_a_table_created_before_its_rows_gets_them_on_retry(tmp_path: Path, spark: SparkSession) -> None:
     tried: list[str] = []
 
     @dataclass(frozen=True, slots=True)
@@ -184,7 +182,7 @@ def moved(tmp_path: Path, spark: SparkSession) -> Callable[..., Half]:
 
 
 @at_length
-def test_packages_may_be_kept_elsewhere_once_nothing_waits_where_they_were(
+def test_the_package_root_may_change_once_no_package_is_pending(
     moved: Callable[..., Half], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     half = moved("a")

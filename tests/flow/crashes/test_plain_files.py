@@ -95,7 +95,7 @@ def void(_: object) -> None:
     return None
 
 
-def test_the_load_is_what_it_should_be(load: Recorded) -> None:
+def test_an_undisturbed_load_writes_the_expected_rows(load: Recorded) -> None:
     before, after = load.contents
     assert [row["id"] for row in before["stock"]["rows"]] == [1, 2]
     assert sorted(row["id"] for row in after["events"]["rows"]) == [1, 2, 3]
@@ -105,7 +105,7 @@ def test_the_load_is_what_it_should_be(load: Recorded) -> None:
         assert any(word in kind for kind in kinds), kinds
 
 
-def test_it_may_die_at_any_step(
+def test_the_next_run_finishes_a_load_killed_at_any_step(
     load: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong: dict[str, list[str]] = {}
@@ -141,7 +141,7 @@ class Forgetful(FileLists):
 
 @pytest.mark.at_length
 @pytest.mark.parametrize("is_agreed", [True, False])
-def test_without_the_list_an_attempt_leaves_files_that_the_next_does_not_know(
+def test_without_the_file_list_a_retry_leaves_files_of_the_first_attempt(
     load: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, is_agreed: bool
 ) -> None:
     """The first attempt has two files for each table, the second one, as on a cluster of another size."""

@@ -78,7 +78,7 @@ def journey(
 
 
 @pytest.mark.at_length
-def test_a_run_that_ends_at_a_random_step(
+def test_a_run_that_crashes_at_a_random_step_is_resumed(
     journey: Journey, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     chance, wrong, seen = random.Random(SEED), {}, []
@@ -108,7 +108,7 @@ def test_a_run_that_ends_at_a_random_step(
 
 
 @pytest.mark.skipif(not HARD, reason="PENSTOCK_TEST_JOURNEYS says how many runs are killed")
-def test_a_process_that_is_killed_at_a_random_moment(
+def test_a_process_killed_at_a_random_moment_is_resumed(
     journey: Journey, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     undisturbed = program(journey.lake, journey.trial(), 0)

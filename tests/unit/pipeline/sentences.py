@@ -13,7 +13,7 @@ FLOW_PAGE, FLOW_REFRESH = "flow/test_pipeline_page.py", "flow/test_refresh.py"
 WHOLE, READING = "flow/test_end_to_end.py", "flow/test_reading.py"
 
 _LISTED = "what_was_extracted_is_listed_and_remembered"
-_ANEW = "what_begins_anew_is_there_alone"
+_ANEW = "a_refreshed_table_holds_only_new_rows"
 _FORGETS = "what_begins_anew_remembers_nothing"
 _STEPS = "steps_one_by_one_come_to_the_same_as_a_run"
 _KEPT = "changes_are_there_for_the_next_run"
@@ -50,7 +50,7 @@ SENTENCES: Final[dict[str, tuple[str, str, str]]] = {
     "R3": ("iterators and generators", GIVEN, _FLOWS),
     "R4": ("resources and lists of them", GIVEN, _FLOWS),
     "R5": ("sources and lists of them", GIVEN, _FLOWS),
-    "R6": ("bytes, moments, decimals, uuids", WHOLE, "python_types_keep_their_type"),
+    "R6": ("bytes, moments, decimals, uuids", WHOLE, "python_types_are_preserved"),
     "R7": ("synchronizes first", SYNCING, "a_run_brings_copies_up_to_date_first_unless_it_is_told_not_to"),
     "R8": ("can be disabled", SYNCING, "a_run_brings_copies_up_to_date_first_unless_it_is_told_not_to"),
     "R9": (
@@ -161,7 +161,7 @@ SENTENCES: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "M6": ("sql client", READING, "a_client_queries_and_changes_tables"),
     "M7": ("destination client", CLIENTS, _CLIENT),
-    "M8": ("removes storage", FLOW_PAGE, "a_destination_can_be_emptied_by_hand_and_the_next_run_begins_anew"),
+    "M8": ("removes storage", FLOW_PAGE, "after_storage_is_dropped_by_hand_the_next_run_starts_from_scratch"),
     "M9": ("an alternative schema, or one that is made up", CLIENTS, _CLIENT),
     "M10": ("managed state is kept", MANAGING, _KEPT),
     "M11": ("or rolled back", MANAGING, "nothing_is_kept_when_the_block_raises"),
