@@ -135,7 +135,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "TableVersionGone": {"tables": {"orders": 7}, "dataset": "shop"},
     "TablesMovedOn": {
         "load_id": "1794700870.5",
-        "tables": {"orders": "orders was changed after version 7 and cannot be taken back"},
+        "tables": {"orders": "orders was changed after version 7 and cannot be rolled back"},
     },
     "UnboundColumnException": {"column": "price"},
     "UnknownDestination": {"name": "detla", "known": ("delta",)},

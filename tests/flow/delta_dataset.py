@@ -96,7 +96,7 @@ class Deltas:
 
     def with_place(self, change: Callable[[str], None]) -> DeltaTables:
         """The tables, with a call after each write."""
-        return replace(self.tables, addressing=Changing(self.tables.addressing.store, change))  # type: ignore[attr-defined]  # a place of folders
+        return replace(self.tables, addressing=Changing(self.tables.addressing.store, change))  # type: ignore[union-attr]  # tables by path
 
     def overwrite_last_commit(self, _: str) -> None:
         """Put the commit of another writer in the place of the newest one, as some stores allow."""

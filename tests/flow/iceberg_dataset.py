@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from penstock.destinations.iceberg.catalog import IcebergCatalog
+from penstock.destinations.iceberg.addressing import IcebergCatalog
 from penstock.destinations.iceberg.reference import ICEBERG
 from penstock.destinations.iceberg.settings import IcebergConfiguration
 from penstock.interfaces import LoadMark
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from penstock.destinations.iceberg.adapter import IcebergClient
-    from penstock.destinations.iceberg.lineage import Lineage
+    from penstock.destinations.iceberg.history import SnapshotHistory
     from penstock.destinations.iceberg.run import IcebergTables
     from penstock.interfaces import AppliedJob
 
@@ -51,8 +51,8 @@ class Icebergs:
     def ids(self) -> list[int]:
         return sorted(row["id"] for row in self.tables.read("items", spark=self.spark).collect())
 
-    def look(self) -> Lineage:
-        return self.tables.read_lineage("items", spark=self.spark)
+    def look(self) -> SnapshotHistory:
+        return self.tables.read_history("items", spark=self.spark)
 
     def expire_all(self) -> None:
         moment = {"older_than": "TIMESTAMP '2100-01-01 00:00:00'", "retain_last": "1"}

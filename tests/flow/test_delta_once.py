@@ -104,6 +104,6 @@ def test_after_the_retention_of_the_log_rows_show_whether_a_load_was_written(
     else:
         with pytest.raises(DestinationAhead):
             lake.append(2, load=mark(2))
-    with pytest.raises(DestinationTerminalException, match="cannot be taken back"):
+    with pytest.raises(DestinationTerminalException, match="cannot be rolled back"):
         lake.tables.to_undo("items", mark(2), spark=lake.spark)
     assert lake.ids().count(2) == (1 if is_there else 0)

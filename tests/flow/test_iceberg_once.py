@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.flow.iceberg_dataset import Icebergs, icebergs, mark, watched
 
-from penstock.destinations.iceberg.commit_metadata import branch_name, is_commit_of
+from penstock.destinations.iceberg.history import branch_name, is_commit_of
 from penstock.errors import CommitRolledBack, DestinationAhead, DestinationTerminalException
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def test_a_load_is_rolled_back_once_and_not_applied_again(lake: Icebergs) -> Non
         (None, "shop-2"),
         ("shop-1", None),
     ]
-    with pytest.raises(DestinationTerminalException, match="taken back"):
+    with pytest.raises(DestinationTerminalException, match="rolled back"):
         lake.append(1, load=mark(2))
 
 
@@ -170,7 +170,7 @@ def test_a_table_refuses_an_aborted_load(lake: Icebergs, step: str) -> None:
     lake.append(9, load=mark(1))
     late = at_step(lake.tables, step, lambda: lake.tables.fence("items", mark(2), spark=lake.spark))
 
-    with pytest.raises(DestinationTerminalException, match="taken back"):
+    with pytest.raises(DestinationTerminalException, match="rolled back"):
         lake.append(1, load=mark(2), tables=late)
     lake.tables.fence("items", mark(2), spark=lake.spark)
     lake.tables.fence("absent", mark(2), spark=lake.spark)
@@ -215,7 +215,7 @@ def test_an_unfinished_rollback_is_never_published(lake: Icebergs, step: str) ->
     lake.tables.undo(found, mark(2).load_id, spark=lake.spark)
 
     assert lake.tables.to_undo("items", mark(2), spark=lake.spark) is None
-    with pytest.raises(DestinationTerminalException, match="taken back"):
+    with pytest.raises(DestinationTerminalException, match="rolled back"):
         lake.append(1, load=mark(2))
     assert lake.ids() == [9]
 
@@ -226,7 +226,7 @@ def test_a_commit_made_during_a_rollback_is_kept(lake: Icebergs) -> None:
     done = lake.append(1, load=mark(2))
     act = partial(lake.append, 5, load=mark(7, "other"))
 
-    with pytest.raises(DestinationTerminalException, match="cannot be taken back"):
+    with pytest.raises(DestinationTerminalException, match="cannot be rolled back"):
         at_step(lake.tables, "rollback_to_snapshot", act).undo(done, mark(2).load_id, spark=lake.spark)
 
     assert lake.ids() == [1, 5, 9]
@@ -239,9 +239,9 @@ def test_a_load_in_doubt_raises_and_readers_see_the_last_complete_version(lake: 
         lake.append(one, load=mark(one, "other"))
     lake.expire_all()
 
-    with pytest.raises(DestinationTerminalException, match="cannot tell"):
+    with pytest.raises(DestinationTerminalException, match="does not show whether"):
         lake.append(1, load=mark(2))
-    with pytest.raises(DestinationTerminalException, match="cannot tell"):
+    with pytest.raises(DestinationTerminalException, match="does not show whether"):
         lake.tables.to_undo("items", mark(2), spark=lake.spark)
     told = [one.load_id for one in lake.look().commits()]
     assert told[told.index("shop-2") :] == ["shop-2", "shop-1"]
@@ -262,7 +262,7 @@ def test_an_attempt_after_all_snapshots_expired_changes_nothing(lake: Icebergs) 
         lake.append(one, load=mark(one, "other"))
     lake.expire_all()
 
-    with pytest.raises(DestinationTerminalException, match="cannot tell"):
+    with pytest.raises(DestinationTerminalException, match="does not show whether"):
         lake.append(1, load=mark(2))
     lake.append(3, load=mark(3))
     with pytest.raises(DestinationAhead):
@@ -286,9 +286,9 @@ def test_a_table_with_later_commits_is_not_rolled_back(lake: Icebergs) -> None:
     done = lake.append(1, load=mark(1))
     lake.append(5, load=mark(7, "other"))
 
-    with pytest.raises(DestinationTerminalException, match="cannot be taken back"):
+    with pytest.raises(DestinationTerminalException, match="cannot be rolled back"):
         lake.tables.undo(done, mark(1).load_id, spark=lake.spark)
-    with pytest.raises(DestinationTerminalException, match="cannot be taken back"):
+    with pytest.raises(DestinationTerminalException, match="cannot be rolled back"):
         lake.tables.to_undo("items", mark(1), spark=lake.spark)
 
     assert lake.ids() == [1, 5]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from penstock.dataset.query_text import BoundStatement
-    from penstock.dataset.source import DatasetSource
+    from penstock.dataset.view import DatasetSource
     from penstock.schema import Schema
 
 _MAX_PARALLEL_COUNTS: Final = 4

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.dataset.system_tables import SYSTEM_SCHEMAS, system_row, visible_rows
-from penstock.dataset.visible_version import VisibleVersion, visible_version
-from penstock.errors import TableNotFound
+from penstock.dataset.visibility import (
+    SYSTEM_SCHEMAS,
+    VisibleVersion,
+    system_row,
+    visible_rows,
+    visible_version,
+)
+from penstock.errors import SqlClientNotAvailable, TableNotFound
+from penstock.interfaces import WithTableVersions
 from penstock.package.file_ledger import LOADS_TABLE, SYSTEM_TABLE_NAMES
 from penstock.schema import Schema
 
@@ -17,8 +24,36 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from penstock.dataset.source import DatasetSource
-    from penstock.interfaces import CommitRecord, CompleteLoad, LoadSnapshot
+    from penstock.interfaces import CommitRecord, CompleteLoad, JobClientBase, Ledger, LoadSnapshot
+    from penstock.spark.session import UserSession
+    from penstock.spark.session_pool import SessionPool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetSource:
+    """An opened destination, as its readers know it.
+
+    Rows are read in the user's session. What must be found out about tables is found out in sessions of our
+    own, for the user's may lack what that needs.
+    """
+
+    client: JobClientBase
+    ledger: Ledger
+    user: UserSession
+    pool: SessionPool
+
+    @property
+    def tables(self) -> WithTableVersions:
+        """The tables, of a destination that gives them back."""
+        if not isinstance(self.client, WithTableVersions):
+            raise SqlClientNotAvailable(destination=self.client.config.destination_name or "this destination")
+        return self.client
+
+    @property
+    def location(self) -> str:
+        """Where the tables are, without credentials."""
+        return self.client.displayable_location()
+
 
 # How far back the commits of a table are looked at first; readers that are old may need a longer look.
 _RECENT_COMMITS: Final = 50

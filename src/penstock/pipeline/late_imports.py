@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from penstock.config import Settings
     from penstock.dataset.dataset import Dataset
-    from penstock.dataset.source import DatasetSource
     from penstock.dataset.sqlclient import SqlClient
+    from penstock.dataset.view import DatasetSource
     from penstock.extract.report import ExtractInfo
     from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Destination, Flow, JobClientBase
@@ -351,7 +351,7 @@ def save_state_change(
 def _dataset_source(
     target: Target, spark: SparkSession | None, schema_name: str | None = None
 ) -> DatasetSource:
-    from penstock.dataset.source import DatasetSource
+    from penstock.dataset.view import DatasetSource
     from penstock.package import FileStorage
     from penstock.pipeline.places import ledger_of, open_pool, package_root
     from penstock.spark.session import target_master

@@ -12,7 +12,7 @@ from tests.flow.factories import CATALOG_CONF, QUICK_CONF, new_session
 from tests.flow.iceberg_dataset import watched
 
 from penstock.destinations.delta.reference import DeltaReference
-from penstock.destinations.iceberg.commit_metadata import MANIFEST, SEQUENCE
+from penstock.destinations.iceberg.history import MANIFEST, SEQUENCE
 from penstock.destinations.iceberg.reference import IcebergReference
 from penstock.interfaces import Destination
 

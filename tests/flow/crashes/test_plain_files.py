@@ -17,8 +17,8 @@ from tests.flow.crashes.steps import Step, Steps, unwatched, watched
 
 import penstock
 from penstock.destinations.filesystem import plain_client, table_files
-from penstock.destinations.filesystem.file_lists import FileList, FileLists
 from penstock.destinations.filesystem.run import write_rows
+from penstock.destinations.filesystem.table_files import FileList, FileLists
 from penstock.package.local_files import LocalFiles
 from penstock.testing.cases import Crash
 

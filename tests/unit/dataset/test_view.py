@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from penstock.dataset.dataset import Dataset
-from penstock.dataset.source import DatasetSource
+from penstock.dataset.view import DatasetSource
 from penstock.errors import TableNotFound, UsageError
 from penstock.interfaces import CommitRecord, StorageSchemaInfo, TableCommit, WithTableVersions
 from penstock.package.file_ledger import FileLedger

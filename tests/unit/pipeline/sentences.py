@@ -79,7 +79,7 @@ SENTENCES: Final[dict[str, tuple[str, str, str]]] = {
     "R16": ("table_name over all resources of a source", GIVEN, _HINTS),
     "R17": (
         "write dispositions",
-        "unit/destinations/test_lake_plan.py",
+        "unit/destinations/lake/test_plan.py",
         "a_replace_empties_the_tables_that_get_no_rows",
     ),
     "R18": ("disposition as a dict", GIVEN, _SAID),

@@ -1,14 +1,25 @@
-"""Delta tables of one dataset, opened for a load."""
+"""The client of Delta tables: one dataset, opened for a load."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from penstock.destinations.delta.addressing import CatalogTables, PathTables
-from penstock.destinations.delta.alter import alter_table
+from penstock.destinations.delta.ddl import (
+    cluster_columns,
+    cluster_statement,
+    table_properties,
+    wider_types,
+)
 from penstock.destinations.delta.maintenance import DeltaMaintenance
 from penstock.destinations.delta.run import DeltaTables
 from penstock.destinations.lake.client import LakeClient
+from penstock.destinations.lake.ddl import (
+    change_type_statement,
+    changed_properties,
+    changed_types,
+    set_properties_statement,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,9 +47,8 @@ class DeltaClient(LakeClient):
         )
         self._settings = config
         self._path_tables = PathTables(self.store)
-        name = self.dataset_name
         self._tables = DeltaTables(
-            addressing=CatalogTables(catalog=config.catalog, dataset=name)
+            addressing=CatalogTables(catalog=config.catalog, dataset=self.dataset_name)
             if config.catalog
             else self._path_tables,
             properties=config.properties,
@@ -50,33 +60,48 @@ class DeltaClient(LakeClient):
         """The tables of the dataset."""
         return self._tables
 
+    @property
+    def is_by_path(self) -> bool:
+        """Whether tables are addressed by their folders."""
+        return not self._settings.catalog
+
+    def path_table_names(self) -> tuple[str, ...]:
+        """Return the tables below the folder of the dataset."""
+        return self._path_tables.table_names()
+
     def drop_storage(self) -> None:
         """Delete the dataset with all its tables and packages."""
-        if self._settings.catalog:
+        if not self.is_by_path:
             self.tables.addressing.drop_all(spark=self.session())
         self.store.delete("")
 
     def alter_table(self, table: Table, previous: Table | None) -> None:
-        """Set properties, widen types and cluster anew; new columns come with the rows that bring them."""
-        alter_table(self.tables, table, previous, spark=self.session())
+        """Set changed properties, widen types and change the clustering.
+
+        New columns are added by the commit that writes them. The table is only read if it has properties or
+        its types or clustering changed, so that a load of many tables does not query each of them.
+        """
+        spark = self.session()
+        wanted = table_properties(table, self.tables.properties)
+        types = changed_types(previous, table) if previous else {}
+        is_reclustered = previous is not None and cluster_columns(previous) != cluster_columns(table)
+        if not (wanted or types or is_reclustered) or not self.tables.exists(table.name, spark=spark):
+            return
+        name = self.tables.sql_name(table.name)
+        current = self.tables.properties_of(table.name, spark=spark)
+        if changed := changed_properties(current, wanted):
+            spark.sql(set_properties_statement(name, changed))
+        for column, sql_type in wider_types(table.name, types, {**current, **wanted}).items():
+            spark.sql(change_type_statement(name, column, sql_type))
+        if is_reclustered:
+            spark.sql(cluster_statement(name, cluster_columns(table)))
 
     def complete_load(self, load_id: str) -> None:
-        """The row in the ledger is the mark, and it is there; what is left is to keep the tables in order."""
-        upkeep = DeltaMaintenance(
+        """Run maintenance on the tables of the load; its row in the ledger is the completion marker."""
+        maintenance = DeltaMaintenance(
             tables=self.tables, optimize=self._settings.optimize, vacuum_hours=self._settings.vacuum_hours
         )
-        if upkeep.is_enabled:
-            done = self.ledger().find_commit(schema_name=self.schema.name, load_id=load_id)
-            upkeep.run(self.existing_tables(done.tables if done else ()), load_id, spark=self.session())
-
-    def displayable_location(self) -> str:
-        """The folder of the dataset or its name in a catalog, without credentials."""
-        if self._settings.catalog:
-            return f"{self.config}.{self.dataset_name}"
-        return super().displayable_location()
-
-    def table_names(self) -> tuple[str, ...]:
-        """The data tables that exist here; in a catalog those that any schema has seen rows of."""
-        if not self._settings.catalog:
-            return self._path_tables.table_names()
-        return tuple(sorted(name for name, table in self.all_tables().items() if table.has_seen_data))
+        if maintenance.is_enabled:
+            commit = self.ledger().find_commit(schema_name=self.schema.name, load_id=load_id)
+            tables = self.existing_tables(commit.tables if commit else ())
+            maintenance.run(tables, load_id, spark=self.session())

@@ -1,4 +1,4 @@
-"""What the registry finds under the name `delta`."""
+"""The destination reference of `delta`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.interfaces import DestinationCapabilitiesContext
 _CAPABILITIES: Final = DestinationCapabilitiesContext(
     supported_write_dispositions=("append", "replace", "merge"),
     supported_merge_strategies=STRATEGIES,
-    # In these words or in others, a replace is one atomic overwrite.
+    # Every strategy is one atomic overwrite.
     supported_replace_strategies=("insert-from-staging", "truncate-and-insert", "staging-optimized"),
     max_identifier_length=255,
     max_column_identifier_length=255,
@@ -28,7 +28,7 @@ _CAPABILITIES: Final = DestinationCapabilitiesContext(
 
 
 class DeltaReference(LakeReference[DeltaConfiguration, DeltaClient]):
-    """Delta tables by path."""
+    """Delta tables, by path or in a catalog."""
 
     def __init__(self) -> None:
         super().__init__(DeltaConfiguration, DeltaClient, _CAPABILITIES)

@@ -11,15 +11,6 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
 from penstock.destinations.delta.addressing import DeltaAddressing
-from penstock.destinations.delta.commit_metadata import (
-    app_id,
-    create_table_metadata,
-    fence_metadata,
-    load_metadata,
-    maintenance_metadata,
-    parse_commit,
-    undo_metadata,
-)
 from penstock.destinations.delta.conflicts import retry_on_conflict
 from penstock.destinations.delta.ddl import (
     cluster_columns,
@@ -28,7 +19,17 @@ from penstock.destinations.delta.ddl import (
     partition_columns,
     table_properties,
 )
-from penstock.destinations.delta.history import TableHistory, applied_job
+from penstock.destinations.delta.history import (
+    TableHistory,
+    app_id,
+    applied_job,
+    create_table_metadata,
+    fence_metadata,
+    load_metadata,
+    maintenance_metadata,
+    parse_commit,
+    undo_metadata,
+)
 from penstock.destinations.lake.addressing import DatasetTables
 from penstock.destinations.lake.ddl import set_properties_statement
 from penstock.errors import CommitLost, CommitRolledBack, DestinationAhead, DestinationTerminalException
@@ -214,7 +215,7 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
             return None if history.is_undone(applied, mark.load_id) else applied
         if not history.reaches_back_to(mark):
             raise DestinationTerminalException(
-                f"{table} cannot be taken back: its history does not reach back to load {mark.load_id}",
+                f"{table} cannot be rolled back: its history does not reach back to load {mark.load_id}",
                 hint="delete the rows of the load by their _dlt_load_id, and then the folder of its package",
             )
         return None

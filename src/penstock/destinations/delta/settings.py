@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Self
 from pydantic import Field
 
 from penstock.config import NotResolved, configspec, redact
-from penstock.destinations.delta.ddl import TYPE_WIDENING, is_true
-from penstock.destinations.delta.type_widening import ALTERABLE_TYPES
+from penstock.destinations.delta.ddl import ALTERABLE_TYPES, TYPE_WIDENING, is_true
 from penstock.destinations.lake.settings import LakeConfiguration
 from penstock.errors import UsageError
 

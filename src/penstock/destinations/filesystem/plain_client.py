@@ -9,15 +9,19 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, cast
 
 from penstock.destinations.filesystem.file_format import FORMATS, FileFormat, codec_for, file_extension
-from penstock.destinations.filesystem.file_lists import FileList, PublishedFile, delete_files, publish_files
 from penstock.destinations.filesystem.layout import FileLayout, FileNameParts
 from penstock.destinations.filesystem.run import FileReader, write_rows
-from penstock.destinations.filesystem.table_files import TableFiles
+from penstock.destinations.filesystem.table_files import (
+    FileList,
+    PublishedFile,
+    TableFiles,
+    delete_files,
+    publish_files,
+)
 from penstock.destinations.filesystem.table_log import LOG_FOLDER, LogEntry
 from penstock.destinations.lake.dataset import DatasetClient
-from penstock.destinations.lake.job import TableLoadJob
+from penstock.destinations.lake.job import StagedPackage, TableLoadJob
 from penstock.destinations.lake.plan import plan_chain
-from penstock.destinations.lake.staged_package import StagedPackage
 from penstock.errors import (
     CommitRolledBack,
     DestinationTerminalException,

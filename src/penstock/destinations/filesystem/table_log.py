@@ -237,7 +237,7 @@ class TableLog:
         for one in self.headers():
             if one.undoes == mark.load_id:
                 raise DestinationTerminalException(
-                    f"load {mark.load_id} was taken back from table {self.table}",
+                    f"load {mark.load_id} was rolled back from table {self.table}",
                     hint="nothing is left to do: another run has given it up",
                     table=self.table,
                 )

@@ -1,15 +1,23 @@
-"""Iceberg tables of one dataset, opened for a load."""
+"""The client of Iceberg tables: one dataset, opened for a load."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from penstock.destinations.iceberg.alter import alter_table
-from penstock.destinations.iceberg.catalog import IcebergCatalog
-from penstock.destinations.iceberg.commit_metadata import branch_name
+from penstock.destinations.iceberg.addressing import IcebergCatalog
+from penstock.destinations.iceberg.conflicts import retry_on_conflict
+from penstock.destinations.iceberg.ddl import can_widen, table_properties
+from penstock.destinations.iceberg.history import branch_name
 from penstock.destinations.iceberg.maintenance import IcebergMaintenance, PublishedLoad
 from penstock.destinations.iceberg.run import IcebergTables
 from penstock.destinations.lake.client import LakeClient
+from penstock.destinations.lake.ddl import (
+    change_type_statement,
+    changed_properties,
+    changed_types,
+    set_properties_statement,
+)
 from penstock.interfaces import LoadMark
 
 if TYPE_CHECKING:
@@ -21,11 +29,11 @@ if TYPE_CHECKING:
     from penstock.schema import Schema, Table
 
 _TABLE_MARKERS: Final = ("version-hint.text", "v1.metadata.json")
-"""A table by path has one of these: a name, which needs no session. Nobody looks into these files."""
+"""Files of which a table by path has at least one. Only their names are looked up, without a session."""
 
 
 class IcebergClient(LakeClient):
-    """A lake of Iceberg tables opened for one dataset."""
+    """An Iceberg lake opened for one dataset."""
 
     def __init__(
         self,
@@ -41,14 +49,13 @@ class IcebergClient(LakeClient):
             schema, config, capabilities, bucket_url=config.bucket_url, spark=spark, chain_locks=chain_locks
         )
         self._settings = config
-        place = IcebergCatalog(
-            catalog=config.session_catalog_name,
-            dataset=self.dataset_name,
-            conf=config.session_conf(),
-            is_managed=config.is_managed,
-        )
         self._tables = IcebergTables(
-            addressing=place,
+            addressing=IcebergCatalog(
+                catalog=config.session_catalog_name,
+                dataset=self.dataset_name,
+                conf=config.session_conf(),
+                is_managed=config.is_managed,
+            ),
             properties=config.properties,
             commit_mode=config.commits,
             previous_tables=self.previous_tables,
@@ -59,53 +66,64 @@ class IcebergClient(LakeClient):
         """The tables of the dataset."""
         return self._tables
 
+    @property
+    def is_by_path(self) -> bool:
+        """Whether tables are addressed by their folders."""
+        return self._settings.is_by_path
+
+    def path_table_names(self) -> tuple[str, ...]:
+        """Return the tables below the folder of the dataset."""
+        return tuple(name for name in self.store.names("") if self._is_table(name))
+
+    def _is_table(self, name: str) -> bool:
+        return any(self.store.exists(f"{name}/metadata/{marker}") for marker in _TABLE_MARKERS)
+
     def drop_storage(self) -> None:
         """Delete the dataset with all its tables and packages."""
-        if not self._settings.is_by_path:
+        if not self.is_by_path:
             self.tables.drop_all(spark=self.session())
         self.store.delete("")
 
     def alter_table(self, table: Table, previous: Table | None) -> None:
-        """Set properties and widen types; new columns are added by the load that brings them."""
-        alter_table(self.tables, table, previous, spark=self.session())
+        """Set changed properties and widen types.
+
+        New columns are added by the load that writes them. The table is only read if it has properties or its
+        types changed. A type that Iceberg cannot widen is kept: a value that does not fit it fails the load.
+        """
+        spark = self.session()
+        wanted = table_properties(table, self.tables.properties)
+        types = changed_types(previous, table) if previous else {}
+        wider = {column: new for column, (old, new) in types.items() if can_widen(old, new)}
+        if not (wanted or wider) or not self.tables.exists(table.name, spark=spark):
+            return
+        name = self.tables.sql_name(table.name)
+        current = self.tables.properties_of(table.name, spark=spark) if wanted else {}
+        changed = changed_properties(current, wanted)
+        statements = [set_properties_statement(name, changed)] if changed else []
+        statements += [change_type_statement(name, column, sql_type) for column, sql_type in wider.items()]
+        for statement in statements:
+            retry_on_conflict(table.name, partial(spark.sql, statement))
 
     def complete_load(self, load_id: str) -> None:
-        """The row in the ledger is the mark; what is left is to let branches go and to tidy up."""
-        done = self.ledger().find_commit(schema_name=self.schema.name, load_id=load_id)
-        if done is None or done.pipeline_name is None or done.sequence is None:
+        """Let branches expire and run maintenance; the row in the ledger is the completion marker."""
+        commit = self.ledger().find_commit(schema_name=self.schema.name, load_id=load_id)
+        if commit is None or commit.pipeline_name is None or commit.sequence is None:
             return
         mark = LoadMark(
-            pipeline_name=done.pipeline_name,
-            sequence=done.sequence,
-            load_id=done.load_id,
-            manifest_hash=done.manifest_hash or "",
+            pipeline_name=commit.pipeline_name,
+            sequence=commit.sequence,
+            load_id=commit.load_id,
+            manifest_hash=commit.manifest_hash or "",
         )
         load = PublishedLoad(
             mark=mark,
             branch=branch_name(mark) if self._settings.commits == "branch" else None,
-            versions={name: told.get("after") for name, told in done.tables.items()},
+            versions={name: result.get("after") for name, result in commit.tables.items()},
         )
-        upkeep = IcebergMaintenance(
+        maintenance = IcebergMaintenance(
             catalog=self.tables.addressing,
-            read_lineage=self.tables.read_lineage,
+            read_history=self.tables.read_history,
             optimize=self._settings.optimize,
             expire_hours=self._settings.expire_hours,
         )
-        upkeep.run(self.existing_tables(done.tables), load, spark=self.session())
-
-    def displayable_location(self) -> str:
-        """The folder of the dataset or its name in a catalog, without credentials."""
-        return (
-            super().displayable_location()
-            if self._settings.is_by_path
-            else f"{self.config}.{self.dataset_name}"
-        )
-
-    def table_names(self) -> tuple[str, ...]:
-        """The data tables that exist here; in a catalog those that any schema has seen rows of."""
-        if self._settings.is_by_path:
-            return tuple(name for name in self.store.names("") if self._is_table(name))
-        return tuple(sorted(name for name, table in self.all_tables().items() if table.has_seen_data))
-
-    def _is_table(self, name: str) -> bool:
-        return any(self.store.exists(f"{name}/metadata/{sign}") for sign in _TABLE_MARKERS)
+        maintenance.run(self.existing_tables(commit.tables), load, spark=self.session())

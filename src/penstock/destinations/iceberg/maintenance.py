@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from penstock.destinations.iceberg.catalog import IcebergCatalog
-    from penstock.destinations.iceberg.publisher import LineageReader
+    from penstock.destinations.iceberg.addressing import IcebergCatalog
+    from penstock.destinations.iceberg.publisher import HistoryReader
     from penstock.interfaces import LoadMark
 
 
@@ -40,7 +40,7 @@ class IcebergMaintenance:
     """What is done to the tables of a load."""
 
     catalog: IcebergCatalog
-    read_lineage: LineageReader
+    read_history: HistoryReader
     optimize: bool = False
     expire_hours: float | None = None
 
@@ -77,7 +77,7 @@ class IcebergMaintenance:
         """Whether a load of another pipeline is open in a table; nobody looks where nothing is to be done."""
         if not self.optimize and self.expire_hours is None:
             return False
-        others = self.read_lineage(name, spark=spark).open_branches_of_others(pipeline_name)
+        others = self.read_history(name, spark=spark).open_branches_of_others(pipeline_name)
         if others:
             LOG.info("%s is not tidied up: another load is not complete (%s)", name, ", ".join(others))
         return bool(others)

@@ -11,12 +11,6 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from penstock.destinations.iceberg.commit_metadata import (
-    branch_name,
-    load_properties,
-    replace_properties,
-    undo_properties,
-)
 from penstock.destinations.iceberg.conflicts import (
     LOG,
     CommittedMeanwhile,
@@ -25,7 +19,13 @@ from penstock.destinations.iceberg.conflicts import (
     is_fast_forward_refused,
     retry_on_conflict,
 )
-from penstock.destinations.iceberg.lineage import MAIN
+from penstock.destinations.iceberg.history import (
+    MAIN,
+    branch_name,
+    load_properties,
+    replace_properties,
+    undo_properties,
+)
 from penstock.errors import CommitLost
 from penstock.interfaces import AppliedJob
 from penstock.package.sql import literal
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from penstock.destinations.iceberg.catalog import IcebergCatalog
-    from penstock.destinations.iceberg.lineage import Lineage
+    from penstock.destinations.iceberg.addressing import IcebergCatalog
+    from penstock.destinations.iceberg.history import SnapshotHistory
     from penstock.destinations.iceberg.settings import CommitMode
     from penstock.interfaces import LoadMark
 
 _SNAPSHOT_PROPERTY: Final = "spark.sql.iceberg.snapshot-property."
 
 
-class LineageReader(Protocol):
+class HistoryReader(Protocol):
     """Finds out what a table has gone through."""
 
-    def __call__(self, table: str, *, spark: SparkSession) -> Lineage:
+    def __call__(self, table: str, *, spark: SparkSession) -> SnapshotHistory:
         """Look at a table as it is now."""
 
 
@@ -61,7 +61,7 @@ class Publisher:
     """The tables of one dataset, as commits get into them."""
 
     catalog: IcebergCatalog
-    read_lineage: LineageReader
+    read_history: HistoryReader
     commit_mode: CommitMode = "branch"
 
     def commit(
@@ -81,7 +81,7 @@ class Publisher:
 
         def once() -> AppliedJob:
             prepare()
-            seen = self.read_lineage(table, spark=spark)
+            seen = self.read_history(table, spark=spark)
             found = seen.find_commit(table, mark)
             if found is not None:
                 return seen.applied_job(table, found, skipped=True)
@@ -104,7 +104,7 @@ class Publisher:
         """
 
         def once() -> AppliedJob:
-            seen = self.read_lineage(table, spark=spark)
+            seen = self.read_history(table, spark=spark)
             found = seen.find_commit(table, mark)
             if found is not None:
                 return seen.applied_job(table, found, skipped=True)
@@ -129,7 +129,7 @@ class Publisher:
         summary = undo_properties(AppliedJob(table=table), mark.load_id)
 
         def once() -> None:
-            seen = self.read_lineage(table, spark=spark)
+            seen = self.read_history(table, spark=spark)
             if seen.has_commit(mark) or seen.is_undone(mark.load_id):
                 return
             branch = self._write_branch(table, mark, seen, write, spark, summary)
@@ -148,13 +148,13 @@ class Publisher:
 
         retry_on_conflict(table, once)
 
-    def _retain_head(self, table: str, mark: LoadMark, lineage: Lineage, spark: SparkSession) -> None:
+    def _retain_head(self, table: str, mark: LoadMark, history: SnapshotHistory, spark: SparkSession) -> None:
         """Keep what readers see from being expired as long as they may need it."""
         branch = branch_name(mark)
-        if self.commit_mode == "direct" or lineage.head is None or branch in lineage.refs:
+        if self.commit_mode == "direct" or history.head is None or branch in history.refs:
             return
         try:
-            spark.sql(self.catalog.create_branch_statement(table, branch, lineage.head))
+            spark.sql(self.catalog.create_branch_statement(table, branch, history.head))
         except Exception as error:  # as below
             if not is_branch_unsupported(error):
                 raise
@@ -163,7 +163,7 @@ class Publisher:
         self,
         table: str,
         mark: LoadMark,
-        lineage: Lineage,
+        history: SnapshotHistory,
         write: Callable[[str], None],
         spark: SparkSession,
         summary: Mapping[str, str] | None = None,
@@ -172,11 +172,11 @@ class Publisher:
         if self.commit_mode == "direct":
             return None
         branch = branch_name(mark)
-        if branch in lineage.refs:
+        if branch in history.refs:
             # Somebody who may be alive works on it.
             branch = f"{branch}_{uuid.uuid4().hex[:8]}"
         try:
-            spark.sql(self.catalog.create_branch_statement(table, branch, lineage.head))
+            spark.sql(self.catalog.create_branch_statement(table, branch, history.head))
         except Exception as error:  # classic Spark gives some of Java's as they are
             if not is_branch_unsupported(error):
                 raise
@@ -190,7 +190,7 @@ class Publisher:
         self, table: str, mark: LoadMark, branch: str, head: int | None, spark: SparkSession
     ) -> AppliedJob:
         """Move readers from `head`, which the branch began at, to the commit on it."""
-        seen = self.read_lineage(table, spark=spark)
+        seen = self.read_history(table, spark=spark)
         found = seen.find_visible(table, mark)
         if found is not None:
             return seen.applied_job(table, found, skipped=True)
@@ -228,7 +228,7 @@ class Publisher:
             if not is_commit_state_unknown(error):
                 raise
             LOG.warning("nobody knows whether a commit to %s was made: it is looked for", table)
-        seen = self.read_lineage(table, spark=spark)
+        seen = self.read_history(table, spark=spark)
         made = seen.find_commit(table, mark)
         if made is None:
             raise CommitLost(table=table, sequence=mark.sequence)

@@ -1,4 +1,4 @@
-"""What the registry finds under the name `iceberg`."""
+"""The destination reference of `iceberg`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CAPABILITIES: Final = replace(
     preferred_table_format="iceberg",
     supported_table_formats=("iceberg",),
 )
-"""The same as those of Delta tables, but for the format."""
+"""The capabilities of Delta tables, except for the format."""
 
 
 class IcebergReference(LakeReference[IcebergConfiguration, IcebergClient]):

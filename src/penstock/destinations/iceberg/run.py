@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructType
 
-from penstock.destinations.iceberg.catalog import IcebergCatalog
-from penstock.destinations.iceberg.commit_metadata import COUNT_PROPERTIES, PROPERTY_PREFIX
+from penstock.destinations.iceberg.addressing import IcebergCatalog
 from penstock.destinations.iceberg.conflicts import CommittedMeanwhile, retry_on_conflict
 from penstock.destinations.iceberg.ddl import (
     add_columns_statement,
@@ -18,13 +17,22 @@ from penstock.destinations.iceberg.ddl import (
     replace_statement,
     table_properties,
 )
-from penstock.destinations.iceberg.lineage import IcebergSnapshot, Lineage
-from penstock.destinations.iceberg.publisher import Publisher
-from penstock.destinations.iceberg.struct_alignment import align_structs
-from penstock.destinations.iceberg.undo import LoadUndo
+from penstock.destinations.iceberg.history import (
+    COUNT_PROPERTIES,
+    PROPERTY_PREFIX,
+    IcebergSnapshot,
+    SnapshotHistory,
+    moved_on_error,
+    replace_properties,
+    undo_properties,
+)
+from penstock.destinations.iceberg.publisher import Publisher, snapshot_conf
 from penstock.destinations.lake.addressing import DatasetTables
+from penstock.destinations.lake.rows import align_structs
 from penstock.errors import CommitRolledBack
+from penstock.interfaces import AppliedJob
 from penstock.package.sql import literal, quote_name
+from penstock.spark.conf import temporary_conf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -33,13 +41,13 @@ if TYPE_CHECKING:
 
     from penstock.destinations.iceberg.settings import CommitMode
     from penstock.destinations.lake.merge_statement import MergeStatement
-    from penstock.interfaces import AppliedJob, LoadMark, TableCommit
+    from penstock.interfaces import LoadMark, TableCommit
     from penstock.schema import Table
 
 _SOURCE_VIEW: Final = "penstock_merge_source"
 _NESTED_TYPES: Final = (ArrayType, MapType, StructType)
 _READ_ATTEMPTS: Final = 3
-# Tables that live long have many snapshots, and each says much that nobody here asks for.
+# Old tables have many snapshots with long summaries; only the properties that are used are collected.
 _SUMMARY_SQL: Final = (
     f"map_filter(summary, (name, value) -> startswith(name, {literal(PROPERTY_PREFIX)}) "
     f"OR name IN ({', '.join(map(literal, COUNT_PROPERTIES))}))"
@@ -53,40 +61,46 @@ class IcebergTables(DatasetTables[IcebergCatalog]):
     commit_mode: CommitMode = "branch"
     """How commits are made."""
     previous_tables: Callable[[], Mapping[str, Table]] = dict
-    """The tables as the last complete load left them: a table that is taken back gets their partitions."""
+    """The tables of the last complete load: undoing a recreated table restores their partitions."""
 
     @property
     def can_merge_from_itself(self) -> bool:
-        """A source goes by the name of a view, and Spark 4.1 finds no plan for tables of a catalog in one."""
+        """Whether a merge source may read the table. Spark 4.1 cannot plan such a view of a catalog table."""
         return False
 
+    @property
+    def _publisher(self) -> Publisher:
+        return Publisher(
+            catalog=self.addressing, read_history=self.read_history, commit_mode=self.commit_mode
+        )
+
     def read(self, table: str, version: int | None = None, *, spark: SparkSession) -> DataFrame:
-        """A frame over a table in the given session."""
+        """Return a frame over a table in the given session."""
         return self.addressing.read(table, version, spark=spark)
 
-    def read_lineage(self, table: str, *, spark: SparkSession) -> Lineage:
-        """All snapshots of a table and the names that some of them have, in one job."""
+    def read_history(self, table: str, *, spark: SparkSession) -> SnapshotHistory:
+        """Read all snapshots and refs of a table in one job."""
         for _ in range(_READ_ATTEMPTS):
-            found = _parse_lineage(spark.sql(self.addressing.lineage_query(table, _SUMMARY_SQL)).collect())
-            if not found.is_torn:
-                return found
-        raise CommittedMeanwhile(f"{table} changes faster than it can be looked at")
+            history = _parse_history(spark.sql(self.addressing.history_query(table, _SUMMARY_SQL)).collect())
+            if not history.is_torn:
+                return history
+        raise CommittedMeanwhile(f"{table} changes faster than its history can be read")
 
     def version(self, table: str, *, spark: SparkSession) -> int | None:
-        """The snapshot that readers see; None before the first."""
-        return self.read_lineage(table, spark=spark).head
+        """Return the current snapshot of `main`; None before the first commit."""
+        return self.read_history(table, spark=spark).head
 
     def properties_of(self, table: str, *, spark: SparkSession) -> dict[str, str]:
-        """The properties that a table has."""
-        told = spark.sql(f"SHOW TBLPROPERTIES {self.sql_name(table)}").collect()
-        return {row["key"]: row["value"] for row in told}
+        """Return the current properties of a table."""
+        properties = spark.sql(f"SHOW TBLPROPERTIES {self.sql_name(table)}").collect()
+        return {row["key"]: row["value"] for row in properties}
 
     def commits(self, table: str, most: int | None, *, spark: SparkSession) -> tuple[TableCommit, ...]:
-        """The commits, newest first, and the loads that made them."""
-        return self.read_lineage(table, spark=spark).commits()[:most]
+        """Return the commits, newest first, with the loads that made them."""
+        return self.read_history(table, spark=spark).commits()[:most]
 
     def append(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
-        """Append once; a table that is not there is made as its hints say."""
+        """Append rows once; create the table if it does not exist."""
         return self._commit(
             table,
             rows,
@@ -98,27 +112,21 @@ class IcebergTables(DatasetTables[IcebergCatalog]):
     def overwrite(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
         """Replace all rows in one commit.
 
-        The table stays, with its partitions, properties and grants, and with columns that these rows lack.
+        The table keeps its partitions, properties and grants, and the columns that these rows lack.
         """
-        everything = F.lit(True)  # noqa: FBT003 - a condition that all rows fulfil
+        all_rows = F.lit(True)  # noqa: FBT003 - a condition that all rows fulfil
         return self._commit(
             table,
             rows,
             mark,
-            lambda target: self._align_rows(table.name, rows, spark).writeTo(target).overwrite(everything),
+            lambda target: self._align_rows(table.name, rows, spark).writeTo(target).overwrite(all_rows),
             spark=spark,
         )
 
     def recreate(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
-        """Put these rows and their columns in the place of all that is there, in one commit.
-
-        Readers of earlier snapshots see what was there.
-        """
+        """Replace data and schema in one commit; earlier snapshots can still be read."""
         if not self.exists(table.name, spark=spark):
             return self.append(table, rows, mark, spark=spark)
-        publisher = Publisher(
-            catalog=self.addressing, read_lineage=self.read_lineage, commit_mode=self.commit_mode
-        )
 
         def write() -> None:
             rows.createOrReplaceTempView(_SOURCE_VIEW)
@@ -129,7 +137,7 @@ class IcebergTables(DatasetTables[IcebergCatalog]):
             finally:
                 spark.catalog.dropTempView(_SOURCE_VIEW)
 
-        return publisher.recreate(table.name, mark, write, spark=spark)
+        return self._publisher.recreate(table.name, mark, write, spark=spark)
 
     def merge(
         self,
@@ -140,13 +148,15 @@ class IcebergTables(DatasetTables[IcebergCatalog]):
         *,
         spark: SparkSession,
     ) -> AppliedJob:
-        """Merge a source into a table that is there; columns that it lacks are added before."""
-        known = replace(statement, target_columns=frozenset((*statement.target_columns, *statement.columns)))
+        """Merge a source into an existing table; missing columns are added before."""
+        complete = replace(
+            statement, target_columns=frozenset((*statement.target_columns, *statement.columns))
+        )
 
         def write(target: str) -> None:
             self._align_rows(table.name, source, spark).createOrReplaceTempView(_SOURCE_VIEW)
             try:
-                spark.sql(known.sql(target=target, source=quote_name(_SOURCE_VIEW)))
+                spark.sql(complete.sql(target=target, source=quote_name(_SOURCE_VIEW)))
             finally:
                 spark.catalog.dropTempView(_SOURCE_VIEW)
 
@@ -157,69 +167,111 @@ class IcebergTables(DatasetTables[IcebergCatalog]):
         retry_on_conflict(table, lambda: spark.sql(f"DELETE FROM {self.sql_name(table)}"))
 
     def drop(self, table: str, *, spark: SparkSession) -> None:
-        """Take a table away with all its rows, if it is there."""
+        """Drop a table with all its rows, if it exists."""
         spark.sql(f"DROP TABLE IF EXISTS {self.sql_name(table)} PURGE")
 
     def drop_all(self, *, spark: SparkSession) -> None:
-        """Take the dataset away with all its tables; a catalog drops no schema that has some."""
+        """Drop the schema with all its tables; a catalog refuses to drop a schema that has tables."""
         name = quote_name(self.addressing.catalog, self.addressing.dataset)
         if spark.catalog.databaseExists(name):
             for row in spark.sql(f"SHOW TABLES IN {name}").collect():
                 self.drop(row["tableName"], spark=spark)
             spark.sql(f"DROP SCHEMA IF EXISTS {name}")
 
-    def undo(self, applied: AppliedJob, load_id: str, *, spark: SparkSession) -> None:
-        """Bring a table back to the version before a job, unless it has moved on since."""
-        self._undo.undo(applied, load_id, spark=spark)
-
     def to_undo(self, table: str, mark: LoadMark, *, spark: SparkSession) -> AppliedJob | None:
-        """What a load did to a table; None where it did nothing, or nothing of it is left."""
+        """Return the commit of a load that is still in effect; None if there is none.
+
+        A load that has only written a branch is returned too, so that no other process can publish it.
+        """
         if not self.exists(table, spark=spark):
             return None
-        return self._undo.find_applied(table, mark, spark=spark)
+        history = self.read_history(table, spark=spark)
+        if history.is_undone(mark.load_id):
+            return None
+        if (commit := history.load_commit(mark)) is not None:
+            applied = history.applied_job(table, commit)
+            history.check_undoable(applied, mark.load_id)
+            return applied
+        history.check_branches(table, mark)
+        branch_head = history.branch_head(mark)
+        if branch_head is None:
+            return None
+        return AppliedJob(table=table, rows=0, version_before=history.head, version_after=branch_head)
+
+    def undo(self, applied: AppliedJob, load_id: str, *, spark: SparkSession) -> None:
+        """Restore the version before a job; raise if the table changed since.
+
+        The undo is recorded by a snapshot without changes. A table that the job created is left without rows.
+        """
+        retry_on_conflict(applied.table, lambda: self._undo_once(applied, load_id, spark))
+
+    def _undo_once(self, applied: AppliedJob, load_id: str, spark: SparkSession) -> None:
+        history = self.read_history(applied.table, spark=spark)
+        if history.is_undone(load_id):
+            return
+        is_published = history.is_published(applied, load_id)
+        if is_published:
+            history.check_undoable(applied, load_id)
+            if applied.version_before is not None and history.is_table_replacement(applied.version_after):
+                # A rollback cannot reach a version that is no ancestor: its rows are written again.
+                properties = {
+                    **undo_properties(applied, load_id),
+                    **replace_properties(applied.version_after),
+                }
+                with temporary_conf(spark, snapshot_conf(properties)):
+                    self._restore(applied.table, applied.version_before, spark)
+                return
+            if applied.version_before is not None:
+                self._roll_back(applied, applied.version_before, load_id, spark)
+        no_rows = spark.createDataFrame([], self.read(applied.table, spark=spark).schema)
+        writer = no_rows.writeTo(self.sql_name(applied.table))
+        with temporary_conf(spark, snapshot_conf(undo_properties(applied, load_id))):
+            if is_published and applied.version_before is None:
+                # Not a DELETE: one of all rows takes no snapshot properties. A concurrent commit refuses it.
+                writer = writer.option("isolation-level", "serializable")
+                writer = writer.option("validate-from-snapshot-id", str(applied.version_after))
+                writer.overwrite(F.lit(True))  # noqa: FBT003 - a condition that all rows fulfil
+            else:
+                writer.append()
+
+    def _roll_back(self, applied: AppliedJob, version: int, load_id: str, spark: SparkSession) -> None:
+        """Roll back to a version. The previous head can only be checked afterwards."""
+        statement = self.addressing.call_statement(
+            "rollback_to_snapshot", applied.table, snapshot_id=str(version)
+        )
+        previous: int = spark.sql(statement).collect()[0]["previous_snapshot_id"]
+        if previous != applied.version_after:
+            spark.sql(
+                self.addressing.call_statement(
+                    "set_current_snapshot", applied.table, snapshot_id=str(previous)
+                )
+            )
+            raise moved_on_error(applied, load_id)
+
+    def _restore(self, table: str, version: int, spark: SparkSession) -> None:
+        """Replace the table with the rows and columns of an older snapshot."""
+        previous = self.previous_tables().get(table)
+        properties = table_properties(previous, self.properties) if previous else {}
+        query = f"SELECT * FROM {self.sql_name(table)} VERSION AS OF {version}"
+        spark.sql(replace_statement(self.sql_name(table), previous, properties, query))
 
     def verify(self, applied: AppliedJob, mark: LoadMark, *, spark: SparkSession) -> None:
-        """Raise unless readers of a table see what a job of a load wrote.
+        """Raise `CommitRolledBack` unless the commit of a job is in effect.
 
-        Where snapshots were expired in the middle of what readers see, the result of the job is the evidence.
+        If snapshots of `main` have expired, the result of the job is accepted as evidence.
         """
-        seen = (
-            self.read_lineage(applied.table, spark=spark) if self.exists(applied.table, spark=spark) else None
-        )
-        is_seen = seen is not None and (seen.has_commit(mark) or seen.is_truncated)
-        if seen is None or not is_seen or seen.is_undone(mark.load_id):
-            raise CommitRolledBack(table=applied.table, load_id=mark.load_id, version=applied.version_after)
+        table = applied.table
+        history = self.read_history(table, spark=spark) if self.exists(table, spark=spark) else None
+        is_present = history is not None and (history.has_commit(mark) or history.is_truncated)
+        if history is None or not is_present or history.is_undone(mark.load_id):
+            raise CommitRolledBack(table=table, load_id=mark.load_id, version=applied.version_after)
 
     def fence(self, table: str, mark: LoadMark, *, spark: SparkSession) -> None:
         """Keep an aborted load from being published, if the table exists."""
         if not self.exists(table, spark=spark):
             return
-        nothing = spark.createDataFrame([], self.read(table, spark=spark).schema)
-        publisher = Publisher(
-            catalog=self.addressing, read_lineage=self.read_lineage, commit_mode=self.commit_mode
-        )
-        publisher.fence(table, mark, lambda target: nothing.writeTo(target).append(), spark=spark)
-
-    @property
-    def _undo(self) -> LoadUndo:
-        return LoadUndo(
-            catalog=self.addressing,
-            read_lineage=self.read_lineage,
-            roll_back=self._roll_back,
-            restore=self._restore,
-        )
-
-    def _roll_back(self, table: str, version: int, *, spark: SparkSession) -> int:
-        call = self.addressing.call_statement("rollback_to_snapshot", table, snapshot_id=str(version))
-        left: int = spark.sql(call).collect()[0]["previous_snapshot_id"]
-        return left
-
-    def _restore(self, table: str, version: int, *, spark: SparkSession) -> None:
-        """Write the rows and columns of an older snapshot in the place of the table."""
-        known = self.previous_tables().get(table)
-        properties = table_properties(known, self.properties) if known else {}
-        query = f"SELECT * FROM {self.sql_name(table)} VERSION AS OF {version}"
-        spark.sql(replace_statement(self.sql_name(table), known, properties, query))
+        no_rows = spark.createDataFrame([], self.read(table, spark=spark).schema)
+        self._publisher.fence(table, mark, lambda target: no_rows.writeTo(target).append(), spark=spark)
 
     def _commit(
         self,
@@ -232,10 +284,7 @@ class IcebergTables(DatasetTables[IcebergCatalog]):
         columns: Iterable[str] | None = None,
     ) -> AppliedJob:
         names = tuple(rows.columns if columns is None else columns)
-        publisher = Publisher(
-            catalog=self.addressing, read_lineage=self.read_lineage, commit_mode=self.commit_mode
-        )
-        return publisher.commit(
+        return self._publisher.commit(
             table.name,
             mark,
             write,
@@ -251,23 +300,23 @@ class IcebergTables(DatasetTables[IcebergCatalog]):
     def _prepare_table(
         self, table: Table, rows: DataFrame, columns: Iterable[str], spark: SparkSession
     ) -> None:
-        """Make the table if it is not there, and add the columns that it lacks: they are null until then."""
+        """Create the table if it does not exist, and add missing columns, null in existing rows."""
         name = self.sql_name(table.name)
         if not self.exists(table.name, spark=spark):
-            properties = table_properties(table, self.properties)
-            spark.sql(create_statement(name, table, properties))
-        has = self.read(table.name, spark=spark).schema.jsonValue()
-        lacks = missing_fields(has, rows.select(*map(quote_name, columns)).schema.jsonValue())
-        if lacks:
-            spark.sql(add_columns_statement(name, lacks))
+            spark.sql(create_statement(name, table, table_properties(table, self.properties)))
+        table_struct = self.read(table.name, spark=spark).schema.jsonValue()
+        row_struct = rows.select(*map(quote_name, columns)).schema.jsonValue()
+        if missing := missing_fields(table_struct, row_struct):
+            spark.sql(add_columns_statement(name, missing))
 
 
-def _parse_lineage(rows: Iterable[Any]) -> Lineage:
-    snapshots, refs, settled = {}, {}, set()
+def _parse_history(rows: Iterable[Any]) -> SnapshotHistory:
+    snapshots, refs, expiring_refs = {}, {}, set()
     for row in rows:
         if row["name"] is not None:
             refs[row["name"]] = row["snapshot_id"]
-            settled |= {row["name"]} if row["age"] is not None else set()
+            if row["age"] is not None:
+                expiring_refs.add(row["name"])
         else:
             snapshots[row["snapshot_id"]] = IcebergSnapshot(
                 id=row["snapshot_id"],
@@ -275,4 +324,4 @@ def _parse_lineage(rows: Iterable[Any]) -> Lineage:
                 operation=row["operation"],
                 summary=row["summary"] or {},
             )
-    return Lineage(snapshots=snapshots, refs=refs, expiring_refs=frozenset(settled))
+    return SnapshotHistory(snapshots=snapshots, refs=refs, expiring_refs=frozenset(expiring_refs))

@@ -1,4 +1,4 @@
-"""Tables in a table format, opened for a load: one atomic commit for each table of a load."""
+"""The client of a lake: tables in a table format, with one atomic commit to each table of a load."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Protocol, cast
 
 from penstock.destinations.lake.dataset import DatasetClient
-from penstock.destinations.lake.job import TableLoadJob
+from penstock.destinations.lake.job import StagedPackage, TableLoadJob
 from penstock.destinations.lake.merge_sets import ChainLocks
 from penstock.destinations.lake.plan import plan_chain
 from penstock.destinations.lake.run import ChainLoad, LakeTables
-from penstock.destinations.lake.staged_package import StagedPackage
 from penstock.errors import InternalError
 from penstock.interfaces import (
     AppliedJob,
@@ -40,37 +39,37 @@ if TYPE_CHECKING:
 
 
 class VersionedTables(LakeTables, Protocol):
-    """What a client needs of a table format beside the commits of a chain."""
+    """The operations that a client needs of a table format, beside the commits of a chain."""
 
     def initialize(self, *, spark: SparkSession) -> None:
-        """Make room for tables, where there is none."""
+        """Create the schema of the catalog if it does not exist."""
 
     def sql_name(self, table: str) -> str:
-        """A table in SQL."""
+        """Return the name of a table in SQL."""
 
     def version(self, table: str, *, spark: SparkSession) -> int | None:
-        """The version of a table now; None where it has none yet."""
+        """Return the current version of a table; None before its first commit."""
 
     def commits(self, table: str, most: int | None, *, spark: SparkSession) -> Sequence[TableCommit]:
-        """The commits to a table, newest first."""
+        """Return the commits to a table, newest first."""
 
     def truncate(self, table: str, *, spark: SparkSession) -> None:
         """Delete all rows in one commit."""
 
     def drop(self, table: str, *, spark: SparkSession) -> None:
-        """Take a table away with all its rows, if it is there."""
+        """Drop a table with all its rows, if it exists."""
 
     def to_undo(self, table: str, mark: LoadMark, *, spark: SparkSession) -> AppliedJob | None:
-        """What a load did to a table; None where it did nothing, or nothing of it is left."""
+        """Return the commit of a load that is still in effect; None if there is none."""
 
     def undo(self, applied: AppliedJob, load_id: str, *, spark: SparkSession) -> None:
-        """Bring a table back to the version before a job."""
+        """Restore the version of a table before a job."""
 
     def verify(self, applied: AppliedJob, mark: LoadMark, *, spark: SparkSession) -> None:
-        """Raise unless a table still shows what a job of a load wrote."""
+        """Raise `CommitRolledBack` unless the commit of a job is in effect."""
 
     def fence(self, table: str, mark: LoadMark, *, spark: SparkSession) -> None:
-        """Refuse commits of an aborted load from now on."""
+        """Refuse later commits of an aborted load."""
 
 
 class LakeClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
@@ -94,12 +93,31 @@ class LakeClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
     def tables(self) -> VersionedTables:
         """The tables of the dataset."""
 
+    @property
+    @abstractmethod
+    def is_by_path(self) -> bool:
+        """Whether tables are addressed by their folders, and not by their names in a catalog."""
+
+    @abstractmethod
+    def path_table_names(self) -> tuple[str, ...]:
+        """Return the tables below the folder of the dataset."""
+
     @abstractmethod
     def alter_table(self, table: Table, previous: Table | None) -> None:
-        """Bring a table that is there up to what its hints say; `before` is the table of the last load."""
+        """Apply changed hints to an existing table; `previous` is the table of the last load."""
+
+    def displayable_location(self) -> str:
+        """Return the folder of the dataset or its name in a catalog, without credentials."""
+        return super().displayable_location() if self.is_by_path else f"{self.config}.{self.dataset_name}"
+
+    def table_names(self) -> tuple[str, ...]:
+        """Return the existing data tables; in a catalog those for which any schema has seen rows."""
+        if self.is_by_path:
+            return self.path_table_names()
+        return tuple(sorted(name for name, table in self.all_tables().items() if table.has_seen_data))
 
     def initialize_storage(self, truncate_tables: Iterable[str] | None = None) -> None:
-        """Make room for the tables; each listed one is emptied by one commit of its own."""
+        """Create the schema and the ledger if they do not exist; truncate the given tables."""
         if self._spark is not None:
             self.tables.initialize(spark=self._spark)
         self.ledger().initialize()
@@ -108,71 +126,71 @@ class LakeClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
                 self.tables.truncate(table, spark=self.session())
 
     def drop_tables(self, *tables: str) -> None:
-        """Take tables away with all their rows; what is not there is gone already."""
+        """Drop those of the tables that exist."""
         for table in tables:
             self.tables.drop(table, spark=self.session())
 
     def update_stored_schema(
         self, only_tables: Iterable[str] | None = None, expected_update: TSchemaTables | None = None
     ) -> TSchemaTables | None:
-        """Refuse what cannot be written, and bring tables up to what their hints say."""
+        """Refuse hints that no load can follow, and apply changed hints to existing tables."""
         names = None if only_tables is None else list(only_tables)
         applied = super().update_stored_schema(names, expected_update)
         for root in {root_table(name, self.schema.tables).name for name in names or self.schema.tables}:
             plan_chain(
                 root, self.schema.tables, with_rows=names or (), default_strategy=self._default_strategy
             )
-        before = self.previous_tables()
+        previous = self.previous_tables()
         for name in names or self.schema.tables:
-            # A table that begins anew is what it shall be with its first rows.
+            # A recreated table gets its hints from the commit that recreates it.
             if renewal_of(name, self.schema.tables) != "table":
-                self.alter_table(self.schema.get_table(name), before.get(name))
+                self.alter_table(self.schema.get_table(name), previous.get(name))
         return applied
 
     def start_file_load(self, table: TTableSchema, file_path: str, load_id: str) -> LoadJob:
-        """Commit one table, once, whatever happened before; the job is done when this returns."""
+        """Commit one table, and return the finished job."""
         return self._load(table["name"], file_path)
 
     def restore_file_load(self, file_path: str) -> LoadJob:
-        """Start again: what was committed under the same mark is not committed twice."""
+        """Repeat a job; commits that an earlier attempt made are skipped."""
         return self._load(ParsedLoadJobFileName.parse(file_path).table_name, file_path)
 
     def table_version(self, table: str, *, spark: SparkSession) -> int | None:
-        """The newest version; None where there is no such table."""
+        """Return the newest version; None if the table does not exist."""
         return self.tables.version(table, spark=spark) if self.tables.exists(table, spark=spark) else None
 
     def read(self, table: str, version: int | None = None, *, spark: SparkSession) -> DataFrame:
-        """A frame over a table in the given session."""
+        """Return a frame over a table in the given session."""
         return self.tables.read(table, version, spark=spark)
 
     def commits(self, table: str, *, most: int | None = None, spark: SparkSession) -> Sequence[TableCommit]:
-        """The commits to a table, newest first."""
+        """Return the commits to a table, newest first."""
         return self.tables.commits(table, most, spark=spark) if self.tables.exists(table, spark=spark) else ()
 
     def sql_name(self, table: str) -> str:
-        """How Spark SQL calls a table."""
+        """Return the name of a table in Spark SQL."""
         return self.tables.sql_name(table)
 
     def to_undo(self, table: str, mark: LoadMark) -> AppliedJob | None:
-        """What a load did to a table, as its history tells."""
+        """Return the commit of a load that is still in effect, from the history of the table."""
         return self.tables.to_undo(table, mark, spark=self.session())
 
     def undo(self, applied: AppliedJob, load_id: str) -> None:
-        """Bring a table back to the version before a job by one commit, unless it has moved on since."""
+        """Restore the version before a job by one commit; raise if the table changed since."""
         if applied.version_after is not None:
             self.tables.undo(applied, load_id, spark=self.session())
 
     def verify(self, applied: AppliedJob, mark: LoadMark) -> None:
-        """Raise unless a table still shows what a job of a load wrote."""
+        """Raise `CommitRolledBack` unless the commit of a job is in effect."""
         if applied.version_after is not None:
             self.tables.verify(applied, mark, spark=self.session())
 
     def fence(self, table: str, mark: LoadMark) -> None:
-        """Refuse commits of an aborted load from now on, if the table exists."""
+        """Refuse later commits of an aborted load, if the table exists."""
         self.tables.fence(table, mark, spark=self.session())
 
     def existing_tables(self, tables: Iterable[str]) -> list[str]:
-        """The tables of a load that stand here; some of another kind may belong to the same load."""
+        """Return those of the tables that exist here; a load may also write tables of another format."""
         return [name for name in tables if self.tables.exists(name, spark=self.session())]
 
     def _load(self, table: str, file_path: str) -> LoadJob:

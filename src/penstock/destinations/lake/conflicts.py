@@ -1,8 +1,4 @@
-"""Commits that are refused because others came first are made again.
-
-Nothing is wrong with such a commit: it is made on top of the one that was first. Writers of one table take
-turns this way, and whoever is refused waits a while that is never the same for two.
-"""
+"""Retries of commits that conflict with another writer's commit, with backoff and jitter."""
 
 from __future__ import annotations
 
@@ -28,15 +24,15 @@ def retry_commit(
     log: logging.Logger,
     wait: Callable[[float], None] = time.sleep,
 ) -> Result:
-    """Make a commit, again as often as another one comes first."""
-    tries = 1
+    """Make a commit, and retry it on a conflict, at most `MAX_ATTEMPTS` times."""
+    attempt = 1
     while True:
         try:
             return commit()
         except Exception as error:
-            if tries == MAX_ATTEMPTS or not is_conflict(error):
+            if attempt == MAX_ATTEMPTS or not is_conflict(error):
                 raise
-            log.info("another commit to %s came first, this is tried again (%d)", table, tries)
-        longest = min(_FIRST_PAUSE * 2**tries, _MAX_PAUSE)
+            log.info("a commit to %s conflicts with another one and is retried (attempt %d)", table, attempt)
+        longest = min(_FIRST_PAUSE * 2**attempt, _MAX_PAUSE)
         wait(random.uniform(longest / 4, longest))  # noqa: S311 - a pause
-        tries += 1
+        attempt += 1

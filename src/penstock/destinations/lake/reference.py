@@ -1,11 +1,11 @@
-"""What the registry finds under the name of a lake: its settings, what it can do, and its clients."""
+"""The destination reference of a lake: its settings, its capabilities and its clients."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from penstock.config import config_value
-from penstock.destinations.lake.client import LakeClient
+from penstock.destinations.lake.dataset import DatasetClient
 from penstock.destinations.lake.merge_sets import ChainLocks
 from penstock.interfaces import DestinationClientDwhConfiguration, configured
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 Spec = TypeVar("Spec", bound=DestinationClientDwhConfiguration)
 Config_contra = TypeVar("Config_contra", bound=DestinationClientDwhConfiguration, contravariant=True)
-Client = TypeVar("Client", bound=LakeClient)
-Client_co = TypeVar("Client_co", bound=LakeClient, covariant=True)
+Client = TypeVar("Client", bound=DatasetClient)
+Client_co = TypeVar("Client_co", bound=DatasetClient, covariant=True)
 
 
 class LakeClientFactory(Protocol[Config_contra, Client_co]):
@@ -37,7 +37,7 @@ class LakeClientFactory(Protocol[Config_contra, Client_co]):
 
 
 class LakeReference(Generic[Spec, Client]):
-    """Tables in a table format; all clients of a process take turns."""
+    """The reference of one format; all its clients in a process share the locks of chains."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class LakeReference(Generic[Spec, Client]):
         self._chain_locks = ChainLocks()
 
     def capabilities(self) -> DestinationCapabilitiesContext:
-        """What the tables can do."""
+        """Return the capabilities of the destination."""
         return self._capabilities
 
     def client(
@@ -59,10 +59,10 @@ class LakeReference(Generic[Spec, Client]):
         *,
         spark: SparkSession | None = None,
     ) -> Client:
-        """A client for one dataset."""
+        """Return a client for one dataset."""
         config = configured(self._spec, initial_config)
         return self._client(schema, config, self._capabilities, spark=spark, chain_locks=self._chain_locks)
 
     def spec(self) -> type[Spec]:
-        """The class of its settings."""
+        """Return the class of the settings."""
         return self._spec

@@ -10,6 +10,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, MapType, StructType
 from pyspark.sql.window import Window
 
 from penstock.destinations.lake.merge_statement import (
@@ -27,10 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
 
     from penstock.destinations.lake.hints import MergeHints, Scd2Hints
     from penstock.destinations.lake.plan import RowFilter
     from penstock.schema import Table
+
 
 POSITION: Final = "_penstock_at"
 ROW_ID: Final = "_penstock_id"
@@ -185,3 +188,61 @@ def _deciding_columns(hints: MergeHints) -> list[str]:
     """The columns beside the key that say which row wins and which is deleted."""
     names = [hints.dedup_sort[0]] if hints.dedup_sort else []
     return [*names, hints.hard_delete.column] if hints.hard_delete else names
+
+
+def align_structs(rows: DataFrame, table_schema: StructType) -> DataFrame:
+    """Bring kept columns to the fields that the table has by now; those that a row lacks are null.
+
+    Columns that the table does not have, and whole columns that rows lack, are left as they are.
+    """
+    wanted = {field.name: field.dataType for field in table_schema}
+    differing = {
+        field.name: wanted[field.name]
+        for field in rows.schema
+        if field.name in wanted and _has_other_fields(field.dataType, wanted[field.name])
+    }
+    if not differing:
+        return rows
+    return rows.select(
+        *(
+            _align(F.col(quote_name(field.name)), field.dataType, wanted[field.name]).alias(field.name)
+            if field.name in differing
+            else F.col(quote_name(field.name))
+            for field in rows.schema
+        )
+    )
+
+
+def _has_other_fields(row_type: DataType, table_type: DataType) -> bool:
+    """Whether structs inside of two types differ in their fields."""
+    if isinstance(row_type, StructType) and isinstance(table_type, StructType):
+        pairs = zip(row_type, table_type, strict=False)
+        return row_type.names != table_type.names or any(
+            _has_other_fields(one.dataType, two.dataType) for one, two in pairs
+        )
+    if isinstance(row_type, ArrayType) and isinstance(table_type, ArrayType):
+        return _has_other_fields(row_type.elementType, table_type.elementType)
+    if isinstance(row_type, MapType) and isinstance(table_type, MapType):
+        return _has_other_fields(row_type.valueType, table_type.valueType)
+    return False
+
+
+def _align(value: Column, row_type: DataType, table_type: DataType) -> Column:
+    if isinstance(row_type, ArrayType) and isinstance(table_type, ArrayType):
+        inner, to = row_type.elementType, table_type.elementType
+        return F.transform(value, lambda one: _align(one, inner, to))
+    if isinstance(row_type, MapType) and isinstance(table_type, MapType):
+        inner, to = row_type.valueType, table_type.valueType
+        return F.transform_values(value, lambda _, one: _align(one, inner, to))
+    if isinstance(row_type, StructType) and isinstance(table_type, StructType):
+        known = {field.name: field.dataType for field in row_type}
+        fields = (
+            (
+                _align(value.getField(field.name), known[field.name], field.dataType)
+                if field.name in known
+                else F.lit(None).cast(field.dataType)
+            ).alias(field.name)
+            for field in table_type
+        )
+        return F.when(value.isNotNull(), F.struct(*fields))
+    return value

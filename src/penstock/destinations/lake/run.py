@@ -12,10 +12,11 @@ from pyspark.sql import functions as F
 from penstock.destinations.lake import rows as shape
 from penstock.destinations.lake.hints import STRATEGIES, MergeStrategy
 from penstock.destinations.lake.key_ranges import key_range_queries, pruning_condition
-from penstock.destinations.lake.merge_set_finder import MergeSetFinder, ReadableTables
 from penstock.destinations.lake.merge_sets import (
     ChainLocks,
+    MergeSetFinder,
     MergeSets,
+    ReadableTables,
     SetName,
     StoredSet,
     publish_sets,
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.destinations.lake.hints import MergeHints
+    from penstock.destinations.lake.job import StagedTables
     from penstock.destinations.lake.key_ranges import KeyRange
-    from penstock.destinations.lake.staged_package import StagedTables
     from penstock.interfaces import AppliedJob, LoadMark
     from penstock.schema import Table
 

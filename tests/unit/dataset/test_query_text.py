@@ -1,5 +1,3 @@
-"""Texts of users: markers become the engine's, names of tables are found, and nothing else changes."""
-
 from __future__ import annotations
 
 import re
@@ -15,6 +13,7 @@ from penstock.dataset.query_text import (
     frame_placeholder,
     is_query,
     mentioned_tables,
+    resolve_tables,
     with_table_frames,
     without_dataset_name,
 )
@@ -133,3 +132,36 @@ def test_braces_of_a_query_are_not_places_of_frames(text: str, tables: list[str]
 )
 def test_what_asks_for_rows_is_told_from_what_changes_them(text: str, expected: bool) -> None:
     assert is_query(text) is expected
+
+
+TABLES = {"items": "delta.`b/items`", "orders": "delta.`b/orders`"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("DELETE FROM items WHERE id = ?", "DELETE FROM delta.`b/items` AS items WHERE id = ?"),
+        (
+            "UPDATE demo.items SET name = :x WHERE items.id = 1",
+            "UPDATE delta.`b/items` AS items SET name = :x WHERE items.id = 1",
+        ),
+        (
+            "INSERT INTO items (id) SELECT id FROM orders WHERE orders.id = 1",
+            "INSERT INTO delta.`b/items` (id) SELECT id FROM delta.`b/orders` AS orders WHERE orders.id = 1",
+        ),
+        ("INSERT INTO ITEMS VALUES (?)", "INSERT INTO delta.`b/items` VALUES (?)"),
+        (
+            "MERGE INTO items i USING orders o ON TRUE WHEN MATCHED THEN DELETE",
+            "MERGE INTO delta.`b/items` AS i USING delta.`b/orders` AS o ON TRUE WHEN MATCHED THEN DELETE",
+        ),
+        ("DELETE FROM elsewhere.items", "DELETE FROM elsewhere.items"),
+    ],
+)
+def test_tables_of_the_dataset_are_written_as_they_are_called_in_sql(text: str, expected: str) -> None:
+    assert resolve_tables(text, dataset="demo", tables=TABLES) == expected
+
+
+@pytest.mark.parametrize("text", ["DROP TABLE items", "SHOW TABLES", "SET x = 1", "DELETE FROM ((", ""])
+def test_what_is_no_change_of_rows_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="not run on a dataset"):
+        resolve_tables(text, dataset="demo", tables=TABLES)

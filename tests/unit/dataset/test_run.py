@@ -19,7 +19,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from penstock.dataset.values import row_reader
+from penstock.dataset.run import row_reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

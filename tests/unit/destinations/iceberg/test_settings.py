@@ -12,8 +12,7 @@ import pytest
 
 from penstock.config import AwsCredentials, Settings
 from penstock.destinations import iceberg
-from penstock.destinations.iceberg.catalog import IcebergCatalog
-from penstock.destinations.iceberg.commit_metadata import branch_name
+from penstock.destinations.iceberg.addressing import IcebergCatalog
 from penstock.destinations.iceberg.conflicts import (
     is_branch_unsupported,
     is_commit_state_unknown,
@@ -26,7 +25,7 @@ from penstock.destinations.iceberg.ddl import (
     partition_fields,
     table_properties,
 )
-from penstock.destinations.iceberg.lineage import Lineage
+from penstock.destinations.iceberg.history import SnapshotHistory, branch_name
 from penstock.destinations.iceberg.maintenance import IcebergMaintenance, PublishedLoad
 from penstock.destinations.iceberg.reference import ICEBERG
 from penstock.destinations.iceberg.settings import IcebergConfiguration
@@ -237,9 +236,9 @@ def test_errors_are_known_by_their_words() -> None:
     assert (is_commit_state_unknown(unknown), is_commit_state_unknown(refused)) == (True, False)
 
 
-def upkeep(seen: Lineage, **said: Any) -> IcebergMaintenance:
+def upkeep(seen: SnapshotHistory, **said: Any) -> IcebergMaintenance:
     return IcebergMaintenance(
-        catalog=IcebergCatalog(catalog="c", dataset="d"), read_lineage=lambda table, *, spark: seen, **said
+        catalog=IcebergCatalog(catalog="c", dataset="d"), read_history=lambda table, *, spark: seen, **said
     )
 
 
@@ -248,7 +247,7 @@ def settled(branch: str | None = "b", version: int | None = 7) -> PublishedLoad:
     return PublishedLoad(mark=mark, branch=branch, versions={"t": version})
 
 
-def tidied(seen: Lineage, **said: Any) -> list[str]:
+def tidied(seen: SnapshotHistory, **said: Any) -> list[str]:
     statements: list[str] = []
     spark: Any = SimpleNamespace(sql=statements.append, conf=None)
     upkeep(seen, **said).run(["t"], settled(), spark=spark)
@@ -256,7 +255,7 @@ def tidied(seen: Lineage, **said: Any) -> list[str]:
 
 
 def test_the_branch_of_a_complete_load_goes_by_itself() -> None:
-    found = upkeep(Lineage(snapshots={}, refs={}))
+    found = upkeep(SnapshotHistory(snapshots={}, refs={}))
 
     (chore,) = found.branch_tasks("t", settled())
     assert chore.statement == (
@@ -270,7 +269,7 @@ def test_the_branch_of_a_complete_load_goes_by_itself() -> None:
 
 
 def test_tables_are_tidied_up_as_the_settings_say() -> None:
-    found = upkeep(Lineage(snapshots={}, refs={}), optimize=True, expire_hours=1)
+    found = upkeep(SnapshotHistory(snapshots={}, refs={}), optimize=True, expire_hours=1)
 
     assert [one.statement for one in found.maintenance_tasks("t", datetime(2024, 1, 2, tzinfo=UTC))] == [
         "CALL `c`.system.rewrite_data_files(table => '`c`.`d`.`t`')",
@@ -283,8 +282,11 @@ def test_tables_are_tidied_up_as_the_settings_say() -> None:
 
 def test_a_table_with_an_open_load_of_another_pipeline_is_not_tidied_up() -> None:
     other = branch_name(LoadMark(pipeline_name="other", sequence=1, load_id="2.0", manifest_hash="m"))
-    alone, shared = Lineage(snapshots={}, refs={"b": 7}), Lineage(snapshots={}, refs={other: 8})
-    after = Lineage(snapshots={}, refs={other: 8}, expiring_refs=frozenset((other,)))
+    alone, shared = (
+        SnapshotHistory(snapshots={}, refs={"b": 7}),
+        SnapshotHistory(snapshots={}, refs={other: 8}),
+    )
+    after = SnapshotHistory(snapshots={}, refs={other: 8}, expiring_refs=frozenset((other,)))
 
     settling, expiry = "ALTER TABLE `c`.`d`.`t` CREATE OR REPLACE BRANCH", "CALL `c`.system.expire_snapshots"
     assert [len(tidied(seen, expire_hours=1)) for seen in (alone, shared, after)] == [2, 1, 2]

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from penstock.destinations.filesystem.file_format import FileCodec
-from penstock.destinations.filesystem.file_lists import FileList, PublishedFile
 from penstock.destinations.filesystem.layout import FileLayout
-from penstock.destinations.filesystem.table_files import TableFiles
+from penstock.destinations.filesystem.table_files import FileList, PublishedFile, TableFiles
 from penstock.destinations.filesystem.table_log import LogEntry
 from penstock.errors import DestinationTerminalException
 from penstock.interfaces import LoadMark

@@ -13,7 +13,7 @@ import pytest
 import penstock
 from penstock.destinations.filesystem import plain_client
 from penstock.destinations.filesystem.file_format import FileCodec
-from penstock.destinations.filesystem.file_lists import FileList, PublishedFile
+from penstock.destinations.filesystem.table_files import FileList, PublishedFile
 from penstock.destinations.filesystem.table_log import LogEntry
 from penstock.destinations.lake.job import TableLoadJob
 from penstock.destinations.lake.plan import ChainStep
@@ -126,7 +126,7 @@ def test_a_begun_load_without_a_trace_is_kept_from_being_committed(client: Plain
     client.undo(applied, MARK.load_id)
 
     assert client.to_undo("items", MARK) is None
-    with pytest.raises(DestinationTerminalException, match="was taken back"):
+    with pytest.raises(DestinationTerminalException, match="was rolled back"):
         client.table_files("items").log.find_mark(MARK)
 
 

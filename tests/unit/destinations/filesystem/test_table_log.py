@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from penstock.destinations.filesystem import table_log as log_module
 from penstock.destinations.filesystem.file_format import FileCodec
-from penstock.destinations.filesystem.file_lists import FileList, FileLists, PublishedFile, publish_files
+from penstock.destinations.filesystem.table_files import FileList, FileLists, PublishedFile, publish_files
 from penstock.destinations.filesystem.table_log import LogEntry, TableLog
 from penstock.errors import (
     DestinationAhead,

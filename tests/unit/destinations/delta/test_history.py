@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from penstock.destinations.delta.commit_metadata import (
+from penstock.destinations.delta.history import (
+    TableHistory,
     create_table_metadata,
     fence_metadata,
     is_in_effect,
@@ -18,7 +19,6 @@ from penstock.destinations.delta.commit_metadata import (
     parse_commit,
     undo_metadata,
 )
-from penstock.destinations.delta.history import TableHistory
 from penstock.errors import CommitRolledBack, DestinationTerminalException
 from penstock.interfaces import AppliedJob, LoadMark, TableCommit
 
@@ -130,7 +130,7 @@ def test_a_table_that_was_changed_after_a_load_is_neither_undone_nor_left_withou
 
     assert not history(commit(4), commit(5, text=fence_metadata("3.5"))).is_undone(applied, "17.5")
     assert history(commit(4), commit(5, "RESTORE", "3")).is_undone(applied, "17.5")
-    with pytest.raises(DestinationTerminalException, match="cannot be taken back"):
+    with pytest.raises(DestinationTerminalException, match="cannot be rolled back"):
         history(commit(4), commit(5)).is_undone(applied, "17.5")
     history(commit(4), commit(5)).check_in_effect(applied, "17.5")
     with pytest.raises(CommitRolledBack):

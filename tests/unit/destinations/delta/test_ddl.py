@@ -7,12 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.destinations.delta.ddl import (
+    ALTERABLE_TYPES,
+    can_widen,
     cluster_columns,
     create_statement,
     partition_columns,
     table_properties,
+    wider_types,
 )
-from penstock.destinations.delta.type_widening import ALTERABLE_TYPES, can_widen, wider_types
 from penstock.destinations.lake.ddl import changed_types, set_properties_statement
 from penstock.errors import DestinationTerminalException
 from penstock.schema import Column, Table, spark_type

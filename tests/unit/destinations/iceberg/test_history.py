@@ -6,15 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.destinations.iceberg.commit_metadata import (
+from penstock.destinations.iceberg.history import (
+    MAIN,
     UNDONE,
+    IcebergSnapshot,
+    SnapshotHistory,
     branch_name,
     branch_sequence,
     load_properties,
     replace_properties,
     row_count,
 )
-from penstock.destinations.iceberg.lineage import MAIN, IcebergSnapshot, Lineage
 from penstock.errors import DestinationAhead, DestinationTerminalException
 from penstock.interfaces import LoadMark
 
@@ -27,7 +29,7 @@ def mark(sequence: int = 2, pipeline: str = "shop") -> LoadMark:
     )
 
 
-def lineage(*chain: tuple[int, dict[str, str]], main: int | None = None, **refs: int) -> Lineage:
+def history(*chain: tuple[int, dict[str, str]], main: int | None = None, **refs: int) -> SnapshotHistory:
     """Snapshots, each on top of the one before; `main` is the last of them unless another is named."""
     found: dict[int, IcebergSnapshot] = {}
     parent = None
@@ -37,11 +39,11 @@ def lineage(*chain: tuple[int, dict[str, str]], main: int | None = None, **refs:
     names = dict(refs)
     if main != 0 and found:
         names[MAIN] = main or next(reversed(found))
-    return Lineage(snapshots=found, refs=names)
+    return SnapshotHistory(snapshots=found, refs=names)
 
 
 def test_what_readers_see_is_told_by_parents_and_not_by_numbers() -> None:
-    seen = lineage((900, load_properties(mark(1))), (5, {}), (77, load_properties(mark(2))))
+    seen = history((900, load_properties(mark(1))), (5, {}), (77, load_properties(mark(2))))
 
     assert [one.version for one in seen.commits()] == [77, 5, 900]
     assert [one.load_id for one in seen.commits()] == ["2.0", None, "1.0"]
@@ -49,14 +51,14 @@ def test_what_readers_see_is_told_by_parents_and_not_by_numbers() -> None:
 
 
 def test_a_load_is_there_only_if_readers_see_it() -> None:
-    seen = lineage((9, {}), (3, load_properties(mark())), main=9, **{branch_name(mark()): 3})
+    seen = history((9, {}), (3, load_properties(mark())), main=9, **{branch_name(mark()): 3})
 
     assert seen.find_commit("items", mark()) is None
     assert seen.staged_branch(mark()) == branch_name(mark())
 
 
 def test_what_was_made_on_an_older_version_is_not_published() -> None:
-    seen = Lineage(
+    seen = SnapshotHistory(
         snapshots={
             9: IcebergSnapshot(id=9, parent=None, operation="append"),
             3: IcebergSnapshot(id=3, parent=9, operation="append", summary=load_properties(mark())),
@@ -69,14 +71,14 @@ def test_what_was_made_on_an_older_version_is_not_published() -> None:
 
 
 def test_a_branch_without_the_commit_of_the_load_is_not_published() -> None:
-    seen = lineage((9, {}), **{branch_name(mark()): 9})
+    seen = history((9, {}), **{branch_name(mark()): 9})
 
     assert seen.staged_branch(mark()) is None
 
 
 def test_in_a_new_table_nothing_comes_before_the_first_commit() -> None:
-    seen = lineage((9, NEW_TABLE), (3, load_properties(mark())), main=0, **{branch_name(mark()): 3})
-    after = lineage((9, NEW_TABLE), (3, load_properties(mark())))
+    seen = history((9, NEW_TABLE), (3, load_properties(mark())), main=0, **{branch_name(mark()): 3})
+    after = history((9, NEW_TABLE), (3, load_properties(mark())))
 
     assert seen.staged_branch(mark()) == branch_name(mark())
     assert seen.commits()[0].load_id == ""
@@ -89,41 +91,40 @@ def test_in_a_new_table_nothing_comes_before_the_first_commit() -> None:
 )
 def test_a_table_that_has_a_later_load_of_the_pipeline_is_not_written_to(later: dict[str, str]) -> None:
     with pytest.raises(DestinationAhead):
-        lineage((9, {}), (3, later)).find_commit("items", mark(2))
+        history((9, {}), (3, later)).find_commit("items", mark(2))
 
 
 def test_loads_of_other_pipelines_do_not_matter() -> None:
-    assert lineage((9, load_properties(mark(7, "other")))).find_commit("items", mark(2)) is None
+    assert history((9, load_properties(mark(7, "other")))).find_commit("items", mark(2)) is None
 
 
 def test_a_load_that_was_taken_back_is_not_brought_again() -> None:
-    with pytest.raises(DestinationTerminalException, match="taken back"):
-        lineage((9, {}), (3, {UNDONE: mark().load_id})).find_commit("items", mark())
+    with pytest.raises(DestinationTerminalException, match="rolled back"):
+        history((9, {}), (3, {UNDONE: mark().load_id})).find_commit("items", mark())
 
 
 def test_branches_of_earlier_loads_of_the_pipeline_are_left_over() -> None:
     names = [branch_name(mark(1)), f"{branch_name(mark(1))}_ab12", branch_name(mark(2)), "audit"]
     others = branch_name(mark(1, "other"))
 
-    seen = lineage((9, {}), **dict.fromkeys([*names, others], 9))
+    seen = history((9, {}), **dict.fromkeys([*names, others], 9))
 
     assert set(seen.leftover_branches(mark(2))) == set(names[:2])
     assert branch_sequence(others, "shop") is None
 
 
 def test_a_look_between_two_commits_is_noticed() -> None:
-    assert Lineage(snapshots={}, refs={MAIN: 1}).is_torn
-    assert not lineage((1, {})).is_torn
+    assert SnapshotHistory(snapshots={}, refs={MAIN: 1}).is_torn
+    assert not history((1, {})).is_torn
 
 
 def test_history_ends_where_snapshots_were_expired() -> None:
-    seen = Lineage(
+    seen = SnapshotHistory(
         snapshots={3: IcebergSnapshot(id=3, parent=2, operation="append", summary=load_properties(mark()))},
         refs={MAIN: 3},
     )
 
     assert [one.version for one in seen.commits()] == [3]
-    assert seen.since(2) is None
     assert seen.applied_job("items", seen.main_snapshots[0]).version_before == 2
 
 
@@ -153,7 +154,7 @@ def test_rows_that_were_only_copied_are_not_counted(
     assert row_count(operation, summary) == rows
 
 
-def cut(load: dict[str, str], *, parent: int | None = 2, **refs: int) -> Lineage:
+def cut(load: dict[str, str], *, parent: int | None = 2, **refs: int) -> SnapshotHistory:
     """Readers see 9, and what came before it was expired; a branch of the load has kept 3 and 2."""
     snapshots = [
         IcebergSnapshot(id=9, parent=8, operation="append"),
@@ -161,14 +162,14 @@ def cut(load: dict[str, str], *, parent: int | None = 2, **refs: int) -> Lineage
         IcebergSnapshot(id=2, parent=1, operation="append"),
     ]
     names = refs or {branch_name(mark()): 3}
-    return Lineage(snapshots={one.id: one for one in snapshots}, refs={MAIN: 9, **names})
+    return SnapshotHistory(snapshots={one.id: one for one in snapshots}, refs={MAIN: 9, **names})
 
 
 def test_where_the_middle_was_expired_a_load_on_a_branch_is_in_doubt() -> None:
     seen = cut(load_properties(mark()))
 
     assert seen.find_visible("items", mark()) is None
-    with pytest.raises(DestinationTerminalException, match="cannot tell"):
+    with pytest.raises(DestinationTerminalException, match="does not show whether"):
         seen.find_commit("items", mark())
     assert [(one.version, one.load_id) for one in seen.commits()] == [(9, None), (3, "2.0"), (2, None)]
 
@@ -188,30 +189,30 @@ def test_other_branches_leave_no_doubt() -> None:
 
 def test_the_branch_of_a_later_load_keeps_an_earlier_one_out() -> None:
     with pytest.raises(DestinationAhead):
-        lineage((9, {}), **{branch_name(mark(3)): 9}).find_commit("items", mark(2))
+        history((9, {}), **{branch_name(mark(3)): 9}).find_commit("items", mark(2))
 
 
 def test_a_load_is_begun_as_soon_as_it_has_a_branch() -> None:
-    assert lineage((9, {}), **{branch_name(mark()): 9}).branch_head(mark()) == 9
-    assert lineage((9, {}), **{branch_name(mark(1)): 9}).branch_head(mark()) is None
+    assert history((9, {}), **{branch_name(mark()): 9}).branch_head(mark()) == 9
+    assert history((9, {}), **{branch_name(mark(1)): 9}).branch_head(mark()) is None
 
 
 def test_open_loads_of_others_are_told_from_complete_ones() -> None:
     theirs = branch_name(mark(1, "other"))
-    seen = lineage((9, {}), **dict.fromkeys([branch_name(mark()), theirs, "audit"], 9))
+    seen = history((9, {}), **dict.fromkeys([branch_name(mark()), theirs, "audit"], 9))
 
     assert seen.open_branches_of_others("shop") == (theirs,)
     assert replace(seen, expiring_refs=frozenset((theirs,))).open_branches_of_others("shop") == ()
 
 
 def test_a_load_that_was_taken_back_is_told() -> None:
-    assert lineage((9, {}), (3, {UNDONE: mark().load_id})).is_undone(mark().load_id)
-    assert not lineage((9, {}), (3, load_properties(mark()))).is_undone(mark().load_id)
+    assert history((9, {}), (3, {UNDONE: mark().load_id})).is_undone(mark().load_id)
+    assert not history((9, {}), (3, load_properties(mark()))).is_undone(mark().load_id)
 
 
-def renewed() -> Lineage:
+def renewed() -> SnapshotHistory:
     """A table with a load, in whose place another load has put a table of another shape."""
-    return Lineage(
+    return SnapshotHistory(
         snapshots={
             9: IcebergSnapshot(id=9, parent=None, operation="append", summary=load_properties(mark(1))),
             4: IcebergSnapshot(
@@ -253,5 +254,5 @@ def test_a_replaced_table_that_was_taken_back_never_gets_the_load_again() -> Non
 
     assert seen.is_undone("2.0")
     assert [one.undoes for one in seen.commits()] == ["2.0", None, None]
-    with pytest.raises(DestinationTerminalException, match="was taken back"):
+    with pytest.raises(DestinationTerminalException, match="was rolled back"):
         seen.find_visible("items", mark(2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from penstock.destinations.lake.catalog import CatalogNames
+from penstock.destinations.lake.addressing import CatalogNames
 from penstock.errors import UsageError
 from penstock.package.sql import literal, quote_name
 from penstock.spark.sqltext import check_table_name
@@ -56,7 +56,7 @@ class IcebergCatalog(CatalogNames):
         """A branch of a table in SQL, to be written to."""
         return quote_name(self.catalog, self.dataset, table, f"branch_{branch}")
 
-    def lineage_query(self, table: str, summary: str) -> str:
+    def history_query(self, table: str, summary: str) -> str:
         """The query for all snapshots and names of a table; `shown` is SQL for what is said of a snapshot."""
         snapshots, refs = (
             quote_name(self.catalog, self.dataset, table, one) for one in ("snapshots", "refs")
