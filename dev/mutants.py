@@ -203,7 +203,7 @@ MUTANTS = (
     ),
     unit(
         "size of a carried file",
-        "package/transfer.py",
+        "package/packages.py",
         "    if sizes[0] != sizes[1]:\n",
         "    if sizes[0] < 0:\n",
         f"{PACKAGE}/test_carry.py",
@@ -359,7 +359,7 @@ MUTANTS = (
     ),
     unit(
         "a lease is confirmed before the original of a carried package is deleted",
-        "package/transfer.py",
+        "package/packages.py",
         "        lease.confirm()\n",
         "",
         f"{TWO_MACHINES}::test_a_carry_that_continues_after_a_takeover_loses_no_rows",

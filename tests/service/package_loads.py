@@ -14,8 +14,7 @@ from penstock.errors import PipelineLocked, RetryableError, SlotTaken
 from penstock.interfaces.ledger import CommitRecord, StateInfo, StorageSchemaInfo
 from penstock.package import FileStorage, Packages
 from penstock.package.file_ledger import FileLedger
-from penstock.package.holder import LeaseTimes
-from penstock.package.lease import hold_lease
+from penstock.package.lease import LeaseTimes, hold_lease
 
 if TYPE_CHECKING:
     from penstock.package import Manifest

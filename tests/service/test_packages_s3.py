@@ -26,8 +26,7 @@ from tests.unit.package.world import manifest_of, observed
 
 from penstock.errors import PipelineLocked
 from penstock.package import FileStorage, Packages
-from penstock.package.holder import LeaseTimes
-from penstock.package.lease import acquire_lease
+from penstock.package.lease import LeaseTimes, acquire_lease
 from penstock.package.trust import known_trust, require_trust
 
 if TYPE_CHECKING:

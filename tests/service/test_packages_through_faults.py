@@ -27,8 +27,7 @@ from tests.unit.package.test_model import run, told
 from penstock.errors import LeaseLost, RetryableError, StorageNotReachable
 from penstock.load.failures import is_terminal
 from penstock.package import FileStorage
-from penstock.package.holder import LeaseTimes
-from penstock.package.lease import acquire_lease
+from penstock.package.lease import LeaseTimes, acquire_lease
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from penstock.normalize.plan import TablePlan
     from penstock.normalize.table_parts import TablePart
     from penstock.package import DataFolder, Package
-    from penstock.package.frame_columns import FrameFileColumn
+    from penstock.package.job_file import FrameFileColumn
     from penstock.package.projection.model import Level, OutputColumn, Projection
     from penstock.schema.value_path import ValuePath
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.normalize.nested_layout import Leaf, Object, sql_type
-from penstock.package.frame_columns import FrameFileColumn
+from penstock.package.job_file import FrameFileColumn
 from penstock.package.sql import quote_name
 from penstock.schema.spark_types import spark_type_from_json
 

@@ -6,13 +6,6 @@ Touches: spark (paths), interfaces, schema, errors.
 """
 
 from penstock.interfaces.job_file_name import ParsedLoadJobFileName
-from penstock.package.context import (
-    clear_destination_state,
-    commit_load_package_state,
-    destination_state,
-    load_package,
-    package_context,
-)
 from penstock.package.folder import DataFolder
 from penstock.package.ids import create_load_id
 from penstock.package.info import LoadJobInfo, LoadPackageInfo
@@ -23,6 +16,13 @@ from penstock.package.package import Package
 from penstock.package.package_storage import PackageStorage
 from penstock.package.packages import Packages, Retention, sealed_manifest
 from penstock.package.projection.model import OutputColumn, Projection
+from penstock.package.state import (
+    clear_destination_state,
+    commit_load_package_state,
+    destination_state,
+    load_package,
+    package_context,
+)
 from penstock.package.storage import FileStorage
 
 __all__ = [

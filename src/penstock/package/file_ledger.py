@@ -9,8 +9,16 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from penstock.interfaces.ledger import CommitRecord, CompleteLoad, StateInfo, StorageSchemaInfo
-from penstock.package.load_index import IndexedLoad, LoadIndex, LoadSummary, PipelineLoads, rank_of
-from penstock.package.load_snapshots import IndexedSnapshot, LateLoads, ListedSnapshot
+from penstock.package.load_index import (
+    IndexedLoad,
+    IndexedSnapshot,
+    LateLoads,
+    ListedSnapshot,
+    LoadIndex,
+    LoadSummary,
+    PipelineLoads,
+    rank_of,
+)
 from penstock.package.storage import FileStorage, as_json
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from penstock.package.strict_record import validate_fields
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from penstock.package.files import DirEntry
+    from penstock.package.local_files import DirEntry
 
 # As `penstock.spark.folders` sums them up.
 _LANE_DIGITS: Final = 15

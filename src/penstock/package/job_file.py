@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -12,18 +12,17 @@ from penstock.interfaces.job_file_name import ParsedLoadJobFileName
 from penstock.package.control_file import read_control
 from penstock.package.dlt_ids import nested_hashes
 from penstock.package.folder import DataFolder
-from penstock.package.frame_columns import FrameFileColumn, nested_row_columns
 from penstock.package.layout import SEALED_FILE
-from penstock.package.projection.explode import SelectStep, projection_steps
+from penstock.package.projection.explode import SelectStep, position_id, projection_steps
 from penstock.package.projection.model import Projection
-from penstock.package.sql import quote_name
+from penstock.package.sql import literal, quote_name
 from penstock.package.storage import FileStorage
 from penstock.package.strict_record import read_record, validate_fields
 from penstock.spark.paths import spark_path
 from penstock.spark.sqltext import check_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -31,6 +30,25 @@ _JOB_PATH_PARTS = 2
 _TIME_ZONE_CONF = "spark.sql.session.timeZone"
 _UTC_NAMES = frozenset(("UTC", "Etc/UTC", "GMT", "Z", "+00:00"))
 _POSITION_SQL = "named_struct('part', {}, 'file', `_metadata`.`file_name`, 'row', `_metadata`.`row_index`)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameFileColumn:
+    """A column of the files, and the field of a row that it becomes."""
+
+    column: str
+    field: str
+    sql_type: str
+    """The type of the field, as Spark SQL writes it; every value of the column fits."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for the job file."""
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(document: Mapping[str, Any]) -> FrameFileColumn:
+        """Read what `to_dict` gave."""
+        return validate_fields(FrameFileColumn(**document))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,6 +216,17 @@ def _build_job(storage: FileStorage, name: str, document: Mapping[str, Any]) -> 
             mark=read_mark(storage),
         )
     )
+
+
+def nested_row_columns(columns: Sequence[FrameFileColumn], *, load_id: str, folder: str) -> tuple[str, str]:
+    """SQL for `id` and `row` of each row of the files of a folder; no row has a text.
+
+    Field by field, so that a reader of one column reads no other.
+    """
+    fields = (f"{literal(one.field)}, CAST({quote_name(one.column)} AS {one.sql_type})" for one in columns)
+    file = f"{literal(f'{folder}/')}, `_metadata`.`file_name`"
+    row_id = position_id(load_id, file=file, position="`_metadata`.`row_index`")
+    return f"{row_id} AS id", f"named_struct({', '.join(fields)}) AS row"
 
 
 def _sql_texts(steps: Iterable[SelectStep]) -> Iterator[str]:

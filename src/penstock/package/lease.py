@@ -8,18 +8,22 @@ anything is the sequence slot.
 
 from __future__ import annotations
 
+import getpass
 import math
+import os
 import re
+import socket
 import threading
 import time
+import uuid
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.config import logger
 from penstock.errors import LeaseLost, PackageDamaged, PipelineLocked
+from penstock.interfaces.process import has_ended, machine_id
 from penstock.package.control_file import encode_control, read_control
-from penstock.package.holder import LeaseHolder, LeaseTimes
 from penstock.package.layout import LEASE_FOLDER
 from penstock.package.strict_record import read_record
 
@@ -42,6 +46,41 @@ _unreleased_tokens: Final[set[str]] = set()
 
 def _now() -> float:
     return time.clock_gettime(_CLOCK)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseTimes:
+    """Seconds. A holder beats every `beat`; one that has not beaten for `alive` may be taken for dead."""
+
+    beat: float = 5.0
+    alive: float = 30.0
+
+
+def _user_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseHolder:
+    """A process that holds the lease, or held it."""
+
+    token: str = field(default_factory=lambda: uuid.uuid4().hex)
+    host: str = field(default_factory=socket.gethostname)
+    machine: str | None = field(default_factory=machine_id)
+    process: int = field(default_factory=os.getpid)
+    user: str = field(default_factory=_user_name)
+    started_at: float = field(default_factory=time.time)
+    beat: float = 5.0
+    alive: float = 30.0
+
+    def is_dead(self) -> bool:
+        """True only when it is certain: the same machine and table of processes, and no such process."""
+        if self.machine is None or self.machine != machine_id() or self.process <= 0:
+            return False
+        return has_ended(self.process)
 
 
 class Lease:

@@ -8,14 +8,21 @@ import shutil
 import uuid
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Final
-
-from penstock.package.files import DirEntry
+from typing import IO, Final, NamedTuple
 
 # A control file that is larger is not one of ours; without a limit one file could fill the memory.
 MAX_CONTROL_FILE_BYTES: Final = 256 * 1024 * 1024
 TEMP_PREFIX: Final = ".tmp-"
 _DELETE_ATTEMPTS = 10
+
+
+class DirEntry(NamedTuple):
+    """A file or folder as a listing shows it. `modified` is in seconds since 1970, 0.0 where unknown."""
+
+    name: str
+    size: int
+    modified: float
+    is_folder: bool
 
 
 class LocalFiles:

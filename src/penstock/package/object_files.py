@@ -10,17 +10,11 @@ from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 from penstock.config import redact
 from penstock.errors import StorageAccessDenied, StorageFull, StorageNotReachable, translate_disk_full
-from penstock.package.files import DirEntry
-from penstock.package.store_errors import (
-    is_checksum_mismatch,
-    is_name_taken,
-    is_write_conflict,
-    permanent_failure_reason,
-    transient_failure_reason,
-)
+from penstock.package.local_files import DirEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import TracebackType
 
 _Reply = TypeVar("_Reply")
 _RETRY_DELAYS = (0.1, 0.2, 0.4, 0.8, 1.6)
@@ -30,6 +24,23 @@ PUT_TIMEOUT: Final = 120.0
 _MIN_BYTES_PER_SECOND = 1_000_000
 _PAGE_SIZE = 1000
 _MODIFIED_KEYS = ("LastModified", "last_modified", "updated", "mtime", "created")
+_PRECONDITION_FAILED: Final = 412
+_TRANSIENT_STATUSES: Final = frozenset((408, 409, 429))
+_FIRST_SERVER_ERROR: Final = 500
+_NOT_IMPLEMENTED: Final = 501
+# What a store will say again, in the words of S3; and errors of its client, before anything is asked.
+_PERMANENT_CODES: Final = frozenset(
+    (
+        *("NoSuchBucket", "InvalidBucketName", "PermanentRedirect", "301", "400"),
+        *("AuthorizationHeaderMalformed", "InvalidToken", "TokenRefreshRequired"),
+    )
+)
+_TRANSIENT_CODES: Final = frozenset(
+    ("500", "502", "503", "504", "InternalError", "ServiceUnavailable", "SlowDown", "RequestTimeout")
+)
+_CREDENTIAL_ERRORS: Final = frozenset(
+    ("NoCredentialsError", "PartialCredentialsError", "ProfileNotFound", "NoAuthTokenError")
+)
 
 
 @contextmanager
@@ -44,9 +55,9 @@ def translate_store_errors(path: str) -> Iterator[None]:
     except (StorageFull, StorageNotReachable, StorageAccessDenied):
         raise
     except Exception as error:
-        if reason := permanent_failure_reason(error, path):
+        if reason := _permanent_failure_reason(error, path):
             raise StorageAccessDenied(path=path, reason=redact(reason)) from error
-        if reason := transient_failure_reason(error):
+        if reason := _transient_failure_reason(error):
             raise StorageNotReachable(path=path, reason=redact(reason)) from error
         raise
 
@@ -72,7 +83,7 @@ class ObjectFiles:
     def read(self, path: str) -> bytes:
         """Read the whole content; request it again where a reply does not match its checksum."""
         with translate_store_errors(path):
-            content: bytes = _retry(lambda: self._file_system.cat_file(path), is_checksum_mismatch)
+            content: bytes = _retry(lambda: self._file_system.cat_file(path), _is_checksum_mismatch)
         return content
 
     def exists(self, path: str) -> bool:
@@ -97,9 +108,9 @@ class ObjectFiles:
                 with translate_store_errors(path):
                     self._create(path, content)
             except OSError as error:
-                if self._becomes_visible(path, delays=_RETRY_DELAYS if is_name_taken(error) else ()):
+                if self._becomes_visible(path, delays=_RETRY_DELAYS if _is_name_taken(error) else ()):
                     return self.read(path) == content
-                if not is_name_taken(error):
+                if not _is_name_taken(error):
                     raise
             else:
                 return True
@@ -118,7 +129,7 @@ class ObjectFiles:
 
     def _create(self, path: str, content: bytes) -> None:
         """S3 answers 409 when two conditional puts meet in flight: neither is decided, so ask again."""
-        _retry(lambda: self._pipe(path, content, mode="create"), is_write_conflict)
+        _retry(lambda: self._pipe(path, content, mode="create"), _is_write_conflict)
 
     def _pipe(self, path: str, content: bytes, **options: str) -> None:
         if getattr(self._file_system, "async_impl", False):
@@ -221,3 +232,111 @@ def _parse_timestamp(text: str) -> float:
         return datetime.fromisoformat(text).timestamp()
     except ValueError:
         return 0.0
+
+
+class StoreStream:
+    """A stream of a client library, which sends and fetches whenever it wants."""
+
+    def __init__(self, stream: IO[bytes], path: str) -> None:
+        self._stream: Any = stream
+        self._path = path
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, fewer only at the end."""
+        with translate_store_errors(self._path):
+            content: bytes = self._stream.read(size)
+            return content
+
+    def write(self, content: Any) -> int:
+        """Keep bytes, and send what has come together."""
+        with translate_store_errors(self._path):
+            count: int = self._stream.write(content)
+            return count
+
+    def flush(self) -> None:
+        """Nothing must be sent now."""
+        with translate_store_errors(self._path):
+            self._stream.flush()
+
+    def close(self) -> None:
+        """Send what is left; a new file is there from now on."""
+        with translate_store_errors(self._path):
+            self._stream.close()
+
+    def __enter__(self) -> StoreStream:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None or not hasattr(self._stream, "discard"):
+            self.close()
+            return
+        # Half a file must not stand where a whole one belongs, or stood.
+        with translate_store_errors(self._path):
+            self._stream.discard()
+            self._stream.closed = True
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _http_status(error: BaseException) -> int | None:
+    """The HTTP status that a client library got, where its error says so."""
+    response = getattr(error.__cause__, "response", None)
+    found = response.get("ResponseMetadata", {}) if isinstance(response, dict) else {}
+    status = found.get("HTTPStatusCode")
+    return status if isinstance(status, int) else None
+
+
+def _error_code(error: BaseException) -> str | None:
+    """What the store called the error, where its client tells."""
+    response = getattr(error.__cause__, "response", None)
+    found = response.get("Error", {}) if isinstance(response, dict) else {}
+    return str(found["Code"]) if "Code" in found else None
+
+
+def _is_name_taken(error: OSError) -> bool:
+    """Whether the store says that a name is taken."""
+    return isinstance(error, FileExistsError) or _http_status(error) == _PRECONDITION_FAILED
+
+
+def _permanent_failure_reason(error: Exception, path: str) -> str | None:
+    """What a store said that it will say again: it lets nobody in, or there is no such bucket; else None."""
+    code, kind = _error_code(error), type(error).__name__
+    # What the disk of this machine denies is clear as it is.
+    is_denied = isinstance(error, PermissionError) and not path.startswith("/")
+    return (
+        f"{code or kind}: {error}"
+        if code in _PERMANENT_CODES or kind in _CREDENTIAL_ERRORS or is_denied
+        else None
+    )
+
+
+def _is_write_conflict(error: Exception) -> bool:
+    """Whether two conditional puts met in flight, so that neither has won."""
+    return "ConditionalRequestConflict" in str(error)
+
+
+def _is_checksum_mismatch(error: Exception) -> bool:
+    """Whether a reply does not match its checksum, which another reply may; s3fs does not retry these."""
+    return type(error).__name__ == "FlexibleChecksumError"
+
+
+def _transient_failure_reason(error: Exception) -> str | None:
+    """What a store said that may do later what it did not do now: busy, broken or cut off; else None."""
+    if isinstance(error, NotImplementedError | TypeError | ValueError):
+        return None
+    # Errors that only the client library has are about the way to the store.
+    is_away = not isinstance(error, OSError) or isinstance(error, TimeoutError | ConnectionError)
+    if not (is_away or _error_code(error) in _TRANSIENT_CODES or _is_transient_status(_http_status(error))):
+        return None
+    return f"{_error_code(error) or type(error).__name__}: {error.__cause__ or error}"
+
+
+def _is_transient_status(status: int | None) -> bool:
+    return (
+        status is not None
+        and status != _NOT_IMPLEMENTED
+        and (status >= _FIRST_SERVER_ERROR or status in _TRANSIENT_STATUSES)
+    )

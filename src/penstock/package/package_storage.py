@@ -9,7 +9,7 @@ from fsspec.core import split_protocol
 from penstock.errors import InvalidJobFileName, UsageError
 from penstock.interfaces.job_file_name import ParsedLoadJobFileName
 from penstock.package import layout
-from penstock.package.describe import describe_package, job_infos, read_schema
+from penstock.package.info import describe_package, job_infos, read_schema
 from penstock.package.layout import FINISHED_STATUSES, TLoadPackageStatus, check_load_id, is_load_id
 from penstock.package.package import Package
 from penstock.package.storage import FileStorage

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +11,14 @@ from uuid import uuid4
 
 from penstock.errors import InternalError, LoadIsDecided, LoadPackageAborted, PackageDamaged
 from penstock.package.ids import create_load_id
-from penstock.package.layout import FAILED_JOBS, PACKAGES_FOLDER, SEALED_FILE, TLoadPackageStatus
+from penstock.package.layout import (
+    DATA_FOLDER,
+    FAILED_JOBS,
+    PACKAGES_FOLDER,
+    SEALED_FILE,
+    STATE_FILE,
+    TLoadPackageStatus,
+)
 from penstock.package.lease import Lease, hold_lease, read_fence, write_fence
 from penstock.package.package_storage import PackageStorage
 from penstock.package.slots import MAX_SEQUENCE, DecisionKind, LoadDecision, Slots
@@ -20,10 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from penstock.interfaces import LoadMark
-    from penstock.package.holder import LeaseTimes
+    from penstock.package.lease import LeaseTimes
     from penstock.package.manifest import Manifest
     from penstock.package.package import Package
 
+_CHUNK_BYTES: Final = 8 * 1024 * 1024
 _ACCEPTED_KEY: Final = "accepted"
 _UNSEALED_STATUSES: Final[tuple[TLoadPackageStatus, ...]] = ("new", "extracted", "normalized")
 
@@ -307,3 +316,42 @@ def sealed_manifest(package: Package, mark: LoadMark) -> Manifest:
         path = package.store.path(SEALED_FILE)
         raise PackageDamaged(path=path, reason=f"slot {mark.sequence} has another load")
     return manifest
+
+
+def transfer_package(package: Package, target: Package, *, lease: Lease, is_transferred: bool) -> Package:
+    """Copy a package that was extracted where executors do not see it, then delete it; return the copy.
+
+    `lease` is that of the target, and `is_there` says whether the target counts already. Safe to call again:
+    until the copy's marker counts the original does. A marker that is written after another run has taken
+    over does not count, so the original is deleted only once the lease is confirmed.
+    """
+    if not is_transferred:
+        if package.status == "new":  # what follows would delete the only copy
+            raise PackageDamaged(path=package.path, reason="it was not extracted to its end")
+        for name in _list_data_files(package.store, DATA_FOLDER):
+            _copy_file(package.store, target.store, name)
+        state = package.store.read(STATE_FILE)
+        if state is not None:
+            target.store.put(STATE_FILE, state)
+        lease.check()
+        target.mark_extracted(package.read_extracted(), epoch=lease.epoch)
+        lease.confirm()
+    package.delete()
+    return target
+
+
+def _list_data_files(storage: FileStorage, folder: str) -> Iterator[str]:
+    for entry in storage.entries(folder):
+        name = f"{folder}/{entry.name}"
+        if entry.is_folder:
+            yield from _list_data_files(storage, name)
+        else:
+            yield name
+
+
+def _copy_file(source: FileStorage, target: FileStorage, name: str) -> None:
+    with source.open(name) as rows, target.open_new(name) as copy:
+        shutil.copyfileobj(rows, copy, _CHUNK_BYTES)
+    sizes = [storage.size(name) for storage in (source, target)]
+    if sizes[0] != sizes[1]:
+        raise PackageDamaged(path=target.path(name), reason=f"{sizes[1]} of {sizes[0]} bytes arrived")

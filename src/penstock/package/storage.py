@@ -20,8 +20,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from penstock.errors import PackageDamaged, UnsafePath, UsageError, translate_disk_full
 from penstock.package.local_files import MAX_CONTROL_FILE_BYTES, LocalFiles
-from penstock.package.object_files import ObjectFiles, translate_store_errors
-from penstock.package.streams import StoreStream
+from penstock.package.object_files import ObjectFiles, StoreStream, translate_store_errors
 from penstock.spark.paths import local_path
 from penstock.spark.s3 import s3a_conf, s3fs_options
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from penstock.config import AwsCredentials
-    from penstock.package.files import DirEntry
+    from penstock.package.local_files import DirEntry
 
 _MAX_PART_BYTES, _MAX_PATH_LENGTH = 255, 900
 # Names of a listing that looks for the next range to skip, and of one that reads on.

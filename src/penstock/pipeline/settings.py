@@ -6,7 +6,7 @@ from typing import Literal
 
 from penstock.config import BaseConfiguration, configspec
 from penstock.package import Retention
-from penstock.package.holder import LeaseTimes
+from penstock.package.lease import LeaseTimes
 
 
 @configspec

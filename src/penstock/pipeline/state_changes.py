@@ -14,7 +14,7 @@ from penstock.package.typed_json import from_typed, to_typed
 
 if TYPE_CHECKING:
     from penstock.package import Package, Packages
-    from penstock.package.holder import LeaseTimes
+    from penstock.package.lease import LeaseTimes
     from penstock.pipeline.home import PipelineContext
     from penstock.pipeline.state import State
     from penstock.pipeline.workdir import WorkDir

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from penstock.extract.cursor.boundary_files import remove_unreferenced_files
 from penstock.package import Packages
 from penstock.package.extract_manifest import ExtractManifest
-from penstock.package.transfer import transfer_package
+from penstock.package.packages import transfer_package
 from penstock.pipeline.boundaries import copy_boundaries
 from penstock.pipeline.extract_step import ExtractStep
 from penstock.pipeline.home import PipelineContext
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Flow, Ledger
     from penstock.interfaces.progress import Collector
-    from penstock.package.holder import LeaseTimes
-    from penstock.package.lease import Lease
+    from penstock.package.lease import Lease, LeaseTimes
     from penstock.pipeline.recorder import Recorder
     from penstock.pipeline.workdir import WorkDir
 

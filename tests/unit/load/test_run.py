@@ -35,8 +35,7 @@ from penstock.load.settings import LoaderConfiguration
 from penstock.load.worker import ClientFactory
 from penstock.package import DataFolder, FileStorage, Manifest, Packages, Retention, TableEntry
 from penstock.package.file_ledger import FileLedger
-from penstock.package.files import DirEntry
-from penstock.package.local_files import LocalFiles
+from penstock.package.local_files import DirEntry, LocalFiles
 from penstock.schema import Schema, Table
 
 if TYPE_CHECKING:

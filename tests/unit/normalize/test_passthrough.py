@@ -13,7 +13,7 @@ from penstock.normalize.passthrough import can_pass_through, file_columns, frame
 from penstock.normalize.plan import is_kept_as_json
 from penstock.normalize.table_inputs import TableInput
 from penstock.package.extract_manifest import ExtractedTable
-from penstock.package.frame_columns import FrameFileColumn
+from penstock.package.job_file import FrameFileColumn
 from penstock.schema import Schema, Table, decide
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from tests.unit.package.world import manifest_of
 
 from penstock.errors import LeaseLost
 from penstock.package import Packages
-from penstock.package.holder import LeaseTimes
-from penstock.package.lease import Lease, acquire_lease
+from penstock.package.lease import Lease, LeaseTimes, acquire_lease
 
 S3_OPTIONS = "PENSTOCK_TEST_HOLDER_OPTIONS"
 

@@ -9,7 +9,7 @@ import pytest
 from penstock.errors import LeaseLost, PackageDamaged
 from penstock.package import Package, Packages
 from penstock.package.lease import hold_lease
-from penstock.package.transfer import transfer_package
+from penstock.package.packages import transfer_package
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

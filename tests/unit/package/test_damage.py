@@ -17,8 +17,7 @@ from penstock.errors import (
     UnsupportedVersion,
 )
 from penstock.package import DataFolder, JobFile, Packages, ParsedLoadJobFileName, Projection
-from penstock.package.holder import LeaseHolder
-from penstock.package.lease import acquire_lease
+from penstock.package.lease import LeaseHolder, acquire_lease
 from penstock.package.projection.model import Level
 from penstock.schema import Schema
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.package import DataFolder
-from penstock.package.files import DirEntry
+from penstock.package.local_files import DirEntry
 
 FILES = [DirEntry("part-0.parquet", 10, 0.0, False), DirEntry("part-1.parquet", 7, 0.0, False)]
 # As Spark works it out: see `tests/spark/test_folders.py`, which has the same files.

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from penstock.errors import JobNotFound
 from penstock.interfaces.job_file_name import ParsedLoadJobFileName
 from penstock.package import Packages, PackageStorage
-from penstock.package.files import DirEntry
-from penstock.package.job_listing import ListedJob, merge_listings
+from penstock.package.job_folders import ListedJob, merge_listings
 from penstock.package.layout import JOB_STATES
+from penstock.package.local_files import DirEntry
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,8 +21,14 @@ from penstock.errors import LeaseLost, PipelineLocked, StorageNotReachable
 from penstock.package import FileStorage, Packages
 from penstock.package import lease as lease_module
 from penstock.package.control_file import encode_control
-from penstock.package.holder import LeaseHolder, LeaseTimes
-from penstock.package.lease import acquire_lease, current_epoch, hold_lease, write_heartbeat
+from penstock.package.lease import (
+    LeaseHolder,
+    LeaseTimes,
+    acquire_lease,
+    current_epoch,
+    hold_lease,
+    write_heartbeat,
+)
 from penstock.package.local_files import LocalFiles
 
 if TYPE_CHECKING:

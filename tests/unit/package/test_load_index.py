@@ -19,8 +19,8 @@ from penstock.interfaces import CommitRecord, StateInfo, StorageSchemaInfo
 from penstock.package import Packages, Retention, file_ledger, load_index
 from penstock.package.control_file import encode_control
 from penstock.package.file_ledger import LOADS_TABLE, STATE_TABLE, VERSION_TABLE, FileLedger
-from penstock.package.files import DirEntry
 from penstock.package.load_index import INDEX_FOLDER, LoadIndex, LoadSummary
+from penstock.package.local_files import DirEntry
 from penstock.package.storage import FileStorage
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from penstock.package import (
     read_job,
 )
 from penstock.package.control_file import FORMAT_VERSION, encode_control
-from penstock.package.frame_columns import FrameFileColumn
+from penstock.package.job_file import FrameFileColumn
 from penstock.package.projection.model import ColumnValue, FieldAccess, Level
 from penstock.package.storage import as_json
 

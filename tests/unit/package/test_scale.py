@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from penstock.package.files import DirEntry
+    from penstock.package.local_files import DirEntry
 
 LOAD_ID, TABLES = "17.5", 5
 NAMES = [ParsedLoadJobFileName(f"table_{number}", "5c1c2f0d11", 0, "reference") for number in range(TABLES)]

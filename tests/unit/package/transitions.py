@@ -9,9 +9,8 @@ from uuid import uuid4
 from tests.unit.package.world import manifest_of
 
 from penstock.package import FileStorage, Packages, PackageStorage, Retention
-from penstock.package.holder import LeaseTimes
-from penstock.package.lease import acquire_lease, hold_lease
-from penstock.package.transfer import transfer_package
+from penstock.package.lease import LeaseTimes, acquire_lease, hold_lease
+from penstock.package.packages import transfer_package
 from penstock.schema import Schema
 
 if TYPE_CHECKING:

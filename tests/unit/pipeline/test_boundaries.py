@@ -8,7 +8,7 @@ import penstock
 from penstock.extract.cursor.plan import MAX_HASHES_PER_CURSOR
 from penstock.package import Packages
 from penstock.package.file_ledger import FileLedger
-from penstock.package.holder import LeaseTimes
+from penstock.package.lease import LeaseTimes
 from penstock.pipeline.boundaries import remove_old_boundaries
 from penstock.pipeline.unbound_packages import UnboundPackages
 from penstock.pipeline.workdir import WorkDir
