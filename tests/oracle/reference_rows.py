@@ -15,7 +15,7 @@ from penstock.schema.convert import convert_value
 from penstock.schema.evidence import walk_values
 from penstock.schema.layout import canonical_row_and_keys
 from penstock.schema.observation import observe_value, typed_value
-from penstock.schema.root_keys import propagated_columns
+from penstock.schema.system_columns import propagated_columns
 from penstock.schema.value_path import split_row
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock.interfaces.hints import TableHints, key_columns
 from penstock.schema import Column, Table, plain_name
+from penstock.schema.column_names import EMPTY_KEY_NAME
 from penstock.schema.defaults import ID_COLUMN
 from penstock.schema.frozen_map import FrozenMap, thaw
-from penstock.schema.name_collisions import EMPTY_KEY_NAME
-from penstock.schema.table_names import nested_table_name, safe_table_name
+from penstock.schema.naming import nested_table_name, safe_table_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

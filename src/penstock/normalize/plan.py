@@ -25,8 +25,8 @@ from penstock.schema.defaults import (
     PARENT_ID_COLUMN,
 )
 from penstock.schema.layout import canonical_row_and_keys
-from penstock.schema.root_keys import propagated_columns
 from penstock.schema.spark_types import NESTED_TYPE_HINT
+from penstock.schema.system_columns import propagated_columns
 from penstock.schema.value_path import EACH, split_row
 
 if TYPE_CHECKING:

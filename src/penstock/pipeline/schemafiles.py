@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from penstock.pipeline.workdir import write_text
 from penstock.schema import Schema
-from penstock.schema.schema_file import export_schema, import_schema, schema_file_name
+from penstock.schema.document import export_schema, import_schema, schema_file_name
 
 if TYPE_CHECKING:
     from penstock.schema import StoredSchema

@@ -6,22 +6,27 @@ Touches: errors.
 """
 
 from penstock.schema.column import COLUMN_HINTS, COMPOUND_HINTS, Column, TColumnSchema
+from penstock.schema.column_names import NameCollision, find_key_collisions, plain_name, unique_names
 from penstock.schema.contract import Contract, ContractSettings, effective_contract
 from penstock.schema.decide import decide
 from penstock.schema.decision import ContractRefusal, Decision, Rule
+from penstock.schema.document import export_schema, import_schema, schema_file_name
 from penstock.schema.evidence import Evidence, gather, merge_evidence
-from penstock.schema.hashes import content_hash, stamp_version
 from penstock.schema.inference_options import InferenceOptions
 from penstock.schema.migrations import ENGINE_VERSION
-from penstock.schema.name_collisions import NameCollision, find_key_collisions, plain_name, unique_names
 from penstock.schema.naming import NamingConvention, naming_convention
 from penstock.schema.pydantic_models import columns_of_model, contract_of_model
 from penstock.schema.relations import TableRelation, relations
-from penstock.schema.root_keys import root_table
 from penstock.schema.schema import Schema
-from penstock.schema.schema_file import export_schema, import_schema, schema_file_name
 from penstock.schema.spark_types import spark_type
-from penstock.schema.stored_schema import StoredSchema, TStoredSchema, check_schema_name
+from penstock.schema.stored_schema import (
+    StoredSchema,
+    TStoredSchema,
+    check_schema_name,
+    content_hash,
+    stamp_version,
+)
+from penstock.schema.system_columns import root_table
 from penstock.schema.table import Table, TSchemaTables, TTableSchema, TWriteDisposition
 from penstock.schema.types import DATA_TYPES, DataType, parse_data_type
 from penstock.schema.value_path import EACH, ValuePath, parse_path, path_text

@@ -12,9 +12,7 @@ from penstock.schema.inference_options import InferenceOptions
 from penstock.schema.layout import build_layout
 from penstock.schema.naming import stored_naming_convention
 from penstock.schema.patterns import NamePatterns
-from penstock.schema.root_keys import propagated_columns, with_root_key
-from penstock.schema.rowids import row_id_type
-from penstock.schema.systemcolumns import system_columns
+from penstock.schema.system_columns import propagated_columns, row_id_type, system_columns, with_root_key
 from penstock.schema.table import Table
 from penstock.schema.table_decision import BatchContext, TableDecision, is_new_table
 
@@ -22,14 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from penstock.schema.column import Column
+    from penstock.schema.column_names import NameCollision
     from penstock.schema.contract import Contract, EvolutionMode
     from penstock.schema.decision import RuleAction
     from penstock.schema.evidence import Evidence
     from penstock.schema.layout import TableEvidence
-    from penstock.schema.name_collisions import NameCollision
     from penstock.schema.observation import ObservedType
-    from penstock.schema.rowids import RowIdType
     from penstock.schema.stored_schema import StoredSchema
+    from penstock.schema.system_columns import RowIdType
     from penstock.schema.types import DataType
     from penstock.schema.value_path import ValuePath
 

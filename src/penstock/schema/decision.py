@@ -12,12 +12,12 @@ from penstock.schema.frozen_map import FrozenMap
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from penstock.schema.column_names import NameCollision
     from penstock.schema.contract import EvolutionMode
     from penstock.schema.evidence import Position
-    from penstock.schema.name_collisions import NameCollision
     from penstock.schema.observation import ObservedType
-    from penstock.schema.rowids import RowIdType
     from penstock.schema.stored_schema import StoredSchema
+    from penstock.schema.system_columns import RowIdType
     from penstock.schema.table import Table
     from penstock.schema.types import DataType
     from penstock.schema.value_path import ValuePath

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import orjson
 import yaml
 
 from penstock.errors import UsageError
-from penstock.schema.hashes import stamp_version
+from penstock.schema.stored_schema import MAX_PREVIOUS_HASHES, StoredSchema, stamp_version
 
 if TYPE_CHECKING:
-    from penstock.schema.stored_schema import StoredSchema, TStoredSchema
+    from penstock.schema.stored_schema import TStoredSchema
+
+SchemaFileFormat = Literal["yaml", "json"]
 
 PROCESSING_HINTS: Final = ("x-normalizer", "x-loader", "x-extractor")
 """What the stages note down for themselves; it says nothing about what the tables are."""
@@ -19,6 +22,7 @@ PROCESSING_HINTS: Final = ("x-normalizer", "x-loader", "x-extractor")
 # The one written in C is ten times as fast, where PyYAML was built with it; the text is the same.
 _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_HINT: Final = "give the text of a schema that was exported as YAML or JSON"
 
 
 def schema_document(
@@ -87,4 +91,43 @@ def parse_document(text: str) -> dict[str, Any]:
     return document
 
 
-_HINT: Final = "give the text of a schema that was exported as YAML or JSON"
+def schema_file_name(name: str, file_format: SchemaFileFormat = "yaml") -> str:
+    """Name the file of a schema in an import or export folder, as dlt does.
+
+    >>> schema_file_name("shop")
+    'shop.schema.yaml'
+    """
+    return f"{name}.schema.{file_format}"
+
+
+def export_schema(
+    stored: StoredSchema, file_format: SchemaFileFormat = "yaml", *, remove_processing_hints: bool = False
+) -> str:
+    """Write the text of a file to export; for one that will be imported again, processing hints go."""
+    write = to_yaml if file_format == "yaml" else to_json
+    return write(
+        schema_document(stored, remove_defaults=True, remove_processing_hints=remove_processing_hints)
+    )
+
+
+def import_schema(text: str, stored: StoredSchema | None) -> StoredSchema:
+    """Take up a file: give `stored` back while the file is the one that was imported last, else the file's.
+
+    What is replaced is remembered as an ancestor. Whoever changes the stored schema later keeps the change,
+    until somebody changes the file.
+    """
+    read = StoredSchema.from_dict(parse_document(text))
+    incoming = stamp_version(read, previous=read)
+    if stored is None:
+        return replace(incoming, imported_version_hash=incoming.version_hash)
+    if stored.name != incoming.name:
+        raise UsageError(
+            f"the file holds schema {incoming.name!r}, not {stored.name!r}",
+            hint="import it under its own name, or change the name in the file",
+        )
+    if incoming.version_hash == stored.imported_version_hash:
+        return stored
+    history = incoming.previous_hashes
+    if stored.version_hash not in (*history, incoming.version_hash):
+        history = (stored.version_hash, *history)[:MAX_PREVIOUS_HASHES]
+    return replace(incoming, previous_hashes=history, imported_version_hash=incoming.version_hash)

@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, cast
 
-from penstock.schema.column_names import INNER_LIST_KEY, SOURCE_PATH_HINT, KeyPath, Namer
+from penstock.schema.column_names import INNER_LIST_KEY, SOURCE_PATH_HINT, KeyPath, NameCollision, Namer
 from penstock.schema.evidence import VALUE_KEY
-from penstock.schema.name_collisions import NameCollision
-from penstock.schema.shorten import append_tag
-from penstock.schema.table_names import nested_table_name
+from penstock.schema.naming import append_tag, nested_table_name
 from penstock.schema.value_path import EACH, path_text, split_row
 
 if TYPE_CHECKING:

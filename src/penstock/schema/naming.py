@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from hashlib import shake_128
 from importlib import import_module
 from inspect import isabstract
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from penstock.errors import InvalidIdentifier, UsageError
-from penstock.schema.shorten import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,6 +27,25 @@ _SIGN_REPLACEMENTS: Final = str.maketrans("+*-@|", "xx_al")
 _DIRECT_REPLACEMENTS: Final = str.maketrans("▶\n\r'\"", "_____")
 _DUCK_REPLACEMENTS: Final = str.maketrans('\n\r"', "___")
 _DLT_NAMING_PACKAGE: Final = "dlt.common.normalizers.naming."
+
+TAG_LENGTH: Final = 6
+_TAG_BYTES: Final = 4
+_TAG_LETTERS: Final = str.maketrans("/+", "ab")
+
+RESERVED_TABLES: Final = frozenset(
+    (
+        # Files and folders that the dataset itself has beside its tables.
+        *("init", "_dlt_loads", "_dlt_version", "_dlt_pipeline_state", "_dlt_pkg"),
+        *("_dlt_late", "_dlt_index", "_dlt_roots", "_dlt_files"),
+        # Delta takes the folder around a log for a table, and the folders beside the log for its partitions.
+        "_delta_log",
+    )
+)
+# Dots split the names of job files, slashes split paths, and the rest is read as a pattern or an escape by a
+# file system, a URL or a template.
+_UNSAFE: Final = re.compile(r"[./\\:*?\"<>|\[\]{}%#^\x00-\x1f\x7f]")
+_MAX_BYTES: Final = 210
+"""Bytes of a name, so that with its ids and endings it is the name of one file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,3 +228,68 @@ def _module_attribute(module: str, attribute: str, get_module: Callable[[str], A
         return getattr(get_module(module), attribute, None)
     except ImportError:
         return None
+
+
+def safe_table_name(name: str, *, max_length: int | None = None) -> str:
+    """Return the name, or a changed one with a tag where the dataset or a storage cannot use it.
+
+    The tag depends on the name alone, so that a table has the same name in every load.
+
+    >>> safe_table_name("orders"), safe_table_name("init"), safe_table_name("../a")
+    ('orders', 'init_bei8mw', '_a_eoblsa')
+    """
+    encoded = name.encode("utf-8", "replace")
+    is_safe = not _UNSAFE.search(name) and name.lower() not in RESERVED_TABLES
+    if is_safe and len(encoded) <= _MAX_BYTES:
+        return name
+    head = encoded[: _MAX_BYTES - TAG_LENGTH - 1].decode("utf-8", "ignore")
+    if not is_safe:
+        # Two underscores may be a path, which naming conventions take apart.
+        head = _UNDERSCORES.sub("_", _UNSAFE.sub("_", head))
+    return append_tag(head.rstrip("_") or "table", original=name, max_length=max_length)
+
+
+def nested_table_name(naming: NamingConvention, *fragments: str) -> str:
+    """Join the normalized name of a root table and those of the keys that lead to a list below it."""
+    return safe_table_name(naming.shorten_fragments(*fragments), max_length=naming.max_length)
+
+
+def hash_tag(identifier: str) -> str:
+    """Six lower-case letters and digits that depend on nothing but `identifier`."""
+    digest = shake_128(identifier.encode("utf-8", "surrogatepass")).digest(_TAG_BYTES)
+    return base64.b64encode(digest).decode("ascii").rstrip("=").translate(_TAG_LETTERS).lower()
+
+
+def shorten(name: str, *, original: str, max_length: int | None) -> str:
+    """Give `name`, or when it is too long its head and tail with the tag of `original` between them.
+
+    The tag comes from the original and not from the name, so that two long keys that differ only in what
+    normalising removes do not become one column.
+    """
+    if max_length is None or len(name) <= max_length:
+        return name
+    room = _length_beside_tag(name, max_length=max_length)
+    head, tail = room - room // 2, room // 2
+    return name[:head] + hash_tag(original) + name[len(name) - tail :]
+
+
+def append_tag(name: str, *, original: str, max_length: int | None) -> str:
+    """Append the tag of `original` to `name`, giving up the end of the name where both do not fit.
+
+    Where even the underscore does not fit, the tag alone is the name.
+    """
+    tag = hash_tag(original)
+    if max_length is None:
+        return f"{name}_{tag}"
+    room = _length_beside_tag(name, max_length=max_length) - 1
+    # An underscore left at the cut would make `__`, which is a path.
+    head = name[: max(room, 0)].rstrip("_")
+    return f"{head}_{tag}" if head else tag
+
+
+def _length_beside_tag(name: str, *, max_length: int) -> int:
+    room = max_length - TAG_LENGTH
+    if room < 0:
+        reason = f"it must be cut to {max_length} characters, and its tag alone needs {TAG_LENGTH}"
+        raise InvalidIdentifier(identifier=name, reason=reason)
+    return room

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from penstock.schema.defaults import LOAD_ID_COLUMN, LOADS_TABLE, SYSTEM_PREFIX, VERSION_TABLE
-from penstock.schema.root_keys import root_table
+from penstock.schema.system_columns import root_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

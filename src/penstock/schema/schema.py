@@ -13,11 +13,10 @@ from penstock.schema.defaults import SYSTEM_PREFIX
 from penstock.schema.document import parse_document, schema_document, to_json, to_yaml
 from penstock.schema.frozen_map import FrozenMap
 from penstock.schema.graphviz import to_dot
-from penstock.schema.hashes import stamp_version
 from penstock.schema.mermaid import to_mermaid
 from penstock.schema.naming import NamingConvention, stored_naming_convention
-from penstock.schema.root_keys import with_root_key
-from penstock.schema.stored_schema import StoredSchema, TStoredSchema
+from penstock.schema.stored_schema import StoredSchema, TStoredSchema, stamp_version
+from penstock.schema.system_columns import with_root_key
 from penstock.schema.table import Table
 
 if TYPE_CHECKING:

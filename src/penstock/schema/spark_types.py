@@ -28,7 +28,7 @@ _JSON_TYPE_NAMES: Final = {"byte": "TINYINT", "short": "SMALLINT", "integer": "I
 _INTEGER_TYPES: Final = {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}
 
 
-def required_type(column: Column) -> DataType:
+def _required_type(column: Column) -> DataType:
     """Give the type of a column that must have one by now."""
     if column.data_type is None:
         raise UnboundColumnException(column=column.name)
@@ -43,9 +43,9 @@ def spark_type(column: Column) -> str:
     """
     if NESTED_TYPE_HINT in column.hints:
         return spark_type_from_json(json.loads(column.hints[NESTED_TYPE_HINT]))
-    match required_type(column):
+    match _required_type(column):
         case "bigint":
-            return _INTEGER_TYPES[integer_width(column.precision)]
+            return _INTEGER_TYPES[_integer_width(column.precision)]
         case "decimal" | "wei":
             digits, fraction = precision_and_scale(column)
             return f"DECIMAL({digits},{fraction})"
@@ -80,7 +80,7 @@ def spark_type_from_json(json_type: Any) -> str:
             return f"MAP<{key}, {value}>"
 
 
-def integer_width(bits: int | None) -> int:
+def _integer_width(bits: int | None) -> int:
     """Give the width of the smallest machine integer that has so many bits; 64 when nothing was said."""
     return 64 if bits is None else next((width for width in (8, 16, 32) if bits <= width), 64)
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass, field, replace
+from hashlib import sha3_256
 from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
+
+import orjson
 
 from penstock.errors import InvalidSchemaName
 from penstock.schema.defaults import DEFAULT_NORMALIZERS, DEFAULT_SETTINGS, SYSTEM_TABLES
@@ -17,6 +21,8 @@ if TYPE_CHECKING:
 MAX_NAME_LENGTH: Final = 64
 _SCALAR_KEYS: Final = ("version", "version_hash", "engine_version", "name", "imported_version_hash")
 _NESTED_KEYS: Final = ("settings", "normalizers", "previous_hashes")
+MAX_PREVIOUS_HASHES: Final = 10
+_VERSION_KEYS: Final = ("version", "version_hash", "imported_version_hash", "previous_hashes")
 
 
 class TStoredSchema(TypedDict, total=False):
@@ -105,3 +111,37 @@ class StoredSchema:
 
 def _table(name: str, document: Mapping[str, Any]) -> Table:
     return Table.from_dict(document, name=name).with_root_defaults()
+
+
+def content_hash(stored: StoredSchema) -> str:
+    """Hash what the schema says, leaving out its own version and history.
+
+    The order of tables does not matter; the order of columns does, because destinations keep it.
+    """
+    document = stored.to_dict()
+    content = {key: value for key, value in document.items() if key not in _VERSION_KEYS}
+    digest = sha3_256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
+    for name in sorted(stored.tables):
+        digest.update(name.encode())
+        for column in stored.tables[name].columns:
+            digest.update(column.encode())
+    return base64.b64encode(digest.digest()).decode("ascii")
+
+
+def stamp_version(stored: StoredSchema, *, previous: StoredSchema | None) -> StoredSchema:
+    """Stamp version, hash and history on `stored`, as the successor of `since`.
+
+    However many changes lie between, the version grows by one, and not at all when the content is the same. A
+    schema that was never stored has version 1 and no history.
+    """
+    now = content_hash(stored)
+    if previous is None:
+        return replace(stored, version=1, version_hash=now, previous_hashes=())
+    if now == previous.version_hash:
+        return replace(
+            stored, version=previous.version, version_hash=now, previous_hashes=previous.previous_hashes
+        )
+    history = previous.previous_hashes
+    if previous.version_hash not in history:
+        history = (previous.version_hash, *history)[:MAX_PREVIOUS_HASHES]
+    return replace(stored, version=previous.version + 1, version_hash=now, previous_hashes=history)

@@ -119,10 +119,6 @@ class Table:
         """Copy with other keys of the document forgotten."""
         return replace(self, extras=FrozenMap(self.extras).without(*keys))
 
-    def with_write_disposition(self, write_disposition: TWriteDisposition) -> Table:
-        """Copy that is written in another way."""
-        return replace(self, write_disposition=write_disposition)
-
     def with_root_defaults(self) -> Table:
         """Copy where a root table says what it otherwise only means: its own resource, and append.
 

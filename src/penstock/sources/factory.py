@@ -14,7 +14,7 @@ from penstock.config import in_scope, read_settings
 from penstock.errors import UnsupportedData
 from penstock.interfaces.run_context import override_context
 from penstock.schema import Schema
-from penstock.schema.schema_file import schema_file_name
+from penstock.schema.document import schema_file_name
 from penstock.sources.resource import Resource
 from penstock.sources.section import module_file, module_section, sections_of
 from penstock.sources.source import Source

@@ -18,7 +18,7 @@ from penstock.extract.plan import Rotation, Workload
 from penstock.package import Package, Packages
 from penstock.package.tags import DATE, DATETIME, DECIMAL
 from penstock.schema.frozen_map import thaw
-from penstock.schema.table_names import RESERVED_TABLES
+from penstock.schema.naming import RESERVED_TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,20 +1,64 @@
-"""Which nested rows carry the id of their root, and where the schema document says so."""
+"""Columns that penstock fills itself: row ids, the load id, and links to the parent and the root row."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from penstock.schema.defaults import ID_COLUMN, ROOT_ID_COLUMN, SYSTEM_PREFIX
+from penstock.schema.defaults import (
+    ID_COLUMN,
+    LIST_INDEX_COLUMN,
+    LOAD_ID_COLUMN,
+    PARENT_ID_COLUMN,
+    ROOT_ID_COLUMN,
+    SYSTEM_PREFIX,
+)
 from penstock.schema.frozen_map import FrozenMap, thaw
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from penstock.schema.column import Column
+    from penstock.schema.patterns import NamePatterns
     from penstock.schema.stored_schema import StoredSchema
     from penstock.schema.table import Table
+    from penstock.schema.types import DataType
 
+RowIdType = Literal["place", "key_hash", "row_hash"]
+
+_ROOT_COLUMNS: Final[Mapping[str, DataType]] = {LOAD_ID_COLUMN: "text", ID_COLUMN: "text"}
+_NESTED_COLUMNS: Final[Mapping[str, DataType]] = {
+    PARENT_ID_COLUMN: "text",
+    LIST_INDEX_COLUMN: "bigint",
+    ID_COLUMN: "text",
+}
+_KEY_HASH_STRATEGIES: Final = frozenset(("upsert", "insert-only", "cdc"))
 _KEYED_STRATEGIES: Final = frozenset((None, "delete-insert", "upsert", "insert-only", "cdc"))
 _EMPTY: Final = FrozenMap[Any]()
+
+
+def system_columns(
+    patterns: NamePatterns, *, is_root: bool, inherited: Mapping[str, DataType]
+) -> tuple[Column, ...]:
+    """Give the columns in the order in which dlt adds them; `inherited` come down from rows above."""
+    own = _ROOT_COLUMNS if is_root else _NESTED_COLUMNS
+    return tuple(patterns.infer_column(name, kind) for name, kind in {**inherited, **own}.items())
+
+
+def row_id_type(table: Table, default_strategy: str | None = None) -> RowIdType:
+    """Say it of a root table, by the hints that dlt goes by.
+
+    `default_strategy` is that of the destination, for tables that are merged and do not say how.
+
+    Rows that are merged by their key have an id of that key, so that a row keeps its id from load to load.
+    Rows with a history have one of all that they hold, so that a changed row has another.
+    """
+    if table.write_disposition != "merge" or table.is_nested:
+        return "place"
+    strategy = table.extras.get("x-merge-strategy") or default_strategy
+    if strategy in _KEY_HASH_STRATEGIES and table.columns_with("primary_key"):
+        return "key_hash"
+    versions = table.columns_with("x-row-version")
+    return "row_hash" if strategy == "scd2" and versions[:1] == (ID_COLUMN,) else "place"
 
 
 def root_table(name: str, tables: Mapping[str, Table]) -> Table:

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.schema.name_collisions import NameCollision, find_key_collisions, unique_names
-from penstock.schema.naming import naming_convention
-from penstock.schema.shorten import hash_tag
+from penstock.schema.column_names import NameCollision, find_key_collisions, unique_names
+from penstock.schema.naming import hash_tag, naming_convention
 
 # Few letters and many ways to write the same name, so that most draws collide.
 colliding_keys = st.lists(st.text(alphabet="aA_ -b", max_size=5), max_size=12)

@@ -154,14 +154,12 @@ def test_copies_with_a_change_leave_the_original_alone() -> None:
         table.with_columns([Column(name="z"), table.columns["x"].with_hints(primary_key=True)])
         .without_columns("y")
         .with_name("u")
-        .with_write_disposition("merge")
         .with_seen_data()
         .with_extras(description="d")
     )
 
     assert changed.to_dict() == {
         "name": "u",
-        "write_disposition": "merge",
         "columns": {"x": {"name": "x", "data_type": "text", "primary_key": True}, "z": {"name": "z"}},
         "x-normalizer": {"seen-data": True},
         "description": "d",
