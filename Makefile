@@ -43,7 +43,7 @@ packages: ## load packages at full size: 2,000 orders of calls, 200 rounds of co
 	$(if $(SEED),PENSTOCK_TEST_SEED=$(SEED)) PENSTOCK_TEST_SEQUENCES=2000 PENSTOCK_TEST_ROUNDS=200 PENSTOCK_TEST_KILLS=all \
 		PENSTOCK_TEST_RESOURCES=10000 PENSTOCK_TEST_AT_LENGTH=1 $(RUN) pytest -q tests/unit/package/test_model.py \
 		tests/unit/package/test_contention.py tests/unit/package/test_kills.py tests/unit/pipeline/test_two_machines.py \
-		tests/unit/extract/test_many.py
+		tests/unit/extract/test_many_resources.py
 
 crashes: ## a load that dies at every step, with every safeguard switched off in turn, and runs that die anywhere; two hours
 	PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_CRASHES=$(or $(PART),all) PENSTOCK_TEST_JOURNEYS=40+20 $(RUN) dev/with-jars pytest -q -s tests/flow/crashes

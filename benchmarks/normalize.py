@@ -38,7 +38,7 @@ from pyspark.sql import functions as F
 from benchmarks.events import events
 from benchmarks.watch import measured
 from penstock.extract.encode import encode
-from penstock.extract.parts import PartWriter
+from penstock.extract.parts import RowPartWriter
 from penstock.extract.plan import Rotation
 from penstock.normalize.run import normalize
 from penstock.package import Package, Packages, create_load_id
@@ -193,7 +193,7 @@ def filled(
     package = packages.package(create_load_id())
     package.create()
     where = "data/extracted/events"
-    with PartWriter(package.store, where, Rotation()) as writer:
+    with RowPartWriter(package.store, where, Rotation()) as writer:
         for number, row in enumerate(rows, 1):
             writer.write(row if isinstance(row, bytes) else encode(row))
             if rows_in_file and not number % rows_in_file:

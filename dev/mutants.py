@@ -483,7 +483,7 @@ MUTANTS = (
         "        if digest != file.digest:\n",
         "        if not digest:\n",
         "tests/unit/extract/cursor/test_boundary.py",
-        "tests/unit/extract/cursor/test_limits.py",
+        "tests/unit/extract/cursor/test_limited_runs.py",
     ),
     # --- tables
     unit(

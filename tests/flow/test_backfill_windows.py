@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.flow.backfill_program import ROWS, WINDOWS
-from tests.unit.extract.reading import rows_in
+from tests.unit.extract.extraction import rows_in
 
 from penstock.package import Packages
 from penstock.package.extract_manifest import ExtractManifest

@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.unit.extract.reading import rows_of
+from tests.unit.extract.extraction import rows_of
 
 import penstock
 from penstock.config import in_scope

@@ -16,7 +16,7 @@ import psutil
 from pyspark.sql import SparkSession
 
 from penstock.extract.encode import encode
-from penstock.extract.parts import PartWriter
+from penstock.extract.parts import RowPartWriter
 from penstock.extract.plan import Rotation
 from penstock.normalize.run import normalize
 from penstock.package import Package, Packages, create_load_id
@@ -64,7 +64,7 @@ def filled(folder: str) -> Package:
     package = Packages.at(folder).package(create_load_id())
     package.create()
     where = "data/extracted/orders"
-    with PartWriter(package.store, where, Rotation()) as writer:
+    with RowPartWriter(package.store, where, Rotation()) as writer:
         for number, row in enumerate(nested_rows(FILES * ROWS_IN_FILE), 1):
             writer.write(encode(row))
             if not number % ROWS_IN_FILE:

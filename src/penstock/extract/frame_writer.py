@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from penstock.errors import FilesChanged, StorageNotShared, UsageError
 from penstock.extract.frames import frame_batches
-from penstock.extract.typedparts import TypedPartWriter
+from penstock.extract.parts import TypedPartWriter
 from penstock.interfaces.frame_writer import write_frame
 from penstock.package.quarantine import QUARANTINE_TABLE
 

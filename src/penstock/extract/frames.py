@@ -4,22 +4,55 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import types
 
 from penstock.errors import UnsupportedColumnType
-from penstock.extract.arrowtypes import file_type, logical_type, microsecond_type, spark_type
-from penstock.interfaces.file_schema import PLACEHOLDER_COLUMN, file_column_name, struct_field, struct_type
+from penstock.interfaces.file_schema import (
+    PLACEHOLDER_COLUMN,
+    array_type,
+    file_column_name,
+    map_type,
+    struct_field,
+    struct_type,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from penstock.extract.plan import Rotation
+    from penstock.interfaces.file_schema import LogicalType
     from penstock.interfaces.frames import FrameKind
 
 _ZERO_FRACTION = r"\.0{6}$"
+_MAX_DECIMAL_DIGITS: Final = 38
+_MICROSECONDS: Final = pa.timestamp("us", tz="UTC")
+# Numbers that Spark's files have no type for, and the type that holds them all.
+_WIDENED_TYPES: Final = {
+    pa.uint8(): pa.int64(),
+    pa.uint16(): pa.int64(),
+    pa.uint32(): pa.int64(),
+    pa.float16(): pa.float32(),
+    pa.date64(): pa.date32(),
+}
+_SPARK_TYPE_NAMES: Final = {
+    pa.bool_(): "boolean",
+    pa.int8(): "byte",
+    pa.int16(): "short",
+    pa.int32(): "integer",
+    pa.int64(): "long",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.date32(): "date",
+    _MICROSECONDS: "timestamp",
+    pa.string(): "string",
+    pa.large_string(): "string",
+    pa.binary(): "binary",
+    pa.large_binary(): "binary",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +136,138 @@ def _batch_reader(frame: Any, kind: FrameKind) -> pa.RecordBatchReader:
     if isinstance(frame, pa.RecordBatch):
         return pa.RecordBatchReader.from_batches(frame.schema, [frame])
     return pa.RecordBatchReader.from_stream(frame)
+
+
+def microsecond_type(kind: pa.DataType) -> pa.DataType:
+    """The same type with nanoseconds cut to microseconds, which is what Spark has.
+
+    A time of day and a duration are in microseconds always: their texts and numbers shall look alike.
+    """
+    if types.is_timestamp(kind) and kind.unit == "ns":
+        return pa.timestamp("us", tz=kind.tz)
+    if types.is_time(kind):
+        return pa.time64("us")
+    if types.is_duration(kind):
+        return pa.duration("us")
+    return _map_inner_types(kind, microsecond_type)
+
+
+def file_type(kind: pa.DataType, column_path: str, *, wide: bool) -> pa.DataType | None:
+    """The type in the file; None for what holds nothing: nulls, and structs without fields.
+
+    `wide` is for values that do not fit the ordinary type of a number: whole numbers past 63 bits, and
+    decimals past 38 digits, which become text.
+    """
+    if types.is_null(kind) or (types.is_struct(kind) and not kind.num_fields):
+        return None
+    if kind in _SPARK_TYPE_NAMES:
+        return kind
+    if kind in _WIDENED_TYPES:
+        return _WIDENED_TYPES[kind]
+    if types.is_uint64(kind):
+        return pa.decimal128(20, 0) if wide else pa.int64()
+    if types.is_decimal(kind):
+        return _decimal_type(kind, wide=wide)
+    if types.is_timestamp(kind):
+        return _MICROSECONDS
+    if types.is_duration(kind):
+        return pa.int64()
+    if types.is_time(kind) or str(kind) == "string_view":
+        return pa.string()
+    if types.is_fixed_size_binary(kind) or str(kind) == "binary_view":
+        return pa.binary()
+    return _nested_type(kind, column_path, wide=wide)
+
+
+def spark_type(kind: pa.DataType, original: pa.DataType) -> Any:
+    """The type that Spark reads from the file; `original` is that of the user, for what it tells beyond."""
+    if kind in _SPARK_TYPE_NAMES:
+        return _SPARK_TYPE_NAMES[kind]
+    if types.is_decimal(kind):
+        return f"decimal({kind.precision},{kind.scale})"
+    if types.is_struct(kind):
+        before = {inner.name: inner.type for inner in _fields(original)}
+        return struct_type(
+            struct_field(
+                inner.name,
+                spark_type(inner.type, before[inner.name]),
+                name=inner.name,
+                logical_type=logical_type(before[inner.name]),
+            )
+            for inner in _fields(kind)
+        )
+    if types.is_map(kind):
+        return map_type(
+            spark_type(kind.key_type, original.key_type),
+            spark_type(kind.item_type, original.item_type),
+        )
+    return array_type(spark_type(kind.value_type, original.value_type))
+
+
+def logical_type(original: pa.DataType) -> LogicalType | None:
+    """What a text in the file stands for."""
+    if types.is_time(original):
+        return "time"
+    return "json" if getattr(original, "extension_name", "") == "arrow.json" else None
+
+
+def _decimal_type(kind: pa.DataType, *, wide: bool) -> pa.DataType:
+    scale = max(kind.scale, 0)
+    digits = kind.precision - min(kind.scale, 0)
+    if digits <= _MAX_DECIMAL_DIGITS:
+        return pa.decimal128(digits, scale)
+    return pa.string() if wide or scale > _MAX_DECIMAL_DIGITS else pa.decimal128(_MAX_DECIMAL_DIGITS, scale)
+
+
+def _nested_type(kind: pa.DataType, column_path: str, *, wide: bool) -> pa.DataType | None:
+    if types.is_struct(kind):
+        names = [inner.name for inner in _fields(kind)]
+        if len(set(names)) != len(names):
+            raise UnsupportedColumnType(column=column_path, reason="a name stands in the struct twice")
+        found = [
+            (inner.name, file_type(inner.type, f"{column_path}.{inner.name}", wide=wide))
+            for inner in _fields(kind)
+        ]
+        kept = [pa.field(name, inner) for name, inner in found if inner is not None]
+        return pa.struct(kept) if kept else None
+    if types.is_map(kind):
+        key = file_type(kind.key_type, f"{column_path}.key", wide=wide)
+        value = (
+            pa.string()
+            if types.is_null(kind.item_type)
+            else file_type(kind.item_type, column_path, wide=wide)
+        )
+        if key is None or value is None:
+            raise UnsupportedColumnType(column=column_path, reason="a map of structs without fields")
+        return pa.map_(key, value)
+    if _is_list(kind):
+        element = file_type(kind.value_type, f"{column_path}[]", wide=wide)
+        return None if element is None else pa.list_(element)
+    if types.is_dictionary(kind):
+        return file_type(kind.value_type, column_path, wide=wide)
+    if isinstance(kind, pa.BaseExtensionType):
+        return file_type(kind.storage_type, column_path, wide=wide)
+    raise UnsupportedColumnType(column=column_path, reason=f"files cannot hold the type {kind}")
+
+
+def _map_inner_types(kind: pa.DataType, rule: Any) -> pa.DataType:
+    """A container with a rule applied to what is in it."""
+    if types.is_struct(kind):
+        return pa.struct([inner.with_type(rule(inner.type)) for inner in _fields(kind)])
+    if types.is_map(kind):
+        return pa.map_(rule(kind.key_type), rule(kind.item_type))
+    if types.is_dictionary(kind):
+        return rule(kind.value_type) if rule(kind.value_type) != kind.value_type else kind
+    if _is_list(kind):
+        inner = rule(kind.value_type)
+        return pa.list_(inner) if inner != kind.value_type else kind
+    return kind
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    shape = str(kind).split("<", 1)[0]
+    return shape in {"list", "large_list", "fixed_size_list", "list_view", "large_list_view"}
+
+
+def _fields(kind: pa.DataType) -> Iterator[pa.Field]:
+    return (kind.field(index) for index in range(kind.num_fields))

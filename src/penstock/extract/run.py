@@ -12,7 +12,6 @@ from penstock.config import in_scope
 from penstock.errors import PenstockError
 from penstock.extract.cursor.boundary_files import BoundaryFiles
 from penstock.extract.cursor.cursors import Cursors
-from penstock.extract.emptied import truncated_tables
 from penstock.extract.engine import ExtractEngine
 from penstock.extract.package_writer import PackageWriter
 from penstock.extract.plan import Rotation, Workload
@@ -24,16 +23,17 @@ from penstock.extract.source_state import (
     restore_resource_states,
     typed_copy,
 )
+from penstock.extract.waves.driver import as_driver_flow
 from penstock.extract.waves.result import WaveResult
 from penstock.extract.waves.split import FlowSplit, split_flow
 from penstock.interfaces.progress import Collector, ThrottledProgress
 from penstock.interfaces.run_context import current_context, override_context
-from penstock.package.extract_manifest import ExtractManifest
+from penstock.package.extract_manifest import ExtractedTable, ExtractManifest
 from penstock.schema import Schema
 from penstock.schema.frozen_map import FrozenMap
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
     from penstock.extract.nodes import Node
@@ -360,3 +360,59 @@ def _all_nodes(nodes: Iterable[Node]) -> Iterator[Node]:
     for node in nodes:
         yield node
         yield from _all_nodes(node.children)
+
+
+def truncated_tables(
+    streams: Iterable[Stream], schema_tables: Mapping[str, Table], *, resources_with_rows: Collection[str]
+) -> tuple[ExtractedTable, ...]:
+    """The tables to empty, root tables only: what is nested in them goes with them.
+
+    `known` are the tables of the schema, `with_rows` the resources that brought something or failed. As in
+    dlt a resource empties all of its tables or none: one that names them row by row and brings rows for some
+    says nothing of the others.
+    """
+    silent = {one.name for one in streams if one.selected and one.hints.disposition == "replace"}
+    silent -= set(resources_with_rows)
+    return tuple(
+        ExtractedTable(
+            table=name,
+            resource=table.resource or name,
+            write_disposition="replace",
+            folder=f"data/emptied/{number:05d}",
+            rows=0,
+            bytes=0,
+            files=0,
+        )
+        for number, (name, table) in enumerate(schema_tables.items())
+        if not table.is_nested and table.resource in silent and table.has_seen_data
+    )
+
+
+def read_items(flow: Flow, sessions: Callable[[Mapping[str, str]], Any] | None = None) -> Iterator[Any]:
+    """The items of all selected streams, pages taken apart, marks taken off. State lasts as long as this.
+
+    `sessions` are for resources that make DataFrames.
+    """
+    state = current_context().state
+    kept = {} if state is None else state
+    cursors = Cursors(kept, source=str(flow.name))
+    with (
+        override_context(
+            source_name=flow.name,
+            source=flow.source,
+            state=kept,
+            open_seen_set=cursors.seen_items,
+            lend_session=current_context().lend_session or sessions,
+        ),
+        in_scope(sections=flow.sections),
+    ):
+        # The context is that of this moment; what is asked for later runs in copies of it.
+        engine = ExtractEngine(as_driver_flow(flow), Workload(), cursors)
+    with closing(engine.items()) as arrivals:
+        for _, item, _ in arrivals:
+            if isinstance(item, list):
+                yield from item
+            elif item is not None:
+                yield item
+    if state is not None:
+        cursors.write_state()

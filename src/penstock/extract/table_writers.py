@@ -5,9 +5,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
-from penstock.extract.parts import PartWriter
+from penstock.extract.parts import RowPartWriter, open_driver_file, session_file_factory
 from penstock.extract.plan import Rotation, table_folder
-from penstock.extract.row_group_files import open_driver_file, session_file_factory
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -99,7 +98,7 @@ class TableWriters:
         if found is None:
             folder = self._folder_of(name)
             number = len(self._writers) if self._per_resource else None
-            parts = PartWriter(
+            parts = RowPartWriter(
                 self.store, folder, self.rotation, writer_number=number, open_file=self.open_file
             )
             found = TableWriter(table=name, resource=resource, folder=folder, parts=parts)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import in_stage
 from penstock.extract.run import Extractor
 from penstock.extract.source_state import reset_refreshed
-from penstock.extract.waves.resume import resumable_packages
+from penstock.extract.waves.checkpoints import resumable_packages
 from penstock.interfaces.progress import Collector
 from penstock.package import package_context
 from penstock.pipeline.refresh import RefreshTracker, without_dropped_tables

@@ -214,7 +214,7 @@ def typed_value(value: Any) -> Any:
 
 def read_items(flow: Flow) -> Iterator[Any]:
     """The items of a source that a user iterates over."""
-    from penstock.extract.item_reader import read_items as found
+    from penstock.extract.run import read_items as found
 
     lock, made = threading.Lock(), dict[frozenset[tuple[str, str]], "SparkSession"]()
 

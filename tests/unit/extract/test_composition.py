@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.extract.reading import arrivals
+from tests.unit.extract.extraction import arrivals
 
 import penstock
 

@@ -4,7 +4,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.extract.reading import arrivals
+from tests.unit.extract.extraction import arrivals
 
 import penstock
 from penstock.errors import ResourceFailed, UnsupportedData, UsageError

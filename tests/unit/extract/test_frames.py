@@ -11,13 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.extract.reading import extracted, rows_of
+from tests.unit.extract.extraction import extracted, rows_of
 
 import penstock
 from penstock.errors import ResourceFailed, UnsupportedColumnType
 from penstock.extract.frames import frame_batches, to_batch
+from penstock.extract.parts import TypedPartWriter
 from penstock.extract.plan import Rotation, Workload
-from penstock.extract.typedparts import TypedPartWriter
 from penstock.interfaces.file_schema import column_key, file_column_name
 from penstock.package import Package, Packages
 

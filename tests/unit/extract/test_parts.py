@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.extract.parts import ROW_COLUMN, PartWriter
+from penstock.extract.parts import ROW_COLUMN, RowPartWriter, session_file_factory
 from penstock.extract.plan import Rotation
-from penstock.extract.row_group_files import session_file_factory
 from penstock.package import FileStorage
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def read(folder: Path) -> list[list[list[str]]]:
 def test_texts_are_written_in_order_and_counted(tmp_path: Path) -> None:
     texts = [f'{{"n":"ü{number}"}}' for number in range(1000)]
 
-    with PartWriter(FileStorage(str(tmp_path)), "data", Rotation()) as writer:
+    with RowPartWriter(FileStorage(str(tmp_path)), "data", Rotation()) as writer:
         for text in texts:
             writer.write(text.encode())
 
@@ -44,7 +43,7 @@ def test_texts_are_written_in_order_and_counted(tmp_path: Path) -> None:
 def test_row_groups_are_cut_by_rows_and_files_by_bytes(tmp_path: Path) -> None:
     rotation = Rotation(row_group_rows=2, row_group_bytes=1000, file_bytes=6)
 
-    with PartWriter(FileStorage(str(tmp_path)), "data", rotation) as writer:
+    with RowPartWriter(FileStorage(str(tmp_path)), "data", rotation) as writer:
         for text in (b"aa", b"bb", b"cc", b"dd", b"ee"):
             writer.write(text)
 
@@ -57,7 +56,7 @@ def test_row_groups_are_cut_by_rows_and_files_by_bytes(tmp_path: Path) -> None:
 
 
 def test_a_row_group_is_cut_by_bytes_too(tmp_path: Path) -> None:
-    with PartWriter(FileStorage(str(tmp_path)), "data", Rotation(row_group_bytes=5)) as writer:
+    with RowPartWriter(FileStorage(str(tmp_path)), "data", Rotation(row_group_bytes=5)) as writer:
         for text in (b"aaaaaaaaa", b"bb", b"cc", b"dd", b"ee"):
             writer.write(text)
 
@@ -76,7 +75,7 @@ def test_no_text_is_lost_or_repeated_however_files_are_cut(
     folder = tmp_path_factory.mktemp("parts")
     rotation = Rotation(row_group_rows=rows, row_group_bytes=group, file_bytes=file)
 
-    with PartWriter(FileStorage(str(folder)), "data", rotation) as writer:
+    with RowPartWriter(FileStorage(str(folder)), "data", rotation) as writer:
         for text in texts:
             writer.write(text.encode())
 
@@ -87,14 +86,14 @@ def test_no_text_is_lost_or_repeated_however_files_are_cut(
 
 
 def test_nothing_is_written_for_no_rows(tmp_path: Path) -> None:
-    with PartWriter(FileStorage(str(tmp_path)), "data", Rotation()) as writer:
+    with RowPartWriter(FileStorage(str(tmp_path)), "data", Rotation()) as writer:
         pass
 
     assert (list(tmp_path.rglob("*")), writer.files) == ([], 0)
 
 
 def test_the_column_cannot_be_null_and_is_compressed(tmp_path: Path) -> None:
-    with PartWriter(FileStorage(str(tmp_path)), "data", Rotation()) as writer:
+    with RowPartWriter(FileStorage(str(tmp_path)), "data", Rotation()) as writer:
         writer.write(b"{}")
 
     file = pq.ParquetFile(tmp_path / "data" / "part-000000.parquet")
@@ -103,7 +102,7 @@ def test_the_column_cannot_be_null_and_is_compressed(tmp_path: Path) -> None:
 
 
 def test_an_error_on_the_way_leaves_no_open_file_and_no_further_rows(tmp_path: Path) -> None:
-    writer = PartWriter(FileStorage(str(tmp_path)), "data", Rotation(row_group_rows=2))
+    writer = RowPartWriter(FileStorage(str(tmp_path)), "data", Rotation(row_group_rows=2))
 
     def fail_after_three() -> None:
         with writer:
@@ -118,7 +117,7 @@ def test_an_error_on_the_way_leaves_no_open_file_and_no_further_rows(tmp_path: P
 
 
 def test_a_file_of_a_slow_source_is_closed_after_some_time(tmp_path: Path) -> None:
-    with PartWriter(FileStorage(str(tmp_path)), "data", Rotation(file_seconds=0.05)) as writer:
+    with RowPartWriter(FileStorage(str(tmp_path)), "data", Rotation(file_seconds=0.05)) as writer:
         writer.write(b"a")
         time.sleep(0.06)
         writer.write(b"b")
@@ -136,7 +135,7 @@ def test_rows_that_are_sent_are_not_written_here(tmp_path: Path) -> None:
         sent.append((rows[ROW_COLUMN].to_pylist(), address))
 
     store = FileStorage(str(tmp_path))
-    with PartWriter(
+    with RowPartWriter(
         store, "data", Rotation(row_group_rows=2), open_file=session_file_factory(send)
     ) as writer:
         for number in range(5):

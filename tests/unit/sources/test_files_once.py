@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.extract.reading import extracted, rows_of
+from tests.unit.extract.extraction import extracted, rows_of
 
 import penstock
 from penstock.errors import UsageError

@@ -12,7 +12,7 @@ import fsspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.extract.reading import extracted
+from tests.unit.extract.extraction import extracted
 
 import penstock
 from penstock.errors import FileNotReadable, UsageError

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from penstock.errors import BoundaryDamaged, IncrementalCursorPathMissing
 from penstock.extract.cursor.boundary import Boundary
 from penstock.extract.cursor.boundary_files import FOLDER, STATE_KEY, BoundaryFile, cursor_entries
+from penstock.extract.cursor.bounds import with_scheduler_interval
 from penstock.extract.cursor.plan import cursors_to_move_out
 from penstock.extract.cursor.progress import CursorProgress
-from penstock.extract.cursor.schedule import with_scheduler_interval
-from penstock.extract.cursor.seen import SeenItems
 from penstock.extract.cursor.tracker import Tracker
 
 if TYPE_CHECKING:
@@ -24,6 +23,23 @@ if TYPE_CHECKING:
 _HASHES: Final = "unique_hashes"
 # As dlt has it, so that it finds nothing odd in the state.
 _VALUE_KEYS: Final = ("initial_value", "last_value", "start_value")
+
+
+class SeenItems:
+    """The things of one resource, while it is read."""
+
+    def __init__(self, boundary: Boundary) -> None:
+        self.boundary = boundary
+        self.has_changed = False
+
+    def contains(self, digest: bytes) -> bool:
+        """Whether an earlier run has read it."""
+        return self.boundary.knows(digest)
+
+    def add(self, digest: bytes) -> None:
+        """It is read now."""
+        self.has_changed = True
+        self.boundary.remember(digest)
 
 
 class Cursors:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import IncrementalCursorInvalidCoercion
-from penstock.extract.cursor.lag import lagged_start
-from penstock.extract.cursor.timezones import align_timezone
+from penstock.extract.cursor.bounds import align_timezone, lagged_start
 from penstock.interfaces.cursorpath import parse_cursor_path
 
 if TYPE_CHECKING:

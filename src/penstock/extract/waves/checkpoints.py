@@ -7,13 +7,15 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PackageDamaged
+from penstock.extract.waves.split import split_flow
 from penstock.package.control_file import encode_control, read_control
 from penstock.package.strict_record import read_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from penstock.package import FileStorage
+    from penstock.interfaces.source import Flow
+    from penstock.package import FileStorage, Package
 
 WAVES_FOLDER = "waves"
 
@@ -93,3 +95,24 @@ def _without_items(wave: Wave) -> Wave:
 def has_waves(store: FileStorage, identity: str | None = None) -> bool:
     """Whether a package has waves that are done, of one resource or of any."""
     return bool(store.names(WAVES_FOLDER if identity is None else f"{WAVES_FOLDER}/{identity}"))
+
+
+def resumable_packages(
+    flows: Sequence[Flow], packages: Sequence[Package], *, on_executors: bool
+) -> list[Package | None]:
+    """For each flow the newest package that has waves of one of its resources, or None."""
+    free = sorted(packages, key=lambda package: package.load_id)
+    return [_take_package(flow, free, on_executors=on_executors) for flow in flows]
+
+
+def _take_package(flow: Flow, available: list[Package], *, on_executors: bool) -> Package | None:
+    identities = (
+        [work.identity for work in split_flow(flow, on_executors=on_executors).wave_resources]
+        if available
+        else []
+    )
+    for package in reversed(available):
+        if any(has_waves(package.store, identity) for identity in identities):
+            available.remove(package)
+            return package
+    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
@@ -15,8 +15,9 @@ from pyspark.sql import functions as F
 
 from penstock.config import logger, redact
 from penstock.errors import MissingOnExecutors, ResourceFailed, RowNotEncodable, WaveFailed
-from penstock.extract.waves.backlog import Backlog
+from penstock.extract.nodes import LimitCounter
 from penstock.extract.waves.checkpoints import Wave, WaveCheckpoints
+from penstock.extract.waves.driver import item_limit
 from penstock.extract.waves.executor_task import (
     FAILED_PART,
     OUTPUT_SCHEMA,
@@ -25,7 +26,7 @@ from penstock.extract.waves.executor_task import (
     UNSTARTED_PART,
 )
 from penstock.extract.waves.items import iter_work_items
-from penstock.extract.waves.plan import PreviousWave, check_speculation, plan_wave
+from penstock.extract.waves.plan import MAX_BYTES, PreviousWave, check_speculation, plan_wave
 from penstock.extract.waves.serialize import serialize_resource
 from penstock.spark.observation import observe_frame
 from penstock.spark.paths import spark_path
@@ -33,7 +34,7 @@ from penstock.spark.presets import SAFE_COMMIT_CONF
 from penstock.spark.serialization import serialized_runner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from penstock.extract.waves.plan import WavePlan
     from penstock.extract.waves.serialize import SerializedResource
     from penstock.extract.waves.split import WaveResource
+    from penstock.interfaces.source import Stream
     from penstock.package import Package
 
 _PART, _ROW, _SIZE = "part", "row", "size"
@@ -219,3 +221,47 @@ def _count_slots(spark: SparkSession) -> int:
     """How many tasks run at the same time; every way of Spark tells it by how it cuts a range."""
     numbered = spark.range(_SLOT_PROBE_ROWS).select(F.spark_partition_id().alias(_PART))
     return int(numbered.agg(F.max(_PART)).collect()[0][0]) + 1
+
+
+class Backlog:
+    """Takes from what was declared as much as a wave needs, and never holds more than that."""
+
+    def __init__(self, stream: Stream, *, done_counts: Counter[str]) -> None:
+        limit = item_limit(stream)
+        self._limit = LimitCounter(limit) if limit else None
+        self._done_counts = done_counts
+        self._items: Iterator[WorkItem] = (
+            iter(()) if stream.work is None else iter_work_items(stream.work.items)
+        )
+        self._returned_items: deque[WorkItem] = deque()
+
+    def take(self, max_items: int) -> list[WorkItem]:
+        """The items of the next wave; none when all is done, or when there is enough."""
+        taken: list[WorkItem] = []
+        held = 0
+        while len(taken) < max_items and held < MAX_BYTES:
+            item = self._next_item()
+            if item is None:
+                break
+            taken.append(item)
+            held += item.size
+        return taken
+
+    def return_items(self, items: list[WorkItem]) -> None:
+        """Items for which there was no time: they are first in the next wave."""
+        self._returned_items.extend(items)
+
+    def _next_item(self) -> WorkItem | None:
+        if self._returned_items:
+            return self._returned_items.popleft()
+        # An item that an earlier run has done counts for the limit as if it were done now.
+        while self._limit is None or self._limit.has_room():
+            item = next(self._items, None)
+            if item is None:
+                return None
+            if self._limit is not None:
+                self._limit.count(item)
+            if not self._done_counts[item.digest]:
+                return item
+            self._done_counts[item.digest] -= 1
+        return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.extract.cursor.running import Runs
+from tests.unit.extract.cursor.pipeline_runs import Runs
 
 import penstock
 from penstock.errors import BoundaryDamaged

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import penstock
 from penstock.errors import UnsupportedData, UsageError
-from penstock.extract.waves.backlog import Backlog
 from penstock.extract.waves.items import iter_work_items, to_work_item
+from penstock.extract.waves.run import Backlog
 from penstock.sources import flows_of
 
 if TYPE_CHECKING:

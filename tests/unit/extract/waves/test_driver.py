@@ -82,9 +82,9 @@ def test_a_generator_of_items_is_read_once() -> None:
 
 
 def test_what_has_no_function_of_an_item_has_no_work_items() -> None:
-    with pytest.raises(UsageError, match="no function"):
+    with pytest.raises(UsageError, match="is not a function"):
         penstock.resource([1, 2], name="ids", work_items=[1])
-    with pytest.raises(UsageError, match="no function"):
+    with pytest.raises(UsageError, match="is not a function"):
         penstock.transformer(lambda item: item, name="ids", work_items=[1])
     with pytest.raises(UsageError, match="takes no item"):
         penstock.resource(lambda: [1], name="ids", work_items=[1])

@@ -23,7 +23,7 @@ PROGRAM = """
     from penstock.errors import ResourceFailed
     from penstock.extract.plan import Workload
     from penstock.package import Packages
-    from tests.unit.extract.reading import extracted
+    from tests.unit.extract.extraction import extracted
 
     many, breaks = int(sys.argv[1]), int(sys.argv[3])
 

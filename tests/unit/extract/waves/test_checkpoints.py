@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 import penstock
 from penstock.errors import PackageDamaged
-from penstock.extract.waves.checkpoints import Wave, WaveCheckpoints, has_waves
-from penstock.extract.waves.resume import resumable_packages
+from penstock.extract.waves.checkpoints import Wave, WaveCheckpoints, has_waves, resumable_packages
 from penstock.extract.waves.split import split_flow
 from penstock.package import Packages, create_load_id
 from penstock.sources import flows_of

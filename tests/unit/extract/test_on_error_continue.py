@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.recording_collector import RecordingCollector
-from tests.unit.extract.reading import extracted, rows_of
+from tests.unit.extract.extraction import extracted, rows_of
 
 import penstock
 from penstock.errors import ResourceFailed, RowNotEncodable

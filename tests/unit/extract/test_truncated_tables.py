@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.extract.reading import extracted
+from tests.unit.extract.extraction import extracted
 
 import penstock
 from penstock.extract.plan import Workload

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.extract.reading import rows_of
+from tests.unit.extract.extraction import rows_of
 
 import penstock
 from penstock.errors import ResourceFailed, UsageError

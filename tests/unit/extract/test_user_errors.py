@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.step_failures import step_raises
-from tests.unit.extract.reading import extracted
+from tests.unit.extract.extraction import extracted
 
 import penstock
 from penstock.errors import DataError, IncrementalCursorInvalidCoercion, ResourceFailed

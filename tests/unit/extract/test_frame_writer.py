@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.unit.extract.reading import extracted
+from tests.unit.extract.extraction import extracted
 
 from penstock.errors import StorageNotShared
 from penstock.interfaces.file_schema import struct_field, struct_type

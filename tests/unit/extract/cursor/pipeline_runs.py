@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.unit.extract.reading import extracted, rows_of
+from tests.unit.extract.extraction import extracted, rows_of
 
 from penstock.package import Packages, create_load_id
 from penstock.package.typed_json import from_typed
