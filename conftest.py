@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from penstock.pipeline.active import active_pipeline, deactivate
+from penstock.pipeline.pipeline import active_pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +16,6 @@ if TYPE_CHECKING:
 def _no_pipeline_stays_active() -> Iterator[None]:
     """The pipeline that was made last is active in the whole process; the next test is about another one."""
     yield
-    left = active_pipeline()
-    if left is not None:
-        deactivate(left)
+    pipeline = active_pipeline()
+    if pipeline is not None:
+        pipeline.deactivate()

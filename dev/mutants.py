@@ -331,23 +331,23 @@ MUTANTS = (
     # --- the pipeline
     unit(
         "lease check before the seal",
-        "pipeline/package_runner.py",
-        "        self._lease.confirm()\n        if not self._workspace.packages.seal(manifest):\n",
-        "        if not self._workspace.packages.seal(manifest):\n",
+        "pipeline/execution.py",
+        "        lease.confirm()\n        if not self._packages.seal(manifest):\n",
+        "        if not self._packages.seal(manifest):\n",
         f"{TWO_MACHINES}::test_a_run_whose_lease_has_run_out_makes_no_further_decision",
     ),
     unit(
         "lease check before a package is marked as extracted",
-        "pipeline/extract_step.py",
-        "        self.lease.check()\n        for package, done in extractions:\n",
-        "        for package, done in extractions:\n",
+        "pipeline/extraction.py",
+        "        self.lease.check()\n        for package, result in complete:\n",
+        "        for package, result in complete:\n",
         f"{TWO_MACHINES}::test_a_run_whose_lease_has_run_out_makes_no_further_decision",
     ),
     unit(
         "a lease is confirmed after a package is marked as extracted",
-        "pipeline/extract_step.py",
-        "            self.lease.confirm()\n        return [package for package, _ in extractions]\n",
-        "            pass\n        return [package for package, _ in extractions]\n",
+        "pipeline/extraction.py",
+        "            self.lease.confirm()\n        return [package for package, _ in complete]\n",
+        "            pass\n        return [package for package, _ in complete]\n",
         f"{TWO_MACHINES}::test_a_package_that_is_marked_as_extracted_after_a_takeover_is_not_loaded",
     ),
     unit(
@@ -373,8 +373,8 @@ MUTANTS = (
     ),
     unit(
         "a package that is loaded is not sealed",
-        "pipeline/package_runner.py",
-        "            if self._finish_if_loaded(package, extracted):\n",
+        "pipeline/execution.py",
+        "            if self._finish_if_loaded(package, extracted, lease):\n",
         "            if not package:\n",
         f"{TWO_MACHINES}::test_a_copy_of_a_package_that_is_loaded_is_not_loaded_again",
     ),
@@ -402,7 +402,7 @@ MUTANTS = (
     ),
     unit(
         "a load that is complete is not applied again",
-        "pipeline/package_runner.py",
+        "pipeline/execution.py",
         "            is_committed = self._workspace.is_committed(sealed)\n",
         "            is_committed = False\n",
         f"{TWO_MACHINES}::test_a_load_that_is_complete_is_finished_and_not_applied_again",

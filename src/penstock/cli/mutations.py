@@ -21,7 +21,7 @@ from penstock.cli.pipeline_options import (
     target_of,
 )
 from penstock.errors import UsageError
-from penstock.pipeline.late_imports import preview_sync
+from penstock.pipeline import late_imports
 from penstock.pipeline.local_pipeline import LocalPipeline
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _sync_effect(pipeline: Pipeline, *, forget: bool) -> str | None:
     if target is None:
         return None
     where = f"{target.destination.destination_name} dataset {pipeline.dataset_name!r}"
-    outcome = preview_sync(target)
+    outcome = late_imports.sync.preview_sync(target)
     if outcome == "restored" and LocalPipeline(pipeline.working_dir).state is not None:
         return f"replaced by those of {where}, which are not older"
     if outcome != "forgotten":

@@ -12,10 +12,10 @@ from penstock.cli.output import print_text
 from penstock.config import pipelines_folder
 from penstock.errors import UsageError
 from penstock.interfaces import Destination
+from penstock.pipeline import late_imports
+from penstock.pipeline.context import PipelineContext
 from penstock.pipeline.factory import attach
-from penstock.pipeline.home import PipelineContext
 from penstock.pipeline.last_target import LastTarget
-from penstock.pipeline.late_imports import open_target
 from penstock.pipeline.local_pipeline import LocalPipeline, local_pipelines
 from penstock.pipeline.workdir import WorkDir, check_name
 
@@ -128,7 +128,7 @@ def target_of(pipeline: Pipeline) -> Target | None:
         dataset_name=pipeline.dataset_name,
         workdir=WorkDir(pipeline.working_dir),
     )
-    return open_target(pipeline.destination, home, spark=None, staging=pipeline.staging)
+    return late_imports.target.open_target(pipeline.destination, home, spark=None, staging=pipeline.staging)
 
 
 def _attach_pipeline(ref: PipelineRef) -> Pipeline:

@@ -1,18 +1,24 @@
-"""What a caller says of a run, over what the settings say."""
+"""The arguments of `run`, `extract` and `load`: checked, and merged with the settings."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from penstock.config import config_value, read_settings, resolve_configuration
-from penstock.errors import UsageError
+from penstock.errors import LoadClientUnsupportedWriteDisposition, UsageError
 from penstock.extract.settings import ExtractConfiguration
+from penstock.interfaces.capabilities import TLoaderFileFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from penstock.interfaces import Destination, Flow
 
 
 def resolve_extract_settings(pipeline_name: str, **overrides: Any) -> ExtractConfiguration:
-    """How a pipeline extracts: as the settings say, and over that what the caller says and is not None."""
-    found = resolve_configuration(
+    """Return the settings of extraction; overrides that are not None replace them."""
+    settings = resolve_configuration(
         ExtractConfiguration, settings=read_settings(), sections=("extract",), pipeline_name=pipeline_name
     )
     interval = overrides.get("commit_interval")
@@ -21,10 +27,42 @@ def resolve_extract_settings(pipeline_name: str, **overrides: Any) -> ExtractCon
     changes = {
         key: value for key, value in overrides.items() if value is not None and value is not config_value
     }
-    checked = ExtractConfiguration(**{**found.model_dump(), **changes})
-    if checked.commit_interval is not None and checked.commit_interval <= 0:
+    resolved = ExtractConfiguration(**{**settings.model_dump(), **changes})
+    if resolved.commit_interval is not None and resolved.commit_interval <= 0:
         raise UsageError(
-            f"commit_interval is {checked.commit_interval}, and time does not stand still",
-            hint="give seconds, or a timedelta, or None to commit once, at the end",
+            f"commit_interval must be positive, got {resolved.commit_interval}",
+            hint="give seconds or a timedelta, or None to commit once, at the end",
         )
-    return checked
+    return resolved
+
+
+def check_dispositions(flows: Sequence[Flow], destination: Destination) -> None:
+    """Refuse dispositions, merge strategies and table formats that the destination does not support."""
+    capabilities, name = destination.capabilities, destination.destination_name
+    hints = [stream.hints for flow in flows for stream in flow.streams]
+    _check_supported(
+        (hint.disposition for hint in hints), (*capabilities.supported_write_dispositions, "skip"), name
+    )
+    _check_supported((hint.merge_strategy for hint in hints), capabilities.supported_merge_strategies, name)
+    if capabilities.supported_table_formats:
+        formats = (hint.table_format for hint in hints if isinstance(hint.table_format, str))
+        _check_supported(formats, capabilities.supported_table_formats, name)
+
+
+def check_file_format(file_format: str | None) -> None:
+    """Refuse an unknown file format."""
+    formats = get_args(TLoaderFileFormat)
+    if file_format is not None and file_format not in formats:
+        raise UsageError(
+            f"{file_format!r} is not a file format",
+            hint=f"use one of: {', '.join(formats)}",
+            file_format=file_format,
+        )
+
+
+def _check_supported(values: Iterable[str | None], supported: Collection[str], destination_name: str) -> None:
+    for value in values:
+        if value is not None and value not in supported:
+            raise LoadClientUnsupportedWriteDisposition(
+                write_disposition=value, supported=tuple(sorted(supported)), destination=destination_name
+            )

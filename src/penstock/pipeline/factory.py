@@ -10,12 +10,11 @@ from penstock.config import pipelines_folder
 from penstock.errors import CannotRestorePipelineException, InvalidDatasetName
 from penstock.interfaces import Destination, check_refresh
 from penstock.pipeline import late_imports
-from penstock.pipeline.active import active_pipeline
 from penstock.pipeline.configuration import configuration_of
-from penstock.pipeline.home import PipelineContext
+from penstock.pipeline.context import PipelineContext
 from penstock.pipeline.last_target import LastTarget
 from penstock.pipeline.local_pipeline import LocalPipeline
-from penstock.pipeline.pipeline import Pipeline
+from penstock.pipeline.pipeline import Pipeline, active_pipeline
 from penstock.pipeline.workdir import WorkDir, check_name
 
 if TYPE_CHECKING:
@@ -268,8 +267,8 @@ def dataset(
         dataset_name=dataset_name,
         workdir=WorkDir(pipelines_folder() / dataset_name),
     )
-    target = late_imports.open_target(found, home, spark=spark)
-    return late_imports.open_dataset(target, spark=spark, consistent=consistent)
+    target = late_imports.target.open_target(found, home, spark=spark)
+    return late_imports.workspace.open_dataset(target, spark=spark, consistent=consistent)
 
 
 def _default_name() -> str:

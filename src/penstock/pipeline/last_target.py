@@ -101,17 +101,17 @@ def save_last_target(target: Target, *, location: str) -> None:
     """Note where a run goes; it is written once, unless it changes. No run fails because of it."""
     origin = LastTarget(
         destination_name=target.destination.destination_name,
-        dataset_name=target.dataset_name,
+        dataset_name=target.pipeline.dataset_name,
         location=redact(location),
         bucket_url=_secret_free_bucket(getattr(target.config, "bucket_url", None)),
         staging_name=target.staging_name,
-        staging_bucket=_secret_free_bucket(target.staging),
+        staging_bucket=_secret_free_bucket(target.staging_bucket),
     )
     try:
-        if _stored_document(target.workdir) != asdict(origin):
-            target.workdir.save_last_target(asdict(origin))
+        if _stored_document(target.pipeline.workdir) != asdict(origin):
+            target.pipeline.workdir.save_last_target(asdict(origin))
     except OSError as error:
-        _LOG.warning("where this run goes cannot be noted in %s: %s", target.workdir.path, error)
+        _LOG.warning("where this run goes cannot be noted in %s: %s", target.pipeline.workdir.path, error)
 
 
 def _stored_document(workdir: WorkDir) -> dict[str, Any] | None:

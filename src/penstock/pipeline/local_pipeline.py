@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.pipeline.trace_history import TraceHistory
+from penstock.pipeline.trace import TraceHistory
 from penstock.pipeline.workdir import WorkDir
 
 if TYPE_CHECKING:

@@ -127,7 +127,7 @@ def rich(console: Any = None, refresh_per_second: float = 4.0) -> Collector:
     >>> rich(Console(file=sys.stdout, force_terminal=False)).__class__.__name__
     'log'
     """
-    made = late_imports.live_view(console, refresh_per_second)
+    made = late_imports.live_view.LiveCollector(console, refresh_per_second)
     return made if made.can_draw else log(logger=made.console.file)
 
 

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from penstock.interfaces.hooks import RunHooks
     from penstock.load.report import PackageReport
     from penstock.normalize.report import NormalizeReport
-    from penstock.pipeline.trace import StepInfo, TPipelineStep
-    from penstock.pipeline.trace_history import TraceHistory
+    from penstock.pipeline.trace import StepInfo, TPipelineStep, TraceHistory
     from penstock.spark.watch import SparkWatch
 
 _LOG = logger("penstock.pipeline")

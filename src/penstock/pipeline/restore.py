@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from penstock.interfaces import WithStateSync
 from penstock.package.extract_manifest import ExtractManifest
@@ -12,13 +12,13 @@ from penstock.package.typed_json import from_typed
 from penstock.pipeline.refresh import recreated_schema
 from penstock.pipeline.state import State, decode_state, new_state, state_after_package
 from penstock.pipeline.state_changes import apply_local_changes
-from penstock.pipeline.target import default_schema_name
 from penstock.schema import Schema, StoredSchema
 from penstock.schema.frozen_map import thaw
 
 if TYPE_CHECKING:
     from penstock.interfaces import JobClientBase, Ledger, StateInfo, StorageSchemaInfo
     from penstock.package import Packages
+    from penstock.pipeline.context import PipelineContext
     from penstock.pipeline.target import Target
     from penstock.pipeline.workdir import WorkDir
 
@@ -42,45 +42,25 @@ def restore(
     that remembers them is asked. Without a `schema_name` the schema is the default one: the first that was
     ever loaded.
     """
-    if not target.restore_from_destination:
-        found = local_snapshot(target, schema_name=schema_name, destination_type=target.destination_type)
-        return replace(found, schema=target.schema_files.with_imported_changes(found.schema))
-    stored = stored_state(ledger, client, target.pipeline_name)
+    pipeline, destination_type = target.pipeline, target.destination_type
+    if not pipeline.restore_from_destination:
+        snapshot = local_snapshot(pipeline, schema_name=schema_name, destination_type=destination_type)
+        return replace(snapshot, schema=pipeline.schema_files.with_imported_changes(snapshot.schema))
+    stored = stored_state(ledger, client, pipeline.pipeline_name)
     if stored is None:
-        name = schema_name or target.default_schema_name
-        state = new_state(
-            pipeline_name=target.pipeline_name,
-            dataset_name=target.dataset_name,
-            schema_name=name,
-            destination_type=target.destination_type,
-        )
+        name = schema_name or pipeline.default_schema_name
+        state = _new_state(pipeline, name, destination_type)
     else:
         state = decode_state(stored.state)
-        state["dataset_name"] = target.dataset_name
+        state["dataset_name"] = pipeline.dataset_name
         name = schema_name or state["default_schema_name"]
     row = stored_schema(ledger, target, name)
     schema = Schema.from_dict(json.loads(row.schema)) if row else Schema(name)
-    return _with_local_changes(target.schema_files.with_imported_changes(schema), state, target.workdir)
-
-
-class HasWorkdir(Protocol):
-    """What this machine keeps of a pipeline, and what that is called."""
-
-    @property
-    def pipeline_name(self) -> str:
-        """The pipeline."""
-
-    @property
-    def dataset_name(self) -> str:
-        """The dataset that it loads to."""
-
-    @property
-    def workdir(self) -> WorkDir:
-        """Its working folder."""
+    return _with_local_changes(pipeline.schema_files.with_imported_changes(schema), state, pipeline.workdir)
 
 
 def local_snapshot(
-    pipeline: HasWorkdir, *, schema_name: str | None = None, destination_type: str = ""
+    pipeline: PipelineContext, *, schema_name: str | None = None, destination_type: str = ""
 ) -> PipelineSnapshot:
     """What this machine keeps of the last load; nothing where that went to another dataset."""
     state = pipeline.workdir.state()
@@ -89,14 +69,17 @@ def local_snapshot(
         stored = pipeline.workdir.schema(name)
         schema = Schema(name) if stored is None else Schema.from_dict(stored)
         return _with_local_changes(schema, from_typed(state), pipeline.workdir)
-    name = schema_name or default_schema_name(pipeline.pipeline_name)
-    fresh = new_state(
+    name = schema_name or pipeline.default_schema_name
+    return _with_local_changes(Schema(name), _new_state(pipeline, name, destination_type), pipeline.workdir)
+
+
+def _new_state(pipeline: PipelineContext, schema_name: str, destination_type: str) -> State:
+    return new_state(
         pipeline_name=pipeline.pipeline_name,
         dataset_name=pipeline.dataset_name,
-        schema_name=name,
+        schema_name=schema_name,
         destination_type=destination_type,
     )
-    return _with_local_changes(Schema(name), fresh, pipeline.workdir)
 
 
 def _with_local_changes(schema: Schema, state: State, workdir: WorkDir) -> PipelineSnapshot:

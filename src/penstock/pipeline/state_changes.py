@@ -15,7 +15,7 @@ from penstock.package.typed_json import from_typed, to_typed
 if TYPE_CHECKING:
     from penstock.package import Package, Packages
     from penstock.package.lease import LeaseTimes
-    from penstock.pipeline.home import PipelineContext
+    from penstock.pipeline.context import PipelineContext
     from penstock.pipeline.state import State
     from penstock.pipeline.workdir import WorkDir
 
@@ -52,6 +52,11 @@ class StateChange:
     def has_local_changes(self) -> bool:
         """Whether values of this machine were changed."""
         return bool(self.before.get(_LOCAL, {}) != self.after.get(_LOCAL, {}))
+
+
+def save_local_value(workdir: WorkDir, key: str, value: Any) -> None:
+    """Save a value of this machine; it is never loaded."""
+    workdir.save_local_values({**workdir.local_values(), key: to_typed(value)})
 
 
 def save_locally(change: StateChange, context: PipelineContext) -> None:

@@ -1,4 +1,4 @@
-"""What a pipeline remembers: its state and its schemas, with what waits to be loaded."""
+"""The state and the schemas of a pipeline as `Pipeline.state` and `Pipeline.schemas` show them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import SchemaNotFoundError
+from penstock.package.typed_json import from_typed
+from penstock.pipeline.restore import local_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from penstock.pipeline.restore import PipelineSnapshot
     from penstock.pipeline.state import State
+    from penstock.pipeline.unbound_packages import UnboundPackages
+    from penstock.pipeline.workspace import Workspace
     from penstock.schema import Schema
 
 _LOCAL = "_local"
@@ -20,34 +24,40 @@ _LOCAL = "_local"
 
 @dataclass(frozen=True, slots=True)
 class StateView(Mapping[str, "Schema"]):
-    """The schemas of a pipeline by their names, and its state; both are asked for anew each time."""
+    """The schemas of a pipeline by their names, and its state, as they will be once all packages are loaded.
 
-    snapshot_of: Callable[[str | None], PipelineSnapshot]
-    """What is known by the name of a schema; None for the default one."""
-    local_values: Callable[[], Mapping[str, Any]]
-    """What this machine alone remembers."""
-    stored_state: Callable[[], State]
-    """The state of the last complete load."""
+    Both are read again on each access.
+    """
+
+    unbound: UnboundPackages
+    workspace: Workspace | None = None
+    """None while the pipeline has no destination."""
 
     @property
     def state(self) -> State:
         """The state, with the values of this machine."""
-        return {**self.snapshot_of(None).state, _LOCAL: dict(self.local_values())}
+        return {**self._snapshot().state, _LOCAL: self.local_values}
+
+    @property
+    def local_values(self) -> dict[str, Any]:
+        """The values of this machine, which are never loaded."""
+        values: dict[str, Any] = from_typed(self.unbound.pipeline.workdir.local_values())
+        return values
 
     @property
     def default_schema(self) -> Schema:
-        """The schema of sources that bring none."""
-        return self.snapshot_of(None).schema
+        """The schema of sources that name none."""
+        return self._snapshot().schema
 
     @property
     def is_new(self) -> bool:
-        """Whether no load was ever complete: a state that was stored has a hash."""
-        return "_version_hash" not in self.stored_state()
+        """Whether no load was ever complete: a stored state has a hash."""
+        return "_version_hash" not in self._stored_state()
 
     def __getitem__(self, name: str) -> Schema:
         if name not in self._schema_names():
             raise SchemaNotFoundError(schema_name=name, known=tuple(self._schema_names()))
-        return self.snapshot_of(name).schema
+        return self._snapshot(name).schema
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._schema_names())
@@ -56,5 +66,18 @@ class StateView(Mapping[str, "Schema"]):
         return len(self._schema_names())
 
     def _schema_names(self) -> list[str]:
-        names: list[str] = self.snapshot_of(None).state["schema_names"]
+        names: list[str] = self._snapshot().state["schema_names"]
         return names
+
+    def _snapshot(self, schema_name: str | None = None) -> PipelineSnapshot:
+        if self.workspace is None:
+            return self.unbound.snapshot_after_pending(schema_name)
+        with self.workspace.client:
+            return self.workspace.snapshot_after_pending(schema_name, self.unbound.packages)
+
+    def _stored_state(self) -> State:
+        """Return the state of the last complete load."""
+        if self.workspace is None:
+            return local_snapshot(self.unbound.pipeline).state
+        with self.workspace.client:
+            return self.workspace.snapshot().state

@@ -1,4 +1,4 @@
-"""Copies of what the destination knows are brought up to date on this machine."""
+"""Synchronization of this machine's copies with the destination, and of its tables with a schema."""
 
 from __future__ import annotations
 
@@ -24,43 +24,43 @@ if TYPE_CHECKING:
 
 _LOG = logger("penstock.pipeline")
 SyncOutcome = Literal["nothing", "restored", "kept", "forgotten"]
-"""What came of it: there was nothing to copy, copies were made, they are as good, or they were let go."""
+"""Nothing was stored, the copies were replaced, they were current, or they were deleted with the dataset."""
 
 
 def sync_local_copies(workspace: Workspace) -> SyncOutcome:
-    """Copy the state of the last complete load, and the schemas that it names, to the working folder.
+    """Copy the state of the last complete load, and its schemas, to the working folder.
 
-    A copy that is newer stays. Where the dataset is gone the copies go. No package is deleted, and nothing
-    that this machine alone knows.
+    A newer copy is kept. If the dataset no longer exists, the copies are deleted. Packages and values of this
+    machine are never deleted.
     """
-    target, workdir = workspace.target, workspace.target.workdir
+    pipeline = workspace.target.pipeline
     outcome, state = _plan_sync(workspace)
     if outcome == "forgotten":
-        _LOG.warning("dataset %s is gone, and the copy of its state with it", target.dataset_name)
-        workdir.delete_copies()
+        _LOG.warning("dataset %s no longer exists: the copy of its state is deleted", pipeline.dataset_name)
+        pipeline.workdir.delete_copies()
     if state is not None:
-        save_last_target(target, location=workspace.client.displayable_location())
-        new = outcome == "restored"
-        _copy_schemas(workspace, [one for one in state["schema_names"] if new or workdir.schema(one) is None])
+        save_last_target(workspace.target, location=workspace.client.displayable_location())
+        _copy_schemas(workspace, state["schema_names"], replace=outcome == "restored")
     if state is not None and outcome == "restored":
-        workdir.save_state(to_typed(state))
+        pipeline.workdir.save_state(to_typed(state))
     return outcome
 
 
 def _plan_sync(workspace: Workspace) -> tuple[SyncOutcome, State | None]:
-    """What is to be done, and the state that counts then; nothing is written."""
-    target = workspace.target
-    found, copy = (
-        stored_state(workspace.ledger, workspace.client, target.pipeline_name),
-        target.workdir.state(),
-    )
-    own = copy if copy is not None and copy.get("dataset_name") == target.dataset_name else None
-    if found is None:
-        there = own is None or workspace.ledger.is_initialized() or workspace.client.is_storage_initialized()
-        return ("nothing" if there else "forgotten"), None
-    state = {**decode_state(found.state), "dataset_name": target.dataset_name}
-    if own is not None and not _is_newer(state, own):
-        return "kept", own
+    """Return the outcome of a synchronization and the valid state; nothing is written."""
+    pipeline = workspace.target.pipeline
+    stored = stored_state(workspace.ledger, workspace.client, pipeline.pipeline_name)
+    copy = pipeline.workdir.state()
+    if copy is not None and copy.get("dataset_name") != pipeline.dataset_name:
+        copy = None
+    if stored is None:
+        has_nothing_to_forget = (
+            copy is None or workspace.ledger.is_initialized() or workspace.client.is_storage_initialized()
+        )
+        return ("nothing" if has_nothing_to_forget else "forgotten"), None
+    state = {**decode_state(stored.state), "dataset_name": pipeline.dataset_name}
+    if copy is not None and not _is_newer(state, copy):
+        return "kept", copy
     return "restored", state
 
 
@@ -70,44 +70,46 @@ def _is_newer(state: State, copy: State) -> bool:
     return bool(state["_state_version"] >= copy.get("_state_version", 0))
 
 
-def _copy_schemas(workspace: Workspace, names: list[str]) -> None:
+def _copy_schemas(workspace: Workspace, names: list[str], *, replace: bool) -> None:
+    workdir = workspace.target.pipeline.workdir
     for name in names:
-        row = stored_schema(workspace.ledger, workspace.target, name)
-        if row is not None:
-            workspace.target.workdir.save_schema(json.loads(row.schema))
+        if replace or workdir.schema(name) is None:
+            row = stored_schema(workspace.ledger, workspace.target, name)
+            if row is not None:
+                workdir.save_schema(json.loads(row.schema))
 
 
 def sync_destination(target: Target, *, spark: SparkSession | None) -> SyncOutcome:
-    """The same, for who has no site yet. Spark is not started."""
-    site = Workspace(target, spark=spark)
-    with site.client:
-        return sync_local_copies(site)
+    """Synchronize the copies of this machine with a destination. Spark is not started."""
+    workspace = Workspace(target, spark=spark)
+    with workspace.client:
+        return sync_local_copies(workspace)
 
 
 def preview_sync(target: Target) -> SyncOutcome:
-    """What `sync_destination` would come to, for who must ask first. Spark is not started."""
-    site = Workspace(target, spark=None)
-    with site.client:
-        return _plan_sync(site)[0]
+    """Return the outcome that `sync_destination` would have (a dry run). Spark is not started."""
+    workspace = Workspace(target, spark=None)
+    with workspace.client:
+        return _plan_sync(workspace)[0]
 
 
 def sync_schema(target: Target, *, spark: SparkSession | None, schema_name: str | None) -> TSchemaTables:
-    """Bring the tables at the destination up to a schema; gives what was changed."""
-    site = Workspace(target, spark=spark)
+    """Update the tables at the destination to a schema; return the tables and columns it adds."""
+    workspace = Workspace(target, spark=spark)
     try:
-        with site.lease(), site.client:
-            schema = site.snapshot_after_pending(schema_name).schema
+        with workspace.lease(), workspace.client:
+            schema = workspace.snapshot_after_pending(schema_name).schema
             names = [table.name for table in schema.data_tables()]
             if not names:
                 raise UsageError(
-                    f"pipeline {target.pipeline_name!r} has no tables in schema {schema.name!r}",
+                    f"pipeline {target.pipeline.pipeline_name!r} has no tables in schema {schema.name!r}",
                     hint="run the pipeline first, or give it a schema by import_schema_path",
                 )
-            row = stored_schema(site.ledger, target, schema.name)
-            before = Schema.from_dict(json.loads(row.schema)).tables if row else {}
-            with site.session() as session, site.open_client(schema, session) as client:
+            row = stored_schema(workspace.ledger, target, schema.name)
+            stored_tables = Schema.from_dict(json.loads(row.schema)).tables if row else {}
+            with workspace.session() as session, workspace.open_client(schema, session) as client:
                 client.initialize_storage()
-                update = schema_update(before, schema.tables, names)
+                update = schema_update(stored_tables, schema.tables, names)
                 return client.update_stored_schema(names, update) or {}
     finally:
-        site.close()
+        workspace.close()

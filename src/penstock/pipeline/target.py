@@ -1,58 +1,139 @@
-"""Where the loads of a pipeline go."""
+"""The destination of a pipeline with its resolved settings; opening it starts nothing."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
-from penstock.interfaces.progress import Collector
-from penstock.pipeline.schemafiles import SchemaFiles
-from penstock.schema import Schema, naming_convention
-from penstock.schema.stored_schema import MAX_NAME_LENGTH
+from penstock.config import read_settings
+from penstock.errors import UsageError
+from penstock.interfaces import (
+    DestinationClientDwhConfiguration,
+    DestinationClientDwhWithStagingConfiguration,
+    DestinationClientStagingConfiguration,
+    WithPackageStorage,
+)
+from penstock.schema import Schema
+from penstock.spark.session import target_master
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from penstock.config import Settings
     from penstock.interfaces import Destination, DestinationClientConfiguration, JobClientBase
-    from penstock.pipeline.settings import RunConfiguration
-    from penstock.pipeline.workdir import WorkDir
+    from penstock.pipeline.context import PipelineContext
 
-
-def default_schema_name(pipeline_name: str) -> str:
-    """The name of the schema of a pipeline whose sources name none.
-
-    >>> default_schema_name("MyShop-eu")
-    'my_shop_eu'
-    """
-    return naming_convention("snake_case", MAX_NAME_LENGTH).normalize_identifier(pipeline_name)
+_PACKAGES_FOLDER: Final = "_dlt_pkg"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """One dataset of one destination, as one pipeline sees it."""
 
-    pipeline_name: str
-    dataset_name: str
-    default_schema_name: str
+    pipeline: PipelineContext
     destination: Destination
     config: DestinationClientConfiguration
     settings: Settings
-    workdir: WorkDir
-    collector: Collector = field(default_factory=Collector)
-    staging: str | None = None
-    """The bucket in which packages are kept, where it is not that of the destination."""
     staging_name: str | None = None
-    """The name of the destination that has this bucket."""
-    schema_files: SchemaFiles = field(default_factory=SchemaFiles)
-    restore_from_destination: bool = True
-    """Whether state and schemas are those of the destination, and not those of this machine."""
-    runtime: RunConfiguration | None = None
-    """How a run behaves; None for what the settings say."""
+    """The name of the staging destination; None where packages are not staged."""
+    staging_bucket: str | None = None
+    """The bucket of the staging destination, in which packages are stored."""
 
     @property
     def destination_type(self) -> str:
-        """How the state names the destination."""
+        """The name of the destination in the state."""
         return self.config.destination_type or self.destination.destination_name
 
     def client(self, schema_name: str | None = None) -> JobClientBase:
-        """A client without a session: for what the destination knows, not for writing."""
-        return self.destination.client(Schema(schema_name or self.default_schema_name), self.config)
+        """Return a client without a session: it reads what the destination stores, and writes nothing."""
+        schema = Schema(schema_name or self.pipeline.default_schema_name)
+        return self.destination.client(schema, self.config)
+
+
+def open_target(
+    destination: Destination,
+    context: PipelineContext,
+    *,
+    spark: SparkSession | None,
+    staging: Destination | None = None,
+) -> Target:
+    """Resolve the settings of a destination for a pipeline; nothing is connected or started."""
+    settings = read_settings()
+    names = {"pipeline_name": context.pipeline_name, "dataset_name": context.dataset_name}
+    master = target_master(spark, settings)
+    config = destination.configuration(settings, **names, master=master)
+    if isinstance(config, DestinationClientDwhConfiguration):
+        # Fixed here: later schemas may have other naming conventions, and mean the same dataset.
+        name = config.normalize_dataset_name(Schema(context.default_schema_name))
+        config = config.model_copy(update={"dataset_name": name})
+    if staging is None:
+        return Target(pipeline=context, destination=destination, config=config, settings=settings)
+    staging_config = staging.configuration(settings, **names, master=master)
+    return Target(
+        pipeline=context,
+        destination=destination,
+        config=with_staging(config, staging_config),
+        settings=settings,
+        staging_name=staging.destination_name,
+        staging_bucket=staging_bucket(staging_config, config),
+    )
+
+
+def package_root(target: Target, client: JobClientBase, *, master: str) -> str:
+    """Return the folder of packages: in the staging bucket, by the settings, at the destination, or local."""
+    pipeline, name = target.pipeline, target.destination.destination_name
+    if target.staging_bucket is not None:
+        return f"{target.staging_bucket}/{pipeline.dataset_name}/{_PACKAGES_FOLDER}/{pipeline.pipeline_name}"
+    storage = target.settings.get("destination", name, key="package_storage")
+    if storage is not None:
+        return f"{str(storage).rstrip('/')}/{pipeline.dataset_name}/{pipeline.pipeline_name}"
+    if isinstance(client, WithPackageStorage):
+        return client.package_root(pipeline.pipeline_name)
+    if not master.startswith("local"):
+        raise UsageError(
+            f"the {name} destination cannot store packages, and Spark runs on {master}, "
+            "which does not see a local folder",
+            hint=f"set DESTINATION__{name.upper()}__PACKAGE_STORAGE to storage that all machines reach",
+        )
+    return str(pipeline.workdir.path / "load" / pipeline.dataset_name)
+
+
+def staging_bucket(
+    staging: DestinationClientConfiguration, destination: DestinationClientConfiguration
+) -> str:
+    """Return the bucket of a staging destination; the credentials of the destination must open it."""
+    bucket = _bucket(staging)
+    if not bucket:
+        raise UsageError(
+            f"{staging.destination_name} cannot be used for staging: it has no bucket",
+            hint="give staging= a destination with files, such as filesystem(bucket_url=...)",
+        )
+    credentials = staging.storage_credentials
+    if credentials is not None and credentials != destination.storage_credentials:
+        raise UsageError(
+            f"staging at {staging} has credentials that {destination.destination_name} does not have",
+            hint="give the destination the same credentials: tables and packages are opened with one set",
+        )
+    return bucket.rstrip("/")
+
+
+def with_staging(
+    config: DestinationClientConfiguration, staging: DestinationClientConfiguration
+) -> DestinationClientConfiguration:
+    """Return the settings of a destination with those of its staging, where it has a field for them."""
+    if not isinstance(config, DestinationClientDwhWithStagingConfiguration):
+        return config
+    fields: dict[str, Any] = {"as_staging": True, "bucket_url": _bucket(staging)}
+    if isinstance(staging, DestinationClientStagingConfiguration):
+        staging_config = staging.model_copy(update=fields)
+    else:
+        staging_config = DestinationClientStagingConfiguration(
+            destination_name=staging.destination_name, **fields
+        )
+    return config.model_copy(update={"staging_config": staging_config})
+
+
+def _bucket(staging: DestinationClientConfiguration) -> str | None:
+    if isinstance(staging, DestinationClientStagingConfiguration):
+        return staging.bucket_url
+    return staging.storage_location

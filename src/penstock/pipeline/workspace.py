@@ -1,50 +1,73 @@
-"""Where a run works: the destination, the packages and the ledger of a pipeline, and its sessions."""
+"""A pipeline at its destination: the client, the packages, the ledger and the Spark sessions."""
 
 from __future__ import annotations
 
+import threading
 import uuid
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from penstock.config import BaseConfiguration, logger, resolve_configuration
+from penstock.config import BaseConfiguration, logger, read_settings, resolve_configuration
+from penstock.dataset.dataset import Dataset
+from penstock.dataset.sqlclient import SqlClient
+from penstock.dataset.view import DatasetSource
+from penstock.errors import StorageFull
+from penstock.interfaces import WithLedger
 from penstock.interfaces.run_context import override_context
 from penstock.load.plan import next_sequence
 from penstock.load.refresh import schema_for_jobs
 from penstock.load.run import LoadTarget
 from penstock.load.worker import ClientFactory
-from penstock.package import Packages
+from penstock.package import FileStorage, Packages
 from penstock.package.extract_manifest import ExtractManifest
-from penstock.pipeline.places import ledger_of, open_pool, package_root
-from penstock.pipeline.resource_sessions import ResourceSessions
+from penstock.package.file_ledger import FileLedger
 from penstock.pipeline.restore import restore, snapshot_after_pending
 from penstock.pipeline.settings import RunConfiguration
 from penstock.pipeline.state_changes import discard_applied_changes
+from penstock.pipeline.target import package_root
 from penstock.schema import Schema
 from penstock.schema.frozen_map import thaw
-from penstock.spark.session import existing_session, is_connect, is_remote, target_master
+from penstock.spark.frame_writer import send_rows
+from penstock.spark.s3 import s3_needs, s3a_conf_for_all
+from penstock.spark.session import (
+    check_session,
+    existing_session,
+    find_session,
+    is_connect,
+    is_extension_missing,
+    is_remote,
+    target_master,
+)
+from penstock.spark.session_pool import SessionPool
 from penstock.spark.watch import SparkWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    from penstock.interfaces import Flow, JobClientBase
+    from penstock.extract.settings import ExtractConfiguration
+    from penstock.interfaces import Flow, JobClientBase, Ledger
+    from penstock.interfaces.frame_writer import RowSender
     from penstock.package import Manifest
     from penstock.package.lease import Lease
     from penstock.pipeline.restore import PipelineSnapshot
     from penstock.pipeline.target import Target
     from penstock.schema import NamingConvention
-    from penstock.spark.session_pool import SessionPool
+    from penstock.spark.session import UserSession
 
 _LOG = logger("penstock.pipeline")
+_LEDGER_FOLDER: Final = "ledger"
+_PROBE_FILE: Final = "_probe"
 Spec = TypeVar("Spec", bound=BaseConfiguration)
 
 
 class Workspace:
-    """One pipeline at its destination. Nothing of Spark is started before a session is asked for."""
+    """One pipeline at its destination. Spark is started by the first use of a session, not before."""
 
     def __init__(self, target: Target, *, spark: SparkSession | None) -> None:
         self.target, self._spark = target, spark
@@ -52,50 +75,144 @@ class Workspace:
         root = package_root(target, self.client, master=target_master(spark, target.settings))
         self.packages = Packages.at(root, credentials=target.config.storage_credentials)
         self.ledger = ledger_of(self.client, self.packages.store)
-        self.run_settings = target.runtime or self.resolve_settings(RunConfiguration, "run")
-        self._needs: tuple[str, ...] = ()
+        self.run_settings = target.pipeline.runtime or self.resolve_settings(RunConfiguration, "run")
+        self._session_needs: tuple[str, ...] = ()
         self._lease_notes: list[str] = []
-        collector = target.collector
+        collector = target.pipeline.collector
         self.watch = SparkWatch(
             uuid.uuid4().hex[:12], on_stages=collector.stages if collector.shows_stages else None
         )
 
+    # --- what the destination stores
+
+    def snapshot(self, schema_name: str | None = None) -> PipelineSnapshot:
+        """Return schema and state after the last complete load."""
+        return restore(self.ledger, self.client, self.target, schema_name=schema_name)
+
+    def snapshot_after_pending(
+        self, schema_name: str | None = None, unbound: Packages | None = None
+    ) -> PipelineSnapshot:
+        """Return schema and state as they will be once all pending packages, `unbound` too, are loaded."""
+        return snapshot_after_pending(self.snapshot(schema_name), self.packages, unbound)
+
+    def next_sequence(self) -> int:
+        """Return the number of the next load: after every one that a slot or the ledger has.
+
+        Slots may be behind the ledger where their folder was lost or restored from an older copy.
+        """
+        committed = self.ledger.last_commit(self.target.pipeline.pipeline_name)
+        return next_sequence(self.packages.slots.last(), committed.sequence if committed else None)
+
+    def is_committed(self, manifest: Manifest) -> bool:
+        """Return whether a load is complete at the destination."""
+        commit = self.ledger.find_commit(schema_name=manifest.schema_name, load_id=manifest.load_id)
+        return commit is not None
+
+    def naming(self, schema: Schema) -> NamingConvention:
+        """Return the naming convention of a schema, limited to the destination's longest identifier."""
+        capabilities = self.target.destination.capabilities
+        return schema.naming.with_max_length(
+            min(capabilities.max_identifier_length, capabilities.max_column_identifier_length)
+        )
+
+    def resolve_settings(self, spec: type[Spec], section: str) -> Spec:
+        """Return the settings of a section for this pipeline."""
+        return resolve_configuration(
+            spec,
+            settings=self.target.settings,
+            sections=(section,),
+            pipeline_name=self.target.pipeline.pipeline_name,
+        )
+
+    # --- loading
+
+    @contextmanager
+    def lease(self, on_lost: Callable[[], None] | None = None) -> Iterator[Lease]:
+        """Hold the lease of the pipeline in a block."""
+        with self.packages.lease(
+            pipeline=self.target.pipeline.pipeline_name, times=self.run_settings.lease_times, on_lost=on_lost
+        ) as lease:
+            try:
+                yield lease
+            finally:
+                self._lease_notes += lease.notes
+
+    def load_target(self, manifest: Manifest, lease: Lease) -> LoadTarget:
+        """Return the target of a sealed load; it is valid while the lease is held."""
+        client_factory = ClientFactory(
+            destination=self.target.destination,
+            config=self.target.config,
+            schema=schema_for_jobs(manifest, recreates=self.target.destination.capabilities.renews_tables),
+            pool=self.pool,
+        )
+        return LoadTarget(
+            client_factory=client_factory,
+            ledger=self.ledger,
+            packages=self.packages,
+            assert_leased=lease.check,
+            retention=self.run_settings.retention,
+            collector=self.target.pipeline.collector,
+            on_committed=self._save_local_copies,
+        )
+
+    def _save_local_copies(self, manifest: Manifest) -> None:
+        """Save state and schema of a load; only a warning on failure if the destination is authoritative."""
+        try:
+            self._write_local_copies(manifest)
+        except OSError as error:
+            if not self.target.pipeline.restore_from_destination:
+                raise
+            _LOG.warning(
+                "state and schema of load %s cannot be copied to this machine: %s", manifest.load_id, error
+            )
+
+    def _write_local_copies(self, manifest: Manifest) -> None:
+        pipeline, schema = self.target.pipeline, dict(manifest.schema)
+        extracted = ExtractManifest.from_dict(self.packages.package(manifest.load_id).read_extracted())
+        discard_applied_changes(pipeline.workdir, pipeline.dataset_name, thaw(manifest.state), extracted)
+        pipeline.workdir.save(state=manifest.state, schema=schema)
+        pipeline.schema_files.export(Schema.from_dict(schema))
+
+    # --- sessions and clients
+
     @cached_property
     def pool(self) -> SessionPool:
-        """Made when Spark is first needed: extraction alone may do without."""
+        """The sessions of the run; opened when Spark is first needed, which extraction may not."""
         return self._open_pool({}, watch=self.watch)
 
     @cached_property
     def resource_sessions(self) -> ResourceSessions:
-        """Sessions for resources that make DataFrames."""
+        """The sessions for resources that create DataFrames."""
         return ResourceSessions(self._open_pool, self.watch)
 
     def _open_pool(self, conf: Mapping[str, str], *, watch: SparkWatch | None = None) -> SessionPool:
         root = self.packages.store.root
-        _, pool = open_pool(self.target, root, spark=self._spark, needs=self._needs, conf=conf, watch=watch)
+        _, pool = open_pool(
+            self.target, root, spark=self._spark, needs=self._session_needs, conf=conf, watch=watch
+        )
         return pool
 
     def set_session_needs(self, flows: Iterable[Flow]) -> None:
-        """Have a session that is built bring what these flows need; one that is there is taken as it is."""
-        self._needs = tuple(dict.fromkeys(need for flow in flows for need in flow.needs))
+        """Set what a new session must have for these flows; an existing session is used as it is."""
+        self._session_needs = tuple(dict.fromkeys(need for flow in flows for need in flow.needs))
 
     @property
     def notes(self) -> list[str]:
-        """What sessions of our own could not be told, and what runs that were late have left."""
+        """Settings that sessions did not accept, and leftovers of late processes."""
         return [*self._lease_notes, *(self.pool.notes if "pool" in self.__dict__ else ())]
 
     @property
     def is_remote(self) -> bool:
-        """Whether Spark is reached as a client of a server."""
+        """Whether Spark is used as a client of a server."""
         return is_remote(self._spark, self.target.settings)
 
     def session(self) -> AbstractContextManager[SparkSession]:
-        """A session of our own, for the time of a block."""
+        """Borrow a session of the run for a block."""
         return self.pool.session()
 
     @contextmanager
     def offer_sessions(self) -> Iterator[None]:
-        """Offer sessions to resources in a block, and see what is done with them and the user's own."""
+        """Offer sessions to resources in a block, and attribute their jobs and the user's to the run."""
         session = existing_session(self._spark)
         with (
             nullcontext() if session is None else self.watch.track(session),
@@ -104,111 +221,183 @@ class Workspace:
             yield
 
     def _track_session(self, session: SparkSession) -> AbstractContextManager[None]:
-        """Classic Spark tells jobs apart by the thread that asks for them."""
+        """Attribute jobs of a thread to the run; classic Spark distinguishes jobs by thread."""
         return nullcontext() if is_connect(session) else self.watch.track(session)
 
+    def row_sender(self, settings: ExtractConfiguration) -> RowSender | None:
+        """Return the function that writes rows by a Spark session; None where this machine writes them."""
+        return choose_row_sender(settings, self.packages.store, self.session, is_remote=self.is_remote)
+
+    def open_client(self, schema: Schema, session: SparkSession) -> JobClientBase:
+        """Return a client that can write; use it in a `with` block."""
+        return self.target.destination.client(schema, self.target.config, spark=session)
+
     def interrupt(self) -> None:
-        """Stop what runs for this run; it is asked for where something else has gone wrong."""
+        """Cancel the Spark jobs of the run after another failure; never raises."""
         try:
-            for made in (self.__dict__.get("pool"), self.__dict__.get("resource_sessions"), self.watch):
-                if made is not None:
-                    made.interrupt()
-        except Exception as error:  # Spark may be gone, or be about to go
+            for sessions in (self.__dict__.get("pool"), self.__dict__.get("resource_sessions"), self.watch):
+                if sessions is not None:
+                    sessions.interrupt()
+        except Exception as error:  # Spark may have ended, or be about to
             _LOG.debug("jobs of Spark are not interrupted: %s", error)
 
     def close(self) -> None:
-        """Let go of the sessions, if any were made."""
+        """Close the sessions that were opened."""
         self.watch.close()
         if "resource_sessions" in self.__dict__:
             self.resource_sessions.close()
         if "pool" in self.__dict__:
             self.pool.close()
 
-    @contextmanager
-    def lease(self, on_lost: Callable[[], None] | None = None) -> Iterator[Lease]:
-        """The right to work here, for the time of a block."""
-        with self.packages.lease(
-            pipeline=self.target.pipeline_name, times=self.run_settings.lease_times, on_lost=on_lost
-        ) as lease:
-            try:
-                yield lease
-            finally:
-                self._lease_notes += lease.notes
 
-    def snapshot(self, schema_name: str | None = None) -> PipelineSnapshot:
-        """What the pipeline knows after its last complete load."""
-        return restore(self.ledger, self.client, self.target, schema_name=schema_name)
+class ResourceSessions:
+    """Sessions for resources, one for each configuration, shared by generators and threads until the end."""
 
-    def snapshot_after_pending(
-        self, schema_name: str | None = None, unbound: Packages | None = None
-    ) -> PipelineSnapshot:
-        """What the pipeline will know once everything is loaded that waits, in `room` too."""
-        return snapshot_after_pending(self.snapshot(schema_name), self.packages, unbound)
+    def __init__(self, open_pool: Callable[[Mapping[str, str]], SessionPool], watch: SparkWatch) -> None:
+        self._open_pool, self._watch = open_pool, watch
+        self._sessions: dict[frozenset[tuple[str, str]], SparkSession] = {}
+        self._pools: list[SessionPool] = []
+        self._stack, self._lock = ExitStack(), threading.Lock()
 
-    def next_sequence(self) -> int:
-        """Return the number of the next load: after every one that a slot or the ledger has.
+    def session(self, conf: Mapping[str, str]) -> SparkSession:
+        """Return the session with this configuration."""
+        key = frozenset(conf.items())
+        with self._lock:
+            if key not in self._sessions:
+                self._sessions[key] = self._open_session(conf)
+            return self._sessions[key]
 
-        Slots may be behind the ledger where their folder was lost or restored from an older copy.
-        """
-        committed = self.ledger.last_commit(self.target.pipeline_name)
-        return next_sequence(self.packages.slots.last(), committed.sequence if committed else None)
+    def _open_session(self, conf: Mapping[str, str]) -> SparkSession:
+        pool = self._open_pool(conf)
+        self._pools.append(pool)
+        self._stack.callback(pool.close)
+        spark = self._stack.enter_context(pool.session())
+        if is_connect(spark):
+            # Jobs of a classic session are distinguished by the thread that writes its frames.
+            self._stack.enter_context(self._watch.track(spark))
+        return spark
 
-    def is_committed(self, manifest: Manifest) -> bool:
-        """Whether the destination has the whole of a load."""
-        found = self.ledger.find_commit(schema_name=manifest.schema_name, load_id=manifest.load_id)
-        return found is not None
+    def interrupt(self) -> None:
+        """Cancel what runs in these sessions."""
+        for pool in self._pools:
+            pool.interrupt()
 
-    def load_target(self, manifest: Manifest, lease: Lease) -> LoadTarget:
-        """Where a sealed load goes, for as long as the lease is held."""
-        opener = ClientFactory(
-            destination=self.target.destination,
-            config=self.target.config,
-            schema=schema_for_jobs(manifest, recreates=self.target.destination.capabilities.renews_tables),
-            pool=self.pool,
-        )
-        return LoadTarget(
-            client_factory=opener,
-            ledger=self.ledger,
-            packages=self.packages,
-            assert_leased=lease.check,
-            retention=self.run_settings.retention,
-            collector=self.target.collector,
-            on_committed=self._save_local_copies,
-        )
+    def close(self) -> None:
+        """Close the sessions."""
+        with self._lock:
+            self._sessions.clear()
+            self._pools.clear()
+            self._stack.close()
 
-    def _save_local_copies(self, manifest: Manifest) -> None:
-        """Keep copies of what a load came to; where these are not the state, a full disk stops nobody."""
-        try:
-            self._write_local_copies(manifest)
-        except OSError as error:
-            if not self.target.restore_from_destination:
-                raise
-            _LOG.warning("what load %s came to is not kept on this machine: %s", manifest.load_id, error)
 
-    def _write_local_copies(self, manifest: Manifest) -> None:
-        """Keep copies on this machine, and write the schema for people to read."""
-        workdir, schema = self.target.workdir, dict(manifest.schema)
-        extracted = ExtractManifest.from_dict(self.packages.package(manifest.load_id).read_extracted())
-        discard_applied_changes(workdir, self.target.dataset_name, thaw(manifest.state), extracted)
-        workdir.save(state=manifest.state, schema=schema)
-        self.target.schema_files.export(Schema.from_dict(schema))
+def open_pool(
+    target: Target,
+    root: str,
+    *,
+    spark: SparkSession | None,
+    needs: tuple[str, ...] = (),
+    conf: Mapping[str, str] = MappingProxyType({}),
+    watch: SparkWatch | None = None,
+) -> tuple[UserSession, SessionPool]:
+    """Return the session of the user, and a pool of sessions that can open tables and packages.
 
-    def open_client(self, schema: Schema, session: SparkSession) -> JobClientBase:
-        """A client that can write; open it with `with`."""
-        return self.target.destination.client(schema, self.target.config, spark=session)
+    `needs` are those of sources; `conf` is set in the sessions of the pool.
+    """
+    addresses, credentials = (target.config.storage_location, root), target.config.storage_credentials
+    destination_needs = (*target.destination.capabilities.spark_needs, *target.config.session_needs)
+    required = tuple(dict.fromkeys((*destination_needs, *s3_needs(*addresses), *needs)))
+    optional = target.config.session_wishes
+    user = find_session(spark, target.settings, (*required, *optional))
+    check_session(user, required)
+    required += tuple(need for need in optional if not is_extension_missing(user.spark, need))
+    session_conf = {**s3a_conf_for_all(addresses, credentials), **target.config.session_conf(), **conf}
+    return user, SessionPool(user, required, session_conf, watch)
 
-    def naming(self, schema: Schema) -> NamingConvention:
-        """The names of a schema, as long as the destination bears."""
-        able = self.target.destination.capabilities
-        return schema.naming.with_max_length(
-            min(able.max_identifier_length, able.max_column_identifier_length)
-        )
 
-    def resolve_settings(self, spec: type[Spec], section: str) -> Spec:
-        """The settings of a section, as this pipeline has them."""
-        return resolve_configuration(
-            spec,
-            settings=self.target.settings,
-            sections=(section,),
-            pipeline_name=self.target.pipeline_name,
-        )
+def ledger_of(client: JobClientBase, packages: FileStorage) -> Ledger:
+    """Return the ledger of the destination; where it has none, one beside the packages."""
+    return (
+        client.ledger() if isinstance(client, WithLedger) else FileLedger(packages.subfolder(_LEDGER_FOLDER))
+    )
+
+
+def choose_row_sender(
+    settings: ExtractConfiguration,
+    store: FileStorage,
+    session: Callable[[], AbstractContextManager[SparkSession]],
+    *,
+    is_remote: bool,
+) -> RowSender | None:
+    """Return the function that writes rows by a Spark session; None where this machine can write to `store`.
+
+    With `through_session = "auto"` clients of Spark Connect try to write. The driver of a classic session
+    has the storage of its cluster.
+    """
+    through_session = settings.through_session
+    if through_session == "auto":
+        through_session = is_remote and not _can_write(store)
+    if not through_session:
+        return None
+
+    def send(rows: pa.Table, address: str) -> None:
+        with session() as spark:
+            send_rows(rows, address, spark=spark)
+
+    return send
+
+
+def _can_write(store: FileStorage) -> bool:
+    try:
+        with store.open_new(_PROBE_FILE) as stream:
+            stream.write(b"")
+        store.delete(_PROBE_FILE)
+    except StorageFull:
+        raise
+    except OSError:
+        return False
+    return True
+
+
+# --- for users, outside of runs
+
+
+def open_destination_client(
+    target: Target, *, spark: SparkSession | None, schema_name: str | None
+) -> JobClientBase:
+    """Return a client that can write, with a session of its own that is closed with the client."""
+    workspace = Workspace(target, spark=spark)
+    with workspace.client:
+        schema = workspace.snapshot(schema_name).schema
+    with ExitStack() as stack:
+        stack.callback(workspace.close)
+        client = workspace.open_client(schema, stack.enter_context(workspace.session()))
+        client.when_closed(stack.pop_all().close)
+        return client
+
+
+def open_dataset(target: Target, *, spark: SparkSession | None, consistent: bool) -> Dataset:
+    """Return a reader of the tables at a destination."""
+    name = target.pipeline.dataset_name
+    return Dataset(_dataset_source(target, spark), name=name, consistent=consistent)
+
+
+def open_sql_client(target: Target, *, spark: SparkSession | None, schema_name: str | None) -> SqlClient:
+    """Return an SQL client for the tables at a destination."""
+    source = _dataset_source(target, spark, schema_name)
+    return SqlClient(source, dataset_name=target.pipeline.dataset_name)
+
+
+def open_reading_session(needs: tuple[str, ...], conf: Mapping[str, str]) -> SparkSession:
+    """Return a session for DataFrames that are read and not written; it is never closed, as they are lazy."""
+    user = find_session(None, read_settings(), needs)
+    return SessionPool(user, needs, conf).session().__enter__()
+
+
+def _dataset_source(
+    target: Target, spark: SparkSession | None, schema_name: str | None = None
+) -> DatasetSource:
+    client = target.client(schema_name)
+    root = package_root(target, client, master=target_master(spark, target.settings))
+    packages = FileStorage(root, credentials=target.config.storage_credentials)
+    user, pool = open_pool(target, root, spark=spark)
+    return DatasetSource(client=client, ledger=ledger_of(client, packages), user=user, pool=pool)

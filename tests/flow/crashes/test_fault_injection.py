@@ -19,7 +19,7 @@ from tests.flow.crashes.steps import Step, Steps, WatchedTables, watched
 
 from penstock.interfaces import AppliedJob, Destination, LoadMark
 from penstock.package.local_files import LocalFiles
-from penstock.pipeline import package_runner
+from penstock.pipeline import execution
 from penstock.testing.cases import Crash
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def test_without_put_if_absent_one_sequence_number_has_two_manifests(
     root = recorded.from_base("two-contents")
     monkeypatch.setattr(LocalFiles, "put_if_absent", put)
     # Each run normalizes the package itself: what one of them has left would be the same content.
-    monkeypatch.setattr(package_runner, "load_normalized", lambda *_, **__: None)
+    monkeypatch.setattr(execution, "load_normalized", lambda *_, **__: None)
 
     run_with_pause(
         root,

@@ -12,8 +12,7 @@ from tests.unit.cli.shops import asked, extracted, told
 
 import penstock
 from penstock.pipeline.local_pipeline import LocalPipeline
-from penstock.pipeline.trace import RunStart
-from penstock.pipeline.trace_history import MAX_TRACES, TraceHistory
+from penstock.pipeline.trace import MAX_TRACES, RunStart, TraceHistory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from penstock.errors import StorageNotShared
 from penstock.interfaces.file_schema import struct_field, struct_type
 from penstock.interfaces.frame_writer import FrameWriteResult, register_frame_writer
 from penstock.package import Package, Packages
-from penstock.pipeline.late_imports import write_frame
+from penstock.pipeline.frame_engine import write_frame
 from penstock.schema.frozen_map import freeze
 
 if TYPE_CHECKING:

@@ -51,7 +51,7 @@ from penstock.package.extract_manifest import ExtractManifest
 from penstock.package.file_ledger import FileLedger
 from penstock.package.ids import file_id
 from penstock.package.projection.model import Level
-from penstock.pipeline import package_runner
+from penstock.pipeline import execution
 from penstock.pipeline.state import decode_state
 from penstock.schema import Schema, Table
 
@@ -529,7 +529,7 @@ def machines(folder: Path) -> Iterator[Callable[[], World]]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(lease, "_now", lambda: clock.now)
             patch.setattr(lease, "time", clock.as_module())
-            patch.setattr(package_runner, "normalize", normalize_without_spark)
+            patch.setattr(execution, "normalize", normalize_without_spark)
             for name, value in (
                 ("LEASE_BEAT", str(ALIVE / 3)),
                 ("LEASE_ALIVE", str(ALIVE)),

@@ -8,8 +8,8 @@ import penstock
 from penstock.extract.cursor.plan import MAX_HASHES_PER_CURSOR
 from penstock.package import Packages
 from penstock.package.file_ledger import FileLedger
-from penstock.package.lease import LeaseTimes
 from penstock.pipeline.boundaries import remove_old_boundaries
+from penstock.pipeline.context import PipelineContext
 from penstock.pipeline.unbound_packages import UnboundPackages
 from penstock.pipeline.workdir import WorkDir
 
@@ -30,13 +30,14 @@ def test_files_are_carried_with_the_packages_that_wait(tmp_path: Path) -> None:
     pipeline.extract(days("2024-01-01"))
     assert pipeline.extract(days("2024-01-01")).packages == ()
     pipeline.extract(days("2024-01-02"))
-    room = UnboundPackages(pipeline_name="shop", workdir=WorkDir(tmp_path / "shop"))
-    waiting, target = Packages.at(room.location), Packages.at(str(tmp_path / "lake"))
+    context = PipelineContext(pipeline_name="shop", dataset_name="shop", workdir=WorkDir(tmp_path / "shop"))
+    unbound = UnboundPackages(context)
+    waiting, target = unbound.packages, Packages.at(str(tmp_path / "lake"))
     files = waiting.store.names("cursors")
 
     with target.lease(pipeline="shop") as lease:
         ledger = FileLedger(target.store.subfolder("ledger"))
-        carried = room.transfer_to(target, lease=lease, ledger=ledger, lease_times=LeaseTimes())
+        carried = unbound.transfer_to(target, lease=lease, ledger=ledger)
 
     assert (len(carried), len(files)) == (2, 2)
     assert (waiting.store.names("cursors"), target.store.names("cursors")) == ([], files)

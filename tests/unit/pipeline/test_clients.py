@@ -12,7 +12,7 @@ import penstock
 from penstock.errors import PipelineConfigMissing, PipelineLocked, UsageError
 from penstock.interfaces import JobClientBase
 from penstock.package.lease import hold_lease
-from penstock.pipeline.schemafiles import SchemaFiles
+from penstock.pipeline.schema_files import SchemaFiles
 from penstock.schema import Schema, Table
 
 if TYPE_CHECKING:

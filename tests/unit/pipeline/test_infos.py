@@ -216,10 +216,10 @@ def test_a_run_on_a_fresh_machine_says_where_it_goes_on_from(tmp_path: Path, kno
         destination=penstock.destinations.delta(str(tmp_path / "lake")),
     )
     recorder = Recorder("shop")
-    runner = pipeline._runner(recorder)
-    runner._note_restored_state()
+    execution = pipeline._execution(recorder)
+    execution._note_restored_state()
     assert recorder.notes == []
-    ledger = runner._workspace.ledger
+    ledger = execution._workspace.ledger
     ledger.initialize()
     ledger.commit(
         CommitRecord(
@@ -236,7 +236,7 @@ def test_a_run_on_a_fresh_machine_says_where_it_goes_on_from(tmp_path: Path, kno
     if knows:
         WorkDir(pipeline.working_dir).save(state={"_state_version": 1}, schema={"name": "shop"})
 
-    runner._note_restored_state()
+    execution._note_restored_state()
 
     assert len(recorder.notes) == notes
     assert all("load 17.5 at the destination" in note for note in recorder.notes)

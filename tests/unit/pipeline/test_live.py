@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from penstock.interfaces.progress import JOBS, TABLES, SparkStage
-from penstock.pipeline.live import LiveCollector
-from penstock.pipeline.liveview import (
+from penstock.pipeline.live_view import (
     COUNTING,
+    LiveCollector,
     ProgressLine,
     StepView,
     printable_line,

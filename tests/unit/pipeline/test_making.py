@@ -15,7 +15,7 @@ from penstock.errors import CannotRestorePipelineException, ConfigValueCannotBeC
 from penstock.interfaces import DestinationClientDwhWithStagingConfiguration
 from penstock.pipeline.configuration import PipelineConfiguration
 from penstock.pipeline.settings import RunConfiguration
-from penstock.pipeline.stagingbucket import staging_bucket, with_staging
+from penstock.pipeline.target import staging_bucket, with_staging
 from penstock.pipeline.workdir import WorkDir
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def test_staging_needs_a_bucket_and_is_opened_by_the_keys_of_the_destination(tmp
     assert staging_bucket(staging, config_of(penstock.destinations.delta("s3://l", credentials=keys))) == (
         "s3://stage"
     )
-    with pytest.raises(UsageError, match="has keys that delta does not have"):
+    with pytest.raises(UsageError, match="has credentials that delta does not have"):
         staging_bucket(staging, config_of(penstock.destinations.delta("s3://lake")))
     with pytest.raises(UsageError, match="it has no bucket"):
         staging_bucket(config_of(World(tmp_path).destination()), staging)

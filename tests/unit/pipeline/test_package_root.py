@@ -11,7 +11,7 @@ from tests.step_failures import step_raises
 import penstock
 from penstock.errors import PackageRootChanged
 from penstock.package import Packages
-from penstock.pipeline.packageroot import check_package_root
+from penstock.pipeline.package_root import check_package_root
 from penstock.pipeline.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from penstock.destinations import delta
 from penstock.errors import UsageError
 from penstock.package import FileStorage
 from penstock.package.file_ledger import FileLedger
-from penstock.pipeline.places import ledger_of, package_root
-from penstock.pipeline.target import Target
+from penstock.pipeline.context import PipelineContext
+from penstock.pipeline.target import Target, package_root
 from penstock.pipeline.workdir import WorkDir
+from penstock.pipeline.workspace import ledger_of
 
 if TYPE_CHECKING:
     from penstock.interfaces import Destination
@@ -22,13 +23,12 @@ if TYPE_CHECKING:
 def target(destination: Destination, settings: Settings) -> Target:
     config = destination.configuration(settings, pipeline_name="shop", dataset_name="demo", master="local")
     return Target(
-        pipeline_name="shop",
-        dataset_name="demo",
-        default_schema_name="shop",
+        pipeline=PipelineContext(
+            pipeline_name="shop", dataset_name="demo", workdir=WorkDir(Path("work") / "shop")
+        ),
         destination=destination,
         config=config,
         settings=settings,
-        workdir=WorkDir(Path("work") / "shop"),
     )
 
 

@@ -14,7 +14,7 @@ from penstock.errors import UsageError
 from penstock.interfaces.progress import JOBS, Collector
 from penstock.pipeline import progress
 from penstock.pipeline.bars import import_library
-from penstock.pipeline.live import LiveCollector
+from penstock.pipeline.live_view import LiveCollector
 from penstock.pipeline.progress import collector_of
 
 if TYPE_CHECKING:

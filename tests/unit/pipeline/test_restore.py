@@ -12,9 +12,10 @@ from penstock.interfaces import CommitRecord, StateInfo, StorageSchemaInfo
 from penstock.package.extract_manifest import ExtractManifest
 from penstock.package.file_ledger import FileLedger
 from penstock.package.storage import FileStorage, as_json
+from penstock.pipeline.context import PipelineContext
 from penstock.pipeline.restore import PipelineSnapshot, restore, with_source_schema
 from penstock.pipeline.state import encode_state, new_state, with_version
-from penstock.pipeline.target import Target, default_schema_name
+from penstock.pipeline.target import Target
 from penstock.pipeline.workdir import WorkDir
 from penstock.schema import Schema
 from penstock.schema.frozen_map import freeze
@@ -25,15 +26,14 @@ MOMENT = datetime.fromisoformat("2026-11-15T02:32:47+00:00")
 def target(pipeline_name: str, dataset_name: str, location: str) -> Target:
     lake, settings = delta(bucket_url=location), Settings()
     return Target(
-        pipeline_name=pipeline_name,
-        dataset_name=dataset_name,
-        default_schema_name=default_schema_name(pipeline_name),
+        pipeline=PipelineContext(
+            pipeline_name=pipeline_name, dataset_name=dataset_name, workdir=WorkDir(Path("nowhere"))
+        ),
         destination=lake,
         config=lake.configuration(
             settings, pipeline_name=pipeline_name, dataset_name=dataset_name, master="local"
         ),
         settings=settings,
-        workdir=WorkDir(Path("nowhere")),
     )
 
 

@@ -141,7 +141,7 @@ def test_functions_of_sources_find_the_state_of_the_active_pipeline(tmp_path: Pa
 @pytest.mark.parametrize(
     ("call", "place", "step"),
     [
-        ("run", (import_module("penstock.pipeline.runner"), "require_trust"), "load"),
+        ("run", (import_module("penstock.pipeline.execution"), "require_trust"), "load"),
         ("run", (Packages, "apply_retention"), "load"),
         ("load", (Packages, "apply_retention"), "load"),
         ("normalize", (Packages, "apply_retention"), "normalize"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import penstock
-from penstock.pipeline.schemafiles import SchemaFiles
+from penstock.pipeline.schema_files import SchemaFiles
 from penstock.schema import Schema, Table
 
 if TYPE_CHECKING:

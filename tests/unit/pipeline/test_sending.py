@@ -7,7 +7,7 @@ import pytest
 
 from penstock.extract.settings import ExtractConfiguration
 from penstock.package import FileStorage
-from penstock.pipeline.row_sender import choose_sender
+from penstock.pipeline.workspace import choose_row_sender
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,7 @@ def test_rows_are_sent_where_it_is_said_or_where_a_client_cannot_write(
     store = FileStorage(str(tmp_path / ("folder" if is_writable else "file/folder")))
     settings = ExtractConfiguration(through_session=said)
 
-    send = choose_sender(settings, store, lambda: nullcontext(None), is_remote=is_remote)  # type: ignore[arg-type]
+    send = choose_row_sender(settings, store, lambda: nullcontext(None), is_remote=is_remote)  # type: ignore[arg-type]
 
     assert (send is not None) is sends
     assert not (tmp_path / "folder" / "_probe").exists()

@@ -89,7 +89,7 @@ def test_copies_go_with_their_dataset_and_packages_stay(
     kept = (workdir.local_values(), workdir.local_changes("shop"))
     assert kept == ({"seen": 1}, {"of": None}), "only this machine has these"
     assert workdir.last_target()["destination_name"] == "delta"
-    assert "dataset shop is gone" in caplog.text
+    assert "dataset shop no longer exists" in caplog.text
     assert len(at_lake(tmp_path).list_extracted_load_packages()) == 1
 
 
@@ -176,5 +176,5 @@ def test_a_folder_that_cannot_be_written_stops_nobody_unless_it_is_the_state(
 
     assert pipeline.state["sources"]["shop"]["page"] == 2
     assert not pipeline.has_pending_data
-    assert "is not kept on this machine: [Errno 28] no space for" in caplog.text
+    assert "cannot be copied to this machine: [Errno 28] no space for" in caplog.text
     assert f"state and schemas are not copied to {tmp_path}" in caplog.text

@@ -10,7 +10,7 @@ from tests.unit.sources.terms import terms_of
 import penstock
 from penstock.errors import DatabaseNotReachable, DatabaseQueryFailed, UsageError
 from penstock.interfaces.run_context import override_context
-from penstock.pipeline import late_imports
+from penstock.pipeline import workspace
 from penstock.sources.sql_database import run, sql_database, table_reader
 from penstock.sources.sql_database.jdbc import jdbc_config
 from penstock.sources.sql_database.reflection import ReflectedTable
@@ -111,7 +111,7 @@ def test_tables_are_looked_up_once_in_each_run(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_who_looks_at_items_is_lent_one_session_for_each_conf(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(late_imports, "_session_for_reading", lambda needs, conf: object())
+    monkeypatch.setattr(workspace, "open_reading_session", lambda needs, conf: object())
 
     @penstock.resource
     def looks() -> Iterator[dict[str, int]]:

@@ -1,6 +1,6 @@
-"""Checks that the packages of a pipeline are where its last run kept them.
+"""Checks that the packages of a pipeline are where its last run stored them.
 
-A package that is left behind in another place may be half applied: a run that does not see it would use its
+A package that is left behind in another folder may be half applied: a run that does not see it would use its
 sequence number again.
 """
 
@@ -25,7 +25,7 @@ def check_package_root(workspace: Workspace, *, record: bool) -> str | None:
     waits there, or when the settings say so. With `record` the new place is recorded, and the note says so:
     what does not load leaves the destination as it is.
     """
-    client, name = workspace.client, workspace.target.pipeline_name
+    client, name = workspace.client, workspace.target.pipeline.pipeline_name
     if not isinstance(client, WithPackageStorage):
         return None
     given = _displayable_root(workspace.packages.store.root)
@@ -60,7 +60,7 @@ def _reason_to_refuse(workspace: Workspace, recorded: str) -> str | None:
 
 def _may_be_empty(workspace: Workspace, recorded: str) -> bool:
     """Whether it is right that nothing is where packages were: never used, or moved to the new place."""
-    client, name = workspace.client, workspace.target.pipeline_name
+    client, name = workspace.client, workspace.target.pipeline.pipeline_name
     if isinstance(client, WithPackageStorage) and _is_same_root(recorded, client.package_root(name)):
         return True
     sealed, committed = workspace.packages.last_sealed(), workspace.ledger.last_commit(name)

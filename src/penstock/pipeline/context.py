@@ -1,0 +1,57 @@
+"""A pipeline as it is known before its destination is: its names, its folders and its settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from penstock.errors import InvalidDatasetName
+from penstock.interfaces.progress import Collector
+from penstock.pipeline.schema_files import SchemaFiles
+from penstock.pipeline.workdir import check_name
+from penstock.schema import naming_convention
+from penstock.schema.stored_schema import MAX_NAME_LENGTH
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from penstock.pipeline.settings import RunConfiguration
+    from penstock.pipeline.workdir import WorkDir
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineContext:
+    """The part of a pipeline that does not depend on its destination."""
+
+    pipeline_name: str
+    dataset_name: str
+    workdir: WorkDir
+    schema_files: SchemaFiles = field(default_factory=SchemaFiles)
+    restore_from_destination: bool = True
+    """Whether the destination is authoritative for state and schemas, and not this machine."""
+    runtime: RunConfiguration | None = None
+    """The settings of runs; None: resolved when a run begins."""
+    collector: Collector = field(default_factory=Collector)
+
+    @property
+    def default_schema_name(self) -> str:
+        """The name of the schema for sources that name none.
+
+        >>> from pathlib import Path
+        >>> from penstock.pipeline.workdir import WorkDir
+        >>> names = {"pipeline_name": "MyShop-eu", "dataset_name": "shop"}
+        >>> PipelineContext(**names, workdir=WorkDir(Path("shop"))).default_schema_name
+        'my_shop_eu'
+        """
+        return naming_convention("snake_case", MAX_NAME_LENGTH).normalize_identifier(self.pipeline_name)
+
+
+def format_dataset_name(name: str, *, layout: str | None = None, dev_since: datetime | None = None) -> str:
+    """Return the name of a dataset by its layout; in dev mode it has the moment the pipeline was created.
+
+    >>> from datetime import datetime
+    >>> format_dataset_name("lake", layout="%s_raw", dev_since=datetime(2024, 5, 6, 17, 8, 9))
+    'lake_20240506170809_raw'
+    """
+    dated = name if dev_since is None else f"{name}_{dev_since:%Y%m%d%H%M%S}"
+    return check_name((layout or "%s").replace("%s", dated), InvalidDatasetName)

@@ -1,0 +1,475 @@
+"""One call of `run`, `extract`, `normalize` or `load`, from the lease to the committed load.
+
+A run reads from top to bottom: resume the sealed load that an earlier run left, load pending packages,
+extract new data, and for each package normalize, seal, load.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from penstock.config import logger
+from penstock.errors import LeaseLost, PenstockError, SlotTaken, StorageFull, in_stage
+from penstock.extract.waves.checkpoints import has_waves
+from penstock.extract.waves.executors import ExecutorBackend
+from penstock.interfaces import StateInfo
+from penstock.load.run import finish_committed_load, load
+from penstock.load.settings import LoaderConfiguration
+from penstock.normalize.normalized import load_normalized, save_normalized, schema_version
+from penstock.normalize.run import normalize
+from penstock.normalize.settings import NormalizeConfiguration
+from penstock.package import Manifest
+from penstock.package.extract_manifest import ExtractManifest
+from penstock.package.trust import require_trust
+from penstock.pipeline.boundaries import remove_old_boundaries
+from penstock.pipeline.drop import finish_abort
+from penstock.pipeline.extraction import Extraction
+from penstock.pipeline.last_target import save_last_target
+from penstock.pipeline.package_root import check_package_root
+from penstock.pipeline.refresh import (
+    dropped_tables,
+    tables_truncated_without_rows,
+    truncated_tables,
+    without_dropped_tables,
+    without_history,
+)
+from penstock.pipeline.restore import schema_after_normalized, with_source_schema
+from penstock.pipeline.signals import masked_interrupt
+from penstock.pipeline.state import ENGINE_VERSION, encode_state, state_after_package, with_version
+from penstock.pipeline.sync import sync_local_copies
+from penstock.pipeline.workspace import Workspace
+from penstock.spark.storage_errors import as_storage_error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from penstock.extract.report import ExtractInfo
+    from penstock.extract.settings import ExtractConfiguration
+    from penstock.interfaces import Flow
+    from penstock.normalize.normalized import NormalizedPackage
+    from penstock.package import Package
+    from penstock.package.lease import Lease
+    from penstock.pipeline.recorder import Recorder
+    from penstock.pipeline.restore import PipelineSnapshot
+    from penstock.pipeline.target import Target
+    from penstock.pipeline.unbound_packages import UnboundPackages
+    from penstock.schema import Schema
+
+_LOG = logger("penstock.pipeline")
+
+
+class Execution:
+    """One call of a pipeline. Only one at a time holds the lease; another one is refused meanwhile."""
+
+    def __init__(
+        self,
+        target: Target,
+        unbound: UnboundPackages,
+        recorder: Recorder,
+        *,
+        spark: SparkSession | None,
+        extract_settings: ExtractConfiguration,
+        load_overrides: Mapping[str, Any],
+        file_format: str | None = None,
+    ) -> None:
+        """`load_overrides` replace settings of `load`; `file_format` is the default of tables."""
+        self._target, self._unbound, self._recorder = target, unbound, recorder
+        self._workspace = Workspace(target, spark=spark)
+        self._packages = self._workspace.packages
+        self._extract_settings = extract_settings
+        self._load_settings = self._workspace.resolve_settings(LoaderConfiguration, "load").model_copy(
+            update=load_overrides
+        )
+        self._table_defaults = {"file_format": file_format} if file_format else {}
+        recorder.watch, recorder.package_location = self._workspace.watch, self._packages.store.path("")
+        recorder.destination_info = {
+            "destination_name": target.destination.destination_name,
+            "dataset_name": target.pipeline.dataset_name,
+            "location": self._workspace.client.displayable_location(),
+        }
+
+    # --- the calls
+
+    def run(self, flows: Sequence[Flow]) -> None:
+        """Load what is pending, then new data: pending packages never hide it, and both are reported."""
+        self._recorder.default_step = "load"  # before extraction, errors are those of pending loads
+        self._workspace.set_session_needs(flows)
+        with self._lease() as lease:
+            self._sync_local_copies()
+            self._prepare_packages(lease)
+            self._resume_sealed_load(lease)
+            self._delete_incomplete_packages(lease)
+            for package in self._pending_packages():
+                self._normalize_and_load(package, lease)
+            if self._recorder.load_reports and self._workspace.run_settings.pending == "exit":
+                return
+            # Closed at once when a load fails: generators of users are suspended in the middle of their work.
+            with closing(self._extraction(lease).extract(flows)) as packages:
+                # With a commit interval a package is loaded before the next one is extracted.
+                for package in packages:
+                    self._normalize_and_load(package, lease)
+            if not self._recorder.load_reports:
+                # This run must not report that nothing was to load if a run that took over has loaded it.
+                lease.confirm()
+                return
+            lease.check()
+            last_id = max(package.load_id for package in self._recorder.load_reports)
+            remove_old_boundaries(self._packages, lambda: self._workspace.snapshot().state, upto=last_id)
+
+    def extract(self, flows: Sequence[Flow]) -> ExtractInfo:
+        """Extract into packages for a later run. Spark is not started for Python rows."""
+        self._record_start()
+        self._workspace.set_session_needs(flows)
+        try:
+            with (
+                self._workspace.lease() as lease,
+                self._workspace.client,
+                self._recorder.step("extract"),
+                self._workspace.offer_sessions(),
+                _raise_root_cause(lease),
+            ):
+                self._recorder.has_begun_work = True
+                check_package_root(self._workspace, record=False)
+                # New data builds on the unbound packages, and is loaded after them.
+                self._transfer_unbound(lease)
+                packages = self._extraction_after_pending(lease).extract(flows)
+                load_ids = [package.load_id for package in packages]
+        except (KeyboardInterrupt, SystemExit):
+            self._workspace.interrupt()
+            raise
+        finally:
+            self._close()
+        return self._recorder.extract_info(load_ids)
+
+    def normalize(self) -> None:
+        """Normalize extracted packages for a later load."""
+        self._recorder.default_step = "normalize"
+        with self._lease() as lease:
+            self._prepare_packages(lease)
+            for package in self._packages.with_status("extracted"):
+                self._normalize_after_pending(package, lease)
+
+    def load(self) -> None:
+        """Load normalized packages; those that are only extracted remain pending."""
+        self._recorder.default_step = "load"
+        with self._lease() as lease:
+            self._prepare_packages(lease)
+            self._resume_sealed_load(lease)
+            for package in self._packages.with_status("normalized"):
+                self._normalize_and_load(package, lease)
+
+    # --- begin and end
+
+    @contextmanager
+    def _lease(self) -> Iterator[Lease]:
+        """Hold the lease and the client in a block; an error in it is raised as its root cause."""
+        self._record_start()
+        try:
+            # Before the lease: a session may be refused.
+            self._workspace.pool  # noqa: B018 - opened by the access
+            with self._workspace.lease(on_lost=self._workspace.interrupt) as lease, self._workspace.client:
+                self._recorder.has_begun_work = True
+                try:
+                    with _raise_root_cause(lease):
+                        self._check_package_root()
+                        self._note_restored_state()
+                        yield lease
+                except (KeyboardInterrupt, SystemExit):
+                    # Jobs of a load that were allowed to finish have ended; the result of others is not used.
+                    self._workspace.interrupt()
+                    raise
+        finally:
+            self._close()
+
+    def _record_start(self) -> None:
+        save_last_target(self._target, location=self._recorder.destination_info["location"])
+        self._recorder.record_start()
+
+    def _close(self) -> None:
+        self._recorder.notes += self._workspace.notes
+        self._workspace.close()
+
+    def _check_package_root(self) -> None:
+        note = check_package_root(self._workspace, record=True)
+        if note is not None:
+            self._recorder.notes.append(note)
+
+    def _note_restored_state(self) -> None:
+        """Note in the result that state and schemas were restored: this machine had no copy of them."""
+        last_commit = None
+        if self._target.pipeline.workdir.state() is None:
+            last_commit = self._workspace.ledger.last_commit(self._target.pipeline.pipeline_name)
+        if last_commit is not None:
+            self._recorder.notes.append(
+                "this machine did not know the pipeline: its state and schemas are those of "
+                f"load {last_commit.load_id} at the destination"
+            )
+
+    def _sync_local_copies(self) -> None:
+        """Update the copies of this machine, if the destination is authoritative."""
+        if not self._target.pipeline.restore_from_destination:
+            return
+        try:
+            sync_local_copies(self._workspace)
+        except OSError as error:
+            # The run reads at the destination itself, and reports there that it cannot be reached.
+            workdir = self._target.pipeline.workdir
+            _LOG.warning("state and schemas are not copied to %s: %s", workdir.path, error)
+
+    # --- pending packages
+
+    def _prepare_packages(self, lease: Lease) -> None:
+        """Delete loaded packages that are no longer retained, and transfer unbound ones."""
+        self._packages.apply_retention(self._workspace.run_settings.retention)
+        self._transfer_unbound(lease)
+
+    def _transfer_unbound(self, lease: Lease) -> None:
+        """Transfer packages that were extracted before the destination was known."""
+        self._unbound.transfer_to(self._packages, lease=lease, ledger=self._workspace.ledger)
+
+    def _resume_sealed_load(self, lease: Lease) -> None:
+        """Resume the abort and the sealed load that an earlier run left; a load is applied at most once."""
+        with self._recorder.attribute_errors("load"):
+            finish_abort(self._workspace, lease)
+        sealed = self._packages.pending_load()
+        if sealed is None:
+            if not self._packages.slots.last():
+                # Before the first sealed load ever: the storage must keep its promises.
+                require_trust(self._packages.store)
+            return
+        self._recorder.pending_ids.add(sealed.load_id)
+        with self._load_stage(sealed.load_id):
+            is_committed = self._workspace.is_committed(sealed)
+            if is_committed:
+                finish_committed_load(
+                    sealed, self._workspace.load_target(sealed, lease), state=_state_row(sealed)
+                )
+        if not is_committed:
+            self._load_sealed(sealed, lease)
+
+    def _delete_incomplete_packages(self, lease: Lease) -> None:
+        """Delete packages whose extraction did not complete, except those with waves of work items.
+
+        Extraction decides whether it continues the latter.
+        """
+        incomplete = [
+            package for package in self._packages.with_status("new") if not has_waves(package.store)
+        ]
+        if incomplete:
+            lease.confirm()
+        for package in incomplete:
+            package.delete()
+
+    def _pending_packages(self) -> list[Package]:
+        """Return the packages to load before new data, oldest first."""
+        pending = [*self._packages.with_status("extracted"), *self._packages.with_status("normalized")]
+        self._recorder.pending_ids |= {package.load_id for package in pending}
+        return sorted(pending, key=lambda package: package.load_id)
+
+    # --- extract
+
+    def _extraction(self, lease: Lease) -> Extraction:
+        """Return the extraction of a run: it builds on the last complete load, and can use executors."""
+        return self._make_extraction(
+            lease,
+            snapshot_of=self._workspace.snapshot,
+            step=self._extract_step,
+            executors=ExecutorBackend(self._workspace.session, lease.check),
+        )
+
+    def _extraction_after_pending(self, lease: Lease) -> Extraction:
+        """Return an extraction that builds on the pending packages."""
+        return self._make_extraction(lease, snapshot_of=self._workspace.snapshot_after_pending)
+
+    def _make_extraction(self, lease: Lease, **options: Any) -> Extraction:
+        capabilities = self._target.destination.capabilities
+        table_formats = () if capabilities.preferred_table_format else capabilities.supported_table_formats
+        return Extraction(
+            packages=self._packages,
+            lease=lease,
+            naming=self._workspace.naming,
+            settings=self._extract_settings,
+            on_report=self._recorder.record_extracted,
+            dispositions=frozenset(capabilities.supported_write_dispositions),
+            table_formats=frozenset(table_formats) - {"native"},
+            collector=self._target.pipeline.collector,
+            send=self._workspace.row_sender(self._extract_settings),
+            **options,
+        )
+
+    @contextmanager
+    def _extract_step(self) -> Iterator[None]:
+        with self._recorder.step("extract"), self._workspace.offer_sessions():
+            yield
+
+    # --- normalize, seal and load one package
+
+    def _normalize_and_load(self, package: Package, lease: Lease) -> None:
+        """Normalize, seal and load a package. An earlier normalization is used where it is still valid."""
+        with self._load_stage(package.load_id):
+            extracted = ExtractManifest.from_dict(package.read_extracted())
+            if self._finish_if_loaded(package, extracted, lease):
+                return
+            snapshot = self._workspace.snapshot(extracted.schema_name)
+            normalized = load_normalized(
+                package,
+                destination_type=self._target.destination_type,
+                schema_before=schema_version(snapshot.schema),
+            )
+        if normalized is None:
+            normalized = self._normalize(package, extracted, snapshot.schema, lease)
+        with self._load_stage(package.load_id):
+            manifest = self._seal(package, extracted, snapshot, normalized, lease)
+        self._load_sealed(manifest, lease)
+
+    def _finish_if_loaded(self, package: Package, extracted: ExtractManifest, lease: Lease) -> bool:
+        """Finish a package of which a copy was loaded before; return whether that is so."""
+        ledger = self._workspace.ledger
+        if ledger.find_commit(schema_name=extracted.schema_name, load_id=package.load_id) is None:
+            return False
+        lease.check()
+        self._packages.finish(package.load_id, retention=self._workspace.run_settings.retention)
+        self._recorder.notes.append(f"package {package.load_id} was loaded before and is not loaded again")
+        return True
+
+    def _normalize_after_pending(self, package: Package, lease: Lease) -> None:
+        """Normalize a package that is loaded after the normalized ones before it."""
+        with self._recorder.attribute_errors("normalize"), in_stage("normalize", load_id=package.load_id):
+            extracted = ExtractManifest.from_dict(package.read_extracted())
+            last_schema = self._workspace.snapshot(extracted.schema_name).schema
+            schema = schema_after_normalized(last_schema, self._packages, before_load_id=package.load_id)
+        self._normalize(package, extracted, schema, lease)
+
+    def _normalize(
+        self, package: Package, extracted: ExtractManifest, prior_schema: Schema, lease: Lease
+    ) -> NormalizedPackage:
+        capabilities = self._target.destination.capabilities
+        table_format = capabilities.preferred_table_format
+        schema = with_source_schema(without_dropped_tables(prior_schema, extracted.refresh), extracted)
+        naming = self._workspace.naming(schema)
+        with (
+            self._recorder.step("normalize"),
+            in_stage("normalize", load_id=package.load_id),
+            self._target.pipeline.collector(f"normalize of {schema.name}") as collector,
+            self._workspace.session() as spark,
+        ):
+            normalized = normalize(
+                package,
+                schema,
+                spark=spark,
+                naming=naming,
+                table_extras={"table_format": table_format} if table_format else {},
+                table_defaults=self._table_defaults,
+                settings=self._workspace.resolve_settings(NormalizeConfiguration, "normalize"),
+                merge_strategy=next(iter(capabilities.supported_merge_strategies), None),
+                can_alter=self._target.config.alterable_types,
+                collector=collector,
+                truncated=tables_truncated_without_rows(prior_schema, extracted, naming),
+            )
+            lease.check()
+            save_normalized(
+                package,
+                normalized,
+                destination_type=self._target.destination_type,
+                schema_before=schema_version(prior_schema),
+            )
+            self._target.pipeline.schema_files.export(normalized.schema)
+        if normalized.report is not None:
+            self._recorder.record_normalized(normalized.report)
+        return normalized
+
+    def _seal(
+        self,
+        package: Package,
+        extracted: ExtractManifest,
+        snapshot: PipelineSnapshot,
+        normalized: NormalizedPackage,
+        lease: Lease,
+    ) -> Manifest:
+        """Seal a package: from now on it is the next load, whatever happens to this process."""
+        dropped = dropped_tables(snapshot.schema, extracted)
+        schema = self._target.pipeline.schema_files.ensure_import_file(normalized.schema)
+        manifest = Manifest(
+            load_id=package.load_id,
+            sequence=self._workspace.next_sequence(),
+            pipeline_name=self._target.pipeline.pipeline_name,
+            dataset_name=self._target.pipeline.dataset_name,
+            schema_name=snapshot.schema.name,
+            tables=normalized.tables,
+            folders=normalized.folders,
+            schema_before=schema_version(snapshot.schema),
+            schema=dict((without_history(schema) if dropped else schema).to_dict()),
+            state=with_version(state_after_package(snapshot.state, extracted)),
+            dropped=dropped,
+            truncated=truncated_tables(snapshot.schema, extracted),
+        )
+        lease.confirm()
+        if not self._packages.seal(manifest):
+            raise SlotTaken(pipeline=manifest.pipeline_name, sequence=manifest.sequence)
+        return manifest
+
+    def _load_sealed(self, manifest: Manifest, lease: Lease) -> None:
+        load_target = self._workspace.load_target(manifest, lease)
+        with (
+            self._recorder.step("load"),
+            in_stage("load", load_id=manifest.load_id),
+            load_target.collector(f"load of {manifest.schema_name}"),
+        ):
+            report = load(
+                manifest, load_target, state=_state_row(manifest), load_settings=self._load_settings
+            )
+        self._recorder.record_loaded(report)
+        if manifest.removed_tables:
+            self._recorder.notes.append(f"tables that are no more: {', '.join(manifest.removed_tables)}")
+
+    @contextmanager
+    def _load_stage(self, load_id: str) -> Iterator[None]:
+        """Attribute errors in a block to the load of a package."""
+        with self._recorder.attribute_errors("load"), in_stage("load", load_id=load_id):
+            yield
+
+
+def _state_row(manifest: Manifest) -> StateInfo:
+    state: dict[str, Any] = dict(manifest.state)
+    return StateInfo(
+        version=state["_state_version"],
+        engine_version=ENGINE_VERSION,
+        pipeline_name=manifest.pipeline_name,
+        state=encode_state(state),
+        created_at=datetime.fromtimestamp(float(manifest.load_id), UTC),
+        version_hash=state["_version_hash"],
+        dlt_load_id=manifest.load_id,
+    )
+
+
+@contextmanager
+def _raise_root_cause(lease: Lease) -> Iterator[None]:
+    """Raise the root cause of an error instead, where the error does not name it itself."""
+    handled = sys.exception()
+    try:
+        yield
+    except Exception as error:
+        cause = masked_interrupt(error, handled=handled) or _root_cause(error, lease)
+        if cause is None:
+            raise
+        raise cause from error
+
+
+def _root_cause(error: Exception, lease: Lease) -> Exception | None:
+    """Return the root cause of an error that does not name it itself; None where it does."""
+    # A full disk ends the lease too: its holder cannot write its heartbeats.
+    if isinstance(error, LeaseLost | StorageFull):
+        return None
+    try:
+        # A run that took over finishes the same packages, and this one fails on what the other has done.
+        lease.confirm()
+    except LeaseLost as lost:
+        return lost
+    except OSError:
+        _LOG.debug("the state of the lease cannot be read", exc_info=True)
+    return None if isinstance(error, PenstockError) else as_storage_error(error)
