@@ -64,8 +64,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "InvalidSchemaName": {"name": "my schema"},
     "InvalidSourceConfig": {
         "path": "resources.orders.endpoint.paginater",
-        "reason": "this key is not known here",
-        "advice": "did you mean 'paginator'? There are: path, paginator",
+        "reason": "this key is unknown",
+        "advice": "did you mean 'paginator'? Known: path, paginator",
     },
     "JarNotVerified": {"path": "jars/delta-storage-4.4.0.jar", "reason": "no preset brings it"},
     "JdbcDriverMissing": {

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import replace
 from functools import cache, partial, wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from penstock.config import read_settings
+from penstock.errors import UnsupportedData, UsageError
+from penstock.interfaces.frames import frame_kind
 from penstock.interfaces.hints import make_hints
 from penstock.interfaces.source import DeclarationBase
+from penstock.interfaces.work_items import RateLimit
 from penstock.sources.factory import SourceFactory, SourceOptions
-from penstock.sources.resource import Resource, with_work_items
+from penstock.sources.resource import Resource
 from penstock.sources.section import module_section, sections_of
 from penstock.sources.source import Source
 from penstock.sources.user_function import UserFunction
@@ -202,7 +207,7 @@ def resource(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
             spec=spec,
             namer=name if callable(name) else None,
         )
-        with_work_items(declared, work_items, rate_limit)
+        _set_work_items(declared, work_items, rate_limit)
         return declared.parallelize() if parallelized else declared
 
     return declare if data is None else declare(data)
@@ -273,3 +278,45 @@ def _resource_factory(
         return made
 
     return make_resource
+
+
+def _set_work_items(resource: Resource, work_items: Any, rate_limit: str | None) -> None:
+    """Let the function of a resource be called once per work item.
+
+    Raise when the resource has no function that takes a work item.
+    """
+    if work_items is None:
+        if rate_limit is not None:
+            raise UsageError(
+                f"{resource.name} has a rate limit but no work items",
+                hint="declare what the function is called with: work_items=[...]",
+            )
+        return
+    function = resource.declaration.user_function
+    if function is None or resource.is_transformer:
+        raise UsageError(
+            f"{resource.name} is not a function that can be called with a work item",
+            hint="declare a function whose first argument is the item; the items of a transformer come from "
+            "its parent",
+        )
+    _check_work_items(work_items)
+    item_function = replace(function, takes_item=True)
+    item_function.signature  # noqa: B018 - raises when the function takes no item
+    rate = None if rate_limit is None else RateLimit.parse(rate_limit)
+    resource.change(user_function=item_function, work_items=work_items, rate=rate)
+
+
+def _check_work_items(work_items: Any) -> None:
+    if isinstance(work_items, DeclarationBase):
+        raise UnsupportedData(
+            data_type=type(work_items).__name__,
+            reason="to process the items of another resource, declare a transformer",
+        )
+    kind = frame_kind(work_items)
+    if kind == "spark":
+        return
+    is_single = isinstance(work_items, (str, bytes, dict, AsyncIterator)) or kind is not None
+    if is_single or not (callable(work_items) or isinstance(work_items, Iterable)):
+        raise UnsupportedData(
+            data_type=type(work_items).__name__, reason="work items are a list, a range or a generator"
+        )

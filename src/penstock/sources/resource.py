@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from penstock.errors import (
     DataItemRequiredForDynamicTableHints,
@@ -19,7 +19,6 @@ from penstock.interfaces.frames import frame_kind
 from penstock.interfaces.hints import NO_HINTS, TableHints, make_hints
 from penstock.interfaces.incremental import Incremental
 from penstock.interfaces.source import DeclarationBase, Flow, ItemStep, Limit, StepKind
-from penstock.interfaces.work_items import RateLimit
 from penstock.schema import naming_convention
 from penstock.schema.frozen_map import thaw
 from penstock.sources.declaration import Declaration
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     from penstock.config import BaseConfiguration
     from penstock.interfaces.hints import NestedValues
     from penstock.schema import TTableSchema
-
-R = TypeVar("R", bound="Resource")
 
 
 class Resource(DeclarationBase):
@@ -443,49 +440,6 @@ class Resource(DeclarationBase):
         kind = "transformer" if self.is_transformer else "resource"
         feeder = f", data_from={self._parent.name!r}" if self._parent else ""
         return f"<penstock.{kind} {self.name!r}, write_disposition={self.write_disposition!r}{feeder}>"
-
-
-def with_work_items(resource: R, work_items: Any, rate_limit: str | None) -> R:
-    """Let the function of a resource be called once per work item; return the resource.
-
-    Raise when the resource has no function that takes a work item.
-    """
-    if work_items is None:
-        if rate_limit is not None:
-            raise UsageError(
-                f"{resource.name} has a rate limit but no work items",
-                hint="declare what the function is called with: work_items=[...]",
-            )
-        return resource
-    function = resource.declaration.user_function
-    if function is None or resource.is_transformer:
-        raise UsageError(
-            f"{resource.name} is not a function that can be called with a work item",
-            hint="declare a function whose first argument is the item; the items of a transformer come from "
-            "its parent",
-        )
-    _check_work_items(work_items)
-    item_function = replace(function, takes_item=True)
-    item_function.signature  # noqa: B018 - raises when the function takes no item
-    rate = None if rate_limit is None else RateLimit.parse(rate_limit)
-    resource.change(user_function=item_function, work_items=work_items, rate=rate)
-    return resource
-
-
-def _check_work_items(work_items: Any) -> None:
-    if isinstance(work_items, DeclarationBase):
-        raise UnsupportedData(
-            data_type=type(work_items).__name__,
-            reason="to process the items of another resource, declare a transformer",
-        )
-    kind = frame_kind(work_items)
-    if kind == "spark":
-        return
-    is_single = isinstance(work_items, (str, bytes, dict, AsyncIterator)) or kind is not None
-    if is_single or not (callable(work_items) or isinstance(work_items, Iterable)):
-        raise UnsupportedData(
-            data_type=type(work_items).__name__, reason="work items are a list, a range or a generator"
-        )
 
 
 def _check_data(data: Any) -> None:

@@ -1,7 +1,8 @@
-"""Which files a glob means, and which folders can hold one of them. No file is touched."""
+"""Matching of paths against a glob, and of folders that can contain a match."""
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,13 +10,14 @@ from typing import Final
 
 _ANY_FOLDERS: Final = "**"
 _WILDCARD: Final = re.compile(r"[*?\[]")
+_CARET_SET: Final = re.compile(r"(?<!\[)\[\^")
 
 
 @dataclass(frozen=True)
 class Glob:
     """A glob of paths relative to a folder.
 
-    `*` and `?` stay within a name, `[…]` is one character of several, `**` is any number of folders.
+    `*` and `?` match within a name, `[…]` matches one character of a set, `**` any number of folders.
 
     >>> glob = Glob("orders/**/*.csv")
     >>> glob.matches("orders/a.csv"), glob.matches("orders/2026/11/a.csv"), glob.matches("a.csv")
@@ -32,11 +34,12 @@ class Glob:
 
     @cached_property
     def _name_patterns(self) -> tuple[re.Pattern[str], ...]:
-        return tuple(re.compile(_name_regex(part), re.DOTALL) for part in self._parts)
+        # fnmatch negates a set by "!" only.
+        return tuple(re.compile(fnmatch.translate(_CARET_SET.sub("[!", part))) for part in self._parts)
 
     @property
     def fixed_prefix(self) -> str:
-        """The folders at its beginning that are named as they are: listing begins there.
+        """The leading folders without wildcards, where listing begins.
 
         >>> Glob("raw/orders/*.csv").fixed_prefix, Glob("*").fixed_prefix
         ('raw/orders', '')
@@ -50,63 +53,45 @@ class Glob:
 
     @property
     def is_recursive(self) -> bool:
-        """Whether files at any depth may match."""
+        """Whether files at any depth can match."""
         return _ANY_FOLDERS in self._parts
 
     def matches(self, path: str) -> bool:
-        """Whether a file is meant."""
+        """Return whether the path of a file matches."""
         return self._matches_names(tuple(path.split("/")), is_whole=True)
 
     def can_match_below(self, folder: str) -> bool:
-        """Whether a file that is meant may stand in a folder, or below it."""
+        """Return whether a file in a folder or below it can match."""
         return not folder or self._matches_names(tuple(folder.split("/")), is_whole=False)
 
     def _matches_names(self, names: tuple[str, ...], *, is_whole: bool) -> bool:
-        """All ways to read `**` at once: the places in the glob that the names so far can have come to."""
+        """Match names as a state machine: the positions in the glob that the names so far can reach.
+
+        One regular expression of the glob would need exponential time for several `**`.
+        """
         parts = self._parts
-        at = _skip_any_folders({0}, parts)
+        positions = _skip_any_folders({0}, parts)
         for name in names:
-            here = {one for one in at if one < len(parts)}
-            at = {
-                one if parts[one] == _ANY_FOLDERS else one + 1
-                for one in here
-                if self._part_matches(one, name)
+            positions = {
+                position if parts[position] == _ANY_FOLDERS else position + 1
+                for position in positions
+                if position < len(parts) and self._part_matches(position, name)
             }
-            at = _skip_any_folders(at, parts)
-        # A glob that ends in `**` means all files.
+            positions = _skip_any_folders(positions, parts)
+        # A trailing `**` matches all files.
         ends = {len(parts), len(parts) - 1} if parts and parts[-1] == _ANY_FOLDERS else {len(parts)}
-        return bool(at & ends) if is_whole else any(one < len(parts) for one in at)
+        return bool(positions & ends) if is_whole else any(position < len(parts) for position in positions)
 
     def _part_matches(self, index: int, name: str) -> bool:
         return self._parts[index] == _ANY_FOLDERS or self._name_patterns[index].fullmatch(name) is not None
 
 
 def _skip_any_folders(positions: set[int], parts: tuple[str, ...]) -> set[int]:
-    """`**` may stand for no folder at all, but not where it is the file's own name."""
-    found = set(positions)
-    for one in positions:
-        step = one
-        while step < len(parts) - 1 and parts[step] == _ANY_FOLDERS:
-            step += 1
-            found.add(step)
-    return found
-
-
-def _name_regex(part: str) -> str:
-    pieces: list[str] = []
-    at = 0
-    while at < len(part):
-        one = part[at]
-        at += 1
-        if one == "*":
-            pieces.append("[^/]*")
-        elif one == "?":
-            pieces.append("[^/]")
-        elif one == "[" and (end := part.find("]", at + 1 + (part[at : at + 1] in {"!", "^"}))) > 0:
-            chosen = part[at:end].replace("\\", "\\\\").replace("[", "\\[")
-            chosen = f"^{chosen[1:]}" if chosen[0] == "!" else chosen
-            pieces.append(f"[{chosen}]")
-            at = end + 1
-        else:
-            pieces.append(re.escape(one))
-    return "".join(pieces)
+    """Add the positions after each `**`, which can match no folder unless it is the last part."""
+    reachable = set(positions)
+    for position in positions:
+        following = position
+        while following < len(parts) - 1 and parts[following] == _ANY_FOLDERS:
+            following += 1
+            reachable.add(following)
+    return reachable

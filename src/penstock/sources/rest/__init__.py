@@ -1,7 +1,7 @@
-"""An HTTP client for REST APIs: pages, log-ins and repetitions.
+"""An HTTP client for REST APIs: pagination, authentication and retries.
 
-Takes:   addresses, parameters, and how pages follow one another.
-Gives:   pages of rows. What makes requests travels to executors that have `requests` and no penstock.
+Takes:   URLs, parameters, paginators.
+Gives:   pages of rows. The client also runs on executors that have `requests` but not penstock.
 Touches: config, interfaces, errors.
 """
 
@@ -24,9 +24,11 @@ from penstock.sources.rest.paginators import (
     HeaderLinkPaginator,
     JSONLinkPaginator,
     JSONResponseCursorPaginator,
+    OffsetPaginator,
+    PageNumberPaginator,
+    RangePaginator,
     SinglePagePaginator,
 )
-from penstock.sources.rest.range_paginators import OffsetPaginator, PageNumberPaginator, RangePaginator
 from penstock.sources.rest.retry import RetrySession
 from penstock.sources.rest.status import IgnoreResponseException
 

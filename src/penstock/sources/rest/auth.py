@@ -1,4 +1,4 @@
-"""Who asks: a token, a key, a name and a password, or a client that gets tokens. Filled from settings."""
+"""Authentication that settings can configure: bearer token, API key, basic and OAuth2 client credentials."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import PrivateAttr
-from requests import Session  # noqa: TC002 - the spec asks for it
+from requests import Session  # noqa: TC002 - the spec needs it at run time
 from requests.auth import AuthBase
 
 from penstock.config import CredentialsConfiguration, NotResolved, TSecretStrValue, remember_secret
@@ -28,40 +28,40 @@ _PAIR_LENGTH = 2
 
 
 class AuthConfigBase(CredentialsConfiguration, AuthBase):
-    """The base of all that can be configured by name; your own has a `__call__` that signs a request."""
+    """The base of authentication that can be configured by name; a subclass signs requests in `__call__`."""
 
     def signer(self) -> AuthBase | None:
-        """A plain object that does the same elsewhere; a class that does not define it travels whole."""
+        """Return a plain object that signs the same way; None serializes the instance itself."""
         return None
 
     def __reduce__(self) -> Any:
-        """Travel as a plain object: who receives it may not have penstock.
+        """Pickle as the plain signer, because an executor may not have penstock.
 
-        A subclass may sign otherwise than the object of its base, so that one must be its own.
+        Only a class that defines `signer` itself: a subclass may sign differently from its base.
         """
         signer = self.signer() if "signer" in vars(type(self)) else None
         return super().__reduce__() if signer is None else (unpickle_signer, (signer,))
 
 
 class BearerTokenAuth(AuthConfigBase):
-    """Says `Authorization: Bearer <token>`.
+    """Adds the header `Authorization: Bearer <token>`.
 
     >>> BearerTokenAuth("hunter2")
     BearerTokenAuth(token=***)
     """
 
-    token: TSecretStrValue = None  # type: ignore[assignment]  # the settings say it
+    token: TSecretStrValue = None  # type: ignore[assignment]  # set by settings
 
     def __init__(self, token: str | None = None, **fields: Any) -> None:
-        """Made of its token."""
+        """Create from a token."""
         super().__init__(**_without_none(token=token, **fields))
 
     def parse_native_representation(self, native_value: Any) -> None:
-        """A text is the token."""
+        """Take a text as the token."""
         self.token = _require_text(native_value, "a token")
 
     def signer(self) -> AuthBase:
-        """What says the header."""
+        """Return the signer for the header."""
         return HeaderSigner("Authorization", f"Bearer {self.token}")
 
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
@@ -70,14 +70,14 @@ class BearerTokenAuth(AuthConfigBase):
 
 
 class APIKeyAuth(AuthConfigBase):
-    """Says a key: in a header, in the query, or in a cookie.
+    """Adds an API key to a header, the query or a cookie.
 
     >>> APIKeyAuth(name="X-Key", api_key="hunter2")
     APIKeyAuth(name='X-Key', api_key=***, location='header')
     """
 
     name: str = "Authorization"
-    api_key: TSecretStrValue = None  # type: ignore[assignment]  # the settings say it
+    api_key: TSecretStrValue = None  # type: ignore[assignment]  # set by settings
     location: ApiKeyLocation = "header"
 
     def __init__(
@@ -86,16 +86,16 @@ class APIKeyAuth(AuthConfigBase):
         super().__init__(**_without_none(name=name, api_key=api_key, location=location))
 
     def parse_native_representation(self, native_value: Any) -> None:
-        """A text is the key."""
+        """Take a text as the key."""
         self.api_key = _require_text(native_value, "a key")
 
     @property
     def hidden_params(self) -> tuple[str, ...]:
-        """The query parameters that no message may show."""
+        """The query parameters that messages mask."""
         return (self.name,) if self.location in {"query", "param"} else ()
 
     def signer(self) -> AuthBase:
-        """What says the key."""
+        """Return the signer for the location."""
         match self.location:
             case "header":
                 return HeaderSigner(self.name, self.api_key)
@@ -111,29 +111,29 @@ class APIKeyAuth(AuthConfigBase):
 
 
 class HttpBasicAuth(AuthConfigBase):
-    """Says a name and a password.
+    """Adds HTTP basic authentication.
 
     >>> HttpBasicAuth("ada", "hunter2")
     HttpBasicAuth(username='ada', password=***)
     """
 
-    username: str = None  # type: ignore[assignment]  # the settings say it
-    password: TSecretStrValue = None  # type: ignore[assignment]  # the settings say it
+    username: str = None  # type: ignore[assignment]  # set by settings
+    password: TSecretStrValue = None  # type: ignore[assignment]  # set by settings
 
     def __init__(self, username: str | None = None, password: str | None = None) -> None:
         super().__init__(**_without_none(username=username, password=password))
 
     def parse_native_representation(self, native_value: Any) -> None:
-        """A pair is the name and the password."""
+        """Take a pair as user name and password."""
         is_pair = isinstance(native_value, Sequence) and len(native_value) == _PAIR_LENGTH
         if not is_pair or isinstance(native_value, str):
-            raise ValueError("a name and a password are wanted")
+            raise ValueError("basic authentication needs a user name and a password")
         self.username, self.password = native_value
 
     def signer(self) -> AuthBase:
-        """What says the header."""
+        """Return the signer for the header."""
         signer = basic_signer(self.username, self.password)
-        # Whoever reads the header reads the password.
+        # The encoded header reveals the password.
         remember_secret(signer.value.removeprefix("Basic "))
         return signer
 
@@ -143,9 +143,9 @@ class HttpBasicAuth(AuthConfigBase):
 
 
 class OAuth2ClientCredentials(AuthConfigBase):
-    """Gets a token with the id and the secret of a client, and a new one when it has grown old.
+    """Adds a bearer token of the OAuth2 client credentials flow, and renews it when it has expired.
 
-    For servers that want it otherwise, override `build_access_token_request`, `parse_access_token` or
+    For servers with another protocol, override `build_access_token_request`, `parse_access_token` or
     `parse_expiration_in_seconds`.
 
     >>> auth = OAuth2ClientCredentials(access_token_url="https://id.test", client_id="us", client_secret="x")
@@ -154,44 +154,44 @@ class OAuth2ClientCredentials(AuthConfigBase):
     """
 
     access_token: Annotated[TSecretStrValue | None, NotResolved()] = None
-    access_token_url: str = None  # type: ignore[assignment]  # the settings say it
-    client_id: TSecretStrValue = None  # type: ignore[assignment]  # the settings say it
-    client_secret: TSecretStrValue = None  # type: ignore[assignment]  # the settings say it
+    access_token_url: str = None  # type: ignore[assignment]  # set by settings
+    client_id: TSecretStrValue = None  # type: ignore[assignment]  # set by settings
+    client_secret: TSecretStrValue = None  # type: ignore[assignment]  # set by settings
     access_token_request_data: dict[str, Any] | None = None
     default_token_expiration: int = 3600
     session: Annotated[Session | None, NotResolved()] = None
     _signer: TokenSigner | None = PrivateAttr(default=None)
 
     def __init__(self, access_token: str | None = None, **fields: Any) -> None:
-        """Made of its fields; a token that is given may be old, so one is asked for all the same."""
+        """Create from the fields; a passed token may have expired, so a new one is requested anyway."""
         super().__init__(**_without_none(access_token=access_token, **fields))
 
     def parse_native_representation(self, native_value: Any) -> None:
-        """A text is a token."""
+        """Take a text as a token."""
         self.access_token = _require_text(native_value, "a token")
 
     def build_access_token_request(self) -> Mapping[str, Any]:
-        """The arguments of the `post` that asks for a token."""
+        """Return the arguments of the POST request for a token."""
         return self._token_request().build()
 
     def parse_access_token(self, response_json: Any) -> str:
-        """The token in an answer."""
+        """Return the token in a response."""
         return str(response_json["access_token"])
 
     def parse_expiration_in_seconds(self, response_json: Any) -> int:
-        """How long the token of an answer lives."""
+        """Return the lifetime of the token in a response."""
         return int(response_json.get("expires_in") or self.default_token_expiration)
 
     def signer(self) -> AuthBase:
-        """What gets tokens."""
+        """Return the signer that requests tokens."""
         return self._plain_signer()
 
     def use_session(self, session: Any) -> None:
-        """Ask for tokens through this session, unless another was given."""
+        """Request tokens through this session, unless one is set."""
         self.signing().session = self.session or session
 
     def signing(self) -> TokenSigner:
-        """What holds the token of this process."""
+        """Return the signer that holds the token of this process."""
         if self._signer is None:
             self._signer = TokenSigner(
                 url=self.access_token_url,
@@ -202,7 +202,7 @@ class OAuth2ClientCredentials(AuthConfigBase):
         return self._signer
 
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
-        """Sign a request; gets a token where there is none that lives."""
+        """Sign a request; fetch a token first if none is valid."""
         return self.signing()(request)
 
     def _parse_response(self, response_json: Any) -> tuple[str, int]:
@@ -234,5 +234,5 @@ def _without_none(**fields: Any) -> dict[str, Any]:
 
 def _require_text(native_value: Any, expected: str) -> Any:
     if not isinstance(native_value, str):
-        raise ValueError(f"{expected} is a text")  # noqa: TRY004 - what specs refuse one value with
+        raise ValueError(f"{expected} must be a text")  # noqa: TRY004 - specs report a ValueError as invalid
     return native_value

@@ -1,4 +1,4 @@
-"""A client of a REST API: turns pages until there are no more. Also runs where penstock is not installed."""
+"""A client of a REST API that follows its pages. Also runs where penstock is not installed."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from penstock.sources.rest.paginators import BasePaginator
 
 T = TypeVar("T")
-# By name: the module travels.
+# A fixed name: the module is also serialized to executors.
 _LOG: Final = logging.getLogger("penstock.sources.rest")
 
 
 class PageData(list[T], Generic[T]):
-    """The rows of a page, with the request of the next one and everything else that had to do with it."""
+    """The rows of a page, with the next request, the response, the paginator and the authentication."""
 
     def __init__(
         self, rows: Iterable[T], request: Request, response: Response, paginator: BasePaginator, auth: Any
@@ -43,13 +43,13 @@ class PageData(list[T], Generic[T]):
 
 
 class RESTClient:
-    """Makes requests to one API, and turns its pages.
+    """A client for one API: makes requests and follows pages.
 
-    Without a `session`, requests are made again after 429 and 5xx and when the connection fails. Without a
-    `paginator` or a `data_selector`, they are found out from the first response.
+    Without a `session`, requests are retried after 429 and 5xx and when the connection fails. Without a
+    `paginator` or a `data_selector`, they are detected from the first response.
 
-    Log-ins, headers, cookies and parameters go to the host of the first request only. `safe_headers` names
-    headers that may go to other hosts as well, beside those of `SAFE_HEADERS`.
+    Credentials, headers, cookies and parameters are sent to the host of the first request only.
+    `safe_headers` names more headers, beside `SAFE_HEADERS`, that may be sent to other hosts.
 
     >>> client = RESTClient("https://api.example.com/v1", headers={"Accept": "application/json"})
     >>> client
@@ -73,9 +73,9 @@ class RESTClient:
         self._pace: Callable[[], None] | None = None
 
     def paced_by(self, pace: Callable[[], None] | None) -> None:
-        """Have `pace` called before every request; one that is made again, or redirected, is another.
+        """Call `pace` before every request, also before retries and redirects.
 
-        A session that was given makes its own repetitions, and these are not seen here.
+        Retries inside a session of the user are not visible here and are not paced.
         """
         if isinstance(self.session, RetrySession):
             self.session.pace = pace
@@ -83,10 +83,10 @@ class RESTClient:
             self._pace = pace
 
     def request(self, path: str = "", method: str = "GET", **kwargs: Any) -> Response:
-        """Make one request; `how` is what `requests` takes. Bad answers are not raised."""
+        """Make one request; other arguments are those of `requests`. Does not raise for an error status."""
         parts = ("headers", "params", "json", "data", "auth", "hooks")
-        asked = self._build_request(path, method, **{part: kwargs.pop(part, None) for part in parts})
-        return self._send(asked, **kwargs)
+        request = self._build_request(path, method, **{part: kwargs.pop(part, None) for part in parts})
+        return self._send(request, **kwargs)
 
     def get(self, path: str, params: Mapping[str, Any] | None = None, **kwargs: Any) -> Response:
         """Make a GET request."""
@@ -111,10 +111,10 @@ class RESTClient:
         data: Any = None,
         **kwargs: Any,
     ) -> Iterator[PageData[Any]]:
-        """Give the pages of an endpoint, one after the other; bad answers are raised unless `hooks` act."""
-        turning = paginator if paginator is not None else copy.deepcopy(self.paginator)
+        """Yield the pages of an endpoint; raise for an error status unless `hooks` handle responses."""
+        active = paginator if paginator is not None else copy.deepcopy(self.paginator)
         selector = data_selector or self.data_selector
-        where = json_path(selector) if selector else None
+        selected_path = json_path(selector) if selector else None
         request = self._build_request(
             path,
             method,
@@ -125,61 +125,61 @@ class RESTClient:
             auth=auth,
             hooks=self._hooks(hooks, auth or self.auth),
         )
-        if turning is not None:
-            turning.init_request(request)
+        if active is not None:
+            active.init_request(request)
         while True:
             try:
                 response = self._send(request, **kwargs)
             except IgnoreResponseException:
                 return
-            if where is None:
-                where = rows_path(response.json())
-            rows = select_rows(response.json(), where)
-            if turning is None:
-                turning = detect_paginator(response)
-            turning.update_state(response, rows)
-            self._prepare_next_request(turning, request)
-            yield PageData(rows, request, response, turning, auth or self.auth)
-            if not turning.has_next_page:
+            if selected_path is None:
+                selected_path = rows_path(response.json())
+            rows = select_rows(response.json(), selected_path)
+            if active is None:
+                active = detect_paginator(response)
+            active.update_state(response, rows)
+            self._prepare_next_request(active, request)
+            yield PageData(rows, request, response, active, auth or self.auth)
+            if not active.has_next_page:
                 return
 
     def __repr__(self) -> str:
         return f"RESTClient({masked_url(self.base_url)!r})"
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but who paces it: everywhere else it is somebody else."""
+        """Return the state without `_pace`, which is local to the process."""
         return {**self.__dict__, "_pace": None}
 
     @staticmethod
     def _hooks(hooks: Mapping[str, Any] | None, auth: Any) -> dict[str, Any]:
-        said = dict(hooks or {})
-        if "response" not in said:
-            said["response"] = [partial(raise_for_status, hidden=getattr(auth, "hidden_params", ()))]
-        return said
+        all_hooks = dict(hooks or {})
+        if "response" not in all_hooks:
+            all_hooks["response"] = [partial(raise_for_status, hidden=getattr(auth, "hidden_params", ()))]
+        return all_hooks
 
     def _build_request(self, path: str, method: str, **parts: Any) -> Request:
         if parts["json"] and parts["data"]:
-            raise UsageError("a request has json or data, not both", hint="leave one of them out")
+            raise UsageError("a request has json or data, not both", hint="omit one of them")
         parts["headers"] = {**(self.headers or {}), **(parts["headers"] or {})}
         parts["auth"] = parts["auth"] or self.auth
         return Request(method=method.upper(), url=join_url(self.base_url, path), **parts)
 
     def _prepare_next_request(self, paginator: BasePaginator, request: Request) -> None:
-        """Prepare the next request; at another host it has nothing that was set for the first.
+        """Prepare the next request; for another host, remove all that was set for the first one.
 
-        So have all requests after it: a server that names the addresses could lead back.
+        It stays removed for all later requests: the server that names the URLs could lead back.
         """
         url, params = str(request.url), dict(request.params or {})
         paginator.update_request(request)
         if not is_cross_origin(url, str(request.url)):
             return
-        kept = {
+        new_params = {
             name: value for name, value in dict(request.params or {}).items() if params.get(name) != value
         }
-        if strip_credentials(request, self.safe_headers) or len(kept) < len(request.params or {}):
+        if strip_credentials(request, self.safe_headers) or len(new_params) < len(request.params or {}):
             hosts = urlsplit(url).hostname, urlsplit(str(request.url)).hostname
-            _LOG.warning("the pages of %s go on at %s, which is asked without the log-in", *hosts)
-        request.params = kept
+            _LOG.warning("the pages of %s continue at %s; credentials are not sent there", *hosts)
+        request.params = new_params
 
     def _send(self, request: Request, **kwargs: Any) -> Response:
         auth: Any = request.auth
@@ -189,13 +189,13 @@ class RESTClient:
             request = copy.copy(request)
             request.params = {**dict.fromkeys(dict(of_session or {})), **(request.params or {})}
         if hasattr(auth, "use_session"):
-            # So the requests for tokens are repeated and counted as all others are.
+            # Token requests are then retried and paced as all others.
             auth.use_session(self.session)
         if self._pace is not None:
-            # Before it is signed: a token may grow old while it waits.
+            # Before signing: a token may expire during the wait.
             self._pace()
         prepared = self.session.prepare_request(request)
-        prepared.safe_headers = self.safe_headers  # type: ignore[attr-defined]  # read by follow_redirect
+        prepared.safe_headers = self.safe_headers  # type: ignore[attr-defined]  # read by prepare_redirect
         names = ("proxies", "stream", "verify", "cert")
         options = {name: kwargs.pop(name, {} if name == "proxies" else None) for name in names}
         try:
@@ -204,49 +204,49 @@ class RESTClient:
             return self._send_following_redirects(prepared, options, **kwargs)
         except requests.RequestException as error:
             hidden = getattr(auth, "hidden_params", ())
-            shown = masked_text(str(error), str(prepared.url), *hidden)
-            # The error of the library shows the address as it is, in its text and in those that it is due to.
-            failed = _with_message(error, shown)
-        raise failed
+            message = masked_text(str(error), str(prepared.url), *hidden)
+            # Raised outside the handler: the original error and its causes show the URL unmasked.
+            masked_error = _with_message(error, message)
+        raise masked_error
 
     def _send_prepared(
         self, prepared: PreparedRequest, options: Mapping[str, Any], **kwargs: Any
     ) -> Response:
-        sending = self.session.merge_environment_settings(prepared.url, **options)
-        return self.session.send(prepared, **{**sending, **kwargs})
+        settings = self.session.merge_environment_settings(prepared.url, **options)
+        return self.session.send(prepared, **{**settings, **kwargs})
 
     def _send_following_redirects(
         self, prepared: PreparedRequest, options: Mapping[str, Any], **kwargs: Any
     ) -> Response:
-        """Follow redirections in place of a session of the user, which would take the headers along."""
+        """Follow redirects here, because a session of the user would keep the headers."""
         kwargs["allow_redirects"] = False
         response, history = self._send_prepared(prepared, options, **kwargs), list[Response]()
-        while (following := response.next) is not None:
+        while (redirected := response.next) is not None:
             if len(history) >= self.session.max_redirects:
-                raise requests.TooManyRedirects(f"more than {len(history)} redirections", response=response)
-            if prepare_redirect(response.request, following):
-                # It adds a log-in that is known for the new host.
+                raise requests.TooManyRedirects(f"more than {len(history)} redirects", response=response)
+            if prepare_redirect(response.request, redirected):
+                # Adds credentials that are configured for the new host.
                 library: Any = self.session
-                library.rebuild_auth(following, response)
+                library.rebuild_auth(redirected, response)
             history.append(response)
-            response = self._send_prepared(following, options, **kwargs)
+            response = self._send_prepared(redirected, options, **kwargs)
         response.history = history
         return response
 
 
 def _with_message(error: requests.RequestException, text: str) -> requests.RequestException:
-    """The error with another text; a more general one where its own class is not made of a text."""
+    """Return the error with another message, of the nearest class that a message is enough for."""
     for kind in type(error).__mro__:
         if issubclass(kind, requests.RequestException):
             try:
                 return kind(text, request=error.request, response=error.response)
-            except Exception:  # noqa: S112 - a class of another library may want other arguments
+            except Exception:  # noqa: S112 - a class of another library may need other arguments
                 continue
     return requests.RequestException(text, request=error.request, response=error.response)
 
 
 def paginate(url: str, **kwargs: Any) -> Iterator[PageData[Any]]:
-    """Give the pages of one address; takes what `RESTClient` and its `paginate` take.
+    """Yield the pages of one URL; takes the arguments of `RESTClient` and `RESTClient.paginate`.
 
     >>> pages = paginate("https://api.example.com/orders", headers={"Accept": "application/json"})
     """
@@ -257,9 +257,9 @@ def paginate(url: str, **kwargs: Any) -> Iterator[PageData[Any]]:
 
 
 def select_rows(document: Any, path: CursorPath) -> list[Any]:
-    """The rows at a path: one list, one object as a list, or all values where the path leads to many."""
-    found = path.all(document)
-    rows = found[0] if len(found) == 1 else found
+    """Return the rows at a path: a list, an object as a list of one, or all matches of a wildcard path."""
+    values = path.all(document)
+    rows = values[0] if len(values) == 1 else values
     if rows is None:
         return []
     return rows if isinstance(rows, list) else [rows]

@@ -1,4 +1,4 @@
-"""Guesses where the rows of a response are, and how its pages go on.
+"""Detection of the rows and the paginator from a response.
 
 Also runs where penstock is not installed.
 """
@@ -16,10 +16,10 @@ from penstock.sources.rest.paginators import (
     HeaderLinkPaginator,
     JSONLinkPaginator,
     JSONResponseCursorPaginator,
+    PageNumberPaginator,
     SinglePagePaginator,
+    fingerprint,
 )
-from penstock.sources.rest.range_paginators import PageNumberPaginator
-from penstock.sources.rest.response_fields import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,7 +37,7 @@ _URL_PATTERN: Final = re.compile("href|url", re.IGNORECASE)
 _TOTAL_PAGES_PATTERN: Final = re.compile("^(total_pages|pages|totalpages)$", re.IGNORECASE)
 _PAGE_NUMBER_PATTERN: Final = re.compile("^(page|current_?page|page_?number)$", re.IGNORECASE)
 _PAGE_PARAM: Final = "page"
-"""What page numbers are asked by where nobody says it."""
+"""The default query parameter for page numbers."""
 _MAX_DEPTH: Final = 3
 _SECOND_PAGE: Final = 2
 
@@ -45,19 +45,19 @@ KeyPath = tuple[str, ...]
 
 
 class DetectedPageNumberPaginator(PageNumberPaginator):
-    """Page numbers that were found out, so the number of the first page may be a guess.
+    """A detected page number paginator; the number of its first page may be a guess.
 
     >>> DetectedPageNumberPaginator(path_from_keys(("pages",)), 1).current_value
     1
     """
 
     def __init__(self, total_path: CursorPath, page: int) -> None:
-        # A number past 1 is that of a page that was asked for.
+        # A number above 1 is the page that was requested, not the first one.
         super().__init__(base_page=min(page, 1), page=page, page_param=_PAGE_PARAM, total_path=total_path)
         self._page_count, self._first_page_fingerprint = 0, b""
 
     def update_state(self, response: Response, data: list[Any] | None = None) -> None:
-        """Count on; a second page that is the first again is refused, as the last one would be left out."""
+        """Advance; raise if the second page equals the first, because the last page would be skipped."""
         self._page_count += 1
         if self._page_count == 1:
             self._first_page_fingerprint = fingerprint(data)
@@ -66,7 +66,7 @@ class DetectedPageNumberPaginator(PageNumberPaginator):
                 paginator=str(self),
                 path=f"{self.param_name}={self.current_value}",
                 wanted="another page",
-                found="the same again; say a page_number paginator with the base_page of the API",
+                found="the first page again; configure a page_number paginator with the base_page of the API",
             )
         super().update_state(response, data)
 
@@ -75,40 +75,40 @@ class DetectedPageNumberPaginator(PageNumberPaginator):
 
 
 def rows_path(document: Any) -> CursorPath:
-    """Where the rows are: the first list with a usual name, else the first list, else the whole.
+    """Return the path of the rows: the first list with a usual name, else the first list, else the document.
 
     >>> rows_path({"meta": {"tags": []}, "items": [1]}).segments
     ('items',)
     >>> rows_path({"id": 1}).segments
     ()
     """
-    found = list(_list_paths(document, ()))
-    usual = (way for way in found if way[-1] in _ROW_LIST_NAMES)
-    return path_from_keys(next(usual, found[0] if found else ()))
+    paths = list(_list_paths(document, ()))
+    usual = (path for path in paths if path[-1] in _ROW_LIST_NAMES)
+    return path_from_keys(next(usual, paths[0] if paths else ()))
 
 
 def path_from_keys(keys: KeyPath) -> CursorPath:
-    """A path of names as they stand in the data, whatever characters they have."""
+    """Return the path of these keys, which may contain any characters."""
     return CursorPath(segments=keys, column=None)
 
 
 def detect_paginator(response: Response) -> BasePaginator:
-    """How the pages of a response seem to go on; it ends with this page where nothing tells."""
+    """Return the paginator that fits a response; a single page paginator if the response shows no other."""
     if response.links.get("next"):
         return HeaderLinkPaginator()
     document = response.json()
-    following = _find_value(document, _match_next)
-    if following is not None:
-        way, value = following
+    reference = _find_value(document, _match_next)
+    if reference is not None:
+        path, value = reference
         if isinstance(value, str) and value.startswith(("http", "/")):
-            return JSONLinkPaginator(path_from_keys(way))
-    pages = _find_value(document, _match_total_pages)
-    if pages is not None and _is_convertible_to_int(pages[1]):
-        asked = _requested_page(response)
-        page = _current_page(document, pages[0]) if asked is None else asked
-        return DetectedPageNumberPaginator(path_from_keys(pages[0]), page)
-    if following is not None:
-        return JSONResponseCursorPaginator(path_from_keys(following[0]))
+            return JSONLinkPaginator(path_from_keys(path))
+    total = _find_value(document, _match_total_pages)
+    if total is not None and _is_convertible_to_int(total[1]):
+        requested = _requested_page(response)
+        page = _current_page(document, total[0]) if requested is None else requested
+        return DetectedPageNumberPaginator(path_from_keys(total[0]), page)
+    if reference is not None:
+        return JSONResponseCursorPaginator(path_from_keys(reference[0]))
     return SinglePagePaginator()
 
 
@@ -123,13 +123,13 @@ def _list_paths(document: Any, keys: KeyPath) -> Iterator[KeyPath]:
 
 
 def _find_value(document: Any, matcher: Any, keys: KeyPath = ()) -> tuple[KeyPath, Any] | None:
-    """The first place, from the outside in and in the order of the keys, that fits."""
+    """Return the first match, in the order of the keys, with its path."""
     if not isinstance(document, dict):
         return None
     for name, value in document.items():
-        found: tuple[KeyPath, Any] | None = matcher(name, value)
-        if found is not None:
-            return (*keys, *found[0]), found[1]
+        match: tuple[KeyPath, Any] | None = matcher(name, value)
+        if match is not None:
+            return (*keys, *match[0]), match[1]
         inner = _find_value(value, matcher, (*keys, name))
         if inner is not None:
             return inner
@@ -140,10 +140,10 @@ def _match_next(name: str, value: Any) -> tuple[KeyPath, Any] | None:
     if not _NEXT_PATTERN.match(name):
         return None
     if isinstance(value, dict):
-        inside: Mapping[str, Any] = value
-        found = ((name, key) for key, one in inside.items() if _URL_PATTERN.match(key) and _is_scalar(one))
-        way = next(found, None)
-        return None if way is None else (way, value[way[1]])
+        links: Mapping[str, Any] = value
+        paths = ((name, key) for key, link in links.items() if _URL_PATTERN.match(key) and _is_scalar(link))
+        path = next(paths, None)
+        return None if path is None else (path, value[path[1]])
     return ((name,), value) if _is_scalar(value) else None
 
 
@@ -152,29 +152,29 @@ def _match_total_pages(name: str, value: Any) -> tuple[KeyPath, Any] | None:
 
 
 def _requested_page(response: Response) -> int | None:
-    """The number of the page that was asked for; a response may count from another number on."""
-    said = dict(parse_qsl(urlsplit(str(response.request.url)).query)).get(_PAGE_PARAM)
-    return int(said) if said is not None and _is_whole_number(said) else None
+    """Return the number of the requested page; a response may count from another number."""
+    page = dict(parse_qsl(urlsplit(str(response.request.url)).query)).get(_PAGE_PARAM)
+    return int(page) if page is not None and _is_whole_number(page) else None
 
 
 def _current_page(document: Any, total_keys: KeyPath) -> int:
-    """The number of this page, said beside the total or around it; 0 where nothing tells, as in dlt.
+    """Return the number of this page, read beside the total or in a parent object; by default 0, as in dlt.
 
-    What has a greater number than there are pages is none. What is called a page elsewhere may be anything,
-    such as a size, unless it is 0 or 1.
+    A number above the total is not a page number. A field named like a page elsewhere may be a size, so it
+    only counts if it is 0 or 1.
     """
-    around = [document]
+    parents = [document]
     for name in total_keys[:-1]:
-        around.append(around[-1][name])
-    last = int(around[-1][total_keys[-1]])
+        parents.append(parents[-1][name])
+    total = int(parents[-1][total_keys[-1]])
     numbers = (
         int(value)
-        for inside in reversed(around)
-        for name, value in inside.items()
+        for parent in reversed(parents)
+        for name, value in parent.items()
         if _PAGE_NUMBER_PATTERN.match(name) and _is_whole_number(value)
     )
-    found = next((number for number in numbers if number <= last), None)
-    return found if found is not None else (_find_value(document, _match_first_page) or ((), 0))[1]
+    page = next((number for number in numbers if number <= total), None)
+    return page if page is not None else (_find_value(document, _match_first_page) or ((), 0))[1]
 
 
 def _match_first_page(name: str, value: Any) -> tuple[KeyPath, int] | None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def json_path(path: str | CursorPath) -> CursorPath:
-    """A path such as `data`, `meta.next`, `$` or `items[*].order`.
+    """Parse a path such as `data`, `meta.next`, `$` or `items[*].order`.
 
     >>> json_path("data.items").all({"data": {"items": [1, 2]}})
     [[1, 2]]
@@ -23,14 +23,14 @@ def json_path(path: str | CursorPath) -> CursorPath:
         return parse_uncached(path)
     except UsageError:
         raise UsageError(
-            f"{path!r} is no path into JSON",
-            hint="write names with dots between them, [0] and [*] for lists, $ for the whole; "
-            "'quote' a name that has other characters than letters, digits, _ and -",
+            f"{path!r} is not a valid JSON path",
+            hint="separate names by dots, use [0] and [*] for lists and $ for the whole document; "
+            "'quote' a name with other characters than letters, digits, _ and -",
         ) from None
 
 
 def path_text(path: CursorPath) -> str:
-    """A path as a message shows it.
+    """Return the path as text for messages.
 
     >>> path_text(json_path("$.items[0].at"))
     'items.0.at'
@@ -40,7 +40,7 @@ def path_text(path: CursorPath) -> str:
 
 
 def first_value(path: CursorPath, document: Any) -> Any:
-    """The first value that a path leads to; None where it leads nowhere.
+    """Return the first value at a path; None if the path does not exist.
 
     >>> first_value(json_path("meta.next"), {"meta": {}}) is None
     True
@@ -49,15 +49,15 @@ def first_value(path: CursorPath, document: Any) -> Any:
 
 
 def set_value(body: MutableMapping[str, Any], path: str, value: Any) -> None:
-    """Set a value in a request body; objects on the way are made.
+    """Set a value in a request body and create missing parent objects.
 
     >>> body = {"query": {"size": 10}}
     >>> set_value(body, "query.page.number", 3)
     >>> body
     {'query': {'size': 10, 'page': {'number': 3}}}
     """
-    *way, last = path.removeprefix("$.").split(".")
-    for name in way:
+    *parents, last = path.removeprefix("$.").split(".")
+    for name in parents:
         inner = body.get(name)
         if not isinstance(inner, dict):
             inner = body[name] = {}

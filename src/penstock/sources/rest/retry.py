@@ -1,4 +1,4 @@
-"""A session that tries again: after 429 and 5xx, and when the connection fails.
+"""A session that retries requests after 429 and 5xx, and when the connection fails.
 
 Also runs where penstock is not installed.
 """
@@ -6,12 +6,12 @@ Also runs where penstock is not installed.
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import requests
-from requests.exceptions import ChunkedEncodingError, ConnectionError, HTTPError, Timeout  # noqa: A004 - its name for it
+from requests.exceptions import ChunkedEncodingError, ConnectionError, HTTPError, Timeout  # noqa: A004 - requests' name
+from urllib3.exceptions import InvalidHeader
+from urllib3.util.retry import Retry
 
 from penstock.errors import UsageError
 from penstock.sources.rest.signers import TokenSigner, prepare_redirect, signer_of
@@ -25,10 +25,10 @@ _CONNECTION_ERRORS: Final = (ConnectionError, Timeout, ChunkedEncodingError)
 
 
 class RetrySession(requests.Session):
-    """A session whose requests are made up to `attempts` times, with growing pauses between them.
+    """A session that makes each request up to `attempts` times, with exponential backoff.
 
-    A `Retry-After` of the server is kept to, up to `max_delay` seconds. Before every request that leaves,
-    a repeated or a redirected one as well, `pace` is called.
+    A `Retry-After` of the server is respected, up to `max_delay` seconds. `pace` is called before every
+    request that is sent, also before retries and redirects.
 
     >>> RetrySession(attempts=3).attempts
     3
@@ -47,12 +47,12 @@ class RetrySession(requests.Session):
     ) -> None:
         super().__init__()
         if attempts < 1:
-            raise UsageError(f"a request is made {attempts} times", hint="allow at least one attempt")
+            raise UsageError(f"attempts must be at least 1, got {attempts}", hint="allow one attempt or more")
         self.timeout, self.attempts, self.backoff, self.max_delay = timeout, attempts, backoff, max_delay
         self.retried, self.pace, self._sleep = frozenset(retried), pace, sleep
 
     def send(self, request: requests.PreparedRequest, **kwargs: Any) -> requests.Response:
-        """Send it, again where that may help; the last answer or error is the one that counts."""
+        """Send a request with retries; return or raise the result of the last attempt."""
         if kwargs.pop(_REDIRECT_FLAG, False):
             return self._send(request, kwargs)
         if kwargs.get("timeout") is None:
@@ -61,22 +61,22 @@ class RetrySession(requests.Session):
             try:
                 response = self._send(request, kwargs)
             except _CONNECTION_ERRORS:
-                after = None
+                retry_after = None
             except HTTPError as error:
                 if error.response is None or error.response.status_code not in self.retried:
                     raise
-                after = error.response.headers.get("Retry-After")
+                retry_after = error.response.headers.get("Retry-After")
             else:
                 if response.status_code not in self.retried:
                     return response
-                after = response.headers.get("Retry-After")
+                retry_after = response.headers.get("Retry-After")
                 response.close()
-            self._sleep(retry_delay(attempt, after, backoff=self.backoff, max_delay=self.max_delay))
+            self._sleep(retry_delay(attempt, retry_after, backoff=self.backoff, max_delay=self.max_delay))
             _rewind(request)
         return self._send(request, kwargs)
 
     def resolve_redirects(self, *args: Any, **kwargs: Any) -> Iterator[requests.Response]:
-        """Follow a redirection; it is the whole way that is tried again, not each step of it."""
+        """Follow redirects; a retry starts again at the first request, not at the redirected one."""
         kwargs[_REDIRECT_FLAG] = True
         yield from super().resolve_redirects(*args, **kwargs)
 
@@ -85,19 +85,19 @@ class RetrySession(requests.Session):
             self.pace()
         signer = signer_of(request)
         if isinstance(signer, TokenSigner) and signer.needs_refresh():
-            # Its token came before the pauses. The request for another comes here unsigned, so this ends.
+            # The token may have expired during a pause. The token request itself is unsigned: no recursion.
             signer(request)
         return super().send(request, **kwargs)
 
     def rebuild_auth(self, prepared_request: requests.PreparedRequest, response: requests.Response) -> None:
-        """Leave behind what was set for the first host when a redirection leads to another one."""
+        """Remove what was set for the first host when a redirect leads to another host."""
         library: Any = super()
-        # Before the library, which may add a log-in for the new host.
+        # First, because the library may add credentials for the new host.
         prepare_redirect(response.request, prepared_request)
         library.rebuild_auth(prepared_request, response)
 
     def settings(self) -> dict[str, Any]:
-        """What makes another one like it, elsewhere."""
+        """Return the arguments that create an equal session in another process."""
         return {
             "timeout": self.timeout,
             "attempts": self.attempts,
@@ -107,7 +107,7 @@ class RetrySession(requests.Session):
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a session of the library takes along, and the settings; who paces it stays behind."""
+        """Return the state of the base class and the settings, without `pace`, which is local."""
         library: Any = super()
         return {**library.__getstate__(), **self.settings()}
 
@@ -120,41 +120,34 @@ class RetrySession(requests.Session):
 def retry_delay(
     attempt: int, retry_after: str | None, *, backoff: float = 1.0, max_delay: float = 300.0
 ) -> float:
-    """Seconds to wait after an attempt, counted from 1: what the server says, or twice as long each time.
+    """Return the seconds to wait after an attempt, counted from 1: `Retry-After` or exponential backoff.
 
     >>> [retry_delay(attempt, None) for attempt in (1, 2, 3, 20)]
     [1.0, 2.0, 4.0, 300.0]
     >>> retry_delay(1, "7"), retry_delay(1, "soon")
     (7.0, 1.0)
     """
-    said = retry_after_seconds(retry_after) if retry_after else None
-    return min(said if said is not None else backoff * 2.0 ** min(attempt - 1, 60), max_delay)
+    requested = retry_after_seconds(retry_after) if retry_after else None
+    return min(requested if requested is not None else backoff * 2.0 ** min(attempt - 1, 60), max_delay)
 
 
-def retry_after_seconds(retry_after: str, now: Callable[[], datetime] | None = None) -> float | None:
-    """What a `Retry-After` means: seconds, or a moment; None where it is neither, or is over already.
+def retry_after_seconds(retry_after: str) -> float | None:
+    """Return the seconds that a `Retry-After` asks for; None for an invalid value or a time in the past.
 
     >>> retry_after_seconds("7")
     7.0
     >>> retry_after_seconds("0"), retry_after_seconds("Fri, 31 Dec 1999 23:59:59 GMT")
     (None, None)
     """
-    text = retry_after.strip()
-    if text.isascii() and text.isdigit():
-        return float(text) or None
     try:
-        until = parsedate_to_datetime(text)
-        if until.tzinfo is None:
-            until = until.replace(tzinfo=UTC)
-        left = (until - (now() if now else datetime.now(UTC))).total_seconds()
-    except (ValueError, OverflowError):
+        return float(Retry().parse_retry_after(retry_after)) or None
+    except (InvalidHeader, ValueError, OverflowError):
         return None
-    return left if left > 0 else None
 
 
 def _rewind(request: requests.PreparedRequest) -> None:
-    """A body that is a file has been read by the attempt before."""
+    """Rewind a body that is a file, which the previous attempt has read."""
     body: Any = request.body
-    place = getattr(request, "_body_position", None)
-    if isinstance(place, int) and hasattr(body, "seek"):
-        body.seek(place)
+    position = getattr(request, "_body_position", None)
+    if isinstance(position, int) and hasattr(body, "seek"):
+        body.seek(position)

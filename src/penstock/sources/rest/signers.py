@@ -1,6 +1,6 @@
-"""What is added to a request so that the server knows who asks.
+"""Plain objects that sign requests, and the removal of credentials for other hosts.
 
-Plain classes: they travel to places where penstock is not installed, with the secrets that they hold.
+Also runs where penstock is not installed: signers are serialized to executors with the secrets they hold.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ SAFE_HEADERS: Final = frozenset(
         *("if-none-match", "pragma", "range", "transfer-encoding", "user-agent"),
     )
 )
-"""Headers that no key is sent in: they may go to any host."""
+"""Headers that never carry credentials and may be sent to any host."""
 
 
 class HeaderSigner(AuthBase):
-    """Says a header."""
+    """Adds an authentication header."""
 
     def __init__(self, name: str, value: str) -> None:
         self.name, self.value = name, _check_header_value(name, value)
@@ -47,7 +47,7 @@ class HeaderSigner(AuthBase):
 
 
 class QuerySigner(AuthBase):
-    """Says a query parameter; `hidden_params` are those that no message may show."""
+    """Adds a query parameter; messages mask the values of `hidden_params`."""
 
     def __init__(self, name: str, value: str) -> None:
         self.name, self._value, self.hidden_params = name, value, (name,)
@@ -59,27 +59,28 @@ class QuerySigner(AuthBase):
 
 
 class CookieSigner(AuthBase):
-    """Says a cookie, beside those that the session has."""
+    """Adds a cookie to the cookies of the session."""
 
     def __init__(self, name: str, value: str) -> None:
         self.name, self._value = name, _check_header_value("Cookie", value)
 
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
         """Add the cookie."""
-        there = request.headers.get("Cookie")
-        mine = f"{self.name}={self._value}"
-        request.headers["Cookie"] = f"{there}; {mine}" if there else mine
+        cookies = request.headers.get("Cookie")
+        cookie = f"{self.name}={self._value}"
+        request.headers["Cookie"] = f"{cookies}; {cookie}" if cookies else cookie
         return record_signer(request, self)
 
 
 class TokenSigner(AuthBase):
-    """Says a token that is asked for when there is none, and again when it has grown old.
+    """Adds a bearer token; requests one at first use and after it has expired.
 
-    `asked` are the arguments of the request for one, `learned` gives the token and its seconds of life.
+    `build_request` returns the arguments of the token request, `parse_response` the token and its lifetime
+    in seconds.
     """
 
     session: Any = None
-    """What asks for tokens; the client that uses it gives its own, so that these requests count as well."""
+    """The session for token requests; by default that of the client, so that they are paced and retried."""
 
     def __init__(
         self,
@@ -101,22 +102,22 @@ class TokenSigner(AuthBase):
         return record_signer(request, self)
 
     def use_session(self, session: Any) -> None:
-        """Ask for tokens through this session, unless there is another."""
+        """Request tokens through this session, unless one is set."""
         self.session = self.session or session
 
     def is_expired(self) -> bool:
-        """Whether the time of the token is over."""
+        """Return whether the token has expired."""
         return self._clock() >= self._expires_at
 
     def needs_refresh(self) -> bool:
-        """Whether the token was good when it came, and is not any more.
+        """Return whether the token was valid when it was fetched and has expired since.
 
-        One that was old from the beginning is used once: another would be no better.
+        A token that was expired from the start is used once: another one would not be better.
         """
         return self._lifetime > 0 and self.is_expired()
 
     def fetch_token(self) -> None:
-        """Ask for a token."""
+        """Request a token."""
         session = self.session or requests.Session()
         response = session.post(self.url, **self._build_request())
         raise_for_status(response)
@@ -125,23 +126,23 @@ class TokenSigner(AuthBase):
 
 
 class CredentialStripper(AuthBase):
-    """Remove what the user set for the host of the API; used for requests to any other host.
+    """Removes what the user set for the host of the API; used for requests to any other host.
 
     Headers in `safe`, and those in `SAFE_HEADERS`, are still sent.
     """
 
     def __init__(self, replaced_auth: Any = None, safe: Collection[str] = ()) -> None:
-        # An address that a server returned may contain the key all the same.
+        # A URL that the server returned may still contain the key.
         self.hidden_params: tuple[str, ...] = tuple(getattr(replaced_auth, "hidden_params", ()))
         self.safe = tuple(safe)
 
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
-        """Remove the log-in, the headers and the cookies."""
+        """Remove credentials, headers and cookies."""
         return strip_for_other_host(request, self.safe)
 
 
 class CredentialsRequest:
-    """The request for a token with the id and the secret of a client, and what its answer means."""
+    """The token request of the client credentials flow, and the parser of its response."""
 
     def __init__(
         self, client_id: str, client_secret: str, extra_data: Mapping[str, Any], default_lifetime: int
@@ -150,7 +151,7 @@ class CredentialsRequest:
         self._default_lifetime = default_lifetime
 
     def build(self) -> dict[str, Any]:
-        """The form that is posted."""
+        """Return the arguments of the POST request."""
         return {
             "headers": {"Content-Type": "application/x-www-form-urlencoded"},
             "data": {
@@ -162,20 +163,20 @@ class CredentialsRequest:
         }
 
     def parse_response(self, response_json: Any) -> tuple[str, int]:
-        """The token, and how many seconds it lives."""
+        """Return the token and its lifetime in seconds."""
         return str(response_json["access_token"]), int(
             response_json.get("expires_in") or self._default_lifetime
         )
 
 
 def basic_signer(username: str, password: str) -> HeaderSigner:
-    """The header for a name and a password."""
+    """Return the signer for a user name and a password."""
     pair = base64.b64encode(f"{username}:{password}".encode()).decode()
     return HeaderSigner("Authorization", f"Basic {pair}")
 
 
 def strip_credentials(request: Request, safe: Collection[str] = ()) -> bool:
-    """Change a request so that it carries nothing that was set for its host; return whether it did before.
+    """Remove what was set for the host of a request; return whether there was anything to remove.
 
     >>> from requests import Request
     >>> request = Request("GET", "https://example.com", headers={"X-Api-Key": "x", "Accept": "text/csv"})
@@ -190,32 +191,32 @@ def strip_credentials(request: Request, safe: Collection[str] = ()) -> bool:
 
 
 def strip_for_other_host(request: PreparedRequest, safe: Collection[str] = ()) -> PreparedRequest:
-    """Remove all headers that are not safe, and all cookies that belong to no host.
+    """Remove all headers that are not safe, and all cookies without a domain.
 
-    Redirections of the request are stripped as well, even when they lead back: `follow_redirect`.
+    Redirects of the request are stripped too, even when they lead back to the first host.
     """
-    known: Any = request
-    known.has_left, known.safe_headers = True, tuple(safe)
+    marked: Any = request
+    marked.has_left, marked.safe_headers = True, tuple(safe)
     jar = RequestsCookieJar()
     for cookie in getattr(request, "_cookies", None) or ():
         if cookie.domain:
             jar.set_cookie(cookie)
-    kept = _safe_headers(request.headers, safe)
+    safe_headers = _safe_headers(request.headers, safe)
     request.headers.clear()
-    request.headers.update(kept)
-    known.prepare_cookies(jar)
+    request.headers.update(safe_headers)
+    marked.prepare_cookies(jar)
     return request
 
 
 def prepare_redirect(previous: Any, redirected: PreparedRequest) -> bool:
-    """Strip a redirected request that leaves the host of the one before; return whether it did."""
+    """Strip a redirected request that goes to another host; return whether it did."""
     safe = getattr(previous, "safe_headers", ())
     has_left = getattr(previous, "has_left", False) or is_cross_origin(str(previous.url), str(redirected.url))
     if has_left:
         strip_for_other_host(redirected, safe)
     else:
-        known: Any = redirected
-        known.safe_headers = safe
+        marked: Any = redirected
+        marked.safe_headers = safe
         record_signer(redirected, signer_of(previous))
     return has_left
 
@@ -226,14 +227,14 @@ def _safe_headers(headers: Mapping[str, Any], safe: Collection[str]) -> dict[str
 
 
 def record_signer(request: PreparedRequest, signer: Any) -> PreparedRequest:
-    """The request, which knows from now on who signed it."""
-    known: Any = request
-    known.signed_by = signer
+    """Record the signer on a request, and return the request."""
+    marked: Any = request
+    marked.signed_by = signer
     return request
 
 
 def signer_of(request: Any) -> Any:
-    """Who signed a request; None where nobody did that is known here.
+    """Return the signer of a request; None if it has no recorded signer.
 
     >>> from requests import Request
     >>> signer_of(Request("GET", "https://example.com", auth=HeaderSigner("X-Key", "x")).prepare()).name
@@ -243,15 +244,15 @@ def signer_of(request: Any) -> Any:
 
 
 def unpickle_signer(signer: AuthBase) -> AuthBase:
-    """What stands for whoever left a signer behind when it travelled."""
+    """Return the signer that replaces a configured authentication when it is unpickled."""
     return signer
 
 
 def _check_header_value(header: str, value: Any) -> Any:
-    """A value that can stand in a header. One that cannot would be shown by the error of the library."""
+    """Return a valid header value. For an invalid one, the error of the library would show the secret."""
     if isinstance(value, str) and _CONTROL_CHARACTERS.search(value):
         raise UsageError(
-            f"what is to be said in the header {header} has control characters, such as the end of a line",
-            hint="take them off where the secret is read; a file often ends with one",
+            f"the value of the header {header} has control characters, such as a line break",
+            hint="strip the secret where it is read; a file often ends with a line break",
         )
     return value

@@ -1,4 +1,4 @@
-"""What is made of answers that are no data. Also runs where penstock is not installed."""
+"""Errors for responses without data. Also runs where penstock is not installed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _SERVER_ERROR: Final = 500
 
 
 class IgnoreResponseException(Exception):
-    """Raise it in a hook: this response has no data, and no page follows it."""
+    """Raised in a hook to ignore a response: it has no data, and no page follows."""
 
 
 def raise_for_status(response: Response, *_: Any, hidden: tuple[str, ...] = (), **__: Any) -> None:
-    """As the method of a response, but the address in the message has no secrets; fit to be a hook."""
+    """Raise for an error status, with secrets masked in the URL; also usable as a hook."""
     if response.status_code >= _CLIENT_ERROR:
-        whose = "Client" if response.status_code < _SERVER_ERROR else "Server"
+        side = "Client" if response.status_code < _SERVER_ERROR else "Server"
         url = masked_url(response.url, *hidden)
-        message = f"{response.status_code} {whose} Error: {response.reason} for url: {url}"
+        message = f"{response.status_code} {side} Error: {response.reason} for url: {url}"
         raise HTTPError(message, response=response)

@@ -1,4 +1,4 @@
-"""Addresses: joined, and without what should not be shown. Also runs where penstock is not installed."""
+"""Functions that join URLs and mask secrets in them. Also runs where penstock is not installed."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ MASK: Final = "***"
 _SECRET_NAME: Final = re.compile(
     "(token|secret|password|pwd|signature|sig|key|auth|credential)s?$", re.IGNORECASE
 )
-"""How the names of query parameters end whose values are never shown."""
+"""The ending of names of query parameters whose values are always masked."""
 _DEFAULT_PORTS: Final = frozenset(((None, None), (443, None), (None, 80), (443, 80)))
-"""Ports of https and http that need not be said."""
+"""Pairs of https and http ports that may be left out."""
 _MIN_SECRET_LENGTH: Final = 4
-"""Texts of fewer characters stand by chance in many messages."""
+"""Shorter values occur by chance in many messages, so they are only masked after their names."""
 
 
 def join_url(base_url: str, path: str) -> str:
-    """The address of a path below another; one that is whole already stays as it is.
+    """Return the URL of a path below a base URL; an absolute URL is returned unchanged.
 
     >>> join_url("https://api.example.com/v1/", "/orders")
     'https://api.example.com/v1/orders'
@@ -37,7 +37,7 @@ def join_url(base_url: str, path: str) -> str:
 
 
 def is_cross_origin(old_url: str, new_url: str) -> bool:
-    """Whether a log-in for one address must not be sent to another: the rule that redirections have.
+    """Return whether credentials for one URL must not be sent to another, by the rule of redirects.
 
     >>> is_cross_origin("https://api.example.com/v1", "https://api.example.com:443/v2")
     False
@@ -48,14 +48,14 @@ def is_cross_origin(old_url: str, new_url: str) -> bool:
     try:
         return bool(library.should_strip_auth(_prepared_url(old_url), _prepared_url(new_url)))
     except ValueError:
-        # What is no address is nobody's.
+        # An invalid URL is never of the same origin.
         return True
 
 
 def keep_https(old_url: str, new_url: str) -> str:
-    """The new address; by https, where it is called http and the old one of the same host was https.
+    """Return the new URL, with https if it is the http URL of a host that was asked by https.
 
-    A server behind a proxy does not always know by what it was asked.
+    A server behind a proxy does not always know the scheme of the request.
 
     >>> keep_https("https://api.example.com/v1", "http://api.example.com/v1?page=2")
     'https://api.example.com/v1?page=2'
@@ -63,15 +63,15 @@ def keep_https(old_url: str, new_url: str) -> str:
     'http://other.example.com/v1?page=2'
     """
     old, new = urlsplit(old_url), urlsplit(new_url)
-    are_one = old.hostname == new.hostname and (old.scheme, new.scheme) == ("https", "http")
+    is_downgrade = old.hostname == new.hostname and (old.scheme, new.scheme) == ("https", "http")
     ports = _port(old), _port(new)
-    if are_one and (ports in _DEFAULT_PORTS or (ports[0] and ports[0] == ports[1])):
+    if is_downgrade and (ports in _DEFAULT_PORTS or (ports[0] and ports[0] == ports[1])):
         return urlunsplit(new._replace(scheme="https", netloc=old.netloc))
     return new_url
 
 
 def masked_url(url: str, *hidden: str) -> str:
-    """The address with the user, and the values of secret parameters and those called `hidden`, masked.
+    """Return the URL with masked user and masked values of secret parameters and of those named `hidden`.
 
     >>> masked_url("https://ada:love@example.com/x?page=2&api_key=hush&k=psst", "k")
     'https://***@example.com/x?page=2&api_key=***&k=***'
@@ -86,7 +86,7 @@ def masked_url(url: str, *hidden: str) -> str:
 
 
 def without_secret_params(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters whose names are not those of secrets.
+    """Return the parameters without those that are named like a secret.
 
     >>> without_secret_params({"page": 2, "api_key": "hush"})
     {'page': 2}
@@ -95,44 +95,44 @@ def without_secret_params(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def masked_text(text: str, url: str, *hidden: str) -> str:
-    """A message without the secret parts of the address that it may show.
+    """Return a message with the secrets of the URL masked.
 
     >>> masked_text("cannot ask /x?private_token=hush%21", "https://example.com/x?private_token=hush!")
     'cannot ask /x?private_token=***'
     """
-    found = dict(_secret_replacements(url, hidden))
-    for secret in sorted(found, key=len, reverse=True):
-        text = text.replace(secret, found[secret])
+    replacements = dict(_secret_replacements(url, hidden))
+    for secret in sorted(replacements, key=len, reverse=True):
+        text = text.replace(secret, replacements[secret])
     return text
 
 
 def _secret_replacements(url: str, hidden: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Texts that a message may not show, and what is shown in their place."""
+    """Yield texts that a message must not contain, with their replacements."""
     parts = urlsplit(url)
     for name, value in parse_qsl(parts.query):
         if _is_secret(name, hidden):
-            before = "" if len(value) >= _MIN_SECRET_LENGTH else f"{name}="
-            for written in (value, quote(value), quote(value, safe=""), quote_plus(value)):
-                yield f"{before}{written}", f"{before}{MASK}"
+            prefix = "" if len(value) >= _MIN_SECRET_LENGTH else f"{name}="
+            for encoded in (value, quote(value), quote(value, safe=""), quote_plus(value)):
+                yield f"{prefix}{encoded}", f"{prefix}{MASK}"
     user = parts.netloc.rpartition("@")[0]
     if user:
         yield user, MASK
 
 
 def _is_secret(name: str, hidden: Iterable[str]) -> bool:
-    return _SECRET_NAME.search(name) is not None or name.lower() in {one.lower() for one in hidden}
+    return _SECRET_NAME.search(name) is not None or name.lower() in {param.lower() for param in hidden}
 
 
 def _port(parts: SplitResult) -> int | None:
     try:
         return parts.port
     except ValueError:
-        # No number: whoever asks there is told so.
+        # An invalid port: the request itself reports it.
         return 0
 
 
 def _prepared_url(url: str) -> str:
-    """An address as requests will understand it: other parsers find other hosts in odd ones."""
-    asked = PreparedRequest()
-    asked.prepare_url(url, None)
-    return str(asked.url)
+    """Return the URL as requests parses it: other parsers find other hosts in unusual URLs."""
+    request = PreparedRequest()
+    request.prepare_url(url, None)
+    return str(request.url)

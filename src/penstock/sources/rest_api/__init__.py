@@ -1,7 +1,7 @@
-"""REST APIs by configuration: a dict of endpoints becomes a source.
+"""A source for REST APIs, declared by a dict of endpoints.
 
-Takes:   what dlt's `rest_api` takes: a client, defaults, and resources with endpoints.
-Gives:   a source whose resources ask the endpoints when they are read.
+Takes:   the configuration of dlt's `rest_api`: a client, defaults, and resources with endpoints.
+Gives:   a source whose resources make requests when they are read.
 Touches: the client in `sources.rest`, config, interfaces.
 """
 

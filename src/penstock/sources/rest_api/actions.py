@@ -1,4 +1,4 @@
-"""What is done with responses that are not simply data. Also runs where penstock is not installed."""
+"""Response actions of an endpoint, as hooks. Also runs where penstock is not installed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ IGNORE = "ignore"
 
 
 def response_hooks(actions: Sequence[Any], hidden: tuple[str, ...]) -> dict[str, Any] | None:
-    """The hooks that act on responses, and last the one that raises what is bad; None for no actions."""
+    """Return hooks that run the actions, then raise for an error status; None for no actions."""
     if not actions:
         return None
-    acting = [partial(_run_action, action=action) for action in actions]
-    return {"response": [*acting, partial(raise_for_status, hidden=hidden)]}
+    hooks = [partial(_run_action, action=action) for action in actions]
+    return {"response": [*hooks, partial(raise_for_status, hidden=hidden)]}
 
 
 def _run_action(response: Response, *_: Any, action: Any, **__: Any) -> None:
@@ -29,10 +29,10 @@ def _run_action(response: Response, *_: Any, action: Any, **__: Any) -> None:
         return
     if not _is_match(action, response):
         return
-    what = action.get("action")
-    if what == IGNORE:
+    effect = action.get("action")
+    if effect == IGNORE:
         raise IgnoreResponseException
-    for function in [what] if callable(what) else what:
+    for function in [effect] if callable(effect) else effect:
         function(response)
 
 
@@ -40,5 +40,5 @@ def _is_match(action: Mapping[str, Any], response: Response) -> bool:
     status, content = action.get("status_code"), action.get("content")
     if status is None and content is None:
         return not isinstance(action.get("action"), str)
-    fits_status = status is None or response.status_code == int(status)
-    return fits_status and (content is None or content in response.text)
+    is_status = status is None or response.status_code == int(status)
+    return is_status and (content is None or content in response.text)

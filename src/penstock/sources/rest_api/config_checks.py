@@ -1,4 +1,4 @@
-"""Reads a configuration before anything is made of it: what is wrong is told with its place."""
+"""Checks of a configuration; errors name the path of the invalid value."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ HTTP_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 
 
 def check_config(config: Any) -> None:
-    """Refuse a configuration with keys or values that nobody would look at, or that cannot work."""
+    """Raise for unknown keys, and for values that cannot work."""
     validation.check_keys("config", config, validation.CONFIG_KEYS)
     for name in ("client", "resources"):
         if config.get(name) is None:
             raise validation.invalid_config(
-                f"config.{name}", "this key is missing", "a source has a client and resources"
+                f"config.{name}", "this key is missing", "a source needs a client and resources"
             )
     _check_client("client", config["client"])
     if config.get("resource_defaults") is not None:
@@ -40,23 +40,21 @@ def check_config(config: Any) -> None:
             continue
         validation.check_keys(path, resource, validation.RESOURCE_KEYS)
         if not isinstance(resource.get("name"), str) or not resource["name"]:
-            raise validation.invalid_config(f"{path}.name", "a resource needs a name", "write a text")
+            raise validation.invalid_config(f"{path}.name", "a resource needs a name", "set a text")
         _check_resource(f"resources.{resource['name']}", resource)
 
 
 def _check_client(path: str, client: Any) -> None:
     validation.check_keys(path, client, validation.CLIENT_KEYS)
     if not isinstance(client.get("base_url"), str):
-        raise validation.invalid_config(
-            f"{path}.base_url", "this key is missing", "write the address of the API"
-        )
+        raise validation.invalid_config(f"{path}.base_url", "this key is missing", "set the URL of the API")
     _check_auth(f"{path}.auth", client.get("auth"))
     _check_paginator(f"{path}.paginator", client.get("paginator"))
     _check_mapping(f"{path}.headers", client.get("headers"))
     safe = client.get("safe_headers")
     if safe is not None and (isinstance(safe, str) or not isinstance(safe, Sequence)):
         raise validation.invalid_config(
-            f"{path}.safe_headers", "this is no list", "write a list of names of headers"
+            f"{path}.safe_headers", "this is not a list", "set a list of header names"
         )
     if client.get("rate_limit") is not None:
         RateLimit.parse(client["rate_limit"])
@@ -69,18 +67,20 @@ def _check_resource(path: str, resource: Mapping[str, Any]) -> None:
     included = resource.get("include_from_parent")
     if included is not None and (isinstance(included, str) or not isinstance(included, Sequence)):
         raise validation.invalid_config(
-            f"{path}.include_from_parent", "this is no list", "write a list of fields"
+            f"{path}.include_from_parent", "this is not a list", "set a list of fields"
         )
     for number, step in enumerate(resource.get("processing_steps") or ()):
-        here = f"{path}.processing_steps[{number}]"
-        validation.check_keys(here, step, validation.STEP_KEYS)
+        step_path = f"{path}.processing_steps[{number}]"
+        validation.check_keys(step_path, step, validation.STEP_KEYS)
         for name, function in step.items():
-            validation.check_type(f"{here}.{name}", function, Callable, "a function")
+            validation.check_type(f"{step_path}.{name}", function, Callable, "a function")
     spread = resource.get("spread")
     is_count = isinstance(spread, int) and (isinstance(spread, bool) or spread > 0)
     if spread is not None and not is_count:
         raise validation.invalid_config(
-            f"{path}.spread", f"{spread!r} is no number of rows or pages", "write True, or a number from 1 on"
+            f"{path}.spread",
+            f"{spread!r} is not a number of rows or pages",
+            "set True, or a number of at least 1",
         )
 
 
@@ -94,7 +94,7 @@ def _check_endpoint(path: str, endpoint: Any) -> None:
         _check_mapping(f"{path}.{name}", endpoint.get(name))
     if endpoint.get("json") and endpoint.get("data"):
         raise validation.invalid_config(
-            f"{path}.data", "a request has json or data, not both", "leave one of them out"
+            f"{path}.data", "a request has json or data, not both", "omit one of them"
         )
     for name, value in (endpoint.get("params") or {}).items():
         if isinstance(value, dict):
@@ -116,7 +116,9 @@ def _check_param(path: str, value: Mapping[str, Any]) -> None:
     for name in ("end_value", "end_param"):
         if value.get(name) is not None:
             raise validation.invalid_config(
-                f"{path}.{name}", "a parameter has a start only", "say both ends in endpoint.incremental"
+                f"{path}.{name}",
+                "a parameter has a start only",
+                "configure start and end in endpoint.incremental",
             )
 
 
@@ -124,16 +126,16 @@ def _check_action(path: str, action: Any) -> None:
     if callable(action):
         return
     validation.check_keys(path, action, validation.ACTION_KEYS)
-    what = action.get("action")
-    many = what if isinstance(what, list) else [what]
-    if what != "ignore" and not (many and all(map(callable, many))):
+    effect = action.get("action")
+    functions = effect if isinstance(effect, list) else [effect]
+    if effect != "ignore" and not (functions and all(map(callable, functions))):
         raise validation.invalid_config(
-            f"{path}.action", f"{what!r} is nothing to do", "write 'ignore', or a function"
+            f"{path}.action", f"{effect!r} is not an action", "set 'ignore', or a function"
         )
     status = action.get("status_code")
     if status is not None and not str(status).isdigit():
         raise validation.invalid_config(
-            f"{path}.status_code", f"{status!r} is no status", "write a number such as 404"
+            f"{path}.status_code", f"{status!r} is not a status code", "set a number such as 404"
         )
 
 
@@ -143,12 +145,12 @@ def _check_paginator(path: str, paginator: Any) -> None:
     validation.check_type(path, paginator, (str, Mapping), "a name, a dict with a type, or a paginator")
     kind = paginator if isinstance(paginator, str) else paginator.get("type", "auto")
     validation.check_one_of(path if isinstance(paginator, str) else f"{path}.type", kind, PAGINATORS)
-    made = PAGINATORS[kind]
-    given = {} if isinstance(paginator, str) else paginator
-    if made is None:
-        validation.check_keys(path, given, ("type",))
+    paginator_class = PAGINATORS[kind]
+    arguments = {} if isinstance(paginator, str) else paginator
+    if paginator_class is None:
+        validation.check_keys(path, arguments, ("type",))
     else:
-        validation.check_arguments(path, made.__init__, given)
+        validation.check_arguments(path, paginator_class.__init__, arguments)
 
 
 def _check_auth(path: str, auth: Any) -> None:
@@ -157,10 +159,10 @@ def _check_auth(path: str, auth: Any) -> None:
     validation.check_type(path, auth, (str, Mapping), "a name, a dict with a type, or an object of requests")
     kind = auth if isinstance(auth, str) else auth.get("type", "bearer")
     if kind not in list(AUTHS):
-        # What stands there may be the secret itself, so it is not shown.
-        where = path if isinstance(auth, str) else f"{path}.type"
+        # The value may be the secret itself, so the message does not show it.
+        type_path = path if isinstance(auth, str) else f"{path}.type"
         raise validation.invalid_config(
-            where, "this is the name of no log-in", validation.suggestion(kind, AUTHS)
+            type_path, "this is not a known authentication", validation.suggestion(kind, AUTHS)
         )
     if not isinstance(auth, str):
         validation.check_keys(path, auth, ("type", *AUTHS[kind].model_fields))

@@ -1,4 +1,4 @@
-"""One endpoint, ready to be asked, and the asking. Also runs where penstock is not installed."""
+"""Requests of one endpoint. Also runs where penstock is not installed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.sources.rest_api.actions import response_hooks
 from penstock.sources.rest_api.templates import render_path, render_template, starts_with_placeholder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from penstock.interfaces.cursorpath import CursorPath
     from penstock.sources.rest.client import PageData, RESTClient
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """What is asked for, with placeholders where a row of the parent or a cursor comes in."""
+    """A client with the parts of its requests; placeholders stand for values of a parent row or a cursor."""
 
     resource: str
     client: RESTClient
@@ -37,9 +37,9 @@ class Endpoint:
     actions: tuple[Any, ...] = ()
     parent: str | None = None
     placeholder_paths: Mapping[str, CursorPath] = field(default_factory=dict)
-    """What placeholders mean: paths into a row of the parent."""
+    """Paths into a row of the parent, by placeholder."""
     included_fields: tuple[str, ...] = ()
-    """Fields of the parent that its children get."""
+    """Fields of the parent that are added to its children."""
     start_param: str | None = None
     end_param: str | None = None
     convert: Callable[[Any], Any] | None = None
@@ -47,11 +47,11 @@ class Endpoint:
     def with_cursor(
         self, start_param: str | None, end_param: str | None, convert: Callable[[Any], Any] | None
     ) -> Endpoint:
-        """Copy that knows where a cursor comes into its requests."""
+        """Return a copy that sends the values of a cursor in these parameters."""
         return replace(self, start_param=start_param, end_param=end_param, convert=convert)
 
     def pages(self, values: Mapping[str, Any], **extra_params: Any) -> Iterator[PageData[Any]]:
-        """The pages, with these values in the place of placeholders; `more` are parameters."""
+        """Yield the pages for these placeholder values, requested with extra parameters."""
         path = render_path(self.path, values)
         auth = self._auth_for(path)
         params = render_template({**self.params, **extra_params}, values)
@@ -69,15 +69,15 @@ class Endpoint:
         )
 
     def _auth_for(self, path: str) -> CredentialStripper | None:
-        """None, which is the log-in of the client, unless data leads to another host."""
+        """Return None for the credentials of the client, or a stripper if data names another host."""
         base = self.client.base_url
-        is_led = starts_with_placeholder(self.path) and is_cross_origin(base, join_url(base, path))
-        return CredentialStripper(self.client.auth, self.client.safe_headers) if is_led else None
+        is_other_host = starts_with_placeholder(self.path) and is_cross_origin(base, join_url(base, path))
+        return CredentialStripper(self.client.auth, self.client.safe_headers) if is_other_host else None
 
     def children(
         self, parent_context: Mapping[str, Any], values: Mapping[str, Any], **extra_params: Any
     ) -> Iterator[Any]:
-        """The pages of the children of one row, of which `wanted` is what `wanted_of` gave."""
+        """Yield the pages of the children of one row, given by its `parent_context`."""
         for page in self.pages({**values, **parent_context["values"]}, **extra_params):
             if parent_context["included"]:
                 for child in page:
@@ -85,15 +85,15 @@ class Endpoint:
             yield page
 
     def parent_context(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """So much of a row as its children need: what travels in its place."""
+        """Return the values of a row that the requests for its children need."""
         return {"values": self._placeholder_values(row), "included": self._included_values(row)}
 
     def _placeholder_values(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        found = {name: path.all(row) for name, path in self.placeholder_paths.items()}
-        for name, values in found.items():
+        matches = {name: path.all(row) for name, path in self.placeholder_paths.items()}
+        for name, values in matches.items():
             if not values:
                 raise self._missing_field(name.rpartition("resources.")[2].partition(".")[2] or name, row)
-        return {name: values[0] for name, values in found.items()}
+        return {name: values[0] for name, values in matches.items()}
 
     def _included_values(self, row: Mapping[str, Any]) -> dict[str, Any]:
         for name in self.included_fields:
@@ -104,3 +104,37 @@ class Endpoint:
     def _missing_field(self, name: str, row: Mapping[str, Any]) -> ParentFieldMissing:
         known = ", ".join(row) or "none"
         return ParentFieldMissing(resource=self.resource, parent=str(self.parent), field=name, known=known)
+
+
+TO, FROM = "to", "from"
+
+
+def fetch_children(
+    rows: Sequence[Mapping[str, Any]],
+    endpoint: Endpoint,
+    endpoint_identity: str,
+    *,
+    pace: Callable[[], None] | None = None,
+) -> Iterator[Any]:
+    """Yield the pages of the children of some rows; `endpoint_identity` distinguishes the work items."""
+    _set_pace(endpoint, pace)
+    for row in rows:
+        yield from endpoint.children(row, {})
+
+
+def fetch_pages(
+    page_range: Mapping[str, int],
+    endpoint: Endpoint,
+    endpoint_identity: str,
+    *,
+    pace: Callable[[], None] | None = None,
+) -> Iterator[Any]:
+    """Yield the pages that begin in a range; `endpoint_identity` distinguishes the work items."""
+    _set_pace(endpoint, pace)
+    paginator: Any = endpoint.paginator
+    yield from replace(endpoint, paginator=paginator.within(page_range[FROM], page_range[TO])).pages({})
+
+
+def _set_pace(endpoint: Endpoint, pace: Callable[[], None] | None) -> None:
+    if pace is not None:
+        endpoint.client.paced_by(pace)

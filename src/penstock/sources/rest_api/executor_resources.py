@@ -1,4 +1,4 @@
-"""Endpoints whose requests can be shared out: children by their parents, pages by their numbers."""
+"""Resources whose requests run on executors: children by parent rows, pages by ranges."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from penstock.sources.rest import (
     detector,
     json_paths,
     paginators,
-    range_paginators,
-    response_fields,
     retry,
     signers,
     status,
     urls,
 )
-from penstock.sources.rest.range_paginators import RangePaginator
-from penstock.sources.rest_api import actions, endpoint, executor_functions, templates
-from penstock.sources.rest_api.executor_functions import FROM, TO
+from penstock.sources.rest.paginators import RangePaginator
+from penstock.sources.rest_api import actions, endpoint, templates
+from penstock.sources.rest_api.endpoint import FROM, TO
+from penstock.sources.rest_api.plan import SECTION
 from penstock.sources.rest_api.validation import invalid_config
 
 if TYPE_CHECKING:
@@ -42,15 +41,13 @@ EXECUTOR_MODULES: Final = (
         detector,
         paginators,
         json_paths,
-        range_paginators,
         retry,
         signers,
-        response_fields,
         urls,
     ),
-    *(actions, endpoint, templates, executor_functions, cursorpath, errors, redaction),
+    *(actions, endpoint, templates, cursorpath, errors, redaction),
 )
-"""The modules that run on executors. They need `requests` there, and nothing else."""
+"""The modules that are serialized to executors, which need `requests` but not penstock."""
 
 
 def build_executor_resource(
@@ -61,13 +58,13 @@ def build_executor_resource(
     *,
     has_cursor: bool,
 ) -> Resource:
-    """A resource whose work items are batches of rows of its parent, or stretches of its pages."""
-    where = f"resources.{plan.name}.spread"
+    """Return a resource whose work items are batches of parent rows, or ranges of pages."""
+    config_path = f"resources.{plan.name}.spread"
     if has_cursor:
         raise invalid_config(
-            where,
-            "it has a cursor, and executors cannot tell each other how far they are",
-            "leave spread out, or give the cursor to its parent",
+            config_path,
+            "executors cannot share the position of a cursor",
+            "omit spread, or move the cursor to the parent",
         )
     hints = {key: value for key, value in plan.hints.items() if key != "parallelized"}
     size = plan.spread or 1
@@ -79,18 +76,21 @@ def build_executor_resource(
         )
     )
     if parent is not None:
-        made = declare(executor_functions.fetch_children, name=plan.name, data_from=parent, **hints)
+        declared = declare(
+            endpoint.fetch_children, name=plan.name, section=SECTION, data_from=parent, **hints
+        )
         items: dict[str, Any] = {"split": partial(_row_batches, resource_endpoint, size)}
     else:
-        _check_known_end(where, resource_endpoint)
-        made = declare(
-            executor_functions.fetch_pages,
+        _check_known_end(config_path, resource_endpoint)
+        declared = declare(
+            endpoint.fetch_pages,
             name=plan.name,
+            section=SECTION,
             work_items=partial(_page_ranges, resource_endpoint, size),
             **hints,
         )
         items = {}
-    bound: Resource = made(endpoint=resource_endpoint, endpoint_identity=endpoint_identity)
+    bound: Resource = declared(endpoint=resource_endpoint, endpoint_identity=endpoint_identity)
     bound.change(rate=rate, paces_itself=True, modules=EXECUTOR_MODULES, **items)
     return bound
 
@@ -102,9 +102,9 @@ def _row_batches(resource_endpoint: Endpoint, size: int, parent_item: Any) -> It
 
 
 def _page_ranges(resource_endpoint: Endpoint, size: int) -> Iterator[dict[str, int]]:
-    """Where each work item begins and ends. The first page is asked for where only it tells the total.
+    """Yield the range of each work item. Requests the first page if the end depends on its total.
 
-    The last one ends where a whole one would: a run that goes on when there are more pages knows it again.
+    All ranges have the same length, so that a run that resumes with more pages recognises the last one.
     """
     paginator: Any = resource_endpoint.paginator
     page = next(iter(resource_endpoint.pages({})), None) if paginator.total_path is not None else None
@@ -121,19 +121,19 @@ def _check_known_end(config_path: str, resource_endpoint: Endpoint) -> None:
     if not isinstance(paginator, RangePaginator):
         raise invalid_config(
             config_path,
-            "its pages cannot be asked for before the one before is there",
-            "spread its children, or say a page_number or an offset paginator",
+            "each page depends on the previous one, so executors cannot request them in parallel",
+            "spread its children, or use a page_number or offset paginator",
         )
     if paginator.total_path is None and paginator.maximum_value is None:
-        raise invalid_config(config_path, "nobody knows where its pages end", "say a total_path or a maximum")
+        raise invalid_config(config_path, "the number of pages is unknown", "set a total_path or a maximum")
     if paginator.total_path is None and paginator.has_more_path is not None:
         raise invalid_config(
             config_path,
-            "its pages end where a response says so, and executors would ask for all up to the maximum",
-            "say a total_path, or leave has_more_path or spread out",
+            "a response ends the pages, but executors would request all pages up to the maximum",
+            "set a total_path, or omit has_more_path or spread",
         )
 
 
 def _qualified_name(value: Any) -> str:
-    """Functions and paginators by their names: what they are made of is not compared."""
+    """Return the name of a function or of the class of a paginator; their content is not compared."""
     return getattr(value, "__qualname__", type(value).__qualname__)

@@ -1,4 +1,4 @@
-"""Decides what a configuration means: defaults, parents, placeholders. Nothing is asked for."""
+"""The plan of a configuration: defaults, parents and placeholders. Makes no requests."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from penstock.sources.rest_api.validation import HINT_KEYS, invalid_config, sugg
 if TYPE_CHECKING:
     from penstock.errors import InvalidSourceConfig
 
+SECTION: Final = "rest_api"
+"""The configuration section of the source and its resources."""
 _TEMPLATE_PARTS: Final = ("path", "params", "json", "data", "headers")
 _ENTITY_PLACEHOLDER: Final = re.compile(r"\{[a-zA-Z0-9.\-_]+\}")
 _PLACEHOLDER_ROOTS: Final = ("resources", "incremental")
@@ -26,37 +28,36 @@ _REFERENCE_PARTS: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourcePlan:
-    """One resource: its endpoint, what it takes from its parent, and the hints of its tables."""
+    """One resource: its endpoint, the fields of its parent that it uses, and the hints of its tables."""
 
     name: str
     endpoint: Mapping[str, Any]
     parent: str | None = None
     placeholder_paths: Mapping[str, str] = field(default_factory=dict)
-    """What placeholders mean: paths into a row of the parent."""
+    """Paths into a row of the parent, by placeholder."""
     included_fields: tuple[str, ...] = ()
     steps: tuple[Mapping[str, Any], ...] = ()
     hints: Mapping[str, Any] = field(default_factory=dict)
     spread: int | None = None
-    """How many rows of the parent, or pages, make one work item; None where it is not spread."""
+    """Parent rows or pages per work item; None to read on the driver."""
 
 
 def plan_resources(config: Mapping[str, Any]) -> list[ResourcePlan | Any]:
-    """Every resource, parents before their children; those that were given ready stay as they are."""
+    """Return the plans of all resources, parents before children; ready resources are returned unchanged."""
     defaults = config.get("resource_defaults") or {}
     plans: dict[str, Any] = {}
-    for said in config["resources"]:
-        one = said if isinstance(said, DeclarationBase) else _plan_resource(_with_defaults(said, defaults))
-        name = getattr(one, "name", None)
+    for resource in config["resources"]:
+        is_ready = isinstance(resource, DeclarationBase)
+        plan = resource if is_ready else _plan_resource(_with_defaults(resource, defaults))
+        name = getattr(plan, "name", None)
         if name in plans:
-            raise invalid_config(
-                f"resources.{name}", "there are two of that name", "give one of them another name"
-            )
-        plans[str(name)] = one
+            raise invalid_config(f"resources.{name}", "two resources have this name", "rename one of them")
+        plans[str(name)] = plan
     for plan in plans.values():
         if isinstance(plan, ResourcePlan) and plan.parent is not None and plan.parent not in plans:
             raise invalid_config(
                 f"resources.{plan.name}",
-                f"it takes rows from {plan.parent!r}, and there is no such resource",
+                f"its parent {plan.parent!r} is not a resource",
                 suggestion(plan.parent, plans),
             )
     return [plans[name] for name in _topological_order(plans)]
@@ -72,32 +73,32 @@ def _topological_order(plans: Mapping[str, Any]) -> list[str]:
     except graphlib.CycleError as error:
         names = " -> ".join(map(str, error.args[1]))
         raise invalid_config(
-            "resources", f"they take rows from each other: {names}", "let one be the first"
+            "resources", f"the parents form a cycle: {names}", "remove one of the references"
         ) from None
 
 
 def _with_defaults(resource: str | Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """A resource with the defaults under it; `params`, `json` and `columns` are merged key by key."""
+    """Return a resource with the defaults applied; `params`, `json` and `columns` are merged by key."""
     own: Mapping[str, Any] = {"name": resource} if isinstance(resource, str) else resource
     endpoint = own.get("endpoint") or {}
     endpoint = {"path": endpoint} if isinstance(endpoint, str) else dict(endpoint)
-    below = defaults.get("endpoint") or {}
-    below = {"path": below} if isinstance(below, str) else below
+    default = defaults.get("endpoint") or {}
+    default = {"path": default} if isinstance(default, str) else default
     for part in ("params", "json"):
-        if isinstance(below.get(part), Mapping) and isinstance(endpoint.get(part), Mapping):
-            endpoint[part] = {**below[part], **endpoint[part]}
-    merged = {**defaults, **own, "endpoint": {**below, "path": own["name"], **endpoint}}
+        if isinstance(default.get(part), Mapping) and isinstance(endpoint.get(part), Mapping):
+            endpoint[part] = {**default[part], **endpoint[part]}
+    merged = {**defaults, **own, "endpoint": {**default, "path": own["name"], **endpoint}}
     if isinstance(defaults.get("columns"), (list, dict)) and isinstance(own.get("columns"), (list, dict)):
         merged["columns"] = _merge_columns(defaults["columns"], own["columns"])
     return merged
 
 
 def _merge_columns(default_columns: Any, columns: Any) -> dict[str, Any]:
-    under, over = (
-        said if isinstance(said, dict) else {column["name"]: column for column in said}
-        for said in (default_columns, columns)
+    defaults, own = (
+        hint if isinstance(hint, dict) else {column["name"]: column for column in hint}
+        for hint in (default_columns, columns)
     )
-    return {name: {**under.get(name, {}), **over.get(name, {})} for name in {**under, **over}}
+    return {name: {**defaults.get(name, {}), **own.get(name, {})} for name in {**defaults, **own}}
 
 
 def _plan_resource(resource: Mapping[str, Any]) -> ResourcePlan:
@@ -112,23 +113,23 @@ def _plan_resource(resource: Mapping[str, Any]) -> ResourcePlan:
         for key, value in params.items()
         if isinstance(value, dict) and value.get("type") == "resolve"
     }
-    where = f"resources.{name}.endpoint"
-    endpoint["path"] = _bind_path(where, str(endpoint["path"]), params, resolved)
+    config_path = f"resources.{name}.endpoint"
+    endpoint["path"] = _bind_path(config_path, str(endpoint["path"]), params, resolved)
     endpoint["params"] = {key: value for key, value in params.items() if key not in resolved}
-    said = {
+    references = {
         **{key: (value["resource"], value["field"]) for key, value in resolved.items()},
-        **dict(_parent_references(where, endpoint)),
+        **dict(_parent_references(config_path, endpoint)),
     }
-    parents = {parent for parent, _ in said.values()}
+    parents = {parent for parent, _ in references.values()}
     if len(parents) > 1:
         raise invalid_config(
-            where, f"it takes rows from {' and '.join(sorted(parents))}", "name one parent only"
+            config_path, f"it has several parents: {' and '.join(sorted(parents))}", "name one parent only"
         )
     included = tuple(resource.get("include_from_parent") or ())
     if included and not parents:
         raise invalid_config(
             f"resources.{name}.include_from_parent",
-            "it takes rows from no other resource",
+            "it has no parent",
             "bind a field of a parent: {resources.parent.field}",
         )
     spread = resource.get("spread")
@@ -136,7 +137,7 @@ def _plan_resource(resource: Mapping[str, Any]) -> ResourcePlan:
         name=name,
         endpoint=endpoint,
         parent=next(iter(parents), None),
-        placeholder_paths={key: path for key, (_, path) in said.items()},
+        placeholder_paths={key: path for key, (_, path) in references.items()},
         included_fields=included,
         steps=tuple(resource.get("processing_steps") or ()),
         hints={key: resource[key] for key in HINT_KEYS if resource.get(key) is not None},
@@ -145,7 +146,7 @@ def _plan_resource(resource: Mapping[str, Any]) -> ResourcePlan:
 
 
 def _bind_path(config_path: str, path: str, params: dict[str, Any], resolved: Mapping[str, Any]) -> str:
-    """The path with plain parameters put into it; every one that is resolved must stand in it."""
+    """Return the path with plain parameters inserted; raise if a resolved parameter is not part of it."""
     segments: list[str] = []
     seen: set[str] = set()
     for literal, name in _parse_path(f"{config_path}.path", path):
@@ -160,21 +161,21 @@ def _bind_path(config_path: str, path: str, params: dict[str, Any], resolved: Ma
         else:
             raise invalid_config(
                 f"{config_path}.path",
-                f"nothing says what {{{name}}} is",
+                f"{{{name}}} has no value",
                 suggestion(name, [*params, *_PLACEHOLDER_ROOTS]),
             )
     unbound = [name for name in resolved if name not in seen]
     if unbound:
         raise invalid_config(
             f"{config_path}.params.{unbound[0]}",
-            f"{{{unbound[0]}}} does not stand in the path {path!r}",
-            "in a query, write {resources.parent.field} as the value",
+            f"{{{unbound[0]}}} is not part of the path {path!r}",
+            "in a query, use {resources.parent.field} as the value",
         )
     return "".join(segments)
 
 
 def _path_value(config_path: str, value: str) -> str:
-    """A plain parameter as the path has it: the text itself, or what its placeholders will mean."""
+    """Return the text of a plain parameter in a path; only known placeholders stay active."""
     if not any(f"{{{word}." in value for word in _PLACEHOLDER_ROOTS):
         return value.replace("{", "{{").replace("}", "}}")
     for name in _parse_placeholders(config_path, value):
@@ -184,7 +185,7 @@ def _path_value(config_path: str, value: str) -> str:
 
 
 def _parse_placeholders(config_path: str, template: Any) -> list[str]:
-    """The placeholders of texts."""
+    """Return the placeholders in a template."""
     try:
         return list(placeholders(template))
     except ValueError as error:
@@ -192,7 +193,7 @@ def _parse_placeholders(config_path: str, template: Any) -> list[str]:
 
 
 def _parse_path(config_path: str, path: str) -> list[tuple[str, str | None]]:
-    """The texts of a path, each with the placeholder behind it."""
+    """Return the literal texts of a path, each with the placeholder that follows."""
     try:
         return [(literal, name) for literal, name, _, _ in string.Formatter().parse(path)]
     except ValueError as error:
@@ -201,22 +202,22 @@ def _parse_path(config_path: str, path: str) -> list[tuple[str, str | None]]:
 
 def _unbalanced_brace(config_path: str, error: ValueError) -> InvalidSourceConfig:
     return invalid_config(
-        config_path, f"a brace stands alone in it ({error})", "write {{ and }} for braces that are meant"
+        config_path, f"it has an unbalanced brace ({error})", "write {{ and }} for literal braces"
     )
 
 
 def _unknown_placeholder(config_path: str, name: str) -> InvalidSourceConfig:
     return invalid_config(
         config_path,
-        f"{{{name}}} is no placeholder",
-        "write {resources.parent.field} or {incremental.start_value}, and {{ }} for braces",
+        f"{{{name}}} is not a placeholder",
+        "use {resources.parent.field} or {incremental.start_value}, and {{ }} for literal braces",
     )
 
 
 def _parent_references(
     config_path: str, endpoint: Mapping[str, Any]
 ) -> Iterator[tuple[str, tuple[str, str]]]:
-    """The fields of parents that placeholders name."""
+    """Yield the placeholders that name a field of a parent."""
     for part in _TEMPLATE_PARTS:
         template = endpoint.get(part)
         texts = _without_cursor_params(template) if part == "params" else template

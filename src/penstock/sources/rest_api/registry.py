@@ -1,4 +1,4 @@
-"""The paginators and log-ins that configuration knows by name, and those made of it."""
+"""Paginators and authentication by name."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from penstock.sources.rest.paginators import (
     HeaderLinkPaginator,
     JSONLinkPaginator,
     JSONResponseCursorPaginator,
+    OffsetPaginator,
+    PageNumberPaginator,
     SinglePagePaginator,
 )
-from penstock.sources.rest.range_paginators import OffsetPaginator, PageNumberPaginator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,45 +50,51 @@ AUTHS: Final[dict[str, type[AuthConfigBase]]] = {
 
 
 def register_paginator(paginator_name: str, paginator_class: type[BasePaginator]) -> None:
-    """Make a paginator of your own known by name."""
+    """Register a paginator class under a name."""
     if not issubclass(paginator_class, BasePaginator):
-        raise UsageError(f"{paginator_class.__name__} is no paginator", hint="derive it from BasePaginator")
+        raise UsageError(
+            f"{paginator_class.__name__} is not a paginator", hint="derive it from BasePaginator"
+        )
     PAGINATORS[paginator_name] = paginator_class
 
 
 def register_auth(auth_name: str, auth_class: type[AuthConfigBase]) -> None:
-    """Make a log-in of your own known by name."""
+    """Register an authentication class under a name."""
     if not issubclass(auth_class, AuthConfigBase):
-        raise UsageError(f"{auth_class.__name__} is no log-in", hint="derive it from AuthConfigBase")
+        raise UsageError(
+            f"{auth_class.__name__} is not an authentication", hint="derive it from AuthConfigBase"
+        )
     AUTHS[auth_name] = auth_class
 
 
 def build_paginator(paginator: Any) -> BasePaginator | None:
-    """The paginator that was said; None where it is to be found out."""
+    """Return the configured paginator; None for detection."""
     if paginator is None or isinstance(paginator, BasePaginator):
         return paginator
-    kind, given = (
+    kind, arguments = (
         (paginator, {}) if isinstance(paginator, str) else (paginator.get("type", "auto"), paginator)
     )
-    made = PAGINATORS[kind]
-    return None if made is None else made(**{key: value for key, value in given.items() if key != "type"})
+    paginator_class = PAGINATORS[kind]
+    if paginator_class is None:
+        return None
+    return paginator_class(**{key: value for key, value in arguments.items() if key != "type"})
 
 
 def build_auth(auth: Any) -> AuthBase | None:
-    """The log-in that was said; what it leaves out comes from the settings."""
+    """Return the configured authentication; missing fields come from settings."""
     if auth is None or (isinstance(auth, AuthBase) and not isinstance(auth, AuthConfigBase)):
         return auth
     spec: Any = auth
-    given: Mapping[str, Any] = {}
+    fields: Mapping[str, Any] = {}
     if not isinstance(auth, AuthConfigBase):
-        kind, given = (auth, {}) if isinstance(auth, str) else (auth.get("type", "bearer"), auth)
+        kind, fields = (auth, {}) if isinstance(auth, str) else (auth.get("type", "bearer"), auth)
         spec = AUTHS[kind]
-    now = scope()
-    made: AuthBase = resolve_configuration(
+    current = scope()
+    resolved: AuthBase = resolve_configuration(
         spec,
         settings=read_settings(),
-        sections=now.sections or (),
-        pipeline_name=now.pipeline_name,
-        explicit={key: value for key, value in given.items() if key != "type"},
+        sections=current.sections or (),
+        pipeline_name=current.pipeline_name,
+        explicit={key: value for key, value in fields.items() if key != "type"},
     )
-    return made
+    return resolved

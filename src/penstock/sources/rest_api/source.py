@@ -1,4 +1,4 @@
-"""`rest_api_source` and its relatives: configuration in, resources out."""
+"""`rest_api_source` and related functions: sources and resources from a configuration."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from penstock.config import config_value, redact
 from penstock.errors import PenstockError
 from penstock.sources.decorators import source
 from penstock.sources.rest_api.config_checks import check_config
+from penstock.sources.rest_api.plan import SECTION
 from penstock.sources.rest_api.run import make_resources
 
 if TYPE_CHECKING:
@@ -19,18 +20,18 @@ if TYPE_CHECKING:
 
 
 class RESTAPIConfig(TypedDict, total=False):
-    """The configuration of a source: `client` and `resources`, and `resource_defaults` under all of these."""
+    """The configuration of a source: `client`, `resources`, and `resource_defaults` for all resources."""
 
     client: Mapping[str, Any]
     resource_defaults: Mapping[str, Any] | None
     resources: list[Any]
 
 
-@source
+@source(section=SECTION)
 def rest_api(
     client: Any = config_value, resources: Any = config_value, resource_defaults: Any = None
 ) -> list[Resource]:
-    """A source of an API whose configuration may come from settings."""
+    """Return the resources of an API whose configuration may come from settings."""
     return rest_api_resources(
         {"client": client, "resources": resources, "resource_defaults": resource_defaults}
     )
@@ -46,7 +47,7 @@ def rest_api_source(
     schema_contract: Any = None,
     parallelized: bool = False,  # noqa: FBT001, FBT002 - as above
 ) -> Source:
-    """Declare a source of an API.
+    """Declare a source for an API.
 
     >>> shop = rest_api_source({
     ...     "client": {"base_url": "https://api.example.com/v1", "paginator": "header_link"},
@@ -69,9 +70,9 @@ def rest_api_source(
 
 
 def rest_api_resources(config: RESTAPIConfig) -> list[Resource]:
-    """The resources of an API, for a source of your own.
+    """Return the resources of an API, for use in another source.
 
-    >>> [one.name for one in rest_api_resources(
+    >>> [resource.name for resource in rest_api_resources(
     ...     {"client": {"base_url": "https://api.example.com"}, "resources": ["orders"]}
     ... )]
     ['orders']
@@ -81,7 +82,7 @@ def rest_api_resources(config: RESTAPIConfig) -> list[Resource]:
 
 
 def check_connection(source: Source, *resource_names: str) -> tuple[bool, str]:
-    """Whether the first page of each of these resources can be had, and if not, why."""
+    """Return whether the first page of each of these resources can be read, and the error if not."""
     try:
         list(source.with_resources(*resource_names).add_limit(1))
     except PenstockError as error:

@@ -1,4 +1,4 @@
-"""Texts with placeholders: `{resources.users.id}` in paths, parameters, headers and bodies.
+"""Templates with placeholders such as `{resources.users.id}`, for paths, parameters, headers and bodies.
 
 Also runs where penstock is not installed.
 """
@@ -21,31 +21,31 @@ _DOT_SEGMENTS: Final = (".", "..")
 
 
 class _PlaceholderFormatter(string.Formatter):
-    """Knows whole expressions by name, dots and all; others are looked up as usual."""
+    """Looks up a placeholder by its full name, including dots, before the usual lookup."""
 
     def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
-        """The value of an expression."""
+        """Return the value of a placeholder."""
         if field_name in kwargs:
             return kwargs[field_name], field_name
         return super().get_field(field_name, args, kwargs)
 
 
 class _QuotingFormatter(_PlaceholderFormatter):
-    """Writes values so that they mean themselves in an address."""
+    """Quotes values for use in a URL path."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """The text of a value, quoted; what no quotes help is refused."""
+        """Return the quoted text of a value; raise for dot segments, which quoting does not change."""
         text = str(super().format_field(value, format_spec))
         if text in _DOT_SEGMENTS:
             raise UsageError(
-                f"{text!r} in a path is a step to another address, and no value",
-                hint="leave such rows of the parent out, with a filter in its processing_steps",
+                f"{text!r} in a path changes the address instead of being a value",
+                hint="drop such rows of the parent with a filter in its processing_steps",
             )
         return quote(text, safe="")
 
 
 def placeholders(template: Any) -> Iterator[str]:
-    """All placeholders of a text, or of the texts in a list or dict.
+    """Yield the placeholders in a text, or in all texts of a list or dict.
 
     >>> sorted(placeholders({"a": ["{x.y}", 1], "{z}": "{{no}}"}))
     ['x.y', 'z']
@@ -57,14 +57,14 @@ def placeholders(template: Any) -> Iterator[str]:
             yield from placeholders(key)
             yield from placeholders(value)
     elif isinstance(template, (list, tuple)):
-        for one in template:
-            yield from placeholders(one)
+        for item in template:
+            yield from placeholders(item)
 
 
 def render_template(template: Any, values: Mapping[str, Any], *, keeps_types: bool = False) -> Any:
-    """The template with its placeholders filled; doubled braces become single ones.
+    """Return the template with its placeholders replaced; doubled braces become single ones.
 
-    With `keeps_types` a text that is one placeholder becomes the value itself, which bodies want.
+    With `keeps_types` a text that is a single placeholder becomes the value itself, as bodies need it.
 
     >>> render_template("users/{resources.users.id}", {"resources.users.id": 7})
     'users/7'
@@ -84,14 +84,14 @@ def render_template(template: Any, values: Mapping[str, Any], *, keeps_types: bo
             for key, value in template.items()
         }
     if isinstance(template, (list, tuple)):
-        return [render_template(one, values, keeps_types=keeps_types) for one in template]
+        return [render_template(item, values, keeps_types=keeps_types) for item in template]
     return template
 
 
 def render_path(template: str, values: Mapping[str, Any]) -> str:
-    """The path with its placeholders filled, each value a segment or a part of one, whatever is in it.
+    """Return the path with its placeholders replaced; each value is quoted as part of a segment.
 
-    A value at the beginning may be an address itself, whole or from its first slash on.
+    A value at the start may itself be a URL or an absolute path.
 
     >>> render_path("users/{u.id}/posts", {"u.id": "a/b?c"})
     'users/a%2Fb%3Fc/posts'
@@ -99,14 +99,14 @@ def render_path(template: str, values: Mapping[str, Any]) -> str:
     'https://example.com/users/7/posts/%231'
     """
     first = _LEADING_PLACEHOLDER.match(template)
-    begin = "" if first is None else str(render_template(first[0], values))
-    if first is None or not begin.startswith(_URL_PREFIXES):
+    start = "" if first is None else str(render_template(first[0], values))
+    if first is None or not start.startswith(_URL_PREFIXES):
         return _QuotingFormatter().vformat(template, (), values)
-    return begin + _QuotingFormatter().vformat(template[first.end() :], (), values)
+    return start + _QuotingFormatter().vformat(template[first.end() :], (), values)
 
 
 def starts_with_placeholder(template: str) -> bool:
-    """Whether a path begins with a placeholder, so that data may say which host is asked.
+    """Return whether a path begins with a placeholder, so that data may name the host.
 
     >>> starts_with_placeholder("{u.url}/posts"), starts_with_placeholder("https://example.com/{u.id}")
     (True, False)

@@ -1,4 +1,4 @@
-"""Which keys the configuration has, and what each may be."""
+"""The keys of the configuration, and checks of single values."""
 
 from __future__ import annotations
 
@@ -32,48 +32,50 @@ PARAM_TYPES: Final = ("resolve", "incremental")
 
 
 def invalid_config(path: str, reason: str, hint: str) -> InvalidSourceConfig:
-    """The error of a place in the configuration."""
+    """Return the error for a path in the configuration."""
     return InvalidSourceConfig(path=path, reason=reason, advice=hint)
 
 
 def check_keys(path: str, value: Any, allowed: Iterable[str]) -> None:
-    """Refuse what is no dict, and keys that are not known here; one that is nearly known is named."""
+    """Raise if a value is not a dict or has unknown keys; the error suggests a similar key."""
     check_type(path, value, Mapping, "a dict")
     known = tuple(allowed)
     for key in value:
         if key not in known:
-            raise invalid_config(f"{path}.{key}", "this key is not known here", suggestion(key, known))
+            raise invalid_config(f"{path}.{key}", "this key is unknown", suggestion(key, known))
 
 
 def suggestion(value: Any, known: Iterable[str]) -> str:
-    """What could have been meant.
+    """Return a hint with the most similar name and all known names.
 
     >>> suggestion("paginater", ["path", "paginator"])
-    "did you mean 'paginator'? There are: path, paginator"
+    "did you mean 'paginator'? Known: path, paginator"
     """
     names = list(known)
-    near = difflib.get_close_matches(str(value), names, n=1)
-    there = ", ".join(names)
-    return f"did you mean {near[0]!r}? There are: {there}" if near else f"there are: {there}"
+    similar = difflib.get_close_matches(str(value), names, n=1)
+    listing = ", ".join(names)
+    return f"did you mean {similar[0]!r}? Known: {listing}" if similar else f"known: {listing}"
 
 
 def check_type(path: str, value: Any, types: Any, expected: str) -> None:
-    """Refuse what is not of these kinds."""
+    """Raise if a value is not of one of these types."""
     if not isinstance(value, types):
-        raise invalid_config(path, f"this is a {type(value).__name__}", f"write {expected}")
+        raise invalid_config(path, f"this is a {type(value).__name__}", f"set {expected}")
 
 
 def check_one_of(path: str, value: Any, known: Iterable[str]) -> None:
-    """Refuse a word that is none of those."""
+    """Raise if a value is not one of the known words."""
     names = list(known)
     if value not in names:
-        raise invalid_config(path, f"{value!r} is not known here", suggestion(value, names))
+        raise invalid_config(path, f"{value!r} is unknown", suggestion(value, names))
 
 
 def check_arguments(path: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
-    """Refuse keys that a class does not take, and say which it cannot do without."""
-    parameters = {name: one for name, one in inspect.signature(function).parameters.items() if name != "self"}
+    """Raise for keys that a function does not accept, and for missing required ones."""
+    signature = inspect.signature(function)
+    parameters = {name: parameter for name, parameter in signature.parameters.items() if name != "self"}
     check_keys(path, arguments, ("type", *parameters))
-    for name, one in parameters.items():
-        if one.default is one.empty and name not in arguments and one.kind is not one.VAR_KEYWORD:
-            raise invalid_config(f"{path}.{name}", "this key is missing", f"say {name}")
+    for name, parameter in parameters.items():
+        is_required = parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
+        if is_required and name not in arguments:
+            raise invalid_config(f"{path}.{name}", "this key is missing", f"set {name}")

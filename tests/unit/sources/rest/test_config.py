@@ -39,34 +39,34 @@ def resource(**said: Any) -> dict[str, Any]:
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "config.client": ({"resources": []}, "a source has a client"),
+    "config.client": ({"resources": []}, "a source needs a client"),
     "config.resource": ({"client": CLIENT, "resource": []}, "did you mean 'resources'"),
-    "client.base_url": ({"client": {}, "resources": []}, "address of the API"),
+    "client.base_url": ({"client": {}, "resources": []}, "URL of the API"),
     "client.paginater": ({"client": {**CLIENT, "paginater": 1}, "resources": []}, "did you mean 'paginator'"),
-    "client.headers": ({"client": {**CLIENT, "headers": "x"}, "resources": []}, "write a dict"),
+    "client.headers": ({"client": {**CLIENT, "headers": "x"}, "resources": []}, "set a dict"),
     "client.auth.type": ({"client": {**CLIENT, "auth": {"type": "barer"}}, "resources": []}, "'bearer'"),
     "client.auth.tokn": ({"client": {**CLIENT, "auth": {"tokn": "x"}}, "resources": []}, "'token'"),
     "client.paginator": ({"client": {**CLIENT, "paginator": "page"}, "resources": []}, "page_number"),
     "client.paginator.limit": (
         {"client": {**CLIENT, "paginator": {"type": "offset"}}, "resources": []},
-        "say limit",
+        "set limit",
     ),
     "client.paginator.total": (
         {"client": {**CLIENT, "paginator": {**OFFSET, "total": "x"}}, "resources": []},
         "'total_path'",
     ),
     "resources": ({"client": CLIENT, "resources": "a"}, "a list of names"),
-    "resources[0].name": ({"client": CLIENT, "resources": [{"endpoint": "x"}]}, "write a text"),
+    "resources[0].name": ({"client": CLIENT, "resources": [{"endpoint": "x"}]}, "set a text"),
     "resources[0].primary_keys": (resource(primary_keys="id"), "'primary_key'"),
-    "resources.a.spread": (resource(spread=0.5), "a number from 1 on"),
+    "resources.a.spread": (resource(spread=0.5), "a number of at least 1"),
     "resources.a.include_from_parent": (resource(include_from_parent=["id"]), "bind a field"),
     "resources.a.processing_steps[0].map": (resource(processing_steps=[{"map": 1}]), "a function"),
     "resources.a.endpoint.method": (endpoint(method="FETCH"), "PATCH"),
-    "resources.a.endpoint.data": (endpoint(json={"a": 1}, data="b"), "leave one"),
+    "resources.a.endpoint.data": (endpoint(json={"a": 1}, data="b"), "omit one"),
     "resources.a.endpoint.params.p.type": (endpoint(params={"p": {"type": "resolv"}}), "'resolve'"),
     "resources.a.endpoint.params.p.field": (
         endpoint(params={"p": {"type": "resolve", "resource": "b"}}),
-        "write a text",
+        "set a text",
     ),
     "resources.a.endpoint.params.p": (
         endpoint(path="x", params={"p": {"type": "resolve", "resource": "b", "field": "id"}}),
@@ -74,21 +74,21 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "resources.a.endpoint.params.p.end_value": (
         endpoint(params={"p": {**CURSOR, "end_value": 1}}),
-        "both ends",
+        "start and end",
     ),
     "resources.a.endpoint.params": (
         endpoint(params={"p": CURSOR, "q": incremental("at")}),
-        "an endpoint has one cursor",
+        "one cursor only",
     ),
     "resources.a.endpoint.incremental.cursor": (endpoint(incremental={"cursor": "at"}), "'cursor_path'"),
     "resources.a.endpoint.response_actions[0].action": (
         endpoint(response_actions=[{"status_code": 404, "action": "skip"}]),
         "'ignore'",
     ),
-    "resources.a.endpoint.path": (endpoint(path="x/{id}"), "there are: resources"),
-    "resources.a.endpoint.json": (endpoint(json={"x": "{id}"}), "write {resources.parent.field}"),
+    "resources.a.endpoint.path": (endpoint(path="x/{id}"), "known: resources"),
+    "resources.a.endpoint.json": (endpoint(json={"x": "{id}"}), "use {resources.parent.field}"),
     "resources.a.endpoint": (endpoint(path="{resources.b.x}/{resources.c.x}"), "one parent"),
-    "resources.a": (endpoint(path="{resources.b.x}"), "there are: a"),
+    "resources.a": (endpoint(path="{resources.b.x}"), "known: a"),
 }
 
 
@@ -101,7 +101,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ],
 )
 def test_a_brace_that_stands_alone_is_told_with_its_place(said: dict[str, Any], path: str) -> None:
-    with pytest.raises(InvalidSourceConfig, match="a brace stands alone") as refused:
+    with pytest.raises(InvalidSourceConfig, match="an unbalanced brace") as refused:
         rest_api_source(endpoint(**said))  # type: ignore[arg-type]
 
     assert vars(refused.value)["path"] == f"resources.a.endpoint.{path}"
@@ -121,16 +121,16 @@ def test_what_is_wrong_is_told_with_its_place_and_what_could_be_there(path: str)
 def test_parents_that_wait_for_each_other_are_refused() -> None:
     two = [{"name": "a", "endpoint": "{resources.b.id}"}, {"name": "b", "endpoint": "{resources.a.id}"}]
 
-    with pytest.raises(InvalidSourceConfig, match="they take rows from each other"):
+    with pytest.raises(InvalidSourceConfig, match="the parents form a cycle"):
         rest_api_source({"client": CLIENT, "resources": two})
 
 
 @pytest.mark.parametrize(
     ("said", "hint"),
     [
-        ({"endpoint": {"paginator": "header_link"}}, "page_number or an offset"),
+        ({"endpoint": {"paginator": "header_link"}}, "page_number or offset"),
         ({"endpoint": {"paginator": {**OFFSET, "total_path": None}}}, "a total_path or a maximum"),
-        ({"endpoint": {"paginator": OFFSET, "params": {"p": CURSOR}}}, "give the cursor to its parent"),
+        ({"endpoint": {"paginator": OFFSET, "params": {"p": CURSOR}}}, "move the cursor to the parent"),
         (
             {
                 "endpoint": {
@@ -142,7 +142,7 @@ def test_parents_that_wait_for_each_other_are_refused() -> None:
                     }
                 }
             },
-            "say a total_path, or leave has_more_path",
+            "set a total_path, or omit has_more_path",
         ),
     ],
 )
@@ -187,9 +187,9 @@ def test_your_own_kinds_have_names(api: Api) -> None:
     )
 
     assert len(list(source)) == 3
-    with pytest.raises(UsageError, match="no paginator"):
+    with pytest.raises(UsageError, match="is not a paginator"):
         register_paginator("text", str)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="no log-in"):
+    with pytest.raises(UsageError, match="is not an authentication"):
         register_auth("text", str)  # type: ignore[arg-type]
 
 
@@ -406,3 +406,12 @@ def test_templates_without_placeholders_stay_what_they_are(body: dict[str, Any],
         "n": number,
         "t": f"no {number}",
     }
+
+
+def test_settings_of_the_source_and_its_resources_are_in_the_section_rest_api() -> None:
+    page_ranges = {"name": "b", "spread": True, "endpoint": {"paginator": {**OFFSET, "maximum_offset": 9}}}
+
+    source = rest_api_source({"client": CLIENT, "resources": ["a", page_ranges]})
+
+    assert source.section == "rest_api"
+    assert {resource.section for resource in source.resources.values()} == {"rest_api"}

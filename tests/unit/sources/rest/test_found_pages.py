@@ -83,7 +83,7 @@ def test_a_wrong_guess_doubles_no_row() -> None:
     hosts = paged(1, lambda _: {"total_pages": 3})
 
     with pytest.raises(
-        ResponseNotUnderstood, match=r"another page at page=1 .* the same again; say a page_n"
+        ResponseNotUnderstood, match=r"another page at page=1 .* the first page again; configure a page_n"
     ):
         ids(hosts)
     assert len(hosts.seen) == 2
@@ -108,7 +108,7 @@ def test_links_that_go_in_a_circle_end() -> None:
     for _ in range(2):  # what was seen belongs to one round
         hosts.seen.clear()
         with pytest.raises(
-            ResponseNotUnderstood, match=r"another page at next of .* the same again and again"
+            ResponseNotUnderstood, match=r"another page at next of .* the same page repeatedly"
         ):
             for _ in zip(range(9), client.paginate("a"), strict=False):
                 pass

@@ -52,7 +52,7 @@ def test_a_header_that_cannot_be_said_is_refused_by_name(kind: str, header: str,
 def test_a_text_that_is_no_log_in_is_not_shown(auth: Any) -> None:
     config: Any = {"client": {"base_url": API, "auth": auth}, "resources": []}
 
-    with pytest.raises(InvalidSourceConfig, match="the name of no log-in") as refused:
+    with pytest.raises(InvalidSourceConfig, match="not a known authentication") as refused:
         rest_api_source(config)
     assert SECRET not in str(refused.value)
     assert "bearer, api_key, http_basic, oauth2_client_credentials" in refused.value.hint

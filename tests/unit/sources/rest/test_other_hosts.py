@@ -25,8 +25,8 @@ from penstock.sources.rest import (
     RetrySession,
 )
 from penstock.sources.rest.urls import is_cross_origin, keep_https
-from penstock.sources.rest_api import executor_functions, rest_api_source
-from penstock.sources.rest_api.endpoint import Endpoint
+from penstock.sources.rest_api import rest_api_source
+from penstock.sources.rest_api.endpoint import Endpoint, fetch_children
 from penstock.sources.rest_api.executor_resources import EXECUTOR_MODULES
 from penstock.spark.serialization import serialize_by_value
 
@@ -163,7 +163,7 @@ def test_a_log_in_that_is_left_behind_is_told_once(caplog: pytest.LogCaptureFixt
     )
 
     assert len(list(client.paginate("a"))) == 3
-    assert caplog.messages == ["the pages of api.test go on at other.test, which is asked without the log-in"]
+    assert caplog.messages == ["the pages of api.test continue at other.test; credentials are not sent there"]
 
 
 @pytest.mark.parametrize("way", ["client", "session", "session-auth", "call"])
@@ -375,7 +375,7 @@ def test_executors_keep_headers_at_the_first_server(way: str, api: Api, other: A
         resource="things", client=client, path=f"leaving/{way}", paginator=JSONLinkPaginator()
     )
 
-    code = serialize_by_value((executor_functions.fetch_children, endpoint), *EXECUTOR_MODULES)
+    code = serialize_by_value((fetch_children, endpoint), *EXECUTOR_MODULES)
     done = subprocess.run([sys.executable, "-c", EXECUTOR], input=code, capture_output=True, check=True)
 
     assert int(done.stdout) == (6 if way == "link" else 3)

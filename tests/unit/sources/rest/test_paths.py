@@ -53,14 +53,14 @@ def test_other_braces_are_text_or_refused(api: Api) -> None:
 
     assert [row["id"] for row in rest_api_source(plain) if "query" in row] == ["%7Bx%7D"]
     with pytest.raises(
-        InvalidSourceConfig, match=r"resources\.a\.endpoint\.params\.id: \{x\} is no placeholder"
+        InvalidSourceConfig, match=r"resources\.a\.endpoint\.params\.id: \{x\} is not a placeholder"
     ):
         rest_api_source(mixed)
 
 
 @pytest.mark.parametrize("value", [".", ".."])
 def test_a_value_that_is_a_step_is_refused(value: str) -> None:
-    with pytest.raises(UsageError, match="is a step to another address"):
+    with pytest.raises(UsageError, match="changes the address"):
         render_path("users/{u.id}/posts", {"u.id": value})
 
 
