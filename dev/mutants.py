@@ -265,8 +265,8 @@ MUTANTS = (
     unit(
         "lease check before the commit",
         "load/run.py",
-        "        applied = results_by_table(work.results())\n        target.assert_leased()\n",
-        "        applied = results_by_table(work.results())\n",
+        "        applied = results_by_table(job_board.results())\n        target.assert_leased()\n",
+        "        applied = results_by_table(job_board.results())\n",
         f"{LOAD}/test_run.py",
     ),
     unit(
@@ -277,35 +277,35 @@ MUTANTS = (
         "        is_new = _commit_to_ledger(manifest, target, state, applied)\n"
         "        target.packages.commit(manifest)\n        if not is_new:\n",
         f"{LOAD}/test_run.py",
-        f"{LOAD}/test_takeback.py",
+        f"{LOAD}/test_abort.py",
     ),
     unit(
         "the ledger's row comes last",
         "load/run.py",
-        "    with _load_package_context(package, state):\n        with opener.client() as client:\n            staged",
+        "    with _load_package_context(package, state):\n        staged_jobs",
         "    _commit_to_ledger(manifest, target, state, {})\n"
-        "    with _load_package_context(package, state):\n        with opener.client() as client:\n            staged",
+        "    with _load_package_context(package, state):\n        staged_jobs",
         f"{LOAD}/test_run.py",
     ),
     unit(
         "files are checked before a table is touched",
         "load/run.py",
-        "    verify_data_files(package, work.unread_folders(manifest))\n",
+        "    verify_data_files(package, job_board.unread_folders(manifest))\n",
         "",
         f"{LOAD}/test_run.py",
     ),
     unit(
         "nested tables before their root",
         "load/plan.py",
-        "for wave in (nested, at_last) if wave",
-        "for wave in (at_last, nested) if wave",
+        "for wave in (nested_jobs, root_jobs) if wave",
+        "for wave in (root_jobs, nested_jobs) if wave",
         f"{LOAD}/test_plan.py",
         f"{LOAD}/test_run.py",
     ),
     unit(
         "lease check before each job",
         "load/engine.py",
-        "            self._assert_leased()\n            task =",
+        "            self._target.assert_leased()\n            task =",
         "            task =",
         f"{LOAD}/test_run.py",
         f"{TWO_MACHINES}::test_a_run_whose_lease_has_run_out_makes_no_further_decision",
@@ -313,20 +313,20 @@ MUTANTS = (
     unit(
         "a load is aborted before its tables are undone",
         "load/abort.py",
-        "    outcome = target.packages.abort(manifest, facts)\n",
-        "    with target.client_factory.client() as client:\n"
-        "        for applied in changed if isinstance(client, WithUndo) else ():\n"
-        "            _fence_and_undo(client, applied, manifest.load_id)\n"
-        "    outcome = target.packages.abort(manifest, facts)\n",
-        f"{LOAD}/test_takeback.py",
+        "    decision = target.packages.abort(manifest, facts)\n",
+        "    with target.client() as client:\n"
+        "        for applied in commits if isinstance(client, WithUndo) else ():\n"
+        "            _fence_and_undo(client, applied.table, applied, manifest.mark)\n"
+        "    decision = target.packages.abort(manifest, facts)\n",
+        f"{LOAD}/test_abort.py",
     ),
     unit(
         "secrets in messages of failed jobs",
-        "load/failures.py",
+        "load/worker.py",
         "    return redact(ours.message if isinstance(ours, PenstockError) else"
         ' f"{type(error).__name__}: {error}")',
         '    return ours.message if isinstance(ours, PenstockError) else f"{type(error).__name__}: {error}"',
-        f"{LOAD}/test_failures.py",
+        f"{LOAD}/test_worker.py",
     ),
     # --- the pipeline
     unit(

@@ -25,7 +25,7 @@ from tests.unit.package.test_contention import check_lease, check_slots, contend
 from tests.unit.package.test_model import run, told
 
 from penstock.errors import LeaseLost, RetryableError, StorageNotReachable
-from penstock.load.failures import is_terminal
+from penstock.load.worker import is_terminal
 from penstock.package import FileStorage
 from penstock.package.lease import LeaseTimes, acquire_lease
 

@@ -1,6 +1,6 @@
-"""Tables of a sealed package are written, committed and remembered.
+"""Writes and commits the tables of a sealed package, and records the load.
 
 Takes:   a sealed manifest and an opened destination.
-Gives:   every table committed once, then the schema, the state, and last the ledger's row.
+Gives:   every table committed once, then the schema, the state, and last the ledger row.
 Touches: package, spark, interfaces, schema, errors.
 """

@@ -1,4 +1,4 @@
-"""Keeps the jobs of a load going until none is left, or one stops the run."""
+"""Runs the jobs of a load until none is left, or one stops the run."""
 
 from __future__ import annotations
 
@@ -15,62 +15,54 @@ from penstock.errors import (
     TableChainFollowupJobCreationFailedException,
 )
 from penstock.interfaces import WithUndo
-from penstock.load.failures import describe_error, is_terminal
 from penstock.load.plan import is_last_try, retry_delay, table_of
-from penstock.load.worker import run_job
+from penstock.load.worker import describe_error, is_terminal, run_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
     from penstock.errors import PenstockError
     from penstock.interfaces import AppliedJob, LoadMark
-    from penstock.load.job_board import JobBoard
+    from penstock.load.job_board import JobBoard, JobProgress
     from penstock.load.plan import Chain
-    from penstock.load.progress import JobProgress
     from penstock.load.settings import LoaderConfiguration
-    from penstock.load.worker import ClientFactory, JobOutcome
+    from penstock.load.target import LoadTarget
+    from penstock.load.worker import JobOutcome
 
 
 _LOG = logger("penstock.load")
 
 
 class LoadEngine:
-    """Runs the jobs of one load side by side.
+    """Runs the jobs of one load concurrently.
 
-    `staged` are the jobs whose rows go to the staging dataset; jobs that follow others are never among them,
-    for they work on both datasets. What stops the run lets jobs that are under way finish first, so that
-    their end is written down; so does whoever interrupts it, unless they do it twice.
+    `staged_jobs` write to the staging dataset; follow-up jobs are never among them, since they work on both
+    datasets. When the run stops, or at the first interrupt, running jobs finish and their end is recorded; a
+    second interrupt does not wait.
     """
 
     def __init__(
         self,
         job_board: JobBoard,
-        client_factory: ClientFactory,
+        target: LoadTarget,
         *,
         mark: LoadMark,
         staged_jobs: Collection[str],
         load_settings: LoaderConfiguration,
         progress: JobProgress,
-        assert_leased: Callable[[], None] = lambda: None,
     ) -> None:
-        self._progress = progress
-        self._job_board, self._client_factory, self._staged_jobs, self._load_settings = (
-            job_board,
-            client_factory,
-            staged_jobs,
-            load_settings,
-        )
-        self._mark, self._assert_leased = mark, assert_leased
-        self._capabilities = client_factory.destination.capabilities
+        self._job_board, self._target, self._mark = job_board, target, mark
+        self._staged_jobs, self._load_settings, self._progress = staged_jobs, load_settings, progress
+        self._capabilities = target.destination.capabilities
         self._paused: dict[str, float] = {}
         self._stop = threading.Event()
         self._halt_error: PenstockError | None = None
         self._running: dict[Future[JobOutcome], str] = {}
         self._failed_outcomes: dict[str, JobOutcome] = {}
-        """Jobs that failed for good and stop the run, the first one first."""
+        """Jobs with a terminal failure that stops the run, the first one first."""
 
     def run(self) -> None:
-        """Until every chain is completed or left out. Raises what stopped the run."""
+        """Run until every chain is completed or left out; raise the error that stopped the run."""
         limit = self._capabilities.max_parallel_load_jobs or self._load_settings.workers
         workers = max(1, min(limit, self._load_settings.workers))
         threads = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="penstock-load")
@@ -84,23 +76,23 @@ class LoadEngine:
             wait(self._running)
             raise
         finally:
-            # Nothing is under way here, unless somebody has asked twice to stop: they need not wait.
+            # Nothing is running here, except after a second interrupt, which does not wait.
             self._stop.set()
             threads.shutdown(wait=False, cancel_futures=True)
         if self._halt_error is not None:
             raise self._halt_error
 
     def _drain(self) -> None:
-        """Begin nothing more, and note how the jobs end that are under way."""
+        """Start no more jobs, and record the end of the running ones."""
         while self._running:
             done, _ = wait(self._running, return_when=FIRST_COMPLETED)
             for future in done:
                 job = self._running.pop(future)
                 try:
                     self._apply_outcome(job, future.result())
-                except Exception as error:  # whoever wants to stop is not kept by a storage that breaks
+                except Exception as error:  # a broken storage must not delay an interrupt
                     _LOG.warning(
-                        "the end of job %s is not noted, the next run finds it: %s",
+                        "the end of job %s is not recorded, the next run will find it: %s",
                         job,
                         describe_error(error),
                     )
@@ -125,25 +117,25 @@ class LoadEngine:
     def _start_jobs(self, threads: ThreadPoolExecutor, workers: int) -> None:
         now = time.monotonic()
         self._paused = {job: until for job, until in self._paused.items() if until > now}
-        found = self._job_board.next_jobs(
+        startable = self._job_board.next_jobs(
             workers=workers, strategy=self._capabilities.loader_parallelism_strategy, paused=self._paused
         )
-        for job in found:
-            self._assert_leased()
+        for job in startable:
+            self._target.assert_leased()
             task = self._job_board.start(job, staged=job in self._staged_jobs)
-            # Each thread gets a copy of what user code may ask about the load.
+            # Each thread gets a copy of the context that user code may read.
             future = threads.submit(
                 copy_context().run,
                 run_job,
                 task,
-                self._client_factory,
+                self._target,
                 stop=self._stop,
                 poll_pause=self._load_settings.poll_pause,
             )
             self._running[future] = job
 
     def _wait_seconds(self) -> float | None:
-        """Seconds until the first paused job may be tried again; None when none is paused."""
+        """Return the seconds until the first paused job may be retried; None when none is paused."""
         until = min(self._paused.values(), default=None)
         return None if until is None or self._halt_error is not None else max(until - time.monotonic(), 0.0)
 
@@ -163,12 +155,15 @@ class LoadEngine:
         self._progress.report(self._job_board)
 
     def _retry(self, job: str, outcome: JobOutcome) -> None:
-        tried = self._job_board.retry(job, outcome.message)
+        retry_count = self._job_board.retry(job, outcome.message)
         self._progress.record_reason(job, outcome.message)
-        self._paused[job] = time.monotonic() + retry_delay(tried, first=self._load_settings.retry_pause)
-        if is_last_try(tried, max_retries=self._load_settings.raise_on_max_retries):
+        self._paused[job] = time.monotonic() + retry_delay(retry_count, first=self._load_settings.retry_pause)
+        if is_last_try(retry_count, max_retries=self._load_settings.raise_on_max_retries):
             error = LoadClientJobRetry(
-                load_id=self._job_board.load_id, job_id=job, retry_count=tried, retry_message=outcome.message
+                load_id=self._job_board.load_id,
+                job_id=job,
+                retry_count=retry_count,
+                retry_message=outcome.message,
             )
             error.__cause__ = outcome.error
             self._halt_with(error)
@@ -176,11 +171,11 @@ class LoadEngine:
     def _fail(self, job: str, outcome: JobOutcome) -> None:
         self._progress.record_reason(job, outcome.message)
         if not self._load_settings.raise_on_failed_jobs:
-            what = self._try_undo(job, lambda _: outcome.applied) if outcome.applied else ""
-            if what is None:
+            detail = self._try_undo(job, lambda _: outcome.applied) if outcome.applied else ""
+            if detail is None:
                 self._job_board.abandon(job)
             else:
-                self._job_board.fail(job, f"{outcome.message} ({what})" if what else outcome.message)
+                self._job_board.fail(job, f"{outcome.message} ({detail})" if detail else outcome.message)
             return
         self._job_board.retry(job, outcome.message, terminal=True)
         self._failed_outcomes[job] = outcome
@@ -188,7 +183,7 @@ class LoadEngine:
             self._halt_error = self._job_failed_error()
 
     def _job_failed_error(self) -> LoadClientJobFailed:
-        """The first job that failed, with all others: those that were under way may have failed too."""
+        """Return the error of the first failed job, with the jobs that failed while it stopped the run."""
         first, outcome = next(iter(self._failed_outcomes.items()))
         error = LoadClientJobFailed(
             load_id=self._job_board.load_id,
@@ -203,10 +198,10 @@ class LoadEngine:
         self._halt_error = self._halt_error or error
 
     def _create_chain_followups(self) -> None:
-        """Ask what follows the chains whose jobs are all completed, and take that up as jobs of the load."""
+        """Add the follow-up jobs of completed chains to the load."""
         for chain in self._job_board.chains_to_follow_up():
             try:
-                with self._client_factory.client() as client:
+                with self._target.client() as client:
                     tables = [client.prepare_load_table(table) for table in chain.tables]
                     jobs = client.create_table_chain_completed_followup_jobs(tables)
                     paths = [job.new_file_path() for job in jobs]
@@ -220,7 +215,7 @@ class LoadEngine:
             self._job_board.add_chain_followups(chain, paths)
 
     def _roll_back_failed_chains(self) -> None:
-        """A chain with a failed job is left out whole: what it had written is taken back."""
+        """Leave out each chain with a failed job, and undo what its other jobs wrote."""
         for chain in self._job_board.failed_chains():
             for job in reversed(chain.jobs):
                 match self._job_board.states[job]:
@@ -234,34 +229,34 @@ class LoadEngine:
                         pass
 
     def _undo_completed_job(self, chain: Chain, job: str) -> None:
-        """What cannot be taken back stays: it must not keep the pipeline from going on."""
-        what = self._try_undo(job, lambda _: self._job_board.applied_jobs(job))
-        if what is not None:
-            self._job_board.mark_undone(job, _excluded_message(chain, what))
+        """Undo a completed job; rows that cannot be undone remain, and must not block the pipeline."""
+        detail = self._try_undo(job, lambda _: self._job_board.applied_jobs(job))
+        if detail is not None:
+            self._job_board.mark_undone(job, _excluded_message(chain, detail))
 
     def _undo_unfinished_job(self, chain: Chain, job: str) -> None:
-        """A process may have died between the commit of a job and its note, so the tables are asked.
+        """Undo a started job by the history of its tables: a process may have died right after its commit.
 
-        The job of a root may have changed tables that have no job of their own.
+        The job of a root may also have changed tables without a job.
         """
         others = {table_of(other) for other in chain.jobs if other != job}
         tables = chain.tables if table_of(job) == chain.root else (table_of(job),)
 
-        def as_they_tell(client: WithUndo) -> Iterator[AppliedJob]:
-            found = (client.to_undo(table, self._mark) for table in tables if table not in others)
-            return (applied for applied in found if applied is not None)
+        def commits_in_history(client: WithUndo) -> Iterator[AppliedJob]:
+            commits = (client.to_undo(table, self._mark) for table in tables if table not in others)
+            return (applied for applied in commits if applied is not None)
 
-        what = self._try_undo(job, as_they_tell)
-        if what is not None:
-            self._job_board.fail(job, _excluded_message(chain, what))
+        detail = self._try_undo(job, commits_in_history)
+        if detail is not None:
+            self._job_board.fail(job, _excluded_message(chain, detail))
 
     def _try_undo(self, job: str, find_applied: Callable[[WithUndo], Iterable[AppliedJob]]) -> str | None:
-        """Take back what a job has done; gives what came of it, or None where that stops the run for now."""
+        """Undo a job; return the detail for its message, or None when a transient error stops the run."""
         try:
             return self._undo(find_applied)
         except Exception as error:
             if is_terminal(error):
-                return f"but its rows are in their table: {describe_error(error)}"
+                return f"but its rows remain in their table: {describe_error(error)}"
             failed = LoadClientJobRetry(
                 load_id=self._job_board.load_id,
                 job_id=job,
@@ -273,12 +268,12 @@ class LoadEngine:
             return None
 
     def _undo(self, find_applied: Callable[[WithUndo], Iterable[AppliedJob]]) -> str:
-        with self._client_factory.client() as client:
+        with self._target.client() as client:
             if not isinstance(client, WithUndo):
-                return "but what it has written stays: the destination cannot undo"
+                return "but its rows remain: the destination cannot undo"
             for applied in find_applied(client):
                 client.undo(applied, self._job_board.load_id)
-        return "and its rows were taken back"
+        return "and its rows were rolled back"
 
 
 def _excluded_message(chain: Chain, detail: str) -> str:

@@ -1,7 +1,4 @@
-"""What a load raises, by the names that programs for dlt catch: those of `dlt.load.exceptions`.
-
-Where penstock has another name for the same, both mean one class.
-"""
+"""The exceptions of a load under the names of `dlt.load.exceptions`, for programs that catch those."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The jobs of one load and where they stand: every change is in the package before it counts here."""
+"""The jobs of one load and their states; every change is written to the package first."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from penstock.errors import PackageDamaged
 from penstock.interfaces import AppliedJob, ParsedLoadJobFileName
+from penstock.interfaces.progress import JOBS
 from penstock.load.plan import (
     Chain,
     JobState,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from penstock.interfaces.capabilities import TLoaderParallelismStrategy
+    from penstock.interfaces.progress import Collector
     from penstock.package import DataFolder, Manifest, Package, PackageStorage, TJobState
 
 _STATES: Final[Mapping[TJobState, JobState]] = {
@@ -32,11 +34,14 @@ _STATES: Final[Mapping[TJobState, JobState]] = {
 }
 
 
-class JobBoard:
-    """What is left to do for a load.
+_ENDED: Final = frozenset(("completed", "failed"))
 
-    A job that follows others counts once it is noted under `followups/`: files that were imported and not
-    noted, like those of a normalize that died, are left-overs and are removed.
+
+class JobBoard:
+    """The jobs of a load, with their states, files and results.
+
+    A follow-up job counts once it is recorded under `followups/`: job files that were imported and not
+    recorded, like those of a normalize that died, are removed.
     """
 
     def __init__(self, package: Package, storage: PackageStorage, chains: Iterable[Chain]) -> None:
@@ -52,11 +57,11 @@ class JobBoard:
 
     @property
     def chains(self) -> tuple[Chain, ...]:
-        """All chains, with the jobs that follow them as far as they are known."""
+        """All chains, with their known follow-up jobs."""
         return tuple(self._chains.values())
 
     def chains_to_follow_up(self) -> list[Chain]:
-        """Chains whose jobs are all completed, and of which nobody has asked yet what follows."""
+        """Return the completed chains whose follow-up jobs were not requested yet."""
         return [
             chain
             for chain in self.chains
@@ -64,7 +69,7 @@ class JobBoard:
         ]
 
     def failed_chains(self) -> list[Chain]:
-        """Chains with a failed job of which none is running any more."""
+        """Return the chains with a failed job and no running one."""
         return [
             chain
             for chain in self.chains
@@ -74,11 +79,11 @@ class JobBoard:
     def next_jobs(
         self, *, workers: int, strategy: TLoaderParallelismStrategy, paused: Collection[str]
     ) -> tuple[str, ...]:
-        """The jobs that may start now."""
+        """Return the jobs that may start now."""
         return next_jobs(self.chains, self.states, workers=workers, strategy=strategy, paused=paused)
 
     def start(self, job: str, *, staged: bool) -> JobTask:
-        """Move a job file to the started ones, unless a process that is gone has done so."""
+        """Move a job file to `started_jobs`, unless an earlier process did."""
         restored = job in self._restored
         name = self._file_names[job]
         if restored:
@@ -97,22 +102,22 @@ class JobBoard:
         )
 
     def unread_folders(self, manifest: Manifest) -> list[DataFolder]:
-        """The folders with rows of jobs that are not completed."""
-        left = [entry for entry in manifest.tables if self.states.get(entry.job_id) != "completed"]
-        paths = {path for entry in left for path in entry.folders}
+        """Return the folders with rows of jobs that are not completed."""
+        pending = [entry for entry in manifest.tables if self.states.get(entry.job_id) != "completed"]
+        paths = {path for entry in pending for path in entry.folders}
         return [folder for folder in manifest.folders if folder.path in paths]
 
     def was_started(self, job: str) -> bool:
-        """Whether a job that is to be run was run before: nobody knows what it has done."""
+        """Return whether an earlier attempt of the job may have changed tables."""
         return job in self._restored or ParsedLoadJobFileName.parse(self._file_names[job]).retry_count > 0
 
     def abandon(self, job: str) -> None:
-        """Nobody waits for the job any more; it is found among the started ones next time."""
+        """Stop waiting for a job; its file remains in `started_jobs` for the next run."""
         self.states[job] = "new"
         self._restored.add(job)
 
     def complete(self, job: str, applied: Sequence[AppliedJob], followups: Iterable[str]) -> None:
-        """Import and note what follows the job, then move it to the completed ones with what it came to."""
+        """Import and record follow-up jobs, then move the job to `completed_jobs` with its result."""
         if job not in self._followups:
             chain = self._chain_of(job)
             self._chains[chain.root] = chain.with_followups_of(job, self._import_followups(job, followups))
@@ -121,18 +126,18 @@ class JobBoard:
         self.states[job], self._applied[job] = "completed", tuple(applied)
 
     def add_chain_followups(self, chain: Chain, followups: Iterable[str]) -> None:
-        """Import and note what follows a whole chain."""
+        """Import and record the jobs that follow a whole chain."""
         self._chains[chain.root] = chain.with_chain_followups(self._import_followups(chain.root, followups))
 
     def retry(self, job: str, message: str, *, terminal: bool = False) -> int:
-        """Move a job back to the new ones; gives how many times it was tried."""
+        """Move a job back to `new_jobs`; return its number of tries."""
         kind = "terminal" if terminal else "transient"
         name = self._storage.retry_job(self.load_id, self._file_names[job], message, kind)
         self._file_names[job], self.states[job] = name, "new"
         return ParsedLoadJobFileName.parse(name).retry_count
 
     def fail(self, job: str, message: str) -> None:
-        """Move a job to the failed ones, started or not."""
+        """Move a job to `failed_jobs`, started or not."""
         if self.states[job] == "new" and job not in self._restored:
             self._storage.start_job(self.load_id, self._file_names[job])
         self._storage.fail_job(self.load_id, self._file_names[job], message)
@@ -140,66 +145,129 @@ class JobBoard:
         self.states[job] = "failed"
 
     def mark_undone(self, job: str, message: str) -> None:
-        """Move a job that was completed to the failed ones: its chain is left out."""
+        """Move a completed job to `failed_jobs`: its chain is left out."""
         name = self._file_names[job]
         self._package.store.put(f"failed_jobs/{name}.exception", message.encode())
         self._package.store.move(f"completed_jobs/{name}", f"failed_jobs/{name}")
         self.states[job] = "failed"
 
     def results(self) -> list[AppliedJob]:
-        """What the completed jobs came to."""
+        """Return the results of all completed jobs."""
         jobs = [job for chain in self.chains if not has_failed_job(chain, self.states) for job in chain.jobs]
         return [table for job in jobs for table in self.applied_jobs(job)]
 
     def earlier_results(self) -> list[AppliedJob]:
-        """What the jobs came to that an earlier process completed, without those of chains left out."""
+        """Return the results of jobs that an earlier process completed, without those of chains left out."""
         jobs = [job for job in self._completed_before if self.states[job] == "completed"]
         return [table for job in jobs for table in self.applied_jobs(job)]
 
     def applied_jobs(self, job: str) -> Sequence[AppliedJob]:
-        """What a completed job came to; one that was completed by an earlier process counts as skipped."""
+        """Return the results of a completed job; `skipped` if an earlier process completed it."""
         if job not in self._applied:
-            kept = self._package.jobs.result(ParsedLoadJobFileName.parse(self._file_names[job])) or {}
-            tables = [AppliedJob(**table) for table in kept.get("applied", ())]
+            result = self._package.jobs.result(ParsedLoadJobFileName.parse(self._file_names[job])) or {}
+            tables = [AppliedJob(**table) for table in result.get("applied", ())]
             self._applied[job] = tuple(replace(table, skipped=True) for table in tables)
         return self._applied[job]
 
     def failed_messages(self) -> dict[str, str]:
-        """The failed jobs with their messages."""
+        """Return the messages of failed jobs, by job id."""
         jobs = [job for job, state in self.states.items() if state == "failed"]
         names = {job: ParsedLoadJobFileName.parse(self._file_names[job]) for job in jobs}
         return {job: self._package.jobs.failed_message(name) or "" for job, name in names.items()}
 
     def _load_state(self) -> None:
-        """Find every job where the package has it, and what follows it if that was noted."""
+        """Read the state of every job, and its recorded follow-up jobs, from the package."""
         self._package.jobs.repair()
-        board = self._package.jobs.list_jobs().jobs
+        listed = self._package.jobs.list_jobs().jobs
         self._followups = self._package.followups()
         self._chains = {chain.root: with_recorded_followups(chain, self._followups) for chain in self.chains}
         for job in (job for chain in self.chains for job in chain.jobs):
-            if job not in board:
+            if job not in listed:
                 raise PackageDamaged(path=self._package.path, reason=f"the file of job {job} is missing")
-            self._file_names[job], self.states[job] = board[job].name.file_name(), _STATES[board[job].state]
-            if board[job].state == "started_jobs":
+            self._file_names[job], self.states[job] = listed[job].name.file_name(), _STATES[listed[job].state]
+            if listed[job].state == "started_jobs":
                 self._restored.add(job)
         self._completed_before = frozenset(job for job, state in self.states.items() if state == "completed")
-        for job, placed in board.items():
+        for job, job_file in listed.items():
             if job not in self.states:
-                self._package.store.delete(placed.path)
+                self._package.store.delete(job_file.path)
 
     def _import_followups(self, owner: str, paths: Iterable[str]) -> tuple[str, ...]:
-        """Take job files into the package. They count from the moment they are noted."""
-        found: dict[str, str] = {}
+        """Move job files into the package, then record them; return the job ids."""
+        file_names: dict[str, str] = {}
         for path in filter(None, paths):
             self._storage.import_job(self.load_id, path)
             name = ParsedLoadJobFileName.parse(path)
-            found[name.job_id()] = name.file_name()
-        if found:
-            self._package.record_followups(owner, list(found))
-        self._followups[owner] = tuple(found)
-        self._file_names.update(found)
-        self.states.update(dict.fromkeys(found, "new"))
-        return tuple(found)
+            file_names[name.job_id()] = name.file_name()
+        if file_names:
+            self._package.record_followups(owner, list(file_names))
+        self._followups[owner] = tuple(file_names)
+        self._file_names.update(file_names)
+        self.states.update(dict.fromkeys(file_names, "new"))
+        return tuple(file_names)
 
     def _chain_of(self, job: str) -> Chain:
         return next(chain for chain in self.chains if job in chain.jobs)
+
+
+def table_state(jobs: Mapping[str, JobState], retried: Collection[str] = ()) -> str:
+    """Return the state of a table, from the states of its jobs.
+
+    >>> table_state({"items.1": "completed", "items.2": "running"})
+    'running'
+    >>> table_state({"items.1": "completed", "items.2": "new"}, retried=["items.2"])
+    'retried'
+    """
+    states = set(jobs.values())
+    if "failed" in states:
+        return "failed"
+    if "running" in states:
+        return "running"
+    if states <= {"completed"}:
+        return "done"
+    return "retried" if any(jobs[job] == "new" for job in retried if job in jobs) else "waiting"
+
+
+class JobProgress:
+    """Reports changes of jobs and tables to a collector; `sizes` are the bytes of tables."""
+
+    def __init__(self, collector: Collector, sizes: Mapping[str, int | None]) -> None:
+        self._collector, self._sizes = collector, sizes
+        self._tables: dict[str, dict[str, JobState]] = {}
+        self._last_states: dict[str, JobState] = {}
+        self._reasons: dict[str, str] = {}
+
+    def record_reason(self, job: str, message: str) -> None:
+        """Record why a job is retried or has failed, for the next report of its table."""
+        self._reasons[job] = message
+
+    def report(self, job_board: JobBoard) -> None:
+        """Report what has changed since the last call: jobs, their tables and rows."""
+        # Most calls find one changed job among many.
+        changed = {
+            job: state for job, state in job_board.states.items() if self._last_states.get(job) != state
+        }
+        if not changed:
+            return
+        ended = [
+            job for job, state in changed.items() if state in _ENDED and self._last_state(job) not in _ENDED
+        ]
+        self._last_states |= changed
+        for job, state in changed.items():
+            self._tables.setdefault(table_of(job), {})[job] = state
+        self._collector.update(JOBS, inc=len(ended), total=len(job_board.states))
+        for table in dict.fromkeys(map(table_of, changed)):
+            self._report_table(table)
+        for job in ended:
+            for applied in job_board.applied_jobs(job) if changed[job] == "completed" else ():
+                self._collector.update(applied.table, inc=applied.rows or 0)
+
+    def _last_state(self, job: str) -> JobState:
+        return self._last_states.get(job, "new")
+
+    def _report_table(self, table: str) -> None:
+        jobs = self._tables[table]
+        state = table_state(jobs, self._reasons)
+        unsuccessful = [job for job in jobs if job in self._reasons]
+        message = self._reasons[unsuccessful[-1]] if unsuccessful and state in {"failed", "retried"} else None
+        self._collector.mark(table, state, size=self._sizes.get(table), message=message)

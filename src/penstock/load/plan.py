@@ -1,4 +1,4 @@
-"""Which jobs of a load may start now, and what their results add up to: pure decisions."""
+"""Pure decisions of a load: the chains of tables, the next jobs, and the results by table."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _WITH_ABSENT_TABLES = frozenset(("replace", "merge"))
 class Chain:
     """A root table and the tables nested in it.
 
-    Jobs, by id, stand in waves: a wave starts when the one before it is completed. Nested tables come before
-    their root, so whoever sees a root row finds its children; what follows the whole chain comes last.
+    A wave of jobs starts when the wave before it is completed. Nested tables come before their root, so a
+    reader of a root row finds its children; jobs that follow the whole chain come last.
     """
 
     root: str
     tables: tuple[str, ...]
-    """Root first: tables that get rows, and for replace and merge those that had some and get none."""
+    """Root first: tables that get rows, and for replace and merge also those that had rows and get none."""
     waves: tuple[tuple[str, ...], ...]
     write_disposition: str = "append"
     has_chain_followups: bool = False
-    """Whether the jobs that follow the whole chain are among the waves."""
+    """Whether the waves include the jobs that follow the whole chain."""
 
     @property
     def jobs(self) -> tuple[str, ...]:
@@ -43,79 +43,79 @@ class Chain:
         return tuple(job for wave in self.waves for job in wave)
 
     def with_followups_of(self, job: str, followups: Iterable[str]) -> Chain:
-        """Copy with jobs that follow one of its jobs: they join its wave."""
+        """Return a copy in which the follow-up jobs of a job join its wave."""
         waves = tuple((*wave, *followups) if job in wave else wave for wave in self.waves)
         return replace(self, waves=waves)
 
     def with_chain_followups(self, followups: Sequence[str]) -> Chain:
-        """Copy with the jobs that follow the whole chain."""
+        """Return a copy with the jobs that follow the whole chain."""
         waves = (*self.waves, tuple(followups)) if followups else self.waves
         return replace(self, waves=waves, has_chain_followups=True)
 
 
 def table_of(job: str) -> str:
-    """The table that a job is for, by the job's id or file name."""
+    """Return the table of a job, given its id or file name."""
     return job.split(".", 1)[0]
 
 
 def chains_of(entries: Iterable[TableEntry], tables: Mapping[str, Table]) -> tuple[Chain, ...]:
-    """The chains of a load, in the order in which their first table is named."""
+    """Return the chains of a load, in the order of their first tables."""
     jobs: dict[str, list[str]] = {}
     for entry in entries:
         root = root_table(entry.table, tables).name
         jobs.setdefault(root, []).append(entry.job_id)
-    return tuple(_chain(root, found, tables) for root, found in jobs.items())
+    return tuple(_chain(root, job_ids, tables) for root, job_ids in jobs.items())
 
 
 def _chain(root: str, jobs: Sequence[str], tables: Mapping[str, Table]) -> Chain:
     disposition = tables[root].write_disposition or "append"
-    nested = tuple(job for job in jobs if table_of(job) != root)
-    at_last = tuple(job for job in jobs if table_of(job) == root)
+    nested_jobs = tuple(job for job in jobs if table_of(job) != root)
+    root_jobs = tuple(job for job in jobs if table_of(job) == root)
     with_jobs = {table_of(job) for job in jobs}
-    absent_too = disposition in _WITH_ABSENT_TABLES or renewal_of(root, tables) == "rows"
+    includes_absent = disposition in _WITH_ABSENT_TABLES or renewal_of(root, tables) == "rows"
     below = (
         name
         for name, table in tables.items()
         if table.is_nested
         and root_table(name, tables).name == root
-        and (name in with_jobs or (absent_too and table.has_seen_data))
+        and (name in with_jobs or (includes_absent and table.has_seen_data))
     )
     return Chain(
         root=root,
         tables=(root, *below),
-        waves=tuple(wave for wave in (nested, at_last) if wave),
+        waves=tuple(wave for wave in (nested_jobs, root_jobs) if wave),
         write_disposition=disposition,
     )
 
 
 def with_recorded_followups(chain: Chain, recorded: Mapping[str, Sequence[str]]) -> Chain:
-    """The chain with all jobs that were noted to follow it, its jobs, or jobs that follow those.
+    """Return the chain with all its recorded follow-up jobs, direct and indirect.
 
-    `noted` has them by the id of the job they follow, or by the root where they follow the whole chain.
+    `recorded` maps a job id to its follow-up jobs, and a root table to the jobs that follow its whole chain.
     """
-    known = chain.with_chain_followups(recorded[chain.root]) if chain.root in recorded else chain
-    waiting, seen = list(known.jobs), set[str]()
-    while waiting:
-        job = waiting.pop()
+    extended = chain.with_chain_followups(recorded[chain.root]) if chain.root in recorded else chain
+    queue, seen = list(extended.jobs), set[str]()
+    while queue:
+        job = queue.pop()
         followups = recorded.get(job, ()) if job not in seen else ()
         seen.add(job)
-        known = known.with_followups_of(job, followups)
-        waiting += followups
-    return known
+        extended = extended.with_followups_of(job, followups)
+        queue += followups
+    return extended
 
 
 def has_failed_job(chain: Chain, states: Mapping[str, JobState]) -> bool:
-    """Whether a job has failed, so that the chain is left out whole."""
+    """Return whether a job has failed, so that the whole chain is left out."""
     return any(states[job] == "failed" for job in chain.jobs)
 
 
 def is_complete(chain: Chain, states: Mapping[str, JobState]) -> bool:
-    """Whether all jobs known so far are completed."""
+    """Return whether all known jobs are completed."""
     return all(states[job] == "completed" for job in chain.jobs)
 
 
 def startable_jobs(chain: Chain, states: Mapping[str, JobState]) -> tuple[str, ...]:
-    """The new jobs of the first wave that is not completed; none of a chain that is broken."""
+    """Return the new jobs of the first wave that is not completed; none of a failed chain."""
     if has_failed_job(chain, states):
         return ()
     for wave in chain.waves:
@@ -132,7 +132,7 @@ def next_jobs(
     strategy: TLoaderParallelismStrategy = "parallel",
     paused: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """The jobs to start now, beside those that run: as many as there are workers for."""
+    """Return the jobs to start now: as many as there are free workers."""
     ready = [job for chain in chains for job in startable_jobs(chain, states) if job not in paused]
     running = [job for job, state in states.items() if state == "running"]
     match strategy:
@@ -150,25 +150,25 @@ def next_jobs(
 
 
 def is_last_try(retry_count: int, *, max_retries: int) -> bool:
-    """Whether the run stops after this many tries; a later run has as many again."""
+    """Return whether the run stops after this many tries; the next run has as many again."""
     return retry_count > 0 and retry_count % max_retries == 0
 
 
 def retry_delay(retry_count: int, *, first: float) -> float:
-    """Seconds to wait before a job is tried again: twice as long each time, up to ten."""
+    """Return the seconds before a job is retried: they double each time, up to ten."""
     return min(first * float(2 ** (retry_count - 1)), _MAX_RETRY_DELAY)
 
 
 def results_by_table(results: Iterable[AppliedJob]) -> dict[str, AppliedJob]:
-    """What all jobs together came to, for each table.
+    """Return the combined results of all jobs, by table.
 
-    Rows add up; where a job counted none, those of the others count. A table was skipped if all of it was.
+    Rows are summed over the jobs that counted them. A table is `skipped` if all its jobs were.
     """
-    found: dict[str, AppliedJob] = {}
+    by_table: dict[str, AppliedJob] = {}
     for result in results:
-        known = found.get(result.table)
-        found[result.table] = result if known is None else _merge_results(known, result)
-    return found
+        earlier = by_table.get(result.table)
+        by_table[result.table] = result if earlier is None else _merge_results(earlier, result)
+    return by_table
 
 
 def _merge_results(first: AppliedJob, second: AppliedJob) -> AppliedJob:
@@ -188,18 +188,18 @@ def _merge_results(first: AppliedJob, second: AppliedJob) -> AppliedJob:
 def schema_update(
     before: Mapping[str, Table], after: Mapping[str, Table], only_tables: Collection[str]
 ) -> TSchemaTables:
-    """What `after` has more than `before`: new tables, and known ones with their new columns only."""
+    """Return the new tables of `after`, and its known tables with their new columns only."""
     update: TSchemaTables = {}
     for name in only_tables:
-        table, known = after[name], before.get(name)
-        had = {column.name for column in known.complete_columns()} if known else set()
-        new = [column for column in table.complete_columns() if column.name not in had]
-        if new or known is None:
-            plain = table.without_extras(RENEW)  # for the jobs of this load, and nobody else
-            update[name] = plain.without_columns(*table.columns).with_columns(new).to_dict()
+        table, stored = after[name], before.get(name)
+        stored_columns = {column.name for column in stored.complete_columns()} if stored else set()
+        new_columns = [column for column in table.complete_columns() if column.name not in stored_columns]
+        if new_columns or stored is None:
+            plain = table.without_extras(RENEW)  # the hint is for the jobs of this load only
+            update[name] = plain.without_columns(*table.columns).with_columns(new_columns).to_dict()
     return update
 
 
 def next_sequence(*used: int | None) -> int:
-    """Return the number after all that were used. A clock would lose data when it goes back."""
+    """Return the number after all used ones. A clock would lose data when it is set back."""
     return max((number or 0 for number in used), default=0) + 1

@@ -1,91 +1,83 @@
-"""Tables that begin anew with a load: how jobs are told of it, and what is dropped when."""
+"""Refreshed tables of a load: the hint for its jobs, and the drops before and after it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.config import logger
 from penstock.interfaces import RENEW, WithTableDrop
-from penstock.load.failures import describe_error, is_terminal
+from penstock.load.worker import describe_error, is_terminal
 from penstock.schema import Schema, Table, root_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from penstock.interfaces import JobClientBase, Renewal
-    from penstock.load.worker import ClientFactory
+    from penstock.load.target import LoadTarget
     from penstock.package import Manifest
 
 _LOG = logger("penstock.load")
 
 
 def schema_for_jobs(manifest: Manifest, *, recreates: bool) -> Schema:
-    """The schema as the jobs of a load see it.
+    """Return the schema as the jobs of a load see it.
 
-    A destination that `renews` tables is told which of their chains begin anew, by a hint of their roots.
-    The schema that is stored has no such hint.
+    For a destination that refreshes tables in the replacing commit (`recreates`), the roots of refreshed
+    chains carry a hint. The stored schema has no such hint.
     """
     schema = Schema.from_dict(dict(manifest.schema))
     if not recreates or not manifest.is_refresh:
         return schema
     tables = schema.tables
-    how: dict[str, Renewal] = {
+    renewals: dict[str, Renewal] = {
         root_table(name, tables).name: "rows" for name in manifest.truncated if name in tables
     }
-    how |= {name: "table" for name in manifest.dropped if name in tables and not tables[name].is_nested}
-    schema.update(
-        schema.stored.with_tables(tables[name].with_extras(**{RENEW: said}) for name, said in how.items())
-    )
+    renewals |= {name: "table" for name in manifest.dropped if name in tables and not tables[name].is_nested}
+    hinted = (tables[name].with_extras(**{RENEW: renewal}) for name, renewal in renewals.items())
+    schema.update(schema.stored.with_tables(hinted))
     return schema
 
 
 def clear_tables(client: JobClientBase, manifest: Manifest) -> None:
-    """Drop and empty tables before the first job, for destinations that cannot do it with their rows.
+    """Drop and truncate tables before the first job, for destinations that cannot do it with the new rows.
 
-    Until the load is complete readers find them empty.
+    Until the load is complete readers see these tables empty.
     """
-    emptied = [name for name in manifest.truncated if name in client.schema.tables]
+    truncated = [name for name in manifest.truncated if name in client.schema.tables]
     if manifest.dropped and isinstance(client, WithTableDrop):
         client.drop_tables(*manifest.dropped)
     else:
-        emptied += [name for name in manifest.dropped if name in client.schema.tables]
-    if emptied:
-        client.initialize_storage(truncate_tables=emptied)
+        truncated += [name for name in manifest.dropped if name in client.schema.tables]
+    if truncated:
+        client.initialize_storage(truncate_tables=truncated)
 
 
-def drop_removed_tables(
-    client_factory: ClientFactory,
-    manifest: Manifest,
-    assert_leased: Callable[[], None],
-    *,
-    is_last_attempt: bool,
-) -> None:
-    """Drop tables that a load has let go, once it counts; safe to call again.
+def drop_removed_tables(target: LoadTarget, manifest: Manifest, *, is_last_attempt: bool) -> None:
+    """Drop removed tables after the load is committed. Idempotent.
 
-    One that cannot be dropped stays, and is told: it must not keep the pipeline from going on. What may pass
-    is raised, unless this try `is_last`. `check` raises when another run has taken over, which may have made
-    a table of the same name.
+    A table that cannot be dropped is logged and must not block the pipeline. A transient error is raised
+    unless this `is_last_attempt`. The lease is checked before each drop: a run that has taken over may have
+    created a table of the same name.
     """
-    gone = manifest.removed_tables
-    if not gone:
+    removed = manifest.removed_tables
+    if not removed:
         return
+    # A client finds a table by the definition that it had.
     schema = Schema.from_dict(dict(manifest.schema))
-    # A client finds a table by what it was.
     schema.update(
-        schema.stored.with_tables(Table.from_dict(table, name=name) for name, table in gone.items())
+        schema.stored.with_tables(Table.from_dict(table, name=name) for name, table in removed.items())
     )
-    with replace(client_factory, schema=schema).client() as client:
+    with target.client(schema) as client:
         if not isinstance(client, WithTableDrop):
-            _LOG.warning("%s stay: the destination cannot drop tables", ", ".join(gone))
+            _LOG.warning("the destination cannot drop tables: %s remain", ", ".join(removed))
             return
-        for name in gone:
-            assert_leased()
+        for name in removed:
+            target.assert_leased()
             try:
                 client.drop_tables(name)
-            except Exception as error:  # a stranger's code may raise anything
+            except Exception as error:  # third-party code may raise anything
                 if not is_last_attempt and not is_terminal(error):
                     raise
                 _LOG.error(
-                    "table %s is not part of the dataset any more, and stays: %s", name, describe_error(error)
+                    "table %s is no longer part of the dataset but was not dropped: %s",
+                    name,
+                    describe_error(error),
                 )

@@ -1,4 +1,4 @@
-"""What a load came to, fit to be printed."""
+"""The report of a load, for programs and for printing."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableReport:
-    """One table of a load. `rows` is None when the destination did not say."""
+    """One table of a load. `rows` is None when the destination did not count them."""
 
     table: str
     rows: int | None
     version: int | None
     skipped: bool
     bytes: int | None = None
-    """What its rows weigh in the package; None where they stand in the files of another table."""
+    """Bytes of its rows in the package; None if they are in the files of another table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedJob:
-    """A job that was left out of a load, and why."""
+    """A job that was left out of a load, with the reason."""
 
     job_id: str
     failed_message: str
@@ -37,7 +37,7 @@ class FailedJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageReport:
-    """One package that was loaded."""
+    """One loaded package."""
 
     load_id: str
     sequence: int
@@ -45,14 +45,14 @@ class PackageReport:
     seconds: float
     failed_jobs: tuple[FailedJob, ...] = ()
     is_first: bool = False
-    """Whether no load of the pipeline was complete before it."""
+    """Whether it is the first complete load of the pipeline."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadInfo:
-    """What `run` and `load` give back.
+    """The result of `run` and `load`.
 
-    `print` it: it says which tables got how many rows, where they are, and how long it took.
+    Printed, it shows the rows of each table, the location and the duration.
     """
 
     pipeline_name: str
@@ -63,20 +63,20 @@ class LoadInfo:
     seconds: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     failed_resources: Mapping[str, PenstockError] = field(default_factory=dict)
-    """What resources raised that were left out, by name; only with `on_error="continue"`."""
+    """The errors of resources that were left out, by name; only with `on_error="continue"`."""
     pending: frozenset[str] = frozenset()
-    """The ids of packages that an earlier run had left."""
+    """The ids of packages that an earlier run left pending."""
     started_at: datetime | None = None
     finished_at: datetime | None = None
 
     @property
     def first_run(self) -> bool:
-        """Whether the first load that was ever complete is among these."""
+        """Whether one of the packages is the first complete load of the pipeline."""
         return any(package.is_first for package in self.packages)
 
     @property
     def loads_ids(self) -> list[str]:
-        """The ids of the packages, oldest first; empty when there was nothing to load."""
+        """The ids of the packages, oldest first; empty when nothing was pending."""
         return [package.load_id for package in self.packages]
 
     @property

@@ -1,106 +1,73 @@
-"""Applies a sealed package: its jobs, then schema and state, and the ledger's row last of all."""
+"""Applies a sealed package: its jobs, then schema and state, and the ledger row last."""
 
 from __future__ import annotations
 
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from penstock.errors import LoadCompletedElsewhere
-from penstock.interfaces import CommitRecord, StorageSchemaInfo, WithUndo
-from penstock.interfaces.progress import Collector
+from penstock.errors import LoadCompletedElsewhere, PackageDamaged
+from penstock.interfaces import CommitRecord, StorageSchemaInfo, WithStagingDataset, WithUndo
 from penstock.load.engine import LoadEngine
-from penstock.load.intact import verify_data_files
-from penstock.load.job_board import JobBoard
-from penstock.load.plan import chains_of, results_by_table
-from penstock.load.prepare import prepare_destination
-from penstock.load.progress import JobProgress
-from penstock.load.refresh import drop_removed_tables
+from penstock.load.job_board import JobBoard, JobProgress
+from penstock.load.plan import chains_of, results_by_table, schema_update
+from penstock.load.refresh import clear_tables, drop_removed_tables
 from penstock.load.report import FailedJob, PackageReport, TableReport
-from penstock.package import Retention, package_context
+from penstock.package import package_context
 from penstock.package.manifest import job_sizes
 from penstock.package.storage import as_json
 from penstock.schema import ENGINE_VERSION, Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from penstock.interfaces import AppliedJob, Ledger, LoadMark, StateInfo
+    from penstock.interfaces import AppliedJob, JobClientBase, Ledger, StateInfo
+    from penstock.load.plan import Chain
     from penstock.load.settings import LoaderConfiguration
-    from penstock.load.worker import ClientFactory
-    from penstock.package import Manifest, Package, Packages
+    from penstock.load.target import LoadTarget
+    from penstock.package import DataFolder, Manifest, Package
     from penstock.schema import Table
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadTarget:
-    """Where a load goes, and where it is written down."""
-
-    client_factory: ClientFactory
-    ledger: Ledger
-    packages: Packages
-    assert_leased: Callable[[], None]
-    """Raises when another run has taken over; asked before anything that lasts."""
-    retention: Retention
-    collector: Collector = field(default_factory=Collector)
-    """Who is told how the jobs stand."""
-    on_committed: Callable[[Manifest], None] = lambda manifest: None
-    """Told of a load that counts before its package is finished: so it is told again after a crash."""
+# A listing spends most of its time waiting for the storage.
+_LISTING_THREADS: Final = 16
 
 
 def load(
     manifest: Manifest, target: LoadTarget, *, state: StateInfo, load_settings: LoaderConfiguration
 ) -> PackageReport:
-    """Roll a sealed package forward. Any process may do it, any number of times: the result is the same."""
+    """Roll a sealed package forward. Idempotent: any process may do it, any number of times."""
     started = time.monotonic()
-    package, opener = target.packages.package(manifest.load_id), target.client_factory
-    chains = chains_of(manifest.tables, opener.schema.tables)
+    package = target.packages.package(manifest.load_id)
+    chains = chains_of(manifest.tables, target.schema.tables)
     sizes = _table_sizes(manifest)
-    clear = None if opener.destination.capabilities.renews_tables else manifest
-    if manifest.is_refresh:
-        # What is let go must be replaced by all that belongs in its place.
-        load_settings = load_settings.model_copy(update={"raise_on_failed_jobs": True})
-    work = JobBoard(package, target.packages.normalized_packages, chains)
-    named = [
-        *(folder.path for folder in manifest.folders),
-        *(path for entry in manifest.tables for path in entry.folders),
-    ]
-    package.remove_orphaned_attempts(named)
-    verify_data_files(package, work.unread_folders(manifest))
+    job_board = JobBoard(package, target.packages.normalized_packages, chains)
+    package.remove_orphaned_attempts(_named_folders(manifest))
+    verify_data_files(package, job_board.unread_folders(manifest))
     target.ledger.initialize()
     with _load_package_context(package, state):
-        with opener.client() as client:
-            staged = prepare_destination(
-                client, package, chains, lambda: _tables_before(target.ledger, manifest), clear
-            )
-        told = JobProgress(target.collector, sizes)
-        engine = LoadEngine(
-            work,
-            opener,
+        staged_jobs = _prepare_destination(manifest, target, chains)
+        LoadEngine(
+            job_board,
+            target,
             mark=manifest.mark,
-            staged_jobs=staged,
-            load_settings=load_settings,
-            progress=told,
-            assert_leased=target.assert_leased,
-        )
-        engine.run()
-        _verify_earlier_commits(work, opener, manifest.mark)
-        applied = results_by_table(work.results())
+            staged_jobs=staged_jobs,
+            load_settings=_strict_on_refresh(load_settings, manifest),
+            progress=JobProgress(target.collector, sizes),
+        ).run()
+        _verify_earlier_commits(job_board, manifest, target)
+        applied = results_by_table(job_board.results())
         target.assert_leased()
-        # Those before it may all have been given up.
+        # Every load before this one may have been aborted, so a higher number may be the first load as well.
         is_first = manifest.sequence == 1 or target.ledger.last_commit(manifest.pipeline_name) is None
         target.packages.commit(manifest)
         if not _commit_to_ledger(manifest, target, state, applied):
-            # Whether by another run or by a copy of the package: what this run reports is not what counts.
+            # By another run or by a copy of the package: a report of this run would be wrong.
             raise LoadCompletedElsewhere(load_id=manifest.load_id, sequence=manifest.sequence)
-        drop_removed_tables(opener, manifest, target.assert_leased, is_last_attempt=False)
-        with opener.client() as client:
-            client.complete_load(manifest.load_id)
-    target.on_committed(manifest)
-    target.packages.finish(manifest.load_id, retention=target.retention)
+        _complete(manifest, target, is_last_attempt=False)
+    _finish(manifest, target)
     return PackageReport(
         load_id=manifest.load_id,
         sequence=manifest.sequence,
@@ -115,52 +82,119 @@ def load(
             for job in applied.values()
         ),
         failed_jobs=tuple(
-            FailedJob(job_id=job, failed_message=message) for job, message in work.failed_messages().items()
+            FailedJob(job_id=job, failed_message=message)
+            for job, message in job_board.failed_messages().items()
         ),
         seconds=time.monotonic() - started,
         is_first=is_first,
     )
 
 
-def _verify_earlier_commits(job_board: JobBoard, client_factory: ClientFactory, mark: LoadMark) -> None:
-    """Ask the tables that an earlier process wrote to whether they still show the rows of the load.
-
-    An operator may have restored one since, and a load must not be completed without its rows.
-    """
-    earlier = job_board.earlier_results()
-    if not earlier:
-        return
-    with client_factory.client() as client:
-        if isinstance(client, WithUndo):
-            for applied in earlier:
-                client.verify(applied, mark)
-
-
 def finish_committed_load(manifest: Manifest, target: LoadTarget, *, state: StateInfo) -> None:
-    """A load that is in the ledger is complete; what a process that died left undone is done here."""
-    package = target.packages.package(manifest.load_id)
-    drop_removed_tables(target.client_factory, manifest, target.assert_leased, is_last_attempt=True)
-    with _load_package_context(package, state), target.client_factory.client() as client:
+    """Finish the package of a load that is in the ledger, after the process that committed it died."""
+    with _load_package_context(target.packages.package(manifest.load_id), state):
+        _complete(manifest, target, is_last_attempt=True)
+    _finish(manifest, target)
+
+
+def _complete(manifest: Manifest, target: LoadTarget, *, is_last_attempt: bool) -> None:
+    drop_removed_tables(target, manifest, is_last_attempt=is_last_attempt)
+    with target.client() as client:
         client.complete_load(manifest.load_id)
+
+
+def _finish(manifest: Manifest, target: LoadTarget) -> None:
     target.on_committed(manifest)
     target.packages.finish(manifest.load_id, retention=target.retention)
 
 
+def _strict_on_refresh(load_settings: LoaderConfiguration, manifest: Manifest) -> LoaderConfiguration:
+    """Return the settings of a load; a refresh must replace dropped rows by all of the new ones."""
+    if not manifest.is_refresh:
+        return load_settings
+    return load_settings.model_copy(update={"raise_on_failed_jobs": True})
+
+
+def _named_folders(manifest: Manifest) -> list[str]:
+    return [
+        *(folder.path for folder in manifest.folders),
+        *(path for entry in manifest.tables for path in entry.folders),
+    ]
+
+
+def verify_data_files(package: Package, folders: Sequence[DataFolder]) -> None:
+    """Raise `PackageDamaged` where files are missing, added or of another size. No file is opened."""
+
+    def check(folder: DataFolder) -> None:
+        reason = folder.find_mismatch(package.store.entries(folder.path))
+        if reason is not None:
+            raise PackageDamaged(path=package.store.path(folder.path), reason=reason)
+
+    with ThreadPoolExecutor(max_workers=_LISTING_THREADS, thread_name_prefix="penstock-verify") as threads:
+        for _ in threads.map(check, folders):
+            pass
+
+
 @contextmanager
 def _load_package_context(package: Package, state: StateInfo) -> Iterator[None]:
-    """What `load_package` gives; destinations that keep states find the pipeline's where dlt has it."""
+    """Provide `load_package()`, with the pipeline's state where dlt's destinations look for it."""
     with package_context(package) as document:
-        kept = {**state._asdict(), "created_at": state.created_at.isoformat()}
-        cast("dict[str, Any]", document["state"])["pipeline_state"] = kept
+        pipeline_state = {**state._asdict(), "created_at": state.created_at.isoformat()}
+        cast("dict[str, Any]", document["state"])["pipeline_state"] = pipeline_state
         yield
+
+
+def _prepare_destination(manifest: Manifest, target: LoadTarget, chains: Sequence[Chain]) -> frozenset[str]:
+    """Create and update tables and empty the staging dataset; return the jobs that write to it.
+
+    Tables are changed once a load, before its first job, and not again when the load is resumed.
+    """
+    package = target.packages.package(manifest.load_id)
+    with target.client() as client:
+        dispositions = client.get_stage_dispositions() if isinstance(client, WithStagingDataset) else ()
+        staged = tuple(chain for chain in chains if chain.write_disposition in dispositions)
+        client.initialize_storage()
+        if package.applied_schema_updates() is None:
+            if manifest.is_refresh and not target.destination.capabilities.renews_tables:
+                clear_tables(client, manifest)
+            tables = [table for chain in chains for table in chain.tables]
+            update = schema_update(_stored_tables(target.ledger, manifest), client.schema.tables, tables)
+            applied = client.update_stored_schema(tables, update)
+            if staged:
+                _prepare_staging(client, [table for chain in staged for table in chain.tables])
+            package.commit_schema_updates(applied or {})
+    return frozenset(job for chain in staged for job in chain.jobs)
+
+
+def _prepare_staging(client: JobClientBase, tables: Sequence[str]) -> None:
+    """Create and truncate staging tables: an earlier load may have left rows."""
+    if isinstance(client, WithStagingDataset):
+        with client.with_staging_dataset() as staging:
+            staging.initialize_storage()
+            staging.update_stored_schema(tables)
+            staging.initialize_storage(truncate_tables=tables)
+
+
+def _verify_earlier_commits(job_board: JobBoard, manifest: Manifest, target: LoadTarget) -> None:
+    """Verify that tables still show the commits of an earlier process.
+
+    An operator may have restored a table since, and a load must not be completed without its rows.
+    """
+    results = job_board.earlier_results()
+    if not results:
+        return
+    with target.client() as client:
+        if isinstance(client, WithUndo):
+            for applied in results:
+                client.verify(applied, manifest.mark)
 
 
 def _commit_to_ledger(
     manifest: Manifest, target: LoadTarget, state: StateInfo, applied: Mapping[str, AppliedJob]
 ) -> bool:
-    """Write schema and state, then the commit by which they count; return False where there was one.
+    """Store schema and state, then the commit that makes them count; return False if it already exists.
 
-    A process that is late must not make its schema the newest, so the ledger is asked first.
+    The ledger is checked first: a late process must not make its schema the newest.
     """
     if target.ledger.find_commit(schema_name=manifest.schema_name, load_id=manifest.load_id) is not None:
         return False
@@ -190,12 +224,12 @@ def _commit_to_ledger(
 
 
 def _table_sizes(manifest: Manifest) -> dict[str, int | None]:
-    """Bytes of each table in the package; a table nested in another one may stand in its files."""
+    """Return the bytes of each table; None for a nested table whose rows are in the files of another."""
     sizes = job_sizes(manifest.tables, manifest.folders)
     return {entry.table: sizes[entry.job] or None for entry in manifest.tables}
 
 
-def _tables_before(ledger: Ledger, manifest: Manifest) -> Mapping[str, Table]:
+def _stored_tables(ledger: Ledger, manifest: Manifest) -> Mapping[str, Table]:
     stored = ledger.last_schema(manifest.schema_name)
     tables = Schema.from_dict(json.loads(stored.schema)).tables if stored else {}
     return {name: table for name, table in tables.items() if name not in manifest.dropped}

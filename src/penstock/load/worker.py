@@ -1,59 +1,33 @@
-"""Runs one job from its start to its end, in a thread and with a client of its own."""
+"""Runs one job in a thread, with its own client; errors become the job states they stand for."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
+
+from pyspark.errors import AnalysisException
 
 from penstock.config import redact
-from penstock.errors import FollowupJobCreationFailedException
+from penstock.errors import (
+    DataError,
+    FollowupJobCreationFailedException,
+    InternalError,
+    PenstockError,
+    UsageError,
+)
 from penstock.interfaces import FollowupJob, WithStagingDataset
-from penstock.load.failures import describe_error, is_terminal
+from penstock.spark.storage_errors import as_storage_error
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from pyspark.sql import SparkSession
+    from penstock.interfaces import AppliedJob, JobClientBase, LoadJob, TLoadJobState
+    from penstock.load.target import LoadTarget
 
-    from penstock.errors import PenstockError
-    from penstock.interfaces import (
-        AppliedJob,
-        Destination,
-        DestinationClientConfiguration,
-        JobClientBase,
-        LoadJob,
-        TLoadJobState,
-    )
-    from penstock.schema import Schema
-
-
-class SessionProvider(Protocol):
-    """Lends sessions; `SessionPool` does."""
-
-    def session(self) -> AbstractContextManager[SparkSession]:
-        """A session for the length of a block."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientFactory:
-    """Opens clients of one destination for one schema, each with a session from the pool."""
-
-    destination: Destination
-    config: DestinationClientConfiguration
-    schema: Schema
-    pool: SessionProvider
-
-    @contextmanager
-    def client(self) -> Iterator[JobClientBase]:
-        """A client, open for the length of the block."""
-        with (
-            self.pool.session() as spark,
-            self.destination.client(self.schema, self.config, spark=spark) as client,
-        ):
-            yield client
+_TERMINAL = (UsageError, DataError, InternalError, AssertionError, AnalysisException)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,38 +39,52 @@ class JobTask:
     table: str
     load_id: str
     is_restored: bool
-    """Whether a process that is gone had started it."""
+    """Whether an earlier process started the job."""
     is_staged: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobOutcome:
-    """How a job ended. `running`: it has not ended, and nobody waits for it any more."""
+    """The end of a job; `running` if the run stopped waiting for it."""
 
     state: TLoadJobState
     message: str = ""
     applied: Sequence[AppliedJob] = ()
     followups: Sequence[str] = ()
-    """Where the files of the jobs are that follow it."""
+    """Paths of the files of its follow-up jobs."""
     error: Exception | None = None
     halt: PenstockError | None = None
-    """What ends the run: the job is done, and what follows it is not known."""
+    """Set if the run must stop: the job is done, but its follow-up jobs are unknown."""
 
 
-def run_job(
-    task: JobTask, client_factory: ClientFactory, *, stop: threading.Event, poll_pause: float
-) -> JobOutcome:
-    """Start or restore a job, and stay with it until it ends; errors become the state they mean."""
-    ended: list[JobOutcome] = []
+def run_job(task: JobTask, target: LoadTarget, *, stop: threading.Event, poll_pause: float) -> JobOutcome:
+    """Start or restore a job and poll it until it ends."""
+    outcomes: list[JobOutcome] = []
     try:
-        with client_factory.client() as client, _select_dataset(client, staging=task.is_staged) as used:
-            ended.append(_wait_for_outcome(_start_or_restore(used, task), stop, poll_pause))
-    except Exception as error:  # a stranger's code may raise anything; it becomes a state
-        # A job that is done stays done, even if its client could not be closed.
-        if not ended or ended[0].state != "completed":
+        with target.client() as client, _select_dataset(client, staging=task.is_staged) as job_client:
+            outcomes.append(_wait_for_outcome(_start_or_restore(job_client, task), stop, poll_pause))
+    except Exception as error:  # third-party code may raise anything
+        # A completed job is completed even if its client cannot be closed.
+        if not outcomes or outcomes[0].state != "completed":
             state: TLoadJobState = "failed" if is_terminal(error) else "retry"
             return JobOutcome(state=state, message=describe_error(error), error=error)
-    return ended[0] if ended else JobOutcome(state="retry", message="the client kept an error to itself")
+    return outcomes[0] if outcomes else JobOutcome(state="retry", message="the client suppressed an error")
+
+
+def is_terminal(error: BaseException) -> bool:
+    """Return whether a retry would raise the same error; unknown errors are retried."""
+    return isinstance(_translated_error(error), _TERMINAL)
+
+
+def describe_error(error: BaseException) -> str:
+    """Return the message of an error without secrets, with its type unless it is a `PenstockError`."""
+    ours = _translated_error(error)
+    return redact(ours.message if isinstance(ours, PenstockError) else f"{type(error).__name__}: {error}")
+
+
+def _translated_error(error: BaseException) -> BaseException:
+    """Return the storage error that a Spark error stands for, or the error itself."""
+    return error if isinstance(error, PenstockError) else as_storage_error(error) or error
 
 
 def _wait_for_outcome(job: LoadJob, stop: threading.Event, poll_pause: float) -> JobOutcome:
@@ -105,19 +93,19 @@ def _wait_for_outcome(job: LoadJob, stop: threading.Event, poll_pause: float) ->
         return _completed_outcome(job)
     if state == "running":
         return JobOutcome(state=state)
-    # A job that failed may have changed some tables: those of which it knows the version after.
-    done = job.applied() if state == "failed" else ()
-    applied = tuple(table for table in done if table.version_after is not None)
+    # A failed job may have changed some tables: those with a version after it.
+    results = job.applied() if state == "failed" else ()
+    applied = tuple(table for table in results if table.version_after is not None)
     return JobOutcome(state=state, message=redact(job.exception()), applied=applied)
 
 
 def _completed_outcome(job: LoadJob) -> JobOutcome:
-    """What a completed job came to, and what follows it. Whatever goes wrong here, it is not run again."""
+    """Return the results and follow-up jobs of a completed job, which no error here may run again."""
     try:
         followups = job.create_followup_jobs("completed") if isinstance(job, FollowupJob) else ()
         paths = tuple(followup.new_file_path() for followup in followups)
         return JobOutcome(state="completed", applied=tuple(job.applied()), followups=paths)
-    except Exception as error:  # as above; it ends the run
+    except Exception as error:  # third-party code may raise anything
         halt = FollowupJobCreationFailedException(job_id=job.job_id(), cause=describe_error(error))
         halt.__cause__ = error
         return JobOutcome(state="running", halt=halt)

@@ -18,8 +18,7 @@ from penstock.interfaces import WithLedger
 from penstock.interfaces.run_context import override_context
 from penstock.load.plan import next_sequence
 from penstock.load.refresh import schema_for_jobs
-from penstock.load.run import LoadTarget
-from penstock.load.worker import ClientFactory
+from penstock.load.target import LoadTarget
 from penstock.package import FileStorage, Packages
 from penstock.package.extract_manifest import ExtractManifest
 from penstock.package.file_ledger import FileLedger
@@ -139,14 +138,11 @@ class Workspace:
 
     def load_target(self, manifest: Manifest, lease: Lease) -> LoadTarget:
         """Return the target of a sealed load; it is valid while the lease is held."""
-        client_factory = ClientFactory(
+        return LoadTarget(
             destination=self.target.destination,
             config=self.target.config,
             schema=schema_for_jobs(manifest, recreates=self.target.destination.capabilities.renews_tables),
             pool=self.pool,
-        )
-        return LoadTarget(
-            client_factory=client_factory,
             ledger=self.ledger,
             packages=self.packages,
             assert_leased=lease.check,

@@ -30,9 +30,9 @@ from penstock.errors import (
 )
 from penstock.interfaces import DestinationClientConfiguration, StateInfo
 from penstock.load.refresh import schema_for_jobs
-from penstock.load.run import LoadTarget, finish_committed_load, load
+from penstock.load.run import finish_committed_load, load
 from penstock.load.settings import LoaderConfiguration
-from penstock.load.worker import ClientFactory
+from penstock.load.target import LoadTarget
 from penstock.package import DataFolder, FileStorage, Manifest, Packages, Retention, TableEntry
 from penstock.package.file_ledger import FileLedger
 from penstock.package.local_files import DirEntry, LocalFiles
@@ -156,16 +156,12 @@ class Place:
 
     def into(self, files: Mortal | None = None) -> LoadTarget:
         storage = FileStorage(str(self.folder / "packages"), files=files or self.memory or LocalFiles())
-        opener = ClientFactory(
-            destination=self.world.destination(),
-            config=DestinationClientConfiguration(destination_name="scripted"),
-            schema=schema_for_jobs(
-                self.manifest, recreates=self.world.destination().capabilities.renews_tables
-            ),
-            pool=NoSessions(),
-        )
+        destination = self.world.destination()
         return LoadTarget(
-            client_factory=opener,
+            destination=destination,
+            config=DestinationClientConfiguration(destination_name="scripted"),
+            schema=schema_for_jobs(self.manifest, recreates=destination.capabilities.renews_tables),
+            pool=NoSessions(),
             ledger=FileLedger(storage.subfolder("ledger")),
             packages=Packages(storage),
             assert_leased=lambda: None,
@@ -539,7 +535,7 @@ def test_a_chain_with_a_failed_job_can_be_left_out_whole(tmp_path: Path, undo: b
     messages = {job.job_id.split(".")[0]: job.failed_message for job in report.failed_jobs}
     assert messages["items"] == "items: terminal"
     assert sorted(place.world.undone) == (["items__parts", "items__tags"] if undo else [])
-    assert ("were taken back" if undo else "cannot undo") in messages["items__tags"]
+    assert ("were rolled back" if undo else "cannot undo") in messages["items__tags"]
 
 
 def test_what_a_job_did_before_it_failed_is_taken_back_too(tmp_path: Path) -> None:
@@ -549,7 +545,7 @@ def test_what_a_job_did_before_it_failed_is_taken_back_too(tmp_path: Path) -> No
 
     assert set(place.world.undone) == {"items__gone", "items__parts", "items__tags"}
     messages = {job.job_id.split(".")[0]: job.failed_message for job in report.failed_jobs}
-    assert messages["items"] == "items says partly (and its rows were taken back)"
+    assert messages["items"] == "items says partly (and its rows were rolled back)"
 
 
 def test_a_job_that_did_a_part_is_not_given_up_before_that_is_taken_back(tmp_path: Path) -> None:
@@ -596,7 +592,7 @@ def test_what_a_process_committed_before_it_died_goes_with_the_chain_that_is_lef
     assert place.world.undone == ["items__parts"]
     assert set(place.folders().values()) == {"failed_jobs", "completed_jobs"}
     messages = {job.job_id.split(".")[0]: job.failed_message for job in report.failed_jobs}
-    assert "were taken back" in messages["items__parts"]
+    assert "were rolled back" in messages["items__parts"]
     assert "was not run" in messages["items"]
 
 
@@ -606,7 +602,7 @@ def test_what_can_never_be_taken_back_does_not_keep_the_pipeline_from_going_on(t
     report = place.load(raise_on_failed_jobs=False)
 
     messages = {job.job_id.split(".")[0]: job.failed_message for job in report.failed_jobs}
-    assert "its rows are in their table: items__tags cannot be undone" in messages["items__tags"]
+    assert "its rows remain in their table: items__tags cannot be undone" in messages["items__tags"]
     assert place.commits() == 1
 
 

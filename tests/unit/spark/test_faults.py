@@ -14,7 +14,7 @@ from penstock.errors import (
     StorageFull,
     StorageNotReachable,
 )
-from penstock.load.failures import describe_error, is_terminal
+from penstock.load.worker import describe_error, is_terminal
 from penstock.spark.storage_errors import as_storage_error
 
 AT = "getFileStatus on s3a://lake/x"

@@ -13,7 +13,7 @@ from penstock.errors import (
     MissingTableName,
     UsageError,
 )
-from penstock.load.failures import describe_error, is_terminal
+from penstock.load.worker import describe_error, is_terminal
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from tests.recording_collector import RecordingCollector
 from tests.unit.load.test_run import QUICK, STATE, Place, sealed
 
 from penstock.errors import LoadClientJobFailed
+from penstock.load.job_board import table_state
 from penstock.load.plan import JobState
-from penstock.load.progress import table_state
 from penstock.load.run import load
 from penstock.package.folder import DataFolder
 

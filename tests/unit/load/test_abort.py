@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tests.unit.load.test_run import Mortal
 
-    from penstock.load.run import LoadTarget
+    from penstock.load.target import LoadTarget
     from penstock.package import Manifest
 
 DONE = {"items__tags", "items__parts", "others"}
@@ -73,7 +73,7 @@ def test_tables_go_back_the_slot_stays_used_and_nobody_rolls_it_forward(
     assert place.commits() == 0
     with pytest.raises(LoadPackageAborted):
         packages.commit(place.manifest)
-    assert "load 17.5 is dropped, and its rows were taken back from" in caplog.text
+    assert "load 17.5 is aborted and rolled back in" in caplog.text
 
 
 def test_a_load_that_was_never_begun_asks_the_destination_nothing(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_destination_that_cannot_undo_is_left_with_its_rows_and_that_is_told(
         given_up(place.manifest, place.into())
 
     assert status(place) == "aborted"
-    assert "rows that it has brought stay: the destination cannot undo" in caplog.text
+    assert "its rows remain: the destination cannot undo" in caplog.text
 
 
 def test_what_is_committed_is_not_given_up(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_an_undo_that_may_pass_is_tried_by_the_next_run_and_one_that_will_not_is
 
     assert len(place.world.undone) == len(DONE) - 1
     assert status(place) == "aborted"
-    assert "rows of load 17.5 stay in" in caplog.text
+    assert "rows of load 17.5 remain in" in caplog.text
 
 
 def test_no_load_takes_the_next_number_before_the_tables_are_back(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_every_table_of_a_load_that_was_begun_is_fenced_before_it_is_taken_back(
 
     assert set(place.world.fenced) == {"items", "items__tags", "items__parts", "others"}
     assert place.world.undone == ["others"], "a commit that came before the fence"
-    assert "its rows were taken back from others" in caplog.text
+    assert "rolled back in others" in caplog.text
     assert status(place) == "aborted"
 
 

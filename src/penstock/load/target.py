@@ -1,0 +1,54 @@
+"""The destination, the packages and the ledger that a load works on."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from penstock.interfaces.progress import Collector
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from pyspark.sql import SparkSession
+
+    from penstock.interfaces import Destination, DestinationClientConfiguration, JobClientBase, Ledger
+    from penstock.package import Manifest, Packages, Retention
+    from penstock.schema import Schema
+
+
+class SessionProvider(Protocol):
+    """Lends Spark sessions, as `SessionPool` does."""
+
+    def session(self) -> AbstractContextManager[SparkSession]:
+        """A session for the length of a block."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadTarget:
+    """The target of one load: an opened destination, and the packages and the ledger that record it."""
+
+    destination: Destination
+    config: DestinationClientConfiguration
+    schema: Schema
+    """The schema as the jobs of the load see it."""
+    pool: SessionProvider
+    ledger: Ledger
+    packages: Packages
+    assert_leased: Callable[[], None]
+    """Raises when another run has taken over; called before every durable change."""
+    retention: Retention
+    collector: Collector = field(default_factory=Collector)
+    on_committed: Callable[[Manifest], None] = lambda manifest: None
+    """Called for a committed load before its package is finished, so it is called again after a crash."""
+
+    @contextmanager
+    def client(self, schema: Schema | None = None) -> Iterator[JobClientBase]:
+        """Open a client with a session from the pool, for the length of a block."""
+        with (
+            self.pool.session() as spark,
+            self.destination.client(schema or self.schema, self.config, spark=spark) as client,
+        ):
+            yield client
