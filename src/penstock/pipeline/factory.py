@@ -61,8 +61,7 @@ def pipeline(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
 
     The dataset is called like the pipeline unless it is named. Without `spark` the active session is used,
     and without one a session is built from the `[spark]` settings: on this machine by default. `progress`
-    says how you see how far a run is: `"rich"`, `"log"`, `"tqdm"`, `"enlighten"`, `"alive_progress"`,
-    `"none"` or a collector; by default a live view in a terminal. Each of `hooks` is called when a run
+    says how you see how far a run is: `"rich"`, `"log"`, `"tqdm"`, `"none"` or a collector; by default a live view in a terminal. Each of `hooks` is called when a run
     starts, when a package has come through a step, when a step fails and when the run is over.
 
     `staging` is a destination in whose bucket packages are kept. Schemas are taken from files in

@@ -17,7 +17,7 @@ from penstock.pipeline.arguments import check_dispositions, check_file_format, r
 from penstock.pipeline.configuration import salt_of
 from penstock.pipeline.context import PipelineContext, format_dataset_name
 from penstock.pipeline.local_pipeline import LocalPipeline
-from penstock.pipeline.progress import collector_of
+from penstock.pipeline.progress import resolve_collector
 from penstock.pipeline.schema_files import SchemaFiles
 from penstock.pipeline.signals import interrupt_on_sigterm
 from penstock.pipeline.trace import TraceHistory
@@ -122,7 +122,7 @@ class Pipeline:
         self.import_schema_path, self.export_schema_path = import_schema_path, export_schema_path
         self.dev_mode, self.refresh = dev_mode, check_refresh(refresh)
         self.config, self._runtime = config, runtime
-        self.collector = collector_of(progress)
+        self.collector = resolve_collector(progress)
         self._spark, self._hooks = spark, tuple(hooks)
         self._init_arguments = {"pipeline_salt": pipeline_salt, "dataset_name": dataset_name}
         if must_attach_to_local_pipeline and not LocalPipeline(self.working_dir).exists:

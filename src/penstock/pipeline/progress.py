@@ -1,7 +1,7 @@
-"""Collectors that users choose by name or make: `penstock.progress`.
+"""Collectors that show the progress of runs, chosen by name or created by users: `penstock.progress`.
 
-By default a run draws a live view where somebody looks at a terminal and `rich` is installed, and keeps quiet
-everywhere else.
+By default a run draws a live view in an interactive terminal where `rich` is installed, and shows nothing
+elsewhere.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ import logging
 import os
 import sys
 import time
+from importlib import import_module
 from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Any
 
-from penstock.errors import UsageError
+from penstock.errors import MissingExtra, UsageError
 from penstock.interfaces.progress import STEP_COUNTERS, Collector
 from penstock.pipeline import late_imports
-from penstock.pipeline.bars import alive_progress, enlighten, tqdm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Collector", "alive_progress", "enlighten", "log", "null", "rich", "tqdm"]
+__all__ = ["Collector", "log", "null", "rich", "tqdm"]
 
 
 class log(Collector):  # noqa: N801 - users write `progress=penstock.progress.log(5)`
-    """Writes a line every `log_period` seconds: each count, and what came per second since the step began.
+    """Writes a line every `log_period` seconds: each count, and its rate since the step began.
 
     `logger` is a stream, or a logger that gets the lines with `log_level`. `dump_system_stats` adds the
     processor time of this process.
@@ -61,11 +61,11 @@ class log(Collector):  # noqa: N801 - users write `progress=penstock.progress.lo
         message: str | None = None,
         label: str | None = None,
     ) -> None:
-        """Count, and say it when the time has come."""
+        """Count, and write a line once the period is over."""
         key = f"{name} {label}" if label else name
-        count, most = self._counts.get(key, (0, None))
-        most = total if total is not None else most
-        self._counts[key] = count + inc, (most or 0) + inc_total if inc_total else most
+        count, prior_total = self._counts.get(key, (0, None))
+        total = prior_total if total is None else total
+        self._counts[key] = count + inc, (total or 0) + inc_total if inc_total else total
         if message is not None:
             self._write(f"{key}: {message}")
         now = self._clock()
@@ -74,7 +74,7 @@ class log(Collector):  # noqa: N801 - users write `progress=penstock.progress.lo
             self._write(self._counts_text())
 
     def mark(self, name: str, state: str, *, size: int | None = None, message: str | None = None) -> None:
-        """Say what went wrong, at once; how things stand otherwise is seen by their counts."""
+        """Write a failure at once; other states are visible in the counts."""
         del size
         if message is not None:
             self._write(f"{name} {state}: {message}")
@@ -86,17 +86,17 @@ class log(Collector):  # noqa: N801 - users write `progress=penstock.progress.lo
         self._cpu_at_start = time.process_time()
 
     def _stop(self) -> None:
-        told, took = self._counts_text(), self._clock() - self._started_at
-        end = f"{'stopped after' if self.has_failed else 'done in'} {took:.0f} s"
-        self._write(f"{told}, {end}" if told else end)
+        counts, seconds = self._counts_text(), self._clock() - self._started_at
+        end = f"{'stopped after' if self.has_failed else 'done in'} {seconds:.0f} s"
+        self._write(f"{counts}, {end}" if counts else end)
         super()._stop()
 
     def _counts_text(self) -> str:
         seconds = max(self._clock() - self._started_at, 1e-9)
         counts = [
-            f"{name} {count:,}{'' if most is None else f' of {most:,}'}"
+            f"{name} {count:,}{'' if total is None else f' of {total:,}'}"
             + ("" if name in STEP_COUNTERS else f" ({count / seconds:,.0f}/s)")
-            for name, (count, most) in self._counts.items()
+            for name, (count, total) in self._counts.items()
         ]
         stats = (
             [f"{time.process_time() - self._cpu_at_start:.0f} s of processor time"]
@@ -113,28 +113,97 @@ class log(Collector):  # noqa: N801 - users write `progress=penstock.progress.lo
             print(line, file=self._logger or sys.stdout, flush=True)
 
 
+class tqdm(Collector):  # noqa: N801 - users write `progress=penstock.progress.tqdm(colour="green")`
+    """A bar of tqdm for each counted name, or with `single_bar` one for all rows of a step.
+
+    Arguments of tqdm can be given by name: `tqdm(colour="green")`.
+    """
+
+    def __init__(self, single_bar: bool = False, **tqdm_kwargs: Any) -> None:  # noqa: FBT001, FBT002 - dlt's
+        self._tqdm, self._bar_kwargs = import_library("tqdm").tqdm, tqdm_kwargs
+        self._single_bar = single_bar
+        self._bars: dict[str, Any] = {}
+        self._totals: dict[str, int] = {}
+
+    def update(
+        self,
+        name: str,
+        inc: int = 1,
+        total: int | None = None,
+        inc_total: int | None = None,
+        message: str | None = None,
+        label: str | None = None,
+    ) -> None:
+        """Advance a bar; the first update of a name creates it."""
+        key = f"{name} {label}" if label else name
+        if message is not None:
+            self._write(f"{key}: {message}")
+        if not self._single_bar:
+            self._advance(key, inc, total, inc_total)
+        elif name not in STEP_COUNTERS:
+            self._advance(self.step or "", inc)
+
+    def mark(self, name: str, state: str, *, size: int | None = None, message: str | None = None) -> None:
+        """Write a failure; other states are visible in the bars."""
+        del size
+        if message is not None:
+            self._write(f"{name} {state}: {message}")
+
+    def _stop(self) -> None:
+        for bar in self._bars.values():
+            bar.close()
+        self._bars.clear()
+        self._totals.clear()
+        super()._stop()
+
+    def _advance(self, key: str, inc: int, total: int | None = None, inc_total: int | None = None) -> None:
+        if total is not None or inc_total:
+            self._totals[key] = (self._totals.get(key, 0) if total is None else total) + (inc_total or 0)
+        if key not in self._bars:
+            options = {"desc": key, "total": self._totals.get(key), "unit": "", "leave": False}
+            self._bars[key] = self._tqdm(position=len(self._bars), **{**options, **self._bar_kwargs})
+        bar = self._bars[key]
+        if key in self._totals:
+            bar.total = self._totals[key]
+        bar.update(inc)
+        bar.refresh()  # the next update may be much later
+
+    def _write(self, message: str) -> None:
+        self._tqdm.write(message, file=self._bar_kwargs.get("file"))
+
+
+def import_library(name: str) -> Any:
+    """Import a library; raise `MissingExtra` with the line that installs it where it is missing."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        raise MissingExtra(extra=name, needed_for=f'progress="{name}"') from error
+
+
 def null() -> Collector:
-    """A collector that says nothing; by name, `progress="none"`."""
+    """Return a collector that shows nothing; by name, `progress="none"`."""
     return Collector()
 
 
 def rich(console: Any = None, refresh_per_second: float = 4.0) -> Collector:
-    """The live view: resources, tables and jobs as they stand, redrawn while a step goes on.
+    """Return the live view: resources, tables and jobs with their states, redrawn while a step runs.
 
-    `console` is one of the library rich. Where it is no terminal, lines are written in place of it.
+    `console` is one of the library rich. If it is no terminal, lines are written instead.
 
     >>> from rich.console import Console
     >>> rich(Console(file=sys.stdout, force_terminal=False)).__class__.__name__
     'log'
     """
-    made = late_imports.live_view.LiveCollector(console, refresh_per_second)
-    return made if made.can_draw else log(logger=made.console.file)
+    live = late_imports.live_view.LiveCollector(console, refresh_per_second)
+    return live if live.can_draw else log(logger=live.console.file)
 
 
-def collector_of(progress: str | Collector | None) -> Collector:
-    """The collector that a user named, or gave; None leaves it to where the run is watched.
+def resolve_collector(progress: str | Collector | None) -> Collector:
+    """Return the collector that a user named or created; None chooses by the terminal.
 
-    >>> type(collector_of("log")).__name__
+    >>> type(resolve_collector("log")).__name__
     'log'
     """
     match progress:
@@ -150,22 +219,17 @@ def collector_of(progress: str | Collector | None) -> Collector:
             return rich()
         case "tqdm":
             return tqdm()
-        case "enlighten":
-            return enlighten()
-        case "alive_progress":
-            return alive_progress()
         case _:
             raise UsageError(
                 f"there is no progress {progress!r}",
-                hint='use "log", "rich", "tqdm", "enlighten", "alive_progress" or "none", '
-                "or a penstock.progress.Collector",
+                hint='use "log", "rich", "tqdm" or "none", or a penstock.progress.Collector',
             )
 
 
 def _is_interactive_terminal() -> bool:
-    """Whether somebody looks at a terminal that can draw, and rich is there to draw with."""
+    """Return whether standard output is a terminal that can draw, and rich is installed."""
     try:
         is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    except (AttributeError, ValueError):  # whatever was put in its place, or closed
+    except (AttributeError, ValueError):  # replaced by another object, or closed
         return False
     return is_terminal and os.environ.get("TERM") != "dumb" and find_spec("rich") is not None
