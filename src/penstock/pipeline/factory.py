@@ -1,4 +1,4 @@
-"""The functions by which users come in: `penstock.pipeline` and `penstock.dataset`."""
+"""The entry points of users: `penstock.pipeline`, `attach`, `run` and `dataset`."""
 
 from __future__ import annotations
 
@@ -57,36 +57,37 @@ def pipeline(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     spark: SparkSession | None = None,
     hooks: Sequence[RunHooks] = (),
 ) -> Pipeline:
-    """Make a pipeline: a name, a destination, a dataset, and a Spark session to work with.
+    """Create a pipeline: a name, a destination, a dataset, and a Spark session.
 
-    The dataset is called like the pipeline unless it is named. Without `spark` the active session is used,
-    and without one a session is built from the `[spark]` settings: on this machine by default. `progress`
-    says how you see how far a run is: `"rich"`, `"log"`, `"tqdm"`, `"none"` or a collector; by default a live view in a terminal. Each of `hooks` is called when a run
-    starts, when a package has come through a step, when a step fails and when the run is over.
+    The dataset has the name of the pipeline unless `dataset_name` is given. Without `spark` the active
+    session is used, and without one a session is built from the `[spark]` settings: local by default.
+    `progress` shows the progress of runs: `"rich"`, `"log"`, `"tqdm"`, `"none"` or a collector; the default
+    is a live view in a terminal. Each of `hooks` is called when a run starts, when a package completes a
+    step, when a step fails and when the run ends.
 
-    `staging` is a destination in whose bucket packages are kept. Schemas are taken from files in
-    `import_schema_path`, and written for people to read to `export_schema_path`. In `dev_mode` each pipeline
-    that is made loads to a dataset of its own, and remembers nothing. `pipeline_salt` is for your functions
-    that hash what must not be known. `refresh` is that of every run. What is not said here is looked for in
-    the settings, in the sections `[pipelines.<name>]` and `[pipelines]`.
+    `staging` is a destination in whose bucket packages are stored. Schemas are read from files in
+    `import_schema_path`, and written to `export_schema_path` for people to read. In `dev_mode` each new
+    pipeline loads to a separate dataset and starts with an empty state. `pipeline_salt` is for functions that
+    hash secrets. `refresh` applies to every run. Other values are looked up in the settings, in the sections
+    `[pipelines.<name>]` and `[pipelines]`.
 
-    The pipeline is the active one from here on. Without any argument the active one is given, if any.
+    The pipeline becomes the active one. Without any argument the active one, if any, is returned.
 
     >>> pipeline("quick", destination="delta").dataset_name
     'quick'
     >>> pipeline().pipeline_name
     'quick'
     """
-    said = (
+    arguments = (
         *(pipeline_name, pipelines_dir, pipeline_salt, destination, staging, dataset_name),
         *(import_schema_path, export_schema_path, dev_mode or None, refresh, progress, spark, hooks or None),
     )
     active = active_pipeline()
-    if isinstance(active, Pipeline) and all(one is None for one in said):
+    if isinstance(active, Pipeline) and all(argument is None for argument in arguments):
         return active
     name = pipeline_name or configuration_of(None).pipeline_name or _default_name()
     config = configuration_of(name)
-    made = Pipeline(
+    created = Pipeline(
         name,
         _resolve_pipelines_dir(pipelines_dir or config.pipelines_dir),
         pipeline_salt or config.pipeline_salt,
@@ -104,8 +105,8 @@ def pipeline(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
         spark=spark,
         hooks=hooks,
     )
-    made.activate()
-    return made
+    created.activate()
+    return created
 
 
 def attach(
@@ -119,14 +120,13 @@ def attach(
     *,
     spark: SparkSession | None = None,
 ) -> Pipeline:
-    """Give a pipeline that was made and run before, here or elsewhere, and make it the active one.
+    """Return a pipeline that ran before, on this machine or elsewhere, and make it the active one.
 
-    Where this machine has its working folder, the names of destination and dataset and the bucket of staging
-    are those of its last run from here, or of the last `sync_destination`; after that they are looked for in
-    the settings. The bucket of the destination is that of the last run too, unless the settings name one that
-    is not relative to a folder. Other arguments of a destination are found in the settings only.
-    Elsewhere destination and dataset must be given, and the destination must have a load of it. The dataset
-    is called as it is given: no layout makes another name of it.
+    If this machine has its working folder, the names of destination and dataset and the bucket of staging
+    are those of its last run from here, or of the last `sync_destination`, or else those of the settings. The
+    bucket of the destination is that of the last run too, unless the settings have an absolute one. Other
+    arguments of a destination come from the settings only. Elsewhere destination and dataset are required,
+    and the destination must have a load of the pipeline. `dataset_name` is used as it is, without a layout.
 
     >>> attach("quick", destination="delta").has_pending_data  # doctest: +SKIP
     False
@@ -143,7 +143,7 @@ def attach(
     if reason is not None:
         raise CannotRestorePipelineException(pipeline_name=name, working_dir=str(local.path), reason=reason)
     dataset_name = dataset_name or last.dataset_name
-    found = Pipeline(
+    attached = Pipeline(
         name,
         folder,
         pipeline_salt or config.pipeline_salt,
@@ -155,18 +155,18 @@ def attach(
         dev_mode=False,
         progress=progress or config.progress,
         must_attach_to_local_pipeline=destination is None,
-        # A name that is known is that of the dataset already: no layout makes another one of it.
+        # This is the name of an existing dataset already: no layout is applied.
         config=config.model_copy(update={"dataset_name_layout": None}) if dataset_name else config,
         runtime=None,
         spark=spark,
     )
-    reason = None if local.exists else _missing_load_reason(found)
+    reason = None if local.exists else _missing_load_reason(attached)
     if reason is not None:
         raise CannotRestorePipelineException(
-            pipeline_name=name, working_dir=str(found.working_dir), reason=reason
+            pipeline_name=name, working_dir=str(attached.working_dir), reason=reason
         )
-    found.activate()
-    return found
+    attached.activate()
+    return attached
 
 
 def _resolve_pipelines_dir(pipelines_dir: str | Path | None) -> Path:
@@ -174,7 +174,7 @@ def _resolve_pipelines_dir(pipelines_dir: str | Path | None) -> Path:
 
 
 def _missing_load_reason(pipeline: Pipeline) -> str | None:
-    """Why a pipeline without a working folder cannot be attached to; None where it can."""
+    """Return why a pipeline without a working folder cannot be attached to; None where it can."""
     if pipeline.destination is not None and pipeline.first_run:
         return (
             f"{pipeline.destination.destination_name} has no load of it in dataset {pipeline.dataset_name!r}"
@@ -185,12 +185,12 @@ def _missing_load_reason(pipeline: Pipeline) -> str | None:
 def _missing_argument_reason(
     local: LocalPipeline, last_target: LastTarget, destination: Any, staging: TDestinationReferenceArg
 ) -> str | None:
-    """What must be said of a pipeline that has run here, as its folder does not tell it; None if nothing."""
+    """Return which argument a pipeline that ran here needs, as its folder lacks it; None where it has all."""
     if destination is None and local.state is not None:
-        return "its working folder does not tell to which destination it loads; pass destination"
+        return "its working folder does not name the destination that it loads to; pass destination"
     if staging is None and last_target.staging_name is not None and last_target.staging_bucket is None:
         staging = last_target.staging_name
-        return f"the address of its {staging} staging has keys, which are not kept; pass staging"
+        return f"the address of its {staging} staging has credentials, which are not stored; pass staging"
     return None
 
 
@@ -217,15 +217,15 @@ def run(  # noqa: PLR0913 - the arguments are those of the method
 ) -> LoadInfo:
     """Run the active pipeline, or one with the name of the script: `penstock.run(rows, table_name="items")`.
 
-    The other arguments are those of `Pipeline.run`; `spark` is the session to work beside, from this call on.
+    The other arguments are those of `Pipeline.run`; `spark` is the user's session from this call on.
 
     >>> run([{"id": 1}], destination="delta", table_name="items")  # doctest: +SKIP
     """
     active = active_pipeline()
-    found = active if isinstance(active, Pipeline) else pipeline(spark=spark)
+    current = active if isinstance(active, Pipeline) else pipeline(spark=spark)
     if spark is not None:
-        found._spark = spark  # noqa: SLF001 - one of our own
-    return found.run(
+        current._spark = spark  # noqa: SLF001 - the class has no public setter
+    return current.run(
         data,
         destination=destination,
         staging=staging,
@@ -253,20 +253,19 @@ def dataset(
     spark: SparkSession | None = None,
     consistent: bool = True,
 ) -> Dataset:
-    """Read a dataset without a pipeline; complete loads only, unless `consistent=False`.
+    """Return a dataset for reading, without a pipeline; only complete loads, unless `consistent=False`.
 
     >>> from penstock.destinations import delta
     >>> lake = dataset(delta(bucket_url="/nowhere"), "demo")  # doctest: +SKIP
     >>> lake["items"].df()  # doctest: +SKIP
     """
-    found = Destination.from_reference(destination)
     check_name(dataset_name, InvalidDatasetName)
-    home = PipelineContext(
+    context = PipelineContext(
         pipeline_name=dataset_name,
         dataset_name=dataset_name,
         workdir=WorkDir(pipelines_folder() / dataset_name),
     )
-    target = late_imports.target.open_target(found, home, spark=spark)
+    target = late_imports.target.open_target(Destination.from_reference(destination), context, spark=spark)
     return late_imports.workspace.open_dataset(target, spark=spark, consistent=consistent)
 
 
