@@ -1,1 +1,1 @@
-"""Cursors while they run: which rows are new, how far a resource has come, what the state remembers of it."""
+"""Incremental cursors at run time: detection of new rows, progress of a resource, and its state."""

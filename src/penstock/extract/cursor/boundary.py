@@ -1,4 +1,4 @@
-"""The rows at the last value of a cursor: which were there before this run, and which came with it."""
+"""The rows at the last value of a cursor: hashes from earlier runs and from this run."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class Boundary:
-    """Hashes of rows. Those of earlier runs are read from their file when a row asks for them.
+    """Hashes of rows. The file of earlier runs is read at the first lookup.
 
-    A few are held as they are, more than the state takes in the small form of `Buckets`.
+    New hashes are a Python set up to the limit of the state, and a `CompactHashSet` beyond it.
     """
 
     def __init__(
@@ -33,58 +33,58 @@ class Boundary:
         self._new_digests: set[bytes] | CompactHashSet = set()
         self._includes_earlier = True
         self.written_file: BoundaryFile | None = None
-        """The file that holds all of this, if one was written since the last change."""
+        """The file with all of these hashes, if it was written since the last change."""
         self.has_old_format = has_old_digests(self._state_digests) or (file is not None and file.old)
-        """Whether what was there before are hashes of before dlt 1.29."""
+        """Whether the hashes of earlier runs have the format of dlt before 1.29."""
 
     @property
     def writes_old_format(self) -> bool:
-        """In which form new hashes are kept: in that of those they stand beside."""
+        """Whether new hashes are stored in the old format: the one of the hashes beside them."""
         return self.has_old_format and self._includes_earlier
 
     @property
     def has_earlier(self) -> bool:
-        """Whether there is anything to know of earlier runs."""
+        """Whether earlier runs left hashes."""
         return bool(self._state_digests) or self._file is not None
 
     def earlier_digests(self) -> Iterator[bytes]:
-        """All that earlier runs have read."""
+        """Yield the hashes of earlier runs."""
         yield from self._state_digests
         if self._file is not None:
             yield from self._read_file_digests()
 
-    def knows(self, digest: bytes) -> bool:
-        """Whether an earlier run has read the row."""
+    def contains_earlier(self, digest: bytes) -> bool:
+        """Return whether an earlier run has read the row."""
         return digest in self._state_digests or (
             self._file is not None and digest in self._read_file_digests()
         )
 
-    def remember(self, digest: bytes) -> None:
-        """Take a row of this run."""
+    def add(self, digest: bytes) -> None:
+        """Add a row of this run."""
         self.written_file = None
         self._new_digests.add(digest)
         if isinstance(self._new_digests, set) and len(self._new_digests) > MAX_HASHES_PER_CURSOR:
-            many = CompactHashSet(old_format=self.writes_old_format)
-            many.update(self._new_digests)
-            self._new_digests = many
+            compact = CompactHashSet(old_format=self.writes_old_format)
+            compact.update(self._new_digests)
+            self._new_digests = compact
 
     def restart(self) -> None:
-        """The last value has moved: what is known here is behind it."""
+        """Drop all hashes: the last value has advanced past them."""
         if self._new_digests:
             self._new_digests = set()
         self._includes_earlier, self.written_file = False, None
 
-    def forget(self) -> None:
-        """Nothing is to be remembered."""
+    def clear(self) -> None:
+        """Drop all hashes, and store none."""
         self._new_digests, self._includes_earlier = set(), False
 
     @property
     def state_count(self) -> int:
-        """How many hashes would stand in the state."""
+        """How many hashes the state would hold."""
         return len(self._new_digests) + (len(self._state_digests) if self._includes_earlier else 0)
 
     def state_texts(self) -> list[str]:
-        """The hashes for the state, beside those of the file."""
+        """Return the hashes for the state: all but those in the file."""
         return sorted(
             map(
                 digest_to_text, {*self._new_digests, *(self._state_digests if self._includes_earlier else ())}
@@ -93,23 +93,23 @@ class Boundary:
 
     @property
     def file(self) -> BoundaryFile | None:
-        """The file that still counts."""
+        """The file of earlier runs, while its hashes belong to the last value."""
         return self._file if self._includes_earlier else None
 
     def all_digests(self) -> CompactHashSet:
-        """All of them, to be written into a file."""
+        """Return all hashes, to be written to a file."""
         if not self._includes_earlier and isinstance(self._new_digests, CompactHashSet):
             return self._new_digests
-        everything = CompactHashSet(old_format=self.writes_old_format)
+        digests = CompactHashSet(old_format=self.writes_old_format)
         if self._includes_earlier:
             if self._file is not None:
-                everything.merge(self._read_file_digests())
-            everything.update(self._state_digests)
+                digests.merge(self._read_file_digests())
+            digests.update(self._state_digests)
         if isinstance(self._new_digests, CompactHashSet):
-            everything.merge(self._new_digests)
+            digests.merge(self._new_digests)
         else:
-            everything.update(self._new_digests)
-        return everything
+            digests.update(self._new_digests)
+        return digests
 
     def _read_file_digests(self) -> CompactHashSet:
         if self._file_digests is None:

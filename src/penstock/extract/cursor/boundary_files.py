@@ -1,4 +1,4 @@
-"""Hashes that are too many for the state stand in files beside the packages, and the state names them."""
+"""Files of hashes beside the packages: for cursors with more hashes than the state may hold."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 FOLDER: Final = "cursors"
 STATE_KEY: Final = "unique_hashes_file"
-"""Where the state of a cursor names its file, beside dlt's own keys."""
+"""The key of the file in the state of a cursor, beside dlt's own keys."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundaryFile:
-    """What the state says of a file. `last_value` is the one that its hashes belong to.
+    """A reference to a file in the state. Its hashes belong to `last_value`.
 
-    dlt, should it go on with the state, moves the last value and leaves this where it is: a file of another
-    value does not count.
+    If dlt continues with the state, it advances the last value and keeps this reference: a file for another
+    value is ignored.
     """
 
     name: str
@@ -32,42 +32,42 @@ class BoundaryFile:
     digest: str
     last_value: Any
     old: bool = False
-    """Whether it holds hashes of before dlt 1.29."""
+    """Whether its hashes have the format of dlt before 1.29."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The form in the state."""
+        """Return the form in the state."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @staticmethod
     def from_entry(entry: Mapping[str, Any]) -> BoundaryFile | None:
-        """What the state of a cursor says; None where there is no file, or not of its last value."""
-        said = entry.get(STATE_KEY)
-        if not isinstance(said, Mapping) or said.get("last_value") != entry.get("last_value"):
+        """Return the file of a cursor's state; None without a file or if it belongs to another last value."""
+        reference = entry.get(STATE_KEY)
+        if not isinstance(reference, Mapping) or reference.get("last_value") != entry.get("last_value"):
             return None
         try:
             return BoundaryFile(
-                name=str(said["name"]),
-                count=int(said["count"]),
-                digest=str(said["digest"]),
-                last_value=said["last_value"],
-                old=bool(said.get("old", False)),
+                name=str(reference["name"]),
+                count=int(reference["count"]),
+                digest=str(reference["digest"]),
+                last_value=reference["last_value"],
+                old=bool(reference.get("old", False)),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise BoundaryDamaged(path=FOLDER, cursor_path="a cursor", reason=f"lacks {error}") from error
 
 
 class BoundaryFiles:
-    """The files of one pipeline. A file never changes: its name has the load that wrote it, and its content.
+    """The files of one pipeline. A file never changes: its name is the load id and the hash of its content.
 
-    It is on storage before the package is marked whose state names it, so a crash leaves at most a file that
-    nobody names.
+    A file is on storage before the package whose state names it is marked as extracted: a crash leaves at
+    most a file without a reference.
     """
 
     def __init__(self, store: FileStorage, *, load_id: str) -> None:
         self._store, self._load_id = store.subfolder(FOLDER), load_id
 
     def write(self, hashes: CompactHashSet, *, last_value: Any) -> BoundaryFile:
-        """Put hashes on storage."""
+        """Write hashes to a file."""
         digest = hashes.content_digest()
         name = f"{self._load_id}-{digest[:16]}.hashes"
         with self._store.open_new(name) as stream:
@@ -78,35 +78,35 @@ class BoundaryFiles:
         )
 
     def read(self, file: BoundaryFile, *, cursor_path: str) -> CompactHashSet:
-        """The hashes of a file, if they are those that the state means."""
+        """Read a file, and verify its content against the state."""
         path = self._store.path(file.name)
         try:
             with self._store.open(file.name) as stream:
-                found, digest = CompactHashSet.read(stream)
+                hashes, digest = CompactHashSet.read(stream)
         except FileNotFoundError as error:
-            raise BoundaryDamaged(path=path, cursor_path=cursor_path, reason="is not there") from error
+            raise BoundaryDamaged(path=path, cursor_path=cursor_path, reason="does not exist") from error
         except ValueError as error:
             raise BoundaryDamaged(path=path, cursor_path=cursor_path, reason=str(error)) from error
         if digest != file.digest:
-            raise BoundaryDamaged(path=path, cursor_path=cursor_path, reason="its content is another one")
-        return found
+            raise BoundaryDamaged(path=path, cursor_path=cursor_path, reason="its hash is another")
+        return hashes
 
 
 def cursor_entries(sources: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """What all cursors remember, in the state of all sources. User code may keep anything beside it."""
+    """Yield the state of every cursor of all sources; user code may store anything beside it."""
     for source in _nested_mappings(sources):
         for resource in _nested_mappings(source.get("resources")):
             yield from _nested_mappings(resource.get("incremental"))
 
 
 def _nested_mappings(container: Any) -> Iterator[Mapping[str, Any]]:
-    """The values of a mapping that are mappings themselves; those of packages are frozen, and no dicts."""
+    """Yield the values of a mapping that are mappings; in packages they are frozen, not dicts."""
     if isinstance(container, Mapping):
         yield from (value for value in container.values() if isinstance(value, Mapping))
 
 
 def referenced_files(states: Iterable[Mapping[str, Any]]) -> set[str]:
-    """The files that the states of sources name."""
+    """Return the names of the files that the states of sources refer to."""
     return {
         str(entry[STATE_KEY]["name"])
         for sources in states
@@ -118,33 +118,33 @@ def referenced_files(states: Iterable[Mapping[str, Any]]) -> set[str]:
 def remove_unreferenced_files(
     store: FileStorage, states: Iterable[Mapping[str, Any]], *, up_to_load_id: str | None = None
 ) -> list[str]:
-    """Remove the files that none of these states names; return their names.
+    """Remove the files that none of these states refers to; return their names.
 
-    Only for the holder of the lease, and with every state that may still be gone back to. With `upto` files
-    of later loads stay.
+    The caller holds the lease, and passes every state that a pipeline may still return to. Files of loads
+    after `up_to_load_id` are kept.
     """
     folder = store.subfolder(FOLDER)
-    there = [
+    names = [
         name
         for name in store.names(FOLDER)
         if up_to_load_id is None or name.rsplit("-", 1)[0] <= up_to_load_id
     ]
-    if not there:
+    if not names:
         return []
-    named = referenced_files(states)
-    gone = [name for name in there if name not in named]
-    for name in gone:
+    referenced = referenced_files(states)
+    unreferenced = [name for name in names if name not in referenced]
+    for name in unreferenced:
         folder.delete(name)
-    return gone
+    return unreferenced
 
 
 def copy_referenced_files(source: FileStorage, target: FileStorage, state: Mapping[str, Any]) -> None:
-    """Copy the files that a state names to another storage, where its packages go."""
+    """Copy the files that a state refers to, to the storage that its packages move to."""
     for name in sorted(referenced_files([state])):
         if not target.subfolder(FOLDER).exists(name) and source.subfolder(FOLDER).exists(name):
             with (
-                source.subfolder(FOLDER).open(name) as there,
-                target.subfolder(FOLDER).open_new(name) as here,
+                source.subfolder(FOLDER).open(name) as reader,
+                target.subfolder(FOLDER).open_new(name) as writer,
             ):
-                while chunk := there.read(1 << 20):
-                    here.write(chunk)
+                while chunk := reader.read(1 << 20):
+                    writer.write(chunk)

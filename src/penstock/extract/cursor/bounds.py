@@ -1,4 +1,4 @@
-"""Where a run starts that is to read some rows again: the last value, moved back."""
+"""The range that a run reads: the last value minus a lag, the interval of a scheduler, and time zones."""
 
 from __future__ import annotations
 
@@ -29,90 +29,90 @@ ALLOW_VARIABLE: Final = "DLT_ALLOW_EXTERNAL_SCHEDULERS"
 _TRUE_VALUES: Final = frozenset(("true", "1", "yes", "y", "t", "on"))
 
 
-def lagged_start(terms: CursorOptions, last_value: Any) -> Any:
-    """The value from which rows are read: never before the initial one.
+def lagged_start(options: CursorOptions, last_value: Any) -> Any:
+    """Return the value from which rows are read, never before the initial value.
 
-    A lag counts seconds for moments, days for dates, and itself for numbers. It does nothing in a range,
-    and nothing with a `last_value_func` of the user's.
+    The unit of a lag is seconds for timestamps, days for dates and 1 for numbers. A lag has no effect with
+    an end value or with a `last_value_func` of the user.
     """
-    if not terms.lag or last_value is None or not terms.is_min_or_max or terms.end_value is not None:
+    if not options.lag or last_value is None or not options.is_min_or_max or options.end_value is not None:
         return last_value
-    moved = _shift(last_value, terms)
-    initial = terms.initial_value
-    if initial is not None and terms.last_value_func((initial, moved)) == initial:
+    shifted = _shift(last_value, options)
+    initial = options.initial_value
+    if initial is not None and options.last_value_func((initial, shifted)) == initial:
         return initial
-    return moved
+    return shifted
 
 
-def _shift(value: Any, terms: CursorOptions) -> Any:
-    by = -float(terms.lag or 0) if terms.is_max else float(terms.lag or 0)
+def _shift(value: Any, options: CursorOptions) -> Any:
+    by = -float(options.lag or 0) if options.is_max else float(options.lag or 0)
     if isinstance(value, bool) or not isinstance(value, (int, float, str, date)):
-        raise _unsupported_value_error(value, terms)
+        raise _unsupported_value_error(value, options)
     if isinstance(value, int):
         return int(value + by)
     if isinstance(value, float):
         return value + by
     if isinstance(value, str):
-        return _shift_text(value, by, terms)
+        return _shift_text(value, by, options)
     if not isinstance(value, datetime):
-        if _lag_unit(terms) is datetime:
+        if _lag_unit(options) is datetime:
             return _shift_datetime(datetime.combine(value, time.min), by)
         return value + timedelta(days=by)
-    if _lag_unit(terms) is date:
-        return _shift_by_days(value, by, is_lower=terms.is_max)
+    if _lag_unit(options) is date:
+        return _shift_by_days(value, by, is_lower=options.is_max)
     return _shift_datetime(value, by)
 
 
-def _shift_text(value: str, by: float, terms: CursorOptions) -> str:
+def _shift_text(value: str, by: float, options: CursorOptions) -> str:
     if _DATE_PATTERN.match(value):
         day = datetime.fromisoformat(value)
-        moved = day + (timedelta(seconds=by) if _lag_unit(terms) is datetime else timedelta(days=by))
-        return moved.strftime("%Y-%m-%d" if "-" in value else "%Y%m%d")
-    found = _DATETIME_PATTERN.match(value)
-    if found is None:
-        raise _unsupported_value_error(value, terms)
-    moment = datetime.fromisoformat(value)
-    if _lag_unit(terms) is date:
-        return _format_like(_shift_by_days(moment, by, is_lower=terms.is_max), found)
-    return _format_like(_shift_datetime(moment, by), found)
+        shifted = day + (timedelta(seconds=by) if _lag_unit(options) is datetime else timedelta(days=by))
+        return shifted.strftime("%Y-%m-%d" if "-" in value else "%Y%m%d")
+    match = _DATETIME_PATTERN.match(value)
+    if match is None:
+        raise _unsupported_value_error(value, options)
+    timestamp = datetime.fromisoformat(value)
+    if _lag_unit(options) is date:
+        return _format_like(_shift_by_days(timestamp, by, is_lower=options.is_max), match)
+    return _format_like(_shift_datetime(timestamp, by), match)
 
 
-def _format_like(moment: datetime, form: re.Match[str]) -> str:
-    """The moment in the form that the text had; a fraction has six digits."""
+def _format_like(timestamp: datetime, form: re.Match[str]) -> str:
+    """Format a timestamp like the original text; a fraction has six digits."""
     if form["minute"] is None:
-        return moment.strftime("%Y-%m-%dT%H")
+        return timestamp.strftime("%Y-%m-%dT%H")
     if form["second"] is None:
-        return moment.strftime("%Y-%m-%dT%H:%M")
-    text = moment.strftime("%Y-%m-%dT%H:%M:%S.%f" if form["fraction"] else "%Y-%m-%dT%H:%M:%S")
+        return timestamp.strftime("%Y-%m-%dT%H:%M")
+    text = timestamp.strftime("%Y-%m-%dT%H:%M:%S.%f" if form["fraction"] else "%Y-%m-%dT%H:%M:%S")
     zone = form["zone"]
     if not zone:
         return text
-    offset = moment.strftime("%z")
+    offset = timestamp.strftime("%z")
     if zone == "Z":
         return f"{text}Z"
     return f"{text}{offset[:3]}:{offset[3:]}" if ":" in zone else f"{text}{offset}"
 
 
-def _shift_datetime(moment: datetime, by: float) -> datetime:
-    """Seconds that have passed, not seconds on a clock that may have been changed in between."""
-    if moment.tzinfo is None:
-        return moment + timedelta(seconds=by)
-    return (moment.astimezone(UTC) + timedelta(seconds=by)).astimezone(moment.tzinfo)
+def _shift_datetime(timestamp: datetime, by: float) -> datetime:
+    """Shift by elapsed seconds, which differ from seconds of wall time across a clock change."""
+    if timestamp.tzinfo is None:
+        return timestamp + timedelta(seconds=by)
+    return (timestamp.astimezone(UTC) + timedelta(seconds=by)).astimezone(timestamp.tzinfo)
 
 
-def _shift_by_days(moment: datetime, by: float, *, is_lower: bool) -> datetime:
-    """The begin, or the end, of a day in UTC so many days away: all of it is read again."""
-    zone = moment.tzinfo
-    local = moment if zone is None else moment.astimezone(UTC)
+def _shift_by_days(timestamp: datetime, by: float, *, is_lower: bool) -> datetime:
+    """Return the begin or the end of a day in UTC, so that all of that day is read again."""
+    zone = timestamp.tzinfo
+    local = timestamp if zone is None else timestamp.astimezone(UTC)
     edge = datetime.combine(
         local.date() + timedelta(days=by), time.min if is_lower else time.max, tzinfo=local.tzinfo
     )
     return edge if zone is None else edge.astimezone(zone)
 
 
-def _lag_unit(terms: CursorOptions) -> type | None:
-    """Whether the cursor is declared to be one of days or of moments; None where the value decides."""
-    kind, initial = terms.effective_type, terms.initial_value
+def _lag_unit(options: CursorOptions) -> type | None:
+    """Return `date` or `datetime` as the cursor declares it; None if the value decides."""
+    kind, initial = options.effective_type, options.initial_value
     if isinstance(kind, type) and issubclass(kind, datetime):
         return datetime
     if isinstance(kind, type) and issubclass(kind, date):
@@ -124,43 +124,43 @@ def _lag_unit(terms: CursorOptions) -> type | None:
     return None
 
 
-def _unsupported_value_error(value: Any, terms: CursorOptions) -> UsageError:
+def _unsupported_value_error(value: Any, options: CursorOptions) -> UsageError:
     return UsageError(
-        f"the incremental on {terms.cursor_path} has a lag, and {value!r} cannot be moved back",
-        hint="use a lag with numbers, dates, moments, and texts in the form 2024-01-31T12:30:00Z",
+        f"the lag of the incremental on {options.cursor_path} cannot be subtracted from {value!r}",
+        hint="use a lag with numbers, dates, timestamps, or texts such as 2024-01-31T12:30:00Z",
     )
 
 
 def with_scheduler_interval(
-    terms: CursorOptions, *, resource: str, environment: Mapping[str, str] = os.environ
+    options: CursorOptions, *, resource: str, environment: Mapping[str, str] = os.environ
 ) -> CursorOptions:
-    """The terms with the interval of the scheduler as their range, where that is allowed.
+    """Return the options with the interval of the scheduler as their range, if that is allowed.
 
-    The interval is cut to what the terms say themselves. Numbers count seconds since 1970.
+    The interval is clipped to the range that the options declare. Numbers are seconds since 1970.
     """
-    if not _is_allowed(terms, environment):
-        return terms
+    if not _is_allowed(options, environment):
+        return options
     interval = _interval(environment)
     if interval is None:
         raise UsageError(
-            f"the incremental of {resource} is to take its range from a scheduler, and there is none",
-            hint=f"set {START_VARIABLE} and {END_VARIABLE} to moments such as 2024-01-01T00:00:00Z, or leave "
-            "allow_external_schedulers out",
+            f"the incremental of {resource} takes its range from a scheduler, but no interval is set",
+            hint=f"set {START_VARIABLE} and {END_VARIABLE} to timestamps such as 2024-01-01T00:00:00Z, or "
+            "remove allow_external_schedulers",
         )
-    start, end = (_to_cursor_type(moment, terms, resource) for moment in interval)
-    pick, initial, last = terms.last_value_func, terms.initial_value, terms.end_value
+    start, end = (_to_cursor_type(timestamp, options, resource) for timestamp in interval)
+    pick, initial, end_value = options.last_value_func, options.initial_value, options.end_value
     if initial is not None:
         start = align_timezone(start, initial)
         start = initial if pick((initial, start)) == initial else start
-    if last is not None:
-        end = align_timezone(end, last)
-        end = last if pick((last, end)) == end else end
-    return replace(terms, initial_value=start, end_value=end)
+    if end_value is not None:
+        end = align_timezone(end, end_value)
+        end = end_value if pick((end_value, end)) == end else end
+    return replace(options, initial_value=start, end_value=end)
 
 
-def _is_allowed(terms: CursorOptions, environment: Mapping[str, str]) -> bool:
-    if terms.allow_external_schedulers is not None:
-        return terms.allow_external_schedulers
+def _is_allowed(options: CursorOptions, environment: Mapping[str, str]) -> bool:
+    if options.allow_external_schedulers is not None:
+        return options.allow_external_schedulers
     return environment.get(ALLOW_VARIABLE, "").lower() in _TRUE_VALUES
 
 
@@ -173,36 +173,36 @@ def _interval(environment: Mapping[str, str]) -> tuple[datetime, datetime] | Non
         return _parse_datetime(start).astimezone(zone), _parse_datetime(end).astimezone(zone)
     except (ValueError, ZoneInfoNotFoundError) as error:
         raise UsageError(
-            f"{START_VARIABLE}, {END_VARIABLE} and {TIMEZONE_VARIABLE} do not say an interval: {error}",
-            hint="use moments such as 2024-01-01T00:00:00Z, and time zones such as Europe/Berlin",
+            f"{START_VARIABLE}, {END_VARIABLE} and {TIMEZONE_VARIABLE} are not a valid interval: {error}",
+            hint="use timestamps such as 2024-01-01T00:00:00Z and time zones such as Europe/Berlin",
         ) from error
 
 
 def _parse_datetime(text: str) -> datetime:
-    moment = datetime.fromisoformat(text)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    timestamp = datetime.fromisoformat(text)
+    return timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)
 
 
-def _to_cursor_type(moment: datetime, terms: CursorOptions, resource: str) -> Any:
-    kind = terms.effective_type
+def _to_cursor_type(timestamp: datetime, options: CursorOptions, resource: str) -> Any:
+    kind = options.effective_type
     if isinstance(kind, type) and not issubclass(kind, bool):
         if issubclass(kind, datetime):
-            return moment
+            return timestamp
         if issubclass(kind, date):
-            return moment.date()
+            return timestamp.date()
         if issubclass(kind, int):
-            return int(moment.timestamp())
+            return int(timestamp.timestamp())
         if issubclass(kind, float):
-            return moment.timestamp()
+            return timestamp.timestamp()
     raise UsageError(
-        f"the incremental of {resource} is to take its range from a scheduler, and its values are "
+        f"the incremental of {resource} cannot take its range from a scheduler: its values are "
         f"{'of unknown type' if kind is None else getattr(kind, '__name__', kind)}",
-        hint="say the type: incremental[datetime]('field'); convert texts to moments with add_map",
+        hint="declare the type: incremental[datetime]('field'); convert texts to timestamps with add_map",
     )
 
 
 def align_timezone(bound: Any, value: Any) -> Any:
-    """The bound of a range in the form that the data has, with a time zone or without.
+    """Return the bound of a range with or without a time zone, as the data has it; naive values are UTC.
 
     >>> align_timezone(datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 1, 2))
     datetime.datetime(2024, 1, 1, 0, 0)

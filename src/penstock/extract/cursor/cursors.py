@@ -1,4 +1,4 @@
-"""All cursors of one flow: made from the state when resources are opened, and written back to it."""
+"""All cursors of one flow: created from the state when resources are opened, and written back to it."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ if TYPE_CHECKING:
     from penstock.interfaces.incremental import Incremental
 
 _HASHES: Final = "unique_hashes"
-# As dlt has it, so that it finds nothing odd in the state.
+# The keys that dlt expects in the state of a cursor.
 _VALUE_KEYS: Final = ("initial_value", "last_value", "start_value")
 
 
 class SeenItems:
-    """The things of one resource, while it is read."""
+    """The items that earlier runs of a resource have read, and those of this run; see `SeenSet`."""
 
     def __init__(self, boundary: Boundary) -> None:
         self.boundary = boundary
         self.has_changed = False
 
     def contains(self, digest: bytes) -> bool:
-        """Whether an earlier run has read it."""
-        return self.boundary.knows(digest)
+        """Return whether an earlier run has read the item."""
+        return self.boundary.contains_earlier(digest)
 
     def add(self, digest: bytes) -> None:
-        """It is read now."""
+        """Add an item that this run has read."""
         self.has_changed = True
-        self.boundary.remember(digest)
+        self.boundary.add(digest)
 
 
 class Cursors:
-    """Knows where the state of each cursor stands: where dlt keeps it, in dlt's form.
+    """The cursors of a flow, with their state in dlt's format, under the keys that dlt uses.
 
-    Without `files` all hashes stay in the state.
+    Without `files` all hashes are stored in the state.
     """
 
     def __init__(self, state: dict[str, Any], *, source: str, files: BoundaryFiles | None = None) -> None:
@@ -61,47 +61,49 @@ class Cursors:
         stop: Callable[[], None],
         is_loaded: bool = True,
     ) -> Tracker:
-        """Begin a cursor. User code that holds `incremental` sees how far it has come.
+        """Start a cursor. User code sees its progress through `incremental`.
 
-        A range with an end remembers nothing, and begins where it says. Where the resource only feeds others,
-        `is_loaded` is false.
+        A range with an end value stores no state and begins at its initial value. `is_loaded` is False for a
+        resource that only feeds others.
         """
-        terms = with_scheduler_interval(incremental.terms, resource=resource)
-        if not terms.cursor_path:
+        options = with_scheduler_interval(incremental.terms, resource=resource)
+        if not options.cursor_path:
             raise IncrementalCursorPathMissing(resource=resource, cursor_path=None)
-        entry = _new_entry(terms) if terms.end_value is not None else self._cursor_entry(resource, terms)
+        entry = (
+            _new_entry(options) if options.end_value is not None else self._cursor_entry(resource, options)
+        )
         progress = CursorProgress(
-            terms,
+            options,
             resource=resource,
             last_value=entry["last_value"],
-            boundary=self._boundary(entry, str(terms.cursor_path)),
+            boundary=self._boundary(entry, str(options.cursor_path)),
             stop=stop,
         )
-        incremental.bind(progress, resource_name=resource, terms=terms)
+        incremental.bind(progress, resource_name=resource, terms=options)
         tracker = Tracker(progress, is_loaded=is_loaded)
-        if terms.end_value is None:
+        if options.end_value is None:
             self._trackers.append((tracker, entry))
         return tracker
 
     def seen_items(self, resource: str, name: str) -> SeenItems:
-        """What a resource has read before, under a name; it stands where a cursor of that name would."""
-        found = self._seen_items.get((resource, name))
-        if found is None:
+        """Return the items that a resource has read before; they are stored like a cursor of that name."""
+        items = self._seen_items.get((resource, name))
+        if items is None:
             boundary = self._boundary(self._read_entry(resource, name), name)
-            found = self._seen_items[resource, name] = SeenItems(boundary)
-        return found
+            items = self._seen_items[resource, name] = SeenItems(boundary)
+        return items
 
     def write_state(self, *, failed_resources: Container[str] = ()) -> None:
-        """Write into the state how far all cursors have come; what is too much for it goes into files.
+        """Write the progress of all cursors to the state, and hashes beyond its limits to files.
 
-        `without` are resources that have failed: what they read was not read.
+        Cursors of failed resources are left as they were.
         """
         moving = self._indexes_to_move_out()
-        for number, (place, seen) in enumerate(self._seen_items.items(), len(self._trackers)):
-            if seen.has_changed and place[0] not in failed_resources:
-                entry = self._ensure_entry(*place)
+        for number, (key, items) in enumerate(self._seen_items.items(), len(self._trackers)):
+            if items.has_changed and key[0] not in failed_resources:
+                entry = self._ensure_entry(*key)
                 entry.update(dict.fromkeys(_VALUE_KEYS))
-                _write_hashes(seen.boundary, entry, self.files if number in moving else None)
+                _write_hashes(items.boundary, entry, self.files if number in moving else None)
         for number, (tracker, entry) in enumerate(self._trackers):
             progress = tracker.progress
             if not tracker.has_items or progress.resource in failed_resources:
@@ -112,33 +114,34 @@ class Cursors:
             _write_boundary(progress, entry, self.files if number in moving else None)
 
     def _indexes_to_move_out(self) -> frozenset[int]:
-        ours = {id(entry) for _, entry in self._trackers} | {
-            id(self._read_entry(*place)) for place in self._seen_items
-        }
-        every = cursor_entries(self._state.get("sources", {}))
-        elsewhere = sum(len(entry.get(_HASHES, ())) for entry in every if id(entry) not in ours)
+        tracked = {id(entry) for _, entry in self._trackers}
+        tracked |= {id(self._read_entry(*key)) for key in self._seen_items}
+        entries = cursor_entries(self._state.get("sources", {}))
+        other_hashes = sum(len(entry.get(_HASHES, ())) for entry in entries if id(entry) not in tracked)
         boundaries = [tracker.progress.boundary for tracker, _ in self._trackers]
-        boundaries += [one.boundary for one in self._seen_items.values()]
-        return cursors_to_move_out([one.state_count for one in boundaries], other_hashes=elsewhere)
+        boundaries += [items.boundary for items in self._seen_items.values()]
+        return cursors_to_move_out(
+            [boundary.state_count for boundary in boundaries], other_hashes=other_hashes
+        )
 
-    def _cursor_entry(self, resource: str, terms: CursorOptions) -> dict[str, Any]:
-        found = self._ensure_entry(resource, str(terms.cursor_path))
-        if not found:
-            found.update(_new_entry(terms))
-        return found
+    def _cursor_entry(self, resource: str, options: CursorOptions) -> dict[str, Any]:
+        entry = self._ensure_entry(resource, str(options.cursor_path))
+        if not entry:
+            entry.update(_new_entry(options))
+        return entry
 
     def _read_entry(self, resource: str, name: str) -> Mapping[str, Any]:
-        """What the state says under a name; asking changes nothing."""
-        found: Mapping[str, Any] = self._state
-        for step in ("sources", self._source, "resources", resource, "incremental", name):
-            found = found.get(step, {})
-        return found
+        """Return the entry of a name in the state, without creating it."""
+        entry: Mapping[str, Any] = self._state
+        for key in ("sources", self._source, "resources", resource, "incremental", name):
+            entry = entry.get(key, {})
+        return entry
 
     def _ensure_entry(self, resource: str, name: str) -> dict[str, Any]:
-        found = self._state
-        for step in ("sources", self._source, "resources", resource, "incremental", name):
-            found = found.setdefault(step, {})
-        return found
+        entry = self._state
+        for key in ("sources", self._source, "resources", resource, "incremental", name):
+            entry = entry.setdefault(key, {})
+        return entry
 
     def _boundary(self, entry: Mapping[str, Any], cursor_path: str) -> Boundary:
         file, files = BoundaryFile.from_entry(entry), self.files
@@ -146,21 +149,21 @@ class Cursors:
         def read() -> CompactHashSet:
             if file is None or files is None:
                 name = file.name if file else FOLDER
-                raise BoundaryDamaged(path=name, cursor_path=cursor_path, reason="no storage is at hand")
+                raise BoundaryDamaged(path=name, cursor_path=cursor_path, reason="this run has no storage")
             return files.read(file, cursor_path=cursor_path)
 
         return Boundary(entry.get(_HASHES, ()), file=file, read=read)
 
 
-def _new_entry(terms: CursorOptions) -> dict[str, Any]:
-    initial = terms.initial_value
+def _new_entry(options: CursorOptions) -> dict[str, Any]:
+    initial = options.initial_value
     return {"initial_value": initial, "last_value": initial, _HASHES: [], "start_value": initial}
 
 
 def _write_boundary(progress: CursorProgress, entry: dict[str, Any], files: BoundaryFiles | None) -> None:
     boundary = progress.boundary
     if not progress.deduplicates:
-        boundary.forget()
+        boundary.clear()
     _write_hashes(boundary, entry, files)
 
 

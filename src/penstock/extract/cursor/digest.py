@@ -1,4 +1,4 @@
-"""The hash by which a row at the boundary is known again: dlt's, so either tool knows the other's rows."""
+"""The hash of a row at the boundary: dlt's own, so that either tool recognizes the rows of the other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.extract.encode import encode
 DIGEST_SIZE: Final = 9
 """Bytes of a hash: 12 characters in the state."""
 OLD_DIGEST_SIZE: Final = 15
-"""What it was before dlt 1.29: 20 characters."""
+"""Bytes of a hash before dlt 1.29: 20 characters."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -29,7 +29,7 @@ Hasher = Callable[[Any], bytes]
 
 
 def hasher(key: Any, *, resource: str, old_format: bool = False) -> Hasher:
-    """What gives the hash of a row: of its key, or of the whole row where `key` is None.
+    """Return a function for the hash of a row: of its key, or of the whole row if `key` is None.
 
     >>> digest_to_text(hasher("id", resource="orders")({"id": 1}))
     '669czW83KR00'
@@ -59,27 +59,27 @@ def _key_reader(key: Any, resource: str) -> Callable[[Any], Any]:
 
 
 def new_digest(value: Any) -> bytes:
-    """The hash of any value; moments count as what they are, whatever their time zone."""
+    """Return the hash of any value; equal instants in two time zones have one hash."""
     return hashlib.shake_128(_json_bytes(value, _NEW_OPTIONS, _json_default)).digest(DIGEST_SIZE)
 
 
 def old_digest(value: Any) -> bytes:
-    """The hash that dlt wrote before 1.29, for states of that time."""
+    """Return the hash that dlt wrote before 1.29."""
     return hashlib.shake_128(_json_bytes(value, _OLD_OPTIONS, _old_json_default)).digest(OLD_DIGEST_SIZE)
 
 
 def digest_to_text(digest: bytes) -> str:
-    """The form in the state."""
+    """Return the form in the state."""
     return base64.b64encode(digest).decode("ascii").rstrip("=")
 
 
 def digest_from_text(text: str) -> bytes:
-    """Read what `as_text` wrote."""
+    """Parse a text of `digest_to_text`."""
     return base64.b64decode(text + "=" * (-len(text) % 4))
 
 
 def has_old_digests(digests: Iterable[bytes]) -> bool:
-    """Whether these are hashes of before dlt 1.29."""
+    """Return whether these are hashes of dlt before 1.29."""
     return any(len(digest) == OLD_DIGEST_SIZE for digest in digests)
 
 
@@ -87,18 +87,18 @@ def _json_bytes(value: Any, options: int, default: Callable[[Any], Any]) -> byte
     try:
         return orjson.dumps(value, default, options)
     except orjson.JSONEncodeError:
-        # What dlt would refuse: numbers past 64 bits, sets, numpy.
+        # Values that dlt refuses: integers beyond 64 bits, sets, numpy.
         try:
             return encode(value)
         except (TypeError, ValueError):
-            # It will be put aside when it is written, and comes again with the next run.
+            # The row will be quarantined when it is written, and is read again by the next run.
             return repr(value).encode("utf-8", "replace")
 
 
 def _json_default(value: Any) -> Any:
     if isinstance(value, datetime):
-        moment = value if value.tzinfo else value.replace(tzinfo=UTC)
-        return (moment - _EPOCH) // _MICROSECOND
+        instant = value if value.tzinfo else value.replace(tzinfo=UTC)
+        return (instant - _EPOCH) // _MICROSECOND
     return _old_json_default(value)
 
 

@@ -1,4 +1,4 @@
-"""Very many hashes in little memory: eight bytes each, sorted, by their first byte."""
+"""A set of many hashes in little memory: eight bytes each, sorted, in one bucket per first byte."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ _ENTRY_BYTES: Final = 8
 _MAGIC: Final = b"PENSTOCK\x00CURSOR\x01"
 _HEADER: Final = struct.Struct(f"<{len(_MAGIC)}sB{_BUCKET_COUNT}Q")
 _READ_CHUNK: Final = 1 << 20
-# So many hashes of a bucket are added before it is sorted again, at least.
+# Minimum of hashes added to a bucket before it is sorted again.
 _SORT_THRESHOLD: Final = 1024
 
 
 class CompactHashSet:
-    """A set of hashes. The first byte says the bucket, the next eight are kept: nothing is lost of nine.
+    """A set of nine-byte hashes: the first byte selects the bucket, which stores the other eight.
 
-    Ten million take 80 MB, where a Python set takes a gigabyte. Hashes are spread evenly by nature, so a
-    bucket is small, and only one at a time is sorted.
+    Ten million hashes take 80 MB, a Python set of them a gigabyte. Hashes are distributed evenly, so buckets
+    are small, and are sorted one at a time.
     """
 
     def __init__(self, *, old_format: bool = False) -> None:
         self.is_old_format = old_format
-        """Whether these are hashes of before dlt 1.29, of which the first nine bytes are kept."""
+        """Whether these are hashes of dlt before 1.29, cut to their first nine bytes."""
         self._buckets = [array("Q") for _ in range(_BUCKET_COUNT)]
         self._sorted = [0] * _BUCKET_COUNT
 
     def add(self, digest: bytes) -> None:
-        """Take one."""
+        """Add a hash."""
         first = digest[0]
         bucket = self._buckets[first]
         bucket.append(int.from_bytes(digest[1:DIGEST_SIZE], "big"))
@@ -45,12 +45,12 @@ class CompactHashSet:
             self._sort(first)
 
     def update(self, digests: Iterable[bytes]) -> None:
-        """Take many."""
+        """Add many hashes."""
         for digest in digests:
             self.add(digest)
 
     def merge(self, other: CompactHashSet) -> None:
-        """Take all of another set."""
+        """Add all hashes of another set."""
         for first, bucket in enumerate(other._buckets):
             self._buckets[first].extend(bucket)
             self._sort(first)
@@ -74,51 +74,50 @@ class CompactHashSet:
                 yield bytes((first,)) + rest.to_bytes(_ENTRY_BYTES, "big")
 
     def chunks(self) -> Iterator[bytes]:
-        """The content of its file: a header with the size of each bucket, then the buckets."""
+        """Yield the content of a file: a header with the size of each bucket, then the buckets."""
         self._sort_all()
         yield _HEADER.pack(_MAGIC, self.is_old_format, *map(len, self._buckets))
         for bucket in self._buckets:
             yield _little_endian(bucket)
 
     def content_digest(self) -> str:
-        """What the content of its file is known by."""
-        found = hashlib.sha256()
+        """Return the SHA-256 of the content of a file."""
+        content_hash = hashlib.sha256()
         for chunk in self.chunks():
-            found.update(chunk)
-        return found.hexdigest()
+            content_hash.update(chunk)
+        return content_hash.hexdigest()
 
     @staticmethod
     def read(stream: IO[bytes]) -> tuple[CompactHashSet, str]:
-        """Read a file, with what its content is known by. ValueError where it is not one of these."""
+        """Read a file; return the set and the SHA-256 of the content. Raise ValueError for any other file."""
         header = stream.read(_HEADER.size)
         if len(header) != _HEADER.size or not header.startswith(_MAGIC):
             raise ValueError("it is no file of hashes")
-        found = hashlib.sha256(header)
+        content_hash = hashlib.sha256(header)
         _, old, *sizes = _HEADER.unpack(header)
-        read = CompactHashSet(old_format=bool(old))
+        hashes = CompactHashSet(old_format=bool(old))
         for first, size in enumerate(sizes):
-            read._read_bucket(first, size, stream, found)
+            hashes._read_bucket(first, size, stream, content_hash)
         if stream.read(1):
-            raise ValueError("it is longer than it says")
-        return read, found.hexdigest()
+            raise ValueError("it is longer than its header states")
+        return hashes, content_hash.hexdigest()
 
     def _read_bucket(self, first: int, size: int, stream: IO[bytes], content_hash: hashlib._Hash) -> None:
-        left, bucket = size * _ENTRY_BYTES, self._buckets[first]
-        while left:
-            chunk = stream.read(min(left, _READ_CHUNK))
+        remaining, bucket = size * _ENTRY_BYTES, self._buckets[first]
+        while remaining:
+            chunk = stream.read(min(remaining, _READ_CHUNK))
             if not chunk or len(chunk) % _ENTRY_BYTES:
-                raise ValueError("it is shorter than it says")
+                raise ValueError("it is shorter than its header states")
             content_hash.update(chunk)
             bucket.frombytes(chunk)
-            left -= len(chunk)
+            remaining -= len(chunk)
         if sys.byteorder == "big":
             bucket.byteswap()
         self._sorted[first] = size
 
     def _sort(self, first: int) -> None:
-        bucket = self._buckets[first]
-        kept = array("Q", sorted(set(bucket)))
-        self._buckets[first], self._sorted[first] = kept, len(kept)
+        distinct = array("Q", sorted(set(self._buckets[first])))
+        self._buckets[first], self._sorted[first] = distinct, len(distinct)
 
     def _sort_all(self) -> None:
         for first in range(_BUCKET_COUNT):

@@ -1,4 +1,4 @@
-"""Decides, for one cursor value, whether its row is new. No state, no rows: values in, a verdict out."""
+"""The decision whether a row is new, from values alone, and the limits of hashes in the state."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ if TYPE_CHECKING:
     from penstock.interfaces.cursor_options import CursorOptions
 
 RangePosition = Literal["in", "before", "after"]
-"""Where a row lies: in the range, before its start, or after its end."""
+"""The position of a row: in the range, before its start, or after its end."""
 
 MAX_HASHES_PER_CURSOR: Final = 10_000
-"""So many hashes of one cursor stand in the state at most."""
+"""Maximum hashes of one cursor in the state."""
 MAX_HASHES_IN_STATE: Final = 40_000
-"""So many hashes of all cursors: less than a megabyte of text."""
+"""Maximum hashes of all cursors in the state: less than a megabyte of text."""
 
 
 class Verdict(NamedTuple):
-    """What is to be done with a row."""
+    """The decision for one row."""
 
     position: RangePosition
     last_value: Any
     """The last value after this row."""
     advances: bool = False
-    """Whether the last value has moved: what was known at the old one no longer matters."""
+    """Whether the last value has advanced: hashes of the old one are obsolete."""
     at_start: bool = False
-    """Whether the row lies at the start value: it may have been read by an earlier run."""
+    """Whether the row is at the start value: an earlier run may have read it."""
     at_last: bool = False
-    """Whether the row lies at the last value: the next run may read it again."""
+    """Whether the row is at the last value: the next run may read it again."""
 
 
-def classify_value(value: Any, *, start: Any, last: Any, end: Any, terms: CursorOptions) -> Verdict:
-    """Look at one value. `start` is from where this run reads, `last` how far it has come.
+def classify_value(value: Any, *, start: Any, last: Any, end: Any, options: CursorOptions) -> Verdict:
+    """Classify one value. This run reads from `start` and has come as far as `last`.
 
     >>> from penstock.interfaces.cursor_options import CursorOptions
-    >>> classify_value(7, start=5, last=6, end=None, terms=CursorOptions())
+    >>> classify_value(7, start=5, last=6, end=None, options=CursorOptions())
     Verdict(position='in', last_value=7, advances=True, at_start=False, at_last=True)
-    >>> classify_value(4, start=5, last=6, end=None, terms=CursorOptions()).position
+    >>> classify_value(4, start=5, last=6, end=None, options=CursorOptions()).position
     'before'
     """
-    pick = terms.last_value_func
+    pick = options.last_value_func
     if end is not None and (
-        pick((value, end)) != end or (terms.range_end == "open" and pick((value,)) == end)
+        pick((value, end)) != end or (options.range_end == "open" and pick((value,)) == end)
     ):
         return Verdict("after", last)
     furthest = pick((value,) if last is None else (value, last))
@@ -51,7 +51,7 @@ def classify_value(value: Any, *, start: Any, last: Any, end: Any, terms: Cursor
         return Verdict("in", furthest, advances=True, at_last=True)
     own = pick((value,))
     at_start = start is not None and own == start
-    if at_start and terms.range_start == "open":
+    if at_start and options.range_start == "open":
         return Verdict("before", last)
     if start is not None and not at_start and pick((value, start)) == start:
         return Verdict("before", last)
@@ -59,18 +59,18 @@ def classify_value(value: Any, *, start: Any, last: Any, end: Any, terms: Cursor
 
 
 def cursors_to_move_out(counts: Sequence[int], *, other_hashes: int = 0) -> frozenset[int]:
-    """Which cursors put their hashes into a file: those with too many, then the largest until all fit.
+    """Return the cursors whose hashes move to a file: those over the limit, then the largest until all fit.
 
-    `elsewhere` counts the hashes of cursors that are not read this time.
+    `other_hashes` counts the hashes of cursors that this run does not read.
 
     >>> sorted(cursors_to_move_out([10_001, 5]))
     [0]
     """
-    out = {number for number, count in enumerate(counts) if count > MAX_HASHES_PER_CURSOR}
-    left = sorted((count, number) for number, count in enumerate(counts) if number not in out)
-    total = other_hashes + sum(count for count, _ in left)
-    while total > MAX_HASHES_IN_STATE and left and left[-1][0]:
-        count, number = left.pop()
-        out.add(number)
+    moving = {number for number, count in enumerate(counts) if count > MAX_HASHES_PER_CURSOR}
+    staying = sorted((count, number) for number, count in enumerate(counts) if number not in moving)
+    total = other_hashes + sum(count for count, _ in staying)
+    while total > MAX_HASHES_IN_STATE and staying and staying[-1][0]:
+        count, number = staying.pop()
+        moving.add(number)
         total -= count
-    return frozenset(out)
+    return frozenset(moving)

@@ -1,4 +1,4 @@
-"""Cursors over Python rows: one verdict for each."""
+"""Cursors over Python rows, one decision for each row."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 class RowCursor:
-    """Tells whether a row is new. Rows at the boundary are hashed at once: their owner may change them."""
+    """Detects new rows. Rows at the boundary are hashed at once, because user code may change them later."""
 
     def __init__(self, progress: CursorProgress) -> None:
-        self._progress, self._terms = progress, progress.terms
-        key = self._terms.primary_key
+        self._progress, self._options = progress, progress.options
+        key = self._options.primary_key
         self._known_hasher = hasher(
             key, resource=progress.resource, old_format=progress.boundary.has_old_format
         )
         self._new_hasher = hasher(key, resource=progress.resource)
 
     def is_new(self, row: Any) -> bool:
-        """Whether the row is taken; the cursor moves along."""
+        """Return whether the row is new, and advance the cursor."""
         progress = self._progress
         value = progress.path.first(row)
         if value is None or value is MISSING:
@@ -38,7 +38,7 @@ class RowCursor:
                 start=progress.start_value,
                 last=progress.last_value,
                 end=progress.end_value,
-                terms=self._terms,
+                options=self._options,
             )
         except Exception as error:  # values that do not compare, or a function of a user
             if self._is_user_error(value):
@@ -53,31 +53,31 @@ class RowCursor:
             progress.advance_to(verdict.last_value)
         if verdict.at_last and progress.deduplicates:
             digest = self._known_hasher if progress.boundary.writes_old_format else self._new_hasher
-            progress.boundary.remember(digest(row))
+            progress.boundary.add(digest(row))
         progress.start_out_of_range = progress.end_out_of_range = False
         return True
 
     def _was_read(self, row: Any) -> bool:
         progress = self._progress
-        return progress.deduplicates and progress.boundary.knows(self._known_hasher(row))
+        return progress.deduplicates and progress.boundary.contains_earlier(self._known_hasher(row))
 
     def _accepts_missing_value(self, *, is_missing: bool) -> bool:
         self._progress.start_out_of_range = self._progress.end_out_of_range = False
-        if self._terms.on_cursor_value_missing != "raise":
-            return self._terms.on_cursor_value_missing == "include"
+        if self._options.on_cursor_value_missing != "raise":
+            return self._options.on_cursor_value_missing == "include"
         kind = IncrementalCursorPathMissing if is_missing else IncrementalCursorPathHasValueNone
-        raise kind(resource=self._progress.resource, cursor_path=str(self._terms.cursor_path))
+        raise kind(resource=self._progress.resource, cursor_path=str(self._options.cursor_path))
 
     def _is_user_error(self, value: Any) -> bool:
-        """Whether a function of the user has failed by itself, at values that can be compared."""
-        if self._terms.is_min_or_max:
+        """Return whether the user's function failed although the values can be compared."""
+        if self._options.is_min_or_max:
             return False
         bounds = (self._progress.end_value, self._progress.last_value)
         return all(bound is None or _are_comparable(value, bound) for bound in bounds)
 
     def _coercion_error(self, value: Any, error: Exception) -> Exception:
         progress, got = self._progress, f"{value!r}, {type(value).__name__}"
-        if progress.end_value is not None and not _can_compare(self._terms, value, progress.end_value):
+        if progress.end_value is not None and not _can_compare(self._options, value, progress.end_value):
             return progress.coercion_error("end_value", progress.end_value, got, error)
         return progress.coercion_error("initial_value or last value", progress.last_value, got, error)
 
@@ -91,9 +91,9 @@ def _are_comparable(value: Any, bound: Any) -> bool:
         return False
 
 
-def _can_compare(terms: CursorOptions, value: Any, bound: Any) -> bool:
+def _can_compare(options: CursorOptions, value: Any, bound: Any) -> bool:
     try:
-        terms.last_value_func((value, bound))
-    except Exception:  # any function of a user may fail in its own way; only whether it does matters
+        options.last_value_func((value, bound))
+    except Exception:  # a user's function may raise anything
         return False
     return True

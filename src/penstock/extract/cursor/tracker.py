@@ -1,4 +1,4 @@
-"""A cursor as a stage of its resource: every item passes here, and new rows go on."""
+"""A cursor as a stage of its resource: it filters the new rows of every item."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Tracker:
-    """Lets new rows through. Items of threads pass here too, one after the other."""
+    """Passes new rows. Items of threads pass here too, one after the other."""
 
     def __init__(self, progress: CursorProgress, *, is_loaded: bool = True) -> None:
         self.progress, self._is_loaded = progress, is_loaded
@@ -23,35 +23,36 @@ class Tracker:
         self._frame_cursor: FrameCursor | None = None
         self._spark_cursor: SparkFrameCursor | None = None
         self.has_items = self.has_rows = False
-        """Whether anything has come, and whether anything of it was new."""
+        """Whether any item was read, and whether any row of it was new."""
 
     def __call__(self, item: Any, mark: Any) -> Any:
-        """The new rows of an item, a page or a frame; None where there are none."""
+        """Return the new rows of an item, a page or a frame; None without new rows."""
         if item is None or (isinstance(item, list) and not item):
             return item
         if frame_kind(item) in {"spark", "relation"}:
-            # What is in it is known when it is written; see `CursorHook`.
+            # Its values are known when it is written; see `CursorHook`.
             return self._new_spark_rows(item.spark() if frame_kind(item) == "relation" else item)
-        kept = self._new_rows(item)
-        self.record_item(kept is not None)
+        new_rows = self._new_rows(item)
+        self.record_item(new_rows is not None)
         self.progress.clamp_to_previous()
-        return kept
+        return new_rows
 
     @property
     def spark_cursor(self) -> SparkFrameCursor:
-        """The half that looks at DataFrames of Spark."""
+        """The cursor over Spark DataFrames."""
         if self._spark_cursor is None:
             self._spark_cursor = SparkFrameCursor(self.progress)
         return self._spark_cursor
 
-    def record_item(self, has_rows: bool) -> None:  # noqa: FBT001 - the one thing to note
-        """Take note that something has come, and whether any of it was new."""
+    def record_item(self, has_rows: bool) -> None:  # noqa: FBT001 - the only argument
+        """Record that an item was read, and whether any row of it was new."""
         self.has_items, self.has_rows = True, self.has_rows or has_rows
 
     def _new_spark_rows(self, frame: Any) -> Any:
         if not self._is_loaded:
             raise UnsupportedData(
-                data_type="Spark DataFrame", reason="its cursor follows it to its table, and it is not loaded"
+                data_type="Spark DataFrame",
+                reason="its resource has a cursor, which needs the written table, and is not loaded",
             )
         return self.spark_cursor.new_rows(frame)
 

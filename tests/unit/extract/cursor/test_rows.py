@@ -123,7 +123,7 @@ def test_the_last_value_is_that_of_all_rows(values: list[int], pick: Any) -> Non
     terms, last = CursorOptions(last_value_func=pick), None
 
     for value in values:
-        last = classify_value(value, start=None, last=last, end=None, terms=terms).last_value
+        last = classify_value(value, start=None, last=last, end=None, options=terms).last_value
 
     assert last == pick(values)
 
