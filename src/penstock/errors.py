@@ -1,7 +1,7 @@
-"""Every error a caller may see, sorted by what the caller does next.
+"""Exceptions of the public API, grouped by what the caller does next.
 
-A message states a fact, `hint` the next move, and the facts are attributes. `code` is a heading in
-`docs/errors.md`.
+The message says what is wrong, `hint` says what to do, and the values are attributes. `code` is a heading
+in `docs/errors.md`.
 
 PenstockError
 ├── UsageError: change the call or the settings
@@ -64,7 +64,7 @@ PenstockError
 │   ├── UnsupportedData
 │   ├── UnsupportedVersion
 │   └── ValueNotSecret
-├── DestinationException: the destination said it; its classes stand in the two branches that follow
+├── DestinationException: raised by a destination; its subclasses are in the next two branches
 ├── DataError: look at the data
 │   ├── DataValidationError
 │   ├── DestinationTerminalException
@@ -103,13 +103,13 @@ PenstockError
 │   ├── StorageNotReachable
 │   ├── TransactionsRunning
 │   └── WaveFailed
-├── InternalError: report it to us
+├── InternalError: report it
 │   ├── BoundaryDamaged
 │   ├── DestinationAhead
 │   ├── JobNotFound
 │   └── PackageDamaged
-├── NeverRaised: a name for what cannot happen here
-└── PipelineStepFailed: look at its `exception`, one of these or one of somebody else
+├── NeverRaised: a name for dlt errors that penstock does not raise
+└── PipelineStepFailed: look at its `exception`
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ _DISK_FULL_ERRNOS: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
 
 
 class PenstockError(Exception):
-    """The root: catch this to catch everything that penstock raises on purpose.
+    """The base class of all exceptions of penstock.
 
     >>> try:
     ...     raise MissingTableName(data_type="list")
@@ -139,7 +139,7 @@ class PenstockError(Exception):
     ...     error.code, error.hint
     ('missing-table-name', 'pass table_name=... to run(), or name=... to resource()')
 
-    Secrets are masked in the message, the hint and all facts.
+    Secrets are masked in the message, the hint and all attributes.
     """
 
     code: ClassVar[str] = "penstock"
@@ -153,13 +153,13 @@ class PenstockError(Exception):
             setattr(self, name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # The list of notes is filled by Python after it was set, so it must stay the same object.
+        # Python appends to `__notes__` after setting it, so the list must stay the same object.
         super().__setattr__(name, value if name.startswith("__") else redact_all(value))
 
     def __str__(self) -> str:
-        where = f" (while in {self.stage}, package {self.load_id})" if self.stage else ""
-        move = f"\n  what to do: {self.hint}" if self.hint else ""
-        return f"{self.message}{where}{move}\n  code: {self.code}"
+        context = f" (in {self.stage}, package {self.load_id})" if self.stage else ""
+        action = f"\n  what to do: {self.hint}" if self.hint else ""
+        return f"{self.message}{context}{action}\n  code: {self.code}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Rebuild without calling `__init__`, whose arguments are keyword-only in most classes."""
@@ -175,7 +175,7 @@ def _rebuild(cls: type[PenstockError], args: tuple[Any, ...], facts: dict[str, A
 
 @contextmanager
 def in_stage(stage: str, *, load_id: str) -> Iterator[None]:
-    """Say where an error happened, once, at the door of the room."""
+    """Add the stage and the package to an error, unless it already has them."""
     try:
         yield
     except PenstockError as error:
@@ -186,7 +186,7 @@ def in_stage(stage: str, *, load_id: str) -> Iterator[None]:
 
 @contextmanager
 def translate_disk_full(path: str) -> Iterator[None]:
-    """Raise `StorageFull` with the path where the system reports that a disk is full or a quota used up."""
+    """Raise `StorageFull` when the system reports a full disk or an exceeded quota."""
     try:
         yield
     except OSError as error:
@@ -196,20 +196,20 @@ def translate_disk_full(path: str) -> Iterator[None]:
 
 
 class UsageError(PenstockError):
-    """The call or the settings cannot work as they are."""
+    """The call or the settings are wrong."""
 
     code = "usage"
 
 
 class CannotRestorePipelineException(UsageError):
-    """A pipeline is to be attached to, and neither this machine nor a destination knows enough of it."""
+    """`attach` found no working folder and no stored state of the pipeline."""
 
     code = "cannot-restore-pipeline"
 
     def __init__(self, *, pipeline_name: str, working_dir: str, reason: str) -> None:
         super().__init__(
-            f"there is no pipeline {pipeline_name!r} to attach to: {reason}",
-            hint="give attach() the destination and the dataset that it loads to, or run the pipeline first",
+            f"cannot attach to pipeline {pipeline_name!r}: {reason}",
+            hint="pass the pipeline's destination and dataset_name to attach(), or run the pipeline first",
             pipeline_name=pipeline_name,
             working_dir=working_dir,
             reason=reason,
@@ -217,30 +217,30 @@ class CannotRestorePipelineException(UsageError):
 
 
 class CantExtractTablePrefix(UsageError):
-    """The files of one table cannot be told from those of others by how their names begin."""
+    """The layout does not begin with a prefix that identifies the table."""
 
     code = "cant-extract-table-prefix"
 
     def __init__(self, *, layout: str, reason: str) -> None:
         super().__init__(
-            f"the layout {layout!r} does not tell tables apart: {reason}",
-            hint="begin `layout` with {table_name}/, or with {schema_name} and then {table_name}",
+            f"layout {layout!r} has no prefix that identifies a table: {reason}",
+            hint="begin `layout` with {table_name}/ or {schema_name}/{table_name}/",
             layout=layout,
             reason=reason,
         )
 
 
 class CommitRolledBack(UsageError):
-    """A table does not show the rows that an unfinished load had committed to it."""
+    """A table lost the commit of a load that is not complete yet."""
 
     code = "commit-rolled-back"
 
     def __init__(self, *, table: str, load_id: str, version: int | None) -> None:
         super().__init__(
-            f"{table} does not show version {version}, which load {load_id} had written: it was restored, "
-            "rolled back or dropped before the load was complete",
-            hint=f"bring {table} forward to version {version} and run again, or call "
-            "drop_pending_packages() to abort the load",
+            f"{table} no longer has version {version}, written by the unfinished load {load_id}: "
+            "the table was restored, rolled back or dropped",
+            hint=f"restore {table} to version {version} and run again, or call drop_pending_packages() to "
+            "abort the load",
             table=table,
             load_id=load_id,
             version=version,
@@ -248,24 +248,24 @@ class CommitRolledBack(UsageError):
 
 
 class ConfigFieldMissing(UsageError, KeyError):
-    """Settings that something cannot do without were found nowhere."""
+    """Required settings have no value."""
 
     code = "config-field-missing"
 
     def __init__(self, *, spec: str, fields: dict[str, tuple[str, ...]]) -> None:
         places = "".join(
-            f"\n  {name} was looked for in:" + "".join(f"\n    {line}" for line in _group_by_provider(tried))
+            f"\n  searched for {name} in:" + "".join(f"\n    {line}" for line in _group_by_provider(tried))
             for name, tried in fields.items()
         )
         super().__init__(
-            f"{spec} lacks {', '.join(fields)}{places}",
-            hint="pass the value, or set it in one of these places; the first place that has it wins",
+            f"{spec} has no value for {', '.join(fields)}{places}",
+            hint="pass the value, or set it in one of these places; the first place with a value wins",
         )
         self.spec, self.fields = spec, fields
 
 
 def _group_by_provider(lookups: tuple[str, ...]) -> list[str]:
-    """`provider: key` many times becomes `provider: key, key`, in the same order."""
+    """Join the keys of successive lookups in the same provider into one line."""
     lines: list[str] = []
     for place in lookups:
         provider, _, key = place.partition(": ")
@@ -277,52 +277,52 @@ def _group_by_provider(lookups: tuple[str, ...]) -> list[str]:
 
 
 class ConfigProviderFailed(UsageError):
-    """A provider of settings could not be loaded or did not answer; the cause is chained."""
+    """A configuration provider raised an error, which is the `__cause__`."""
 
     code = "config-provider-failed"
 
     def __init__(self, *, provider: str, reason: str) -> None:
         super().__init__(
             f"the config provider {provider} failed: {reason}",
-            hint="repair the provider or remove it: going on without it could miss a value that it has",
+            hint="repair or remove the provider; penstock does not skip a failing one",
         )
         self.provider, self.reason = provider, reason
 
 
 class ConfigValueCannotBeCoerced(UsageError):
-    """A setting was found, and is not of the type it must have. The value itself is not shown."""
+    """The value of a setting does not have the type of its field. The value is not shown."""
 
     code = "config-value-cannot-be-coerced"
 
     def __init__(self, *, field: str, type: str, place: str, reason: str) -> None:  # noqa: A002 - a fact
         super().__init__(
-            f"{field} in {place} is not a value for {type}: {reason}",
-            hint="correct the value; lists and objects are given as JSON text in environment variables",
+            f"{field} in {place} is not a valid {type}: {reason}",
+            hint="correct the value; in environment variables, write lists and objects as JSON",
         )
         self.field, self.type, self.place, self.reason = field, type, place, reason
 
 
 class CurrentLoadPackageStateNotAvailable(UsageError):
-    """A load package was asked for where none is at hand."""
+    """The current load package was read outside of a resource, destination or load job."""
 
     code = "current-load-package-state-not-available"
 
     def __init__(self) -> None:
         super().__init__(
-            "no load package is at hand here",
-            hint="call this from a resource, a destination or a load job while it runs",
+            "no load package is being processed here",
+            hint="call this inside a resource, a destination or a load job",
         )
 
 
 class DataItemRequiredForDynamicTableHints(UsageError):
-    """A table was asked for whose hints are functions of an item, and none was given."""
+    """A table schema depends on a data item, and no item was passed."""
 
     code = "data-item-required-for-dynamic-table-hints"
 
     def __init__(self, *, resource: str, hint_name: str) -> None:
         super().__init__(
-            f"{hint_name} of {resource} is a function of an item, and no item was given",
-            hint="pass one of its items: compute_table_schema(item)",
+            f"{hint_name} of {resource} is a function of a data item, and no item was passed",
+            hint="pass an item: compute_table_schema(item)",
             resource=resource,
             hint_name=hint_name,
         )
@@ -330,15 +330,15 @@ class DataItemRequiredForDynamicTableHints(UsageError):
 
 _TLS_PATTERN = re.compile(r"\bSSL\b|\bTLS\b|SSLHandshake|certificate|certification path|PKIX", re.IGNORECASE)
 _TLS_HINT = (
-    "connections to other machines verify the server: name the certificate of its authority (sslrootcert= "
-    "for Postgres, serverSslCert= for MariaDB, a trust store of Java for MySQL); or, on a network that you "
-    "trust, do without by ?sslmode=disable in the URL (Postgres), ?sslMode=DISABLED (MySQL) or "
+    "connections to other machines verify the server certificate: configure the certificate authority "
+    "(sslrootcert= for Postgres, serverSslCert= for MariaDB, a Java trust store for MySQL), or, on a network "
+    "that you trust, turn TLS off in the URL: ?sslmode=disable (Postgres), ?sslMode=DISABLED (MySQL) or "
     "?sslMode=disable (MariaDB)"
 )
 
 
 class DatabaseQueryFailed(UsageError):
-    """A database cannot be opened, or does not take what it is asked."""
+    """A database rejected the connection or the query."""
 
     code = "database-not-read"
     database: str
@@ -347,11 +347,10 @@ class DatabaseQueryFailed(UsageError):
 
     def __init__(self, *, database: str, reason: str, resource: str | None = None) -> None:
         super().__init__(
-            f"a database of {database} cannot be read{_for_resource(resource)}: {reason}",
+            f"the {database} database rejected the connection or query{_for_resource(resource)}: {reason}",
             hint=_TLS_HINT
             if _TLS_PATTERN.search(reason)
-            else "look at host, database, user and password of the credentials, "
-            "and at the query if there is one",
+            else "check host, database, user and password of the credentials, and the query if you pass one",
             database=database,
             reason=reason,
             resource=resource,
@@ -359,27 +358,27 @@ class DatabaseQueryFailed(UsageError):
 
 
 class InconsistentTableTemplate(UsageError):
-    """A hint is a function of an item, but the table's name is not."""
+    """A hint is a function of a data item, but the table name is not."""
 
     code = "inconsistent-table-template"
 
     def __init__(self, *, hint_name: str, table_name: str) -> None:
         super().__init__(
-            f"{hint_name} is a function of an item, but the table is always {table_name!r}",
-            hint="give table_name as a function too, so that each item names its table",
+            f"{hint_name} is a function of a data item, but table_name is always {table_name!r}",
+            hint="make table_name a function of the item too, or pass the hint as a value",
             hint_name=hint_name,
             table_name=table_name,
         )
 
 
 class InvalidDatasetName(UsageError):
-    """A dataset's name must be a legal folder name everywhere."""
+    """A dataset name is not a valid folder name."""
 
     code = "invalid-dataset-name"
 
     def __init__(self, *, name: str, reason: str) -> None:
         super().__init__(
-            f"{name!r} cannot be a dataset name: {reason}",
+            f"invalid dataset name {name!r}: {reason}",
             hint="use letters, digits, '_' and '-' only, such as 'github_raw'",
             name=name,
             reason=reason,
@@ -387,43 +386,43 @@ class InvalidDatasetName(UsageError):
 
 
 class InvalidDestinationReference(UsageError):
-    """What is registered under a destination's name is no destination."""
+    """The object that an entry point registers is not a destination."""
 
     code = "invalid-destination-reference"
 
     def __init__(self, *, name: str, found: str) -> None:
         super().__init__(
-            f"the entry point {name!r} gives {found}, which is no destination",
-            hint="an entry point of a destination names an object with spec(), capabilities() and client()",
+            f"entry point {name!r} names {found}, which is not a destination",
+            hint="let the entry point name an object with spec(), capabilities() and client()",
             name=name,
             found=found,
         )
 
 
 class InvalidFilesystemLayout(UsageError):
-    """The names that a layout gives do not tell files apart, or hold something that nobody knows."""
+    """A file layout has an unknown placeholder, or does not give every file a name of its own."""
 
     code = "invalid-filesystem-layout"
 
     def __init__(self, *, layout: str, reason: str) -> None:
         super().__init__(
-            f"files cannot be called {layout!r}: {reason}",
-            hint="set `layout` of the destination, such as {table_name}/{load_id}.{file_id}.{ext};"
-            " placeholders of your own go into `extra_placeholders`",
+            f"invalid layout {layout!r}: {reason}",
+            hint="correct `layout` of the destination, for example {table_name}/{load_id}.{file_id}.{ext}; "
+            "add custom placeholders to `extra_placeholders`",
             layout=layout,
             reason=reason,
         )
 
 
 class InvalidIdentifier(UsageError):
-    """A name has nothing left to be an identifier of."""
+    """A name normalizes to an empty identifier."""
 
     code = "invalid-identifier"
 
     def __init__(self, *, identifier: str, reason: str) -> None:
         super().__init__(
-            f"{identifier!r} cannot be a name: {reason}",
-            hint="give the table or column another name",
+            f"invalid name {identifier!r}: {reason}",
+            hint="rename the table or column",
             identifier=identifier,
             reason=reason,
         )
@@ -436,21 +435,21 @@ class InvalidJobFileName(UsageError, ValueError):
 
     def __init__(self, *, file_name: str, reason: str) -> None:
         super().__init__(
-            f"{file_name!r} is not the name of a job file: {reason}",
-            hint="the form is <table>.<file id>.<retries>.<format>, with at most 255 bytes",
+            f"invalid job file name {file_name!r}: {reason}",
+            hint="use the form <table>.<file id>.<retries>.<format>, at most 255 bytes",
             file_name=file_name,
             reason=reason,
         )
 
 
 class InvalidPipelineName(UsageError):
-    """A pipeline's name must be a legal folder name everywhere."""
+    """A pipeline name is not a valid folder name."""
 
     code = "invalid-pipeline-name"
 
     def __init__(self, *, name: str, reason: str) -> None:
         super().__init__(
-            f"{name!r} cannot be a pipeline name: {reason}",
+            f"invalid pipeline name {name!r}: {reason}",
             hint="use letters, digits, '_' and '-' only, such as 'github_events'",
             name=name,
             reason=reason,
@@ -458,20 +457,20 @@ class InvalidPipelineName(UsageError):
 
 
 class InvalidSchemaName(UsageError):
-    """A schema's name must be an identifier of at most 64 characters."""
+    """A schema name is not an identifier of at most 64 characters."""
 
     code = "invalid-schema-name"
 
     def __init__(self, *, name: str) -> None:
         super().__init__(
-            f"{name!r} cannot be a schema name",
+            f"invalid schema name {name!r}",
             hint="use a Python identifier of at most 64 characters",
             name=name,
         )
 
 
 class InvalidSourceConfig(UsageError):
-    """A key in the configuration of a built-in source is not one that it has, or has no value that fits."""
+    """A key of a built-in source's configuration is unknown or has a wrong value."""
 
     code = "invalid-source-config"
 
@@ -480,32 +479,31 @@ class InvalidSourceConfig(UsageError):
 
 
 class JarNotVerified(UsageError):
-    """A jar that Spark resolved for penstock is not the one that this release was made with."""
+    """The checksum of a resolved jar does not match this release."""
 
     code = "jar-not-verified"
     path: str
 
     def __init__(self, *, path: str, reason: str) -> None:
         super().__init__(
-            f"the jar {path} is not used: {reason}",
-            hint="delete the file and run again; if it comes again, the Maven repository or its cache on "
-            "this machine (~/.ivy2*, ~/.m2) has other files: repair it, or name jars that you trust in "
-            "spark.jars of the settings",
+            f"the jar {path} failed verification: {reason}",
+            hint="delete the file and run again; if it is downloaded again, clear the Maven caches "
+            "(~/.ivy2*, ~/.m2), check the Maven repository, or set spark.jars to jars that you trust",
             path=path,
             reason=reason,
         )
 
 
 class JdbcDriverMissing(UsageError):
-    """The session of Spark has no driver for a database."""
+    """The Spark session has no JDBC driver for a database."""
 
     code = "jdbc-driver-missing"
 
     def __init__(self, *, database: str, driver: str, jar: str) -> None:
         super().__init__(
-            f"the Spark session has no driver for {database}: {driver or 'its class'} is in no jar",
-            hint=f"start the session with the jar {jar}, for instance by spark.jars.packages; a session that "
-            "penstock starts has those of Postgres, MySQL and MariaDB",
+            f"the Spark session has no JDBC driver for {database}: {driver or 'its class'} not found",
+            hint=f"start the session with the jar {jar}, for example by spark.jars.packages; sessions that "
+            "penstock starts include the drivers for Postgres, MySQL and MariaDB",
             database=database,
             driver=driver,
             jar=jar,
@@ -513,13 +511,13 @@ class JdbcDriverMissing(UsageError):
 
 
 class LoadClientUnsupportedFileFormats(UsageError):
-    """A table is to be written as files that the destination cannot write."""
+    """The destination cannot write the requested file format."""
 
     code = "load-client-unsupported-file-formats"
 
     def __init__(self, *, table: str, file_format: str, supported: tuple[str, ...]) -> None:
         super().__init__(
-            f"table {table} is to be written as {file_format!r} files, which nobody here can",
+            f"the destination cannot write {file_format!r} files (table {table})",
             hint=f"use one of: {', '.join(supported)}",
             table=table,
             file_format=file_format,
@@ -528,7 +526,7 @@ class LoadClientUnsupportedFileFormats(UsageError):
 
 
 class LoadClientUnsupportedWriteDisposition(UsageError):
-    """A disposition, a merge strategy or a table format is one that the destination does not have."""
+    """The destination does not support a write disposition, merge strategy or table format."""
 
     code = "load-client-unsupported-write-disposition"
 
@@ -540,9 +538,9 @@ class LoadClientUnsupportedWriteDisposition(UsageError):
         destination: str = "the destination",
         table: str | None = None,
     ) -> None:
-        what = f" table {table}" if table is not None else ""
+        suffix = f" (table {table})" if table is not None else ""
         super().__init__(
-            f"{destination} cannot write{what} with {write_disposition!r} yet",
+            f"{destination} does not support {write_disposition!r}{suffix}",
             hint=f"use one of: {', '.join(supported)}",
             write_disposition=write_disposition,
             supported=supported,
@@ -552,67 +550,67 @@ class LoadClientUnsupportedWriteDisposition(UsageError):
 
 
 class LoadIsDecided(UsageError):
-    """A load was to be aborted that counts already."""
+    """A committed load cannot be aborted."""
 
     code = "load-is-decided"
 
     def __init__(self, *, load_id: str, sequence: int) -> None:
         super().__init__(
             f"load {load_id} (sequence {sequence}) is committed and cannot be aborted",
-            hint="call run(): what is left to do for it will be done",
+            hint="call run() to complete it",
             load_id=load_id,
             sequence=sequence,
         )
 
 
 class LoadPackageAlreadyCompleted(UsageError):
-    """A package was to be finished twice."""
+    """A package is already complete."""
 
     code = "load-package-already-completed"
 
     def __init__(self, *, load_id: str) -> None:
         super().__init__(
-            f"package {load_id} is finished already",
-            hint="look at it with get_load_package_info(); there is nothing left to do",
+            f"package {load_id} is already complete",
+            hint="remove this call; get_load_package_info() shows the package",
             load_id=load_id,
         )
 
 
 class LoadPackageNotCompleted(UsageError):
-    """Something was asked about a package that only a finished one can answer."""
+    """An operation needs a complete package."""
 
     code = "load-package-not-completed"
 
     def __init__(self, *, load_id: str) -> None:
         super().__init__(
-            f"package {load_id} is not finished yet",
-            hint="load it, or give it up, and ask again",
+            f"package {load_id} is not complete yet",
+            hint="load or drop the package first",
             load_id=load_id,
         )
 
 
 class LoadPackageNotFound(UsageError, FileNotFoundError):
-    """There is no package with that id."""
+    """No package has this id."""
 
     code = "load-package-not-found"
 
     def __init__(self, *, load_id: str, path: str) -> None:
         super().__init__(
-            f"there is no package {load_id} at {path}",
-            hint="look at the ids that list_packages() gives",
+            f"package {load_id} does not exist at {path}",
+            hint="use an id that list_packages() returns",
             load_id=load_id,
             path=path,
         )
 
 
 class MissingExtra(UsageError):
-    """Something is asked for whose packages are not installed."""
+    """Python packages of an optional feature are not installed."""
 
     code = "missing-extra"
 
     def __init__(self, *, extra: str, needed_for: str) -> None:
         super().__init__(
-            f"{needed_for} needs packages that are not installed",
+            f"{needed_for} needs Python packages that are not installed",
             hint=f"pip install 'penstock[{extra}]'",
             extra=extra,
             needed_for=needed_for,
@@ -620,14 +618,14 @@ class MissingExtra(UsageError):
 
 
 class MissingLocation(UsageError):
-    """A lake on a cluster must say where it is."""
+    """A destination on a cluster has no location."""
 
     code = "missing-location"
 
     def __init__(self, *, destination: str, master: str) -> None:
         super().__init__(
-            f"the {destination} destination has no location, and Spark runs on {master}, "
-            "where a local folder is not seen by all",
+            f"the {destination} destination has no location, and Spark runs on {master}, where executors "
+            "cannot reach a local folder",
             hint=f"pass penstock.destinations.{destination}(bucket_url=...) or set "
             f"DESTINATION__{destination.upper()}__BUCKET_URL",
             destination=destination,
@@ -636,61 +634,61 @@ class MissingLocation(UsageError):
 
 
 class MissingOnExecutors(UsageError):
-    """Code that was sent to the executors needs a module that they do not have."""
+    """Code that runs on executors imports a module that is not installed there."""
 
     code = "missing-on-executors"
 
     def __init__(self, *, resource: str, module: str) -> None:
         top = module.partition(".")[0]
-        move = (
-            "what runs on executors cannot ask penstock for state or marks: pass values as arguments"
+        action = (
+            "code on executors cannot read state or marks of penstock: pass the values as arguments"
             if top == "penstock"
-            else f"install {top} on the executors, or start Spark with it in spark.submit.pyFiles"
+            else f"install {top} on the executors, or add it to spark.submit.pyFiles"
         )
         super().__init__(
-            f"{resource} runs on the executors and needs the module {module}, which they do not have",
-            hint=f"{move}; extract.work_items = 'driver' runs the resource on the driver",
+            f"{resource} runs on the executors, where its module {module} is not installed",
+            hint=f"{action}; or set extract.work_items = 'driver' to run the resource on the driver",
             resource=resource,
             module=module,
         )
 
 
 class MissingTableName(UsageError):
-    """Data without a name of its own needs `table_name`."""
+    """`run` got data without a name, and no `table_name`."""
 
     code = "missing-table-name"
 
     def __init__(self, *, data_type: str) -> None:
         super().__init__(
-            f"a {data_type} has no name to call its table by",
+            f"a {data_type} has no name to derive a table name from",
             hint="pass table_name=... to run(), or name=... to resource()",
             data_type=data_type,
         )
 
 
 class NotDuringRun(UsageError):
-    """Something of the moment was asked for where there is none."""
+    """Something that exists only during a run was used outside of one."""
 
     code = "not-during-run"
 
     def __init__(self, *, what: str) -> None:
         super().__init__(
-            f"{what} was asked for, and none is at hand here",
-            hint="ask inside a source or resource, while a pipeline runs it",
+            f"cannot access {what} outside of a run",
+            hint="access it inside a source or resource while a pipeline runs",
             what=what,
         )
 
 
 class PackageRootChanged(UsageError):
-    """The packages of a pipeline are to be kept elsewhere than before, and loads may be unfinished there."""
+    """The package root changed while loads may be unfinished in the previous one."""
 
     code = "package-root-changed"
 
     def __init__(self, *, pipeline: str, recorded: str, given: str, reason: str) -> None:
         super().__init__(
-            f"packages of pipeline {pipeline} were in {recorded}, are to be in {given} now, and {reason}",
-            hint="set package_storage or staging as it was and run once, or move the folder itself; "
-            "RUN__ACCEPT_PACKAGE_ROOT=true accepts the new place and leaves unfinished loads behind",
+            f"the package root of pipeline {pipeline} changed from {recorded} to {given}, and {reason}",
+            hint="restore the previous package_storage or staging and run once, or move the folder; "
+            "RUN__ACCEPT_PACKAGE_ROOT=true accepts the new root and abandons unfinished loads",
             pipeline=pipeline,
             recorded=recorded,
             given=given,
@@ -699,7 +697,7 @@ class PackageRootChanged(UsageError):
 
 
 class PipelineConfigMissing(UsageError):
-    """A pipeline is to do what it needs a destination for, and has none."""
+    """An operation needs a destination, and the pipeline has none."""
 
     code = "pipeline-config-missing"
 
@@ -712,28 +710,28 @@ class PipelineConfigMissing(UsageError):
 
 
 class PipelineNeverRan(UsageError):
-    """What a pipeline's last run came to was asked for, and this machine knows of none."""
+    """This machine has no record of a run of the pipeline."""
 
     code = "pipeline-never-ran"
 
     def __init__(self, *, pipeline_name: str, pipelines_dir: str) -> None:
         super().__init__(
-            f"there is no run of pipeline {pipeline_name!r} in {pipelines_dir}",
-            hint="run it, or ask on the machine on which it ran",
+            f"pipeline {pipeline_name!r} has no recorded run in {pipelines_dir}",
+            hint="run it, or repeat this on the machine where it ran",
             pipeline_name=pipeline_name,
             pipelines_dir=pipelines_dir,
         )
 
 
 class PipelineNotActive(UsageError):
-    """A pipeline is to be deactivated that is not active."""
+    """`deactivate` was called on a pipeline that is not active."""
 
     code = "pipeline-not-active"
 
     def __init__(self, *, pipeline_name: str) -> None:
         super().__init__(
-            f"pipeline {pipeline_name!r} is not active, so it cannot be deactivated",
-            hint="call activate() first, or leave this call out",
+            f"pipeline {pipeline_name!r} is not active and cannot be deactivated",
+            hint="call activate() first, or remove this call",
             pipeline_name=pipeline_name,
         )
 
@@ -745,7 +743,7 @@ class ResourceNameTaken(UsageError):
 
     def __init__(self, *, resource: str, source: str) -> None:
         super().__init__(
-            f"there are two resources {resource!r} in source {source}",
+            f"source {source} has two resources named {resource!r}",
             hint="rename one of them with with_name(...)",
             resource=resource,
             source=source,
@@ -753,21 +751,21 @@ class ResourceNameTaken(UsageError):
 
 
 class ResourceUnbound(UsageError):
-    """A resource lacks something before it can be read."""
+    """A resource lacks an argument or its parent resource."""
 
     code = "resource-unbound"
 
     def __init__(self, *, resource: str, missing: str) -> None:
         super().__init__(
-            f"{resource} cannot be read without {missing}",
-            hint="call the resource with its arguments, or feed the transformer with data_from or |",
+            f"{resource} is missing {missing}",
+            hint="call the resource with its arguments, or connect the transformer by data_from or |",
             resource=resource,
             missing=missing,
         )
 
 
 class ResourcesNotFound(UsageError):
-    """A source has no resource of that name."""
+    """A source has no resource of this name."""
 
     code = "resources-not-found"
 
@@ -782,27 +780,27 @@ class ResourcesNotFound(UsageError):
 
 
 class SchemaCorruptedException(UsageError):
-    """What a table says about how it is written cannot be done."""
+    """The hints of a table contradict each other or its schema."""
 
     code = "schema-corrupted"
 
     def __init__(self, *, table: str, reason: str) -> None:
         super().__init__(
-            f"table {table} cannot be written: {reason}",
-            hint="change the hints of the resource, then run again",
+            f"invalid schema of table {table}: {reason}",
+            hint="correct the hints of the resource, then run again",
             table=table,
             reason=reason,
         )
 
 
 class SchemaEngineNoUpgradePath(UsageError):
-    """A stored schema has a version this release cannot read."""
+    """This release cannot read the engine version of a stored schema."""
 
     code = "schema-engine"
 
     def __init__(self, *, schema: str, has: int, supports: int) -> None:
         super().__init__(
-            f"schema {schema} has engine version {has}, this release reads up to {supports}",
+            f"schema {schema} has engine version {has}, this release supports up to {supports}",
             hint="upgrade penstock, or export the schema with the tool that wrote it",
             schema=schema,
             has=has,
@@ -811,13 +809,13 @@ class SchemaEngineNoUpgradePath(UsageError):
 
 
 class SchemaNotFoundError(UsageError, KeyError):
-    """A pipeline has no schema of that name."""
+    """A pipeline has no schema of this name."""
 
     code = "schema-not-found"
 
     def __init__(self, *, schema_name: str, known: tuple[str, ...]) -> None:
         super().__init__(
-            f"there is no schema {schema_name!r}",
+            f"schema {schema_name!r} does not exist",
             hint=f"use one of: {', '.join(known)}",
             schema_name=schema_name,
             known=known,
@@ -825,49 +823,49 @@ class SchemaNotFoundError(UsageError, KeyError):
 
 
 class SessionChangesText(UsageError):
-    """A session replaces parts of SQL text before it reads it, and penstock cannot turn that off."""
+    """A Spark setting substitutes parts of SQL text, and penstock cannot turn it off."""
 
     code = "session-changes-text"
 
     def __init__(self, *, setting: str, value: str | None) -> None:
         super().__init__(
-            f"the Spark session changes SQL text that is made of names and values: {setting} is {value}",
-            hint=f'set it in your session, before the pipeline: spark.conf.set("{setting}", "false")',
+            f"the Spark session substitutes variables in SQL text: {setting} is {value}",
+            hint=f'before the pipeline runs, call spark.conf.set("{setting}", "false")',
             setting=setting,
             value=value,
         )
 
 
 class SessionLacksConf(UsageError):
-    """A session was given that lacks settings which only count at its start."""
+    """A Spark session lacks settings that take effect only when it starts."""
 
     code = "session-lacks-conf"
 
     def __init__(self, *, destination: str, conf: dict[str, str]) -> None:
         lines = "\n    ".join(f'.config("{key}", "{value}")' for key, value in conf.items())
         super().__init__(
-            f"the given Spark session cannot write {destination} tables",
-            hint=f"build the session with these lines (they count only before it starts):\n    {lines}",
+            f"the Spark session is not configured for {destination} tables",
+            hint=f"add these lines where you build the session, before it starts:\n    {lines}",
             destination=destination,
             conf=conf,
         )
 
 
 class SourceExhausted(UsageError):
-    """A generator was handed over that has been read already."""
+    """A generator was already consumed."""
 
     code = "source-exhausted"
 
     def __init__(self, *, resource: str) -> None:
         super().__init__(
-            f"{resource} is made of a generator that has been read to its end",
-            hint="make the generator anew, or pass the function that makes it",
+            f"the generator of {resource} is exhausted",
+            hint="create the generator again, or pass the generator function",
             resource=resource,
         )
 
 
 class SparkNotAvailable(UsageError):
-    """No Spark session could be had."""
+    """No Spark session could be started or connected to."""
 
     code = "spark-not-available"
 
@@ -876,42 +874,42 @@ class SparkNotAvailable(UsageError):
 
 
 class SqlClientNotAvailable(UsageError):
-    """A dataset is to be read whose destination does not give its tables back."""
+    """The destination cannot read its tables back."""
 
     code = "sql-client-not-available"
 
     def __init__(self, *, destination: str) -> None:
         super().__init__(
-            f"{destination} cannot be read by penstock",
+            f"penstock cannot read tables of the {destination} destination",
             hint="read its tables with the tools of the destination",
             destination=destination,
         )
 
 
 class StorageAccessDenied(UsageError, OSError):
-    """A storage answers, and does not let us in."""
+    """A storage denied access, or a bucket does not exist."""
 
     code = "storage-refused"
 
     def __init__(self, *, path: str, reason: str) -> None:
         super().__init__(
-            f"{path} is refused: {reason}",
+            f"access to {path} was denied: {reason}",
             hint="check the bucket, its region, and the keys in destination.<name>.credentials or of the "
-            "machine; a Spark that has opened a bucket keeps the keys until it is restarted",
+            "machine; restart Spark after changing keys, because it caches them per bucket",
             path=path,
             reason=reason,
         )
 
 
 class StorageNotShared(UsageError):
-    """Driver and executors do not see the same package storage."""
+    """A storage path is not reachable for both driver and executors."""
 
     code = "storage-not-shared"
 
     def __init__(self, *, path: str, seen_by: str, missing_for: str) -> None:
         super().__init__(
-            f"{path} is seen by {seen_by} but not by {missing_for}",
-            hint="set bucket_url to storage that both reach: an object store or a mounted folder",
+            f"{path} is visible to {seen_by} but not to {missing_for}",
+            hint="set bucket_url to storage that both can reach: an object store or a shared disk",
             path=path,
             seen_by=seen_by,
             missing_for=missing_for,
@@ -919,44 +917,44 @@ class StorageNotShared(UsageError):
 
 
 class StorageNotTrusted(UsageError):
-    """Two runs could both decide the same load on this storage."""
+    """The storage cannot create a file atomically, so that two runs could commit the same load."""
 
     code = "storage-not-trusted"
 
     def __init__(self, *, path: str, reason: str) -> None:
         super().__init__(
-            f"{path} cannot be trusted to make a file once: {reason}",
+            f"{path} has no atomic create: {reason}",
             hint="set package_storage to a local or shared disk, Amazon S3, Google Cloud Storage or Azure; "
-            "Delta and Iceberg tables may stay where they are. If this is a server that speaks S3 and checks "
-            "If-None-Match in one step, set destination.<name>.credentials.conditional_writes to true",
+            "Delta and Iceberg tables do not have to move. For an S3-compatible server that implements "
+            "If-None-Match atomically, set destination.<name>.credentials.conditional_writes to true",
             path=path,
             reason=reason,
         )
 
 
 class TableNotFound(UsageError):
-    """A table was asked for that the schema does not have."""
+    """The schema has no table of this name."""
 
     code = "table-not-found"
 
     def __init__(self, *, table: str, schema: str) -> None:
         super().__init__(
-            f"there is no table {table!r} in {schema!r}",
-            hint="look at the names in `.tables`; names are normalized (CamelCase is camel_case)",
+            f"table {table!r} does not exist in schema {schema!r}",
+            hint="use a name from `.tables`; names are normalized (CamelCase becomes camel_case)",
             table=table,
             schema=schema,
         )
 
 
 class TablePropertiesConflictException(UsageError):
-    """A table is to become something else than it is."""
+    """A property of a table cannot change."""
 
     code = "table-properties-conflict"
 
     def __init__(self, *, table: str, prop: str, has: str | None, got: str | None) -> None:
         super().__init__(
-            f"the {prop} of table {table!r} is {has!r} and cannot become {got!r}",
-            hint="write it to another table, or drop this one first",
+            f"the {prop} of table {table!r} is {has!r} and cannot change to {got!r}",
+            hint="write to another table, or drop this one first",
             table=table,
             prop=prop,
             has=has,
@@ -965,31 +963,31 @@ class TablePropertiesConflictException(UsageError):
 
 
 class TableVersionGone(UsageError):
-    """The state of a table before a load that is not complete was asked for, and its files were deleted."""
+    """A consistent read needs a table version whose files were deleted."""
 
     code = "table-version-gone"
 
     def __init__(self, *, tables: Mapping[str, int], dataset: str) -> None:
-        told = ", ".join(f"version {version} of {table}" for table, version in tables.items())
+        versions = ", ".join(f"version {version} of {table}" for table, version in tables.items())
         super().__init__(
-            f"{told} in {dataset!r} is what complete loads had left, and its files are gone; newer versions "
-            "hold a load that was not complete when the dataset was first looked at",
-            hint="open the dataset again; where a load is unfinished still, run the pipeline to finish it, or"
-            " read the tables as they are with dataset(consistent=False)",
+            f"the files of {versions} in {dataset!r} were deleted, and newer versions contain a load that "
+            "was not complete when the dataset was opened",
+            hint="open the dataset again; if a load is still unfinished, run the pipeline to complete it, or "
+            "read the latest versions with dataset(consistent=False)",
             tables=dict(tables),
             dataset=dataset,
         )
 
 
 class TablesMovedOn(UsageError):
-    """A load was to be taken back, and others have written to its tables since."""
+    """A load cannot be rolled back, because its tables were changed since."""
 
     code = "tables-moved-on"
 
     def __init__(self, *, load_id: str, tables: Mapping[str, str]) -> None:
         super().__init__(
-            f"load {load_id} cannot be taken back: {'; '.join(tables.values())}",
-            hint="run again to complete the load, or bring these tables back by hand and call "
+            f"load {load_id} cannot be rolled back: {'; '.join(tables.values())}",
+            hint="run again to complete the load, or restore these tables manually and call "
             "drop_pending_packages() again",
             load_id=load_id,
             tables=dict(tables),
@@ -997,49 +995,49 @@ class TablesMovedOn(UsageError):
 
 
 class UnboundColumnException(UsageError):
-    """A column is to be made, and nobody has said or shown its type."""
+    """A column has neither a declared type nor a value to infer one from."""
 
     code = "unbound-column"
 
     def __init__(self, *, column: str) -> None:
         super().__init__(
-            f"column {column!r} has no type yet",
-            hint="declare its data_type, or bring a value for it",
+            f"column {column!r} has no data type",
+            hint="declare its data_type, or load a row with a value for it",
             column=column,
         )
 
 
 class UnknownDestination(UsageError):
-    """No destination of that name is installed."""
+    """No destination of this name is installed."""
 
     code = "unknown-destination"
 
     def __init__(self, *, name: str, known: tuple[str, ...]) -> None:
         super().__init__(
-            f"there is no destination called {name!r}",
+            f"unknown destination {name!r}",
             hint=f"use one of: {', '.join(known) or 'none installed'}; "
-            "others register an entry point in the group 'penstock.destinations'",
+            "plug-ins register an entry point in the group 'penstock.destinations'",
             name=name,
             known=known,
         )
 
 
 class UnsafePath(UsageError):
-    """A name leads out of its folder, or no storage could hold it."""
+    """A name leads out of its folder, or is not a valid file name."""
 
     code = "unsafe-path"
 
     def __init__(self, *, name: str, reason: str) -> None:
         super().__init__(
-            f"{name!r} cannot be a file here: {reason}",
-            hint="use a plain name",
+            f"invalid file name {name!r}: {reason}",
+            hint="use a plain relative name without special characters",
             name=name,
             reason=reason,
         )
 
 
 class UnsupportedData(UsageError):
-    """What was handed to `run` is not data that can be loaded."""
+    """`run` cannot load data of this type."""
 
     code = "unsupported-data"
 
@@ -1059,7 +1057,7 @@ class UnsupportedData(UsageError):
 
 
 class UnsupportedVersion(UsageError):
-    """A file or an engine has a version this release was not made for."""
+    """A file, state or Spark version is not supported by this release."""
 
     code = "unsupported-version"
 
@@ -1074,32 +1072,32 @@ class UnsupportedVersion(UsageError):
 
 
 class ValueNotSecret(UsageError):
-    """A secret stands in a place that is not made for secrets."""
+    """A secret was found in a provider that is not for secrets."""
 
     code = "value-not-secret"
 
     def __init__(self, *, field: str, place: str) -> None:
         super().__init__(
-            f"{field} is a secret, and was found in {place}, where secrets must not be",
-            hint="move it to secrets.toml or to an environment variable, and think of it as known to others",
+            f"{field} is a secret and must not be in {place}",
+            hint="move it to secrets.toml or an environment variable, and replace it if it was shared",
         )
         self.field, self.place = field, place
 
 
 class DestinationException(PenstockError):
-    """The destination said it: it refuses something for good, or cannot do it now."""
+    """An error of a destination, terminal or transient."""
 
     code = "destination"
 
 
 class DataError(PenstockError):
-    """The data cannot go where it was sent."""
+    """The data cannot be loaded as it is."""
 
     code = "data"
 
 
 class DataValidationError(DataError):
-    """The data brings something that the schema contract freezes."""
+    """The data violates the schema contract."""
 
     code = "data-validation"
 
@@ -1115,11 +1113,11 @@ class DataValidationError(DataError):
         count: int,
         data_item: Any = None,
     ) -> None:
-        where = f"{table_name}.{column_name}" if column_name else table_name
-        many = f"{count:,} value{'' if count == 1 else 's'}"
+        target = f"{table_name}.{column_name}" if column_name else table_name
+        values = f"{count:,} value{'' if count == 1 else 's'}"
         example = "" if data_item is None else f", such as {data_item!r}"
         super().__init__(
-            f"{where}: {reason}, and {schema_entity} is set to {contract_mode} ({many}{example})",
+            f"{target}: {reason}, but the contract of {schema_entity} is {contract_mode} ({values}{example})",
             hint=f"change the data, or set schema_contract={{{schema_entity!r}: 'evolve'}}",
             schema_name=schema_name,
             table_name=table_name,
@@ -1133,20 +1131,20 @@ class DataValidationError(DataError):
 
 
 class DestinationTerminalException(DataError, DestinationException):
-    """The destination refuses something, and would refuse it again."""
+    """A destination error that a retry does not solve."""
 
     code = "destination-terminal"
 
 
 class DestinationHasFailedJobs(DestinationTerminalException):
-    """A load was completed without some of its jobs."""
+    """A load was completed without its failed jobs."""
 
     code = "destination-has-failed-jobs"
 
     def __init__(self, *, destination: str, load_id: str, failed_jobs: tuple[str, ...]) -> None:
         super().__init__(
-            f"load {load_id} went to {destination} without {len(failed_jobs)} jobs: {', '.join(failed_jobs)}",
-            hint="the messages stand beside the jobs in `failed_jobs` of the package",
+            f"load {load_id} to {destination} has {len(failed_jobs)} failed jobs: {', '.join(failed_jobs)}",
+            hint="read the messages next to the jobs in `failed_jobs` of the package",
             destination=destination,
             load_id=load_id,
             failed_jobs=failed_jobs,
@@ -1154,14 +1152,14 @@ class DestinationHasFailedJobs(DestinationTerminalException):
 
 
 class IdentifierTooLongException(DestinationTerminalException):
-    """A name is longer than the destination allows."""
+    """A name is longer than the maximum of the destination."""
 
     code = "identifier-too-long"
 
     def __init__(self, *, destination: str, kind: str, name: str, max_length: int) -> None:
         super().__init__(
-            f"the {kind} name {name!r} has {len(name)} characters, and {destination} allows {max_length}",
-            hint="load the data again: names are cut to fit when rows are normalized for this destination",
+            f"{kind} name {name!r} has {len(name)} characters, {destination} allows {max_length}",
+            hint="extract and load the data again: normalize shortens names to fit this destination",
             destination=destination,
             kind=kind,
             name=name,
@@ -1170,7 +1168,7 @@ class IdentifierTooLongException(DestinationTerminalException):
 
 
 class LoadClientJobFailed(DestinationTerminalException):
-    """A job cannot be loaded as it is."""
+    """A load job failed terminally."""
 
     code = "load-client-job-failed"
 
@@ -1182,15 +1180,14 @@ class LoadClientJobFailed(DestinationTerminalException):
         failed_message: str,
         failed_jobs: Mapping[str, str] | None = None,
     ) -> None:
-        """`failed_jobs` are the messages of all that failed, by the ids of the jobs."""
+        """Use `failed_jobs` for the messages of all failed jobs by job id."""
         every = dict(failed_jobs or {job_id: failed_message})
         others = [other for other in every if other != job_id]
         super().__init__(
             f"job {job_id} of load {load_id} failed: {failed_message}"
-            + (f"; so did {', '.join(others)}" if others else ""),
-            hint="the load does not count and its package is kept; tables that have its rows already get "
-            "them once. Fix the cause and run again, or set LOAD__RAISE_ON_FAILED_JOBS=false to load without "
-            "the tables that fail",
+            + (f"; also failed: {', '.join(others)}" if others else ""),
+            hint="fix the cause and run again: the load is not committed, its package is kept, and no row is "
+            "written twice. Or set LOAD__RAISE_ON_FAILED_JOBS=false to load without the tables that fail",
             load_id=load_id,
             job_id=job_id,
             failed_message=failed_message,
@@ -1199,27 +1196,27 @@ class LoadClientJobFailed(DestinationTerminalException):
 
 
 class LoadClientTerminalException(DestinationTerminalException):
-    """Raised by a destination: the job is failed."""
+    """Raised by a destination to fail a job terminally."""
 
     code = "load-client-terminal"
 
 
 class FileNotReadable(DataError):
-    """A file of a source is not what its format says."""
+    """A source file is not valid in its format."""
 
     code = "file-not-readable"
 
     def __init__(self, *, path: str, reason: str) -> None:
         super().__init__(
             f"{path} cannot be read: {reason}",
-            hint="mend the file, move it away, or leave it out by file_glob, and run again",
+            hint="repair or move the file, or exclude it by file_glob, then run again",
             path=path,
             reason=reason,
         )
 
 
 class IncrementalCursorInvalidCoercion(DataError):
-    """A cursor value cannot be compared with the one to go on from."""
+    """A cursor value cannot be compared with the start or end value."""
 
     code = "incremental-cursor-invalid-coercion"
 
@@ -1227,9 +1224,9 @@ class IncrementalCursorInvalidCoercion(DataError):
         self, *, resource: str, cursor_path: str, bound: str, expected: str, got: str, cause: str
     ) -> None:
         super().__init__(
-            f"{resource}: {cursor_path} brings {got}, which cannot be compared with the {bound} "
+            f"{resource}: {cursor_path} is {got}, which cannot be compared with the {bound} "
             f"({expected}): {cause}",
-            hint=f"give a {bound} of the type that the data has, or convert the field with add_map",
+            hint=f"pass {bound} of the type of the data, or convert the field with add_map",
             resource=resource,
             cursor_path=cursor_path,
             bound=bound,
@@ -1240,21 +1237,21 @@ class IncrementalCursorInvalidCoercion(DataError):
 
 
 class IncrementalCursorPathHasValueNone(DataError):
-    """A row has None where its cursor value should be."""
+    """The cursor value of a row is None."""
 
     code = "incremental-cursor-path-has-value-none"
 
     def __init__(self, *, resource: str, cursor_path: str) -> None:
         super().__init__(
             f"a row of {resource} has None at {cursor_path}",
-            hint="pass on_cursor_value_missing='include' to load such rows, or 'exclude' to leave them out",
+            hint="pass on_cursor_value_missing='include' to load such rows or 'exclude' to skip them",
             resource=resource,
             cursor_path=cursor_path,
         )
 
 
 class IncrementalCursorPathMissing(DataError):
-    """A row has nothing where its cursor value should be."""
+    """A row has no cursor field."""
 
     code = "incremental-cursor-path-missing"
 
@@ -1263,36 +1260,36 @@ class IncrementalCursorPathMissing(DataError):
             f"a row of {resource} has no {cursor_path}"
             if cursor_path
             else f"the incremental of {resource} has no cursor_path",
-            hint="name the field as it stands in the data, or pass on_cursor_value_missing='include' or "
-            "'exclude'; of a frame it must be a column",
+            hint="use the field name of the data (in a frame, a column), or pass "
+            "on_cursor_value_missing='include' or 'exclude'",
             resource=resource,
             cursor_path=cursor_path,
         )
 
 
 class IncrementalPrimaryKeyMissing(DataError):
-    """A row at the boundary lacks the key that tells it from others."""
+    """A row at the boundary lacks the primary key of the incremental."""
 
     code = "incremental-primary-key-missing"
 
     def __init__(self, *, resource: str, key: str) -> None:
         super().__init__(
-            f"a row of {resource} has no {key}, by which its incremental tells rows apart",
-            hint="name the key as it stands in the data; primary_key=() in the incremental does without",
+            f"a row of {resource} has no {key}, the primary key of its incremental",
+            hint="use the key name of the data, or turn deduplication off with primary_key=()",
             resource=resource,
             key=key,
         )
 
 
 class ParentFieldMissing(DataError):
-    """A row of a parent has not what its child needs of it."""
+    """A row of a parent resource lacks a field that its child resource needs."""
 
     code = "parent-field-missing"
 
     def __init__(self, *, resource: str, parent: str, field: str, known: str) -> None:
         super().__init__(
-            f"{resource} needs {field} of every row of {parent}, and one has none; it has {known}",
-            hint=f"name a field that all rows of {parent} have, or filter the others out",
+            f"{resource} needs {field} of every row of {parent}, and a row has only {known}",
+            hint=f"use a field that all rows of {parent} have, or filter out the other rows",
             resource=resource,
             parent=parent,
             field=field,
@@ -1301,7 +1298,7 @@ class ParentFieldMissing(DataError):
 
 
 class ResourceFailed(DataError):
-    """The user's code raised; the cause is chained."""
+    """User code raised an error, which is the `__cause__`."""
 
     code = "resource-failed"
     resource: str
@@ -1312,7 +1309,7 @@ class ResourceFailed(DataError):
     def __init__(self, *, resource: str, item: int | str, cause: str, traceback: str = "") -> None:
         super().__init__(
             f"{resource} raised {cause} at item {item}",
-            hint="the traceback above is your code's; nothing of this package was loaded",
+            hint="fix the code in the traceback above; nothing of this package was loaded",
             resource=resource,
             item=item,
             cause=cause,
@@ -1323,9 +1320,9 @@ class ResourceFailed(DataError):
     def from_exception(
         error: Exception, *, resource: str, item: int | str, response: tuple[str, int] | None = None
     ) -> ResourceFailed:
-        """Name an error; its traceback is kept as text too, for those who get the error from elsewhere.
+        """Wrap `error`; keep its traceback as text, because an error from an executor has none.
 
-        `answer` is the host and the status of a server, where the error is its answer.
+        `response` is the host and the status of the HTTP response that caused the error.
         """
         return ResourceFailed.for_response(
             resource=resource,
@@ -1339,7 +1336,7 @@ class ResourceFailed(DataError):
     def for_response(
         *, resource: str, item: int | str, cause: str, traceback: str, response: tuple[str, int] | None
     ) -> ResourceFailed:
-        """Return the error of the class that fits the answer of a server, where there is one."""
+        """Return the error class that fits the HTTP status, or `ResourceFailed` without a response."""
         if response is None:
             return ResourceFailed(resource=resource, item=item, cause=cause, traceback=traceback)
         host, status = response
@@ -1351,14 +1348,14 @@ _KNOWN_STATUSES = frozenset(HTTPStatus)
 _FIRST_SERVER_ERROR = 500
 _STATUS_HINTS = {
     401: "check the credentials: auth= of the client, or its token or key in the settings",
-    403: "give the user of these credentials the right to read this, or use other credentials",
+    403: "grant these credentials read access, or use other credentials",
     404: "check base_url and path, or ignore this status with response_actions",
     429: "set a rate_limit for the client, or run again later",
 }
 
 
 class RequestRefused(ResourceFailed):
-    """A server refused a request of a resource: it answered with a status from 400 to 499."""
+    """A server rejected a request of a resource with a status from 400 to 499."""
 
     code = "request-refused"
     host: str
@@ -1382,14 +1379,14 @@ class RequestRefused(ResourceFailed):
 
 def _status_message(host: str, status: int, resource: str) -> str:
     phrase = f" {HTTPStatus(status).phrase}" if status in _KNOWN_STATUSES else ""
-    return f"{host} answered {status}{phrase} to a request of {resource}"
+    return f"{host} returned {status}{phrase} for a request of {resource}"
 
 
 def _for_resource(resource: str | None) -> str:
     return f" for {resource}" if resource else ""
 
 
-# An error of Java's in the text of one of Python's, after many lines about where it was.
+# The root cause in the text of a Java error, after the lines of its stack trace.
 _JAVA_CAUSE = re.compile(r"^(?:Caused by)?: ([\w.$]+(?:Exception|Error)\b[^\n]*)", re.MULTILINE)
 
 
@@ -1397,19 +1394,19 @@ def _safe_repr(error: Exception) -> str:
     try:
         causes = _JAVA_CAUSE.findall(str(error))
         return f"{type(error).__name__}({causes[-1]!r})" if causes else repr(error)
-    except Exception as other:  # any class may break in its own way while it is shown
-        return f"{type(error).__name__}(<{type(other).__name__} while it was shown>)"
+    except Exception as other:  # `__str__` and `__repr__` of a foreign class may raise anything
+        return f"{type(error).__name__}(<{type(other).__name__} in its repr>)"
 
 
 class ResponseNotUnderstood(DataError):
-    """A response does not tell what a paginator looks for."""
+    """A response lacks the field that a paginator reads."""
 
     code = "response-not-understood"
 
     def __init__(self, *, paginator: str, path: str, wanted: str, found: str) -> None:
         super().__init__(
-            f"{paginator} looks for {wanted} at {path} of a response, and found {found}",
-            hint="correct the path, or say another way to stop: a maximum, or stop_after_empty_page",
+            f"{paginator} expects {wanted} at {path} of the response, got {found}",
+            hint="correct the path, or set another stop condition: a maximum or stop_after_empty_page",
             paginator=paginator,
             path=path,
             wanted=wanted,
@@ -1418,14 +1415,14 @@ class ResponseNotUnderstood(DataError):
 
 
 class RowNotEncodable(DataError):
-    """A row holds a value that has no JSON form here."""
+    """A row has a value that cannot be encoded as JSON."""
 
     code = "row-not-encodable"
 
     def __init__(self, *, resource: str, item: int | str, cause: str) -> None:
         super().__init__(
-            f"row {item} of {resource} cannot be written: {cause}",
-            hint="convert the value to text, a number, a date, bytes, a list or a dict before yielding it",
+            f"row {item} of {resource} cannot be encoded: {cause}",
+            hint="convert the value to text, a number, a date, bytes, a list or a dict before you yield it",
             resource=resource,
             item=item,
             cause=cause,
@@ -1433,41 +1430,41 @@ class RowNotEncodable(DataError):
 
 
 class UnsupportedColumnType(DataError):
-    """A column of a frame has a type or a name that no file can hold."""
+    """A column of a frame has a type or name that files cannot hold."""
 
     code = "column-not-landable"
 
     def __init__(self, *, column: str, reason: str) -> None:
         super().__init__(
-            f"column {column} of a frame cannot be written: {reason}",
-            hint="cast, rename or drop it before you hand the frame over",
+            f"unsupported column {column} of a frame: {reason}",
+            hint="cast, rename or drop the column before you yield the frame",
             column=column,
             reason=reason,
         )
 
 
 class RetryableError(PenstockError):
-    """The same call may work when run again."""
+    """The same call may succeed when repeated."""
 
     code = "retryable"
 
 
 class CommitLost(RetryableError):
-    """A table commit was sent and no trace of it is found."""
+    """A table does not have a commit that was written to it."""
 
     code = "commit-lost"
 
     def __init__(self, *, table: str, sequence: int) -> None:
         super().__init__(
-            f"{table} shows no commit of sequence {sequence}",
-            hint="run again: the package is sealed and will be applied from where it stopped",
+            f"{table} has no commit with sequence {sequence}, although it was written",
+            hint="run again: the sealed package continues where it stopped",
             table=table,
             sequence=sequence,
         )
 
 
 class DatabaseNotReachable(RetryableError):
-    """A database that is read from does not answer, or takes no further connection."""
+    """A source database does not respond or accepts no more connections."""
 
     code = "database-not-reachable"
     database: str
@@ -1476,9 +1473,9 @@ class DatabaseNotReachable(RetryableError):
 
     def __init__(self, *, database: str, reason: str, resource: str | None = None) -> None:
         super().__init__(
-            f"a database of {database} cannot be reached{_for_resource(resource)}: {reason}",
-            hint="look at host and port of the credentials, whether the driver of Spark reaches the "
-            "database, and how many connections it takes; then run again: nothing is lost",
+            f"the {database} database cannot be reached{_for_resource(resource)}: {reason}",
+            hint="check host and port of the credentials, the network between the Spark driver and the "
+            "database, and its connection limit; then run again: no data is lost",
             database=database,
             reason=reason,
             resource=resource,
@@ -1486,34 +1483,34 @@ class DatabaseNotReachable(RetryableError):
 
 
 class DestinationTransientException(RetryableError, DestinationException):
-    """The destination could not do something now, and may do it later."""
+    """A destination error that a retry may solve."""
 
     code = "destination-transient"
 
 
 class FollowupJobCreationFailedException(DestinationTransientException):
-    """A job is done, and the destination could not say what follows it."""
+    """The destination could not create the follow-up jobs of a job."""
 
     code = "followup-job-creation-failed"
 
     def __init__(self, *, job_id: str, cause: str) -> None:
         super().__init__(
-            f"the jobs that follow {job_id} could not be made: {cause}",
-            hint="run again: what is done is not done twice",
+            f"the follow-up jobs of {job_id} could not be created: {cause}",
+            hint="run again: completed jobs are not repeated",
             job_id=job_id,
             cause=cause,
         )
 
 
 class LoadClientJobRetry(DestinationTransientException):
-    """A job was tried as many times as the settings allow for one run."""
+    """A job used up the retries of one run."""
 
     code = "load-client-job-retry"
 
     def __init__(self, *, load_id: str, job_id: str, retry_count: int, retry_message: str) -> None:
         super().__init__(
-            f"job {job_id} of load {load_id} was tried {retry_count} times, the last time: {retry_message}",
-            hint="run again later: the package is kept and goes on from where it stopped",
+            f"job {job_id} of load {load_id} failed after {retry_count} retries: {retry_message}",
+            hint="run again later: the package is kept and continues where it stopped",
             load_id=load_id,
             job_id=job_id,
             retry_count=retry_count,
@@ -1522,34 +1519,34 @@ class LoadClientJobRetry(DestinationTransientException):
 
 
 class LoadClientTransientException(DestinationTransientException):
-    """Raised by a destination: the job is to be tried again."""
+    """Raised by a destination to retry a job."""
 
     code = "load-client-transient"
 
 
 class TableChainFollowupJobCreationFailedException(DestinationTransientException):
-    """A chain of tables is done, and the destination could not say what follows it."""
+    """The destination could not create the follow-up jobs of a table chain."""
 
     code = "table-chain-followup-job-creation-failed"
 
     def __init__(self, *, root_table_name: str, cause: str) -> None:
         super().__init__(
-            f"the jobs that follow the tables of {root_table_name} could not be made: {cause}",
-            hint="run again: what is done is not done twice",
+            f"the follow-up jobs of the table chain {root_table_name} could not be created: {cause}",
+            hint="run again: completed jobs are not repeated",
             root_table_name=root_table_name,
             cause=cause,
         )
 
 
 class FilesChanged(RetryableError):
-    """Files became others while they were read: what was read of them does not count."""
+    """Source files changed while they were read; the result is discarded."""
 
     code = "files-changed"
 
     def __init__(self, *, resource: str, first: Any, then: Any) -> None:
         super().__init__(
             f"files of {resource} changed while they were read: first {first}, then {then}",
-            hint="run again: nothing of them was loaded; move files to their place when they are done",
+            hint="run again: nothing was loaded; write files elsewhere and move them in when complete",
             resource=resource,
             first=first,
             then=then,
@@ -1557,42 +1554,42 @@ class FilesChanged(RetryableError):
 
 
 class LeaseLost(RetryableError):
-    """Another run has taken over, or may have."""
+    """The lease of this run expired, and another run may own it."""
 
     code = "lease-lost"
 
     def __init__(self, *, epoch: int, host: str) -> None:
         super().__init__(
-            f"this run on {host} has lost its lease (epoch {epoch}) and stopped",
-            hint="another run goes on with the same packages; look why this one stood still, then run again",
+            f"the run on {host} lost its lease (epoch {epoch}) and stopped",
+            hint="find out why this run was paused, then run again; another run may continue its packages",
             epoch=epoch,
             host=host,
         )
 
 
 class LoadCompletedElsewhere(RetryableError):
-    """The ledger has the row of a load before the process that applied it wrote it."""
+    """Another process completed the load while this one applied it."""
 
     code = "load-completed-elsewhere"
 
     def __init__(self, *, load_id: str, sequence: int) -> None:
         super().__init__(
-            f"load {load_id} (sequence {sequence}) was completed by another process while this one ran it",
-            hint="the load counts once; look why two processes ran this pipeline, then run again",
+            f"load {load_id} (sequence {sequence}) was completed by another process during this run",
+            hint="find out why two processes ran this pipeline, then run again; the load is applied once",
             load_id=load_id,
             sequence=sequence,
         )
 
 
 class LoadPackageAborted(RetryableError):
-    """A load was given up by somebody while it was being applied."""
+    """A load was aborted by another process while it was being applied."""
 
     code = "load-package-aborted"
 
     def __init__(self, *, load_id: str, sequence: int, by: str) -> None:
         super().__init__(
             f"load {load_id} (sequence {sequence}) was aborted while it was being loaded",
-            hint="run again: the next load takes the next number",
+            hint="run again: the next load gets the next sequence number",
             load_id=load_id,
             sequence=sequence,
             by=by,
@@ -1600,7 +1597,7 @@ class LoadPackageAborted(RetryableError):
 
 
 class LoadPackageCancelled(RetryableError):
-    """Somebody has told all who work on a package to stop."""
+    """Work on a package was cancelled."""
 
     code = "load-package-cancelled"
 
@@ -1613,7 +1610,7 @@ class LoadPackageCancelled(RetryableError):
 
 
 class PipelineLocked(RetryableError):
-    """Another run of this pipeline is going on."""
+    """Another run holds the lease of this pipeline."""
 
     code = "pipeline-locked"
 
@@ -1621,9 +1618,10 @@ class PipelineLocked(RetryableError):
         self, *, pipeline: str, host: str, process: int, user: str, age: float, alive: float
     ) -> None:
         super().__init__(
-            f"{pipeline} is being run by {user} on {host} (process {process}) for {age:.0f} s",
-            hint="wait for it to end; if it was killed, its lease is taken over "
-            f"{2 * alive:.0f} s after its last sign of life",
+            f"pipeline {pipeline} is already running: user {user}, host {host}, process {process}, "
+            f"for {age:.0f} s",
+            hint="wait for that run to end; if it was killed, a new run can take over its lease "
+            f"{2 * alive:.0f} s after the last heartbeat",
             pipeline=pipeline,
             host=host,
             process=process,
@@ -1634,7 +1632,7 @@ class PipelineLocked(RetryableError):
 
 
 class ServerFailed(RetryableError, ResourceFailed):
-    """A server could not answer a request of a resource now: status 408, 429, or 500 and more."""
+    """A server failed a request of a resource with status 408, 429, or 500 and above."""
 
     code = "server-failed"
     host: str
@@ -1646,7 +1644,7 @@ class ServerFailed(RetryableError, ResourceFailed):
         PenstockError.__init__(
             self,
             _status_message(host, status, resource),
-            hint=_STATUS_HINTS.get(status, "run again later: nothing of this package was loaded"),
+            hint=_STATUS_HINTS.get(status, "run again later; nothing of this package was loaded"),
             resource=resource,
             item=item,
             host=host,
@@ -1657,60 +1655,60 @@ class ServerFailed(RetryableError, ResourceFailed):
 
 
 class SlotTaken(RetryableError):
-    """Another run of this pipeline decided the next load first."""
+    """Another run of this pipeline sealed the next load first."""
 
     code = "slot-taken"
 
     def __init__(self, *, pipeline: str, sequence: int) -> None:
         super().__init__(
-            f"another run of {pipeline} has sealed load {sequence}",
-            hint="let the other run finish, then call run() without data: the rows are kept in their package",
+            f"another run of {pipeline} sealed load {sequence} first",
+            hint="wait for the other run, then call run() without data: the rows are kept in their package",
             pipeline=pipeline,
             sequence=sequence,
         )
 
 
 class StorageFull(RetryableError, OSError):
-    """A disk has no space left, or a quota is used up."""
+    """A disk is full or a quota is exceeded."""
 
     code = "storage-full"
     path: str
 
     def __init__(self, *, path: str, reason: str) -> None:
         super().__init__(
-            f"there is no space left to write {path}: {reason}",
-            hint="free space there or raise the quota, then run again: packages that are complete are kept, "
-            "what was being extracted is extracted again, and nothing is loaded twice",
+            f"no space left to write {path}: {reason}",
+            hint="free space or raise the quota, then run again: complete packages are kept, an unfinished "
+            "extract starts again, and no row is loaded twice",
             path=path,
             reason=reason,
         )
 
 
 class StorageNotReachable(RetryableError, OSError):
-    """A storage does not answer."""
+    """A storage does not respond."""
 
     code = "storage-not-reachable"
 
     def __init__(self, *, path: str, reason: str) -> None:
         super().__init__(
             f"{path} cannot be reached: {reason}",
-            hint="look at the network, the address and the credentials, then run again: nothing is lost",
+            hint="check the network, the address and the credentials, then run again: no data is lost",
             path=path,
             reason=reason,
         )
 
 
 class TransactionsRunning(RetryableError):
-    """Rows before the last value of a cursor may still be committed: a run now would never see them."""
+    """Open transactions may commit rows below the cursor value, which later runs would miss."""
 
     code = "transactions-running"
 
     def __init__(self, *, column: str, seconds: float, transactions: tuple[str, ...]) -> None:
         super().__init__(
-            f"{len(transactions)} transactions that write did not end in {seconds:g} seconds; their rows may "
-            f"come before the last value of {column}",
-            hint="run again when they are over, or give settle=0 and the incremental a lag; "
-            "pg_locks shows them by virtualtransaction",
+            f"{len(transactions)} writing transaction(s) did not end in {seconds:g} s and may commit rows "
+            f"below the last value of {column}",
+            hint="run again when they have ended, or pass settle=0 and set a lag for the incremental; "
+            "pg_locks lists them by virtualtransaction",
             column=column,
             seconds=seconds,
             transactions=transactions,
@@ -1718,14 +1716,14 @@ class TransactionsRunning(RetryableError):
 
 
 class WaveFailed(RetryableError):
-    """Spark could not finish a wave of work items."""
+    """Spark failed to complete a wave of work items."""
 
     code = "wave-failed"
 
     def __init__(self, *, resource: str, wave: int, reason: str) -> None:
         super().__init__(
-            f"wave {wave} of {resource} was not finished: {reason}",
-            hint="run again: waves that are finished are kept, and only this one is repeated",
+            f"wave {wave} of {resource} failed: {reason}",
+            hint="run again: finished waves are kept, only this one is repeated",
             resource=resource,
             wave=wave,
             reason=reason,
@@ -1733,22 +1731,22 @@ class WaveFailed(RetryableError):
 
 
 class InternalError(PenstockError):
-    """Something that should not happen."""
+    """An invariant is broken."""
 
     code = "internal"
 
 
 class BoundaryDamaged(InternalError):
-    """The file with the hashes of the rows at a cursor's last value is not what the state says."""
+    """The file of row hashes at a cursor's last value is missing or does not match the state."""
 
     code = "boundary-damaged"
     path: str
 
     def __init__(self, *, path: str, cursor_path: str, reason: str) -> None:
         super().__init__(
-            f"{path} holds the rows that {cursor_path} has read at its last value, and {reason}",
-            hint="restore the file, or name the destination beside which it stands; or run once with "
-            "primary_key=() in the incremental, which loads the rows at the last value once more",
+            f"the boundary file {path} of cursor {cursor_path} is unusable: {reason}",
+            hint="restore the file, or set the destination that stores it; or run once with primary_key=() "
+            "in the incremental, which loads the rows at the last value again",
             path=path,
             cursor_path=cursor_path,
             reason=reason,
@@ -1756,61 +1754,58 @@ class BoundaryDamaged(InternalError):
 
 
 class DestinationAhead(InternalError):
-    """Another load has used the sequence number of this one in a table, or a later number."""
+    """A table already has a commit of another load with this or a later sequence number."""
 
     code = "destination-ahead"
 
     def __init__(self, *, table: str, sequence: int) -> None:
         super().__init__(
             f"{table} has a commit of another load with sequence {sequence} or later, and none of this load",
-            hint="ledger, packages and tables do not belong together: bring back what was moved or deleted, "
-            "or use another pipeline name",
+            hint="ledger, packages and tables do not match: restore what was moved or deleted, or use "
+            "another pipeline name",
             table=table,
             sequence=sequence,
         )
 
 
 class JobNotFound(InternalError):
-    """A job was to be moved that is not there."""
+    """A job file does not exist."""
 
     code = "job-not-found"
 
     def __init__(self, *, path: str) -> None:
         super().__init__(
-            f"there is no job file {path}",
-            hint="another process has moved it on; read the package again",
+            f"job file {path} does not exist",
+            hint="read the package again: another process may have moved the job",
             path=path,
         )
 
 
 class PackageDamaged(InternalError):
-    """A control file of a package cannot be read, or its data files are not those that were written."""
+    """A control file of a package is unreadable, or its data files do not match the manifest."""
 
     code = "package-damaged"
 
     def __init__(self, *, path: str, reason: str) -> None:
         super().__init__(
-            f"{path} cannot be read: {reason}",
-            hint="restore the file, or give the rows up with pipeline.drop_pending_packages()",
+            f"{path} is damaged: {reason}",
+            hint="restore the file, or discard the rows with pipeline.drop_pending_packages()",
             path=path,
             reason=reason,
         )
 
 
 class NeverRaised(PenstockError):
-    """Programs for dlt catch by some names what cannot happen here; these names mean this class.
-
-    It is there so that such a program can be read. To catch it catches nothing.
-    """
+    """An alias for dlt exceptions that penstock never raises, so that programs for dlt can import them."""
 
     code = "never-raised"
 
 
 class PipelineStepFailed(PenstockError):
-    """A step of `run`, `extract`, `normalize` or `load` failed; `exception` is what with.
+    """A step of `run`, `extract`, `normalize` or `load` failed with `exception`.
 
-    `step_info` says what came of the step until then. A copy that comes from another process lacks it, the
-    `pipeline`, and an `exception` that is not one of ours.
+    `step_info` describes the step up to the failure. A pickled copy has no `step_info` and `pipeline`, and
+    its `exception` is None unless it is a `PenstockError`.
     """
 
     code = "pipeline-step-failed"
@@ -1825,14 +1820,14 @@ class PipelineStepFailed(PenstockError):
         step_info: Any = None,
         why: str | None = None,
     ) -> None:
-        """`why` is what `exception` says, without secrets."""
-        hint = "the error above this one says more"
+        """Use `why` as the text of `exception`, without secrets."""
+        hint = "see the error above"
         if isinstance(exception, PenstockError):
             why, hint = why or exception.message, exception.hint
         why = why or type(exception).__name__
-        where = f"{step} of package {load_id}" if load_id else step
+        failed_step = f"{step} of package {load_id}" if load_id else step
         super().__init__(
-            f"pipeline {pipeline.pipeline_name!r} failed in {where}: {why}",
+            f"pipeline {pipeline.pipeline_name!r} failed in {failed_step}: {why}",
             hint=hint,
             pipeline=pipeline,
             pipeline_name=pipeline.pipeline_name,
@@ -1843,11 +1838,11 @@ class PipelineStepFailed(PenstockError):
 
     @property
     def is_retryable(self) -> bool:
-        """Whether the same call may do better later."""
+        """Whether repeating the call may succeed."""
         return isinstance(self.exception, RetryableError)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What may hold a session or come of somebody else's library stays where it is."""
-        ours = self.exception if isinstance(self.exception, PenstockError) else None
-        facts = {**self.__dict__, "pipeline": None, "step_info": None, "exception": ours}
+        """Drop the pipeline and foreign exceptions, which may hold a session or fail to pickle."""
+        exception = self.exception if isinstance(self.exception, PenstockError) else None
+        facts = {**self.__dict__, "pipeline": None, "step_info": None, "exception": exception}
         return (_rebuild, (type(self), self.args, facts))

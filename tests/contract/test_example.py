@@ -139,7 +139,7 @@ def test_nested_rows_arrive_and_the_load_is_complete_in_the_destination_and_in_t
 
 
 def test_a_destination_that_gives_no_tables_back_says_so(example: Example) -> None:
-    with pytest.raises(UsageError, match="example cannot be read by penstock"):
+    with pytest.raises(UsageError, match="penstock cannot read tables of the example destination"):
         print(example.pipeline().dataset().tables)  # noqa: T201 - reading is what fails
 
 

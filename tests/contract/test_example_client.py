@@ -98,7 +98,7 @@ def test_what_is_expected_to_change_is_not_taken_for_what_is_missing(make: Any) 
 def test_names_that_are_too_long_are_refused(make: Any) -> None:
     with make(schema_of("x" * 61)) as client:
         client.initialize_storage()
-        with pytest.raises(IdentifierTooLongException, match="61 characters, and example allows 60"):
+        with pytest.raises(IdentifierTooLongException, match="61 characters, example allows 60"):
             client.update_stored_schema()
 
 

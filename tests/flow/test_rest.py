@@ -110,7 +110,7 @@ def test_a_second_run_after_a_failure_requests_only_unfinished_items(
     pipeline = make_pipeline(location, tmp_path, spark)
     api.users, api.gone = 20, {15}
 
-    with pytest.raises(Exception, match="answered 404 Not Found"):
+    with pytest.raises(Exception, match="returned 404 Not Found"):
         pipeline.run(shop(api, spread=True).with_resources("posts"))
     done = {path for path in api.paths if path.startswith("/users/0/")}
     api.gone = set()
@@ -138,7 +138,7 @@ def test_a_run_resumed_with_other_work_items_duplicates_no_row(
             name="shop",
         ).with_resources("posts")
 
-    with pytest.raises(Exception, match="answered 404 Not Found"):
+    with pytest.raises(Exception, match="returned 404 Not Found"):
         pipeline.run(posts(3))
     api.gone = set()
     pipeline.run(posts(4))

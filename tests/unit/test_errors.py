@@ -1,18 +1,22 @@
-"""Errors hold no secrets: neither in their text nor in their facts."""
+"""The texts of all errors, and the masking of secrets in them."""
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from tests.unit.error_examples import CLASSES, EXAMPLES, example
 
 from penstock import errors
 from penstock.config import remember_secret
 from penstock.sources.rest_api.executor_resources import EXECUTOR_MODULES
 from penstock.spark.serialization import serialize_by_value
 
+GOLDEN = Path(__file__).parent / "golden" / "errors.txt"
 SECRET = "magpie-4711-in-the-tree"
 TEXTS = {
     "Spark Connect": f"sc://spark.example.com:443/;use_ssl=true;token={SECRET};user_id=ada",
@@ -21,6 +25,20 @@ TEXTS = {
     "Azure": f"https://x.blob.core.windows.net/a?sv=2024&sig={SECRET}",
     "Amazon": f"https://b.s3.amazonaws.com/a?X-Amz-Signature={SECRET}",
 }
+
+
+def test_every_error_class_has_sample_values() -> None:
+    assert list(EXAMPLES) == list(CLASSES)
+
+
+def test_the_texts_of_all_errors_are_those_of_the_golden_file() -> None:
+    """Set PENSTOCK_TEST_GOLDEN=write to write the file, then read what changed."""
+    texts = "\n\n".join(f"{name}\n{example(name)}" for name in EXAMPLES) + "\n"
+    if os.environ.get("PENSTOCK_TEST_GOLDEN") == "write":
+        GOLDEN.parent.mkdir(exist_ok=True)
+        GOLDEN.write_text(texts, encoding="utf-8")
+
+    assert texts == GOLDEN.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())

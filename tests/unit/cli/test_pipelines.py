@@ -192,7 +192,7 @@ def test_a_pipeline_that_has_not_run_here_has_no_trace(disk: Path) -> None:
     error = asked("shop", "trace").exception
 
     assert isinstance(error, PipelineNeverRan)
-    assert error.message == f"there is no run of pipeline 'shop' in {disk}"
+    assert error.message == f"pipeline 'shop' has no recorded run in {disk}"
 
 
 def test_a_command_in_another_folder_looks_where_the_last_run_went(

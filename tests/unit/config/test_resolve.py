@@ -430,8 +430,8 @@ def test_places_of_one_provider_stand_in_one_line_of_the_message() -> None:
         resolve_configuration(Api, settings=Settings(), sections=("sources", "hub"))
 
     assert caught.value.message.splitlines() == [
-        "Api lacks url",
-        "  url was looked for in:",
+        "Api has no value for url",
+        "  searched for url in:",
         "    environment: SOURCES__HUB__URL, SOURCES__URL, URL",
         "    secrets.toml: sources.hub.url, sources.url, url",
         "    config.toml: sources.hub.url, sources.url, url",

@@ -106,5 +106,5 @@ def test_an_answer_that_an_executor_got_is_reported_the_same_way(api: Api) -> No
     assert part == FAILED_PART
     assert json.loads(text)["status"] == 401
     assert caught.value.message == (
-        f"{api.url.removeprefix('http://')} answered 401 Unauthorized to a request of orders"
+        f"{api.url.removeprefix('http://')} returned 401 Unauthorized for a request of orders"
     )

@@ -105,7 +105,7 @@ def test_where_bad_rows_are_to_fail_the_row_is_told_by_its_number(package: Packa
             workload=Workload(on_bad_row="fail"),
         )
 
-    assert caught.value.message == "row 1 of items cannot be written: object has no JSON form"
+    assert caught.value.message == "row 1 of items cannot be encoded: object has no JSON form"
 
 
 def test_rows_are_on_disk_before_the_last_one_is_asked_for(package: Package) -> None:

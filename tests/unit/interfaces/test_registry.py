@@ -51,5 +51,5 @@ def test_an_entry_point_that_names_no_destination_is_said_to_be_wrong(
     (info / "entry_points.txt").write_text("[penstock.destinations]\nbroken = json:JSONDecoder\n")
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
 
-    with pytest.raises(InvalidDestinationReference, match="'broken' gives a type"):
+    with pytest.raises(InvalidDestinationReference, match="'broken' names a type"):
         penstock.pipeline("shop", destination="broken")

@@ -63,7 +63,7 @@ def test_what_was_left_out_is_told_and_can_be_raised() -> None:
 
     assert (LOADED.has_failed_jobs, info.has_failed_jobs) == (False, True)
     LOADED.raise_on_failed_jobs()
-    with pytest.raises(DestinationHasFailedJobs, match=r"without 1 jobs: items\.x\.reference"):
+    with pytest.raises(DestinationHasFailedJobs, match=r"has 1 failed jobs: items\.x\.reference"):
         info.raise_on_failed_jobs()
     assert "  without items.x.reference: items is closed" in str(info).splitlines()
     assert info.asdict()["failed_jobs"] == [

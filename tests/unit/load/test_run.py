@@ -306,7 +306,7 @@ def test_files_that_are_gone_are_told_before_the_destination_is_asked_for_anythi
     gone = DataFolder(path="data/a", files=1, bytes=3, digest="that of a file that is gone")
     place = sealed(tmp_path, data=gone)
 
-    with pytest.raises(PackageDamaged, match="data/a cannot be read: 1 files were written there, and 0 are"):
+    with pytest.raises(PackageDamaged, match="data/a is damaged: 1 files were written there, and 0 are"):
         place.load()
 
     assert place.world.asked == []
@@ -514,7 +514,7 @@ def test_all_jobs_that_fail_side_by_side_are_in_the_error(tmp_path: Path) -> Non
     first = facts["job_id"]
     (other,) = facts["failed_jobs"].keys() - {first}
     assert facts["failed_message"] == facts["failed_jobs"][first]
-    assert f"; so did {other}" in caught.value.message
+    assert f"; also failed: {other}" in caught.value.message
 
 
 @pytest.mark.parametrize("undo", [True, False])

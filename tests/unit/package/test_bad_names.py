@@ -238,7 +238,7 @@ def test_a_file_in_place_of_a_job_folder_is_damage_and_not_an_empty_folder(
     packages.normalized_packages.create_package(LOAD_ID)
     packages.package(LOAD_ID).store.put(state, b"")
 
-    with pytest.raises(PackageDamaged, match=f"{state} cannot be read: a file stands where a folder belongs"):
+    with pytest.raises(PackageDamaged, match=f"{state} is damaged: a file stands where a folder belongs"):
         packages.normalized_packages.list_new_jobs(LOAD_ID)
     with pytest.raises(PackageDamaged, match="a file stands where a folder belongs"):
         packages.package(LOAD_ID).store.put(f"{state}/{NAME}", b"")
@@ -285,7 +285,7 @@ def test_a_root_may_be_a_link(packages: Packages, tmp_path: Path) -> None:
 def test_a_manifest_in_the_slot_of_another_number_is_damage(packages: Packages, sequence: int) -> None:
     packages.store.put("slots/0000000002.json", manifest_of(LOAD_ID, sequence).to_json())
 
-    with pytest.raises(PackageDamaged, match=r"0000000002.json cannot be read: it says it is slot"):
+    with pytest.raises(PackageDamaged, match=r"0000000002.json is damaged: it says it is slot"):
         packages.slots.read(2)
 
 
@@ -356,7 +356,7 @@ def test_a_package_cannot_end_in_any_other_way(packages: Packages, status: Any) 
 
 
 def test_jobs_and_packages_that_are_not_there_are_named(packages: Packages) -> None:
-    with pytest.raises(LoadPackageNotFound, match=f"no package {LOAD_ID}"):
+    with pytest.raises(LoadPackageNotFound, match=f"package {LOAD_ID} does not exist"):
         packages.normalized_packages.list_new_jobs(LOAD_ID)
     with pytest.raises(JobNotFound, match=f"new_jobs/{NAME}"):
         packages.normalized_packages.start_job(LOAD_ID, NAME)

@@ -93,5 +93,5 @@ TABLE = {
     ],
 )
 def test_a_document_that_lacks_what_normalize_needs_is_damage(document: dict[str, Any]) -> None:
-    with pytest.raises(PackageDamaged, match=r"extracted\.json cannot be read"):
+    with pytest.raises(PackageDamaged, match=r"extracted\.json is damaged"):
         ExtractManifest.from_dict(document)

@@ -208,7 +208,7 @@ def test_a_job_file_that_lacks_a_part_is_damaged(packages: Packages, part: str) 
     whole = {"format_version": FORMAT_VERSION, **job(package).to_dict()}
     package.store.put(f"new_jobs/{NAME}", as_json({key: whole[key] for key in whole if key != part}))
 
-    with pytest.raises(PackageDamaged, match=f"{NAME} cannot be read: .*{part}"):
+    with pytest.raises(PackageDamaged, match=f"{NAME} is damaged: .*{part}"):
         package.job(NAME)
 
 

@@ -35,7 +35,7 @@ def raised(code: str, message: str = "said so") -> Exception:
 )
 def test_who_is_not_let_in_is_told_so(error: Exception) -> None:
     with (
-        pytest.raises(StorageAccessDenied, match="lake/demo is refused: ") as caught,
+        pytest.raises(StorageAccessDenied, match="lake/demo was denied: ") as caught,
         translate_store_errors("lake/demo"),
     ):
         raise error

@@ -89,7 +89,7 @@ def test_a_pipeline_that_has_not_run_has_a_schema_with_its_name(tmp_path: Path) 
     assert list(pipeline.schemas) == ["shop"]
     assert pipeline.schemas["shop"].name == "shop"
     assert "other" not in pipeline.schemas
-    with pytest.raises(SchemaNotFoundError, match="there is no schema 'other'") as missing:
+    with pytest.raises(SchemaNotFoundError, match="schema 'other' does not exist") as missing:
         pipeline.schemas["other"]
     assert isinstance(missing.value, KeyError)
     assert pipeline.naming.normalize_identifier("OrderId") == "order_id"

@@ -61,7 +61,7 @@ def test_an_unknown_destination_is_refused_when_the_pipeline_is_made() -> None:
 
 def test_a_merge_strategy_that_the_destination_lacks_is_refused_before_spark_starts() -> None:
     said = {"disposition": "merge", "strategy": "cdc"}
-    with pytest.raises(LoadClientUnsupportedWriteDisposition, match="delta cannot write with 'cdc' yet"):
+    with pytest.raises(LoadClientUnsupportedWriteDisposition, match="delta does not support 'cdc'"):
         penstock.pipeline("shop", destination="delta").run([1], table_name="t", write_disposition=said)
 
 

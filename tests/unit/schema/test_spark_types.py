@@ -88,7 +88,7 @@ def test_length_hints_do_not_change_text_and_bytes() -> None:
 
 
 def test_a_column_without_a_type_has_no_spark_type() -> None:
-    with pytest.raises(UnboundColumnException, match="no type yet"):
+    with pytest.raises(UnboundColumnException, match="has no data type"):
         spark_type(Column(name="c"))
 
 

@@ -133,7 +133,7 @@ def test_a_generator_that_was_read_is_refused_instead_of_loading_nothing() -> No
     fed = resource | penstock.transformer(lambda number: number, name="fed")
     list(resource)
 
-    with pytest.raises(SourceExhausted, match="rows is made of a generator"):
+    with pytest.raises(SourceExhausted, match="generator of rows is exhausted"):
         flows_of(fed)
 
 

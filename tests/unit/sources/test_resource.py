@@ -94,7 +94,7 @@ def test_arguments_that_are_missing_are_named() -> None:
     def pages(first: int, last: int, *, size: int = 10) -> Iterator[int]:
         yield from range(first, last, size)
 
-    with pytest.raises(ResourceUnbound, match="cannot be read without last"):
+    with pytest.raises(ResourceUnbound, match="is missing last"):
         list(pages(1))
     with pytest.raises(TypeError, match="unexpected keyword"):
         pages(1, 2, colour="red")

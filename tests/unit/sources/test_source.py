@@ -98,7 +98,7 @@ def test_two_resources_of_one_name_are_refused() -> None:
     def twins() -> Any:
         return penstock.resource([1], name="same"), penstock.resource([2], name="same")
 
-    with pytest.raises(ResourceNameTaken, match="two resources 'same' in source twins"):
+    with pytest.raises(ResourceNameTaken, match="twins has two resources named 'same'"):
         twins()
 
 

@@ -51,7 +51,7 @@ def test_what_a_store_refuses_is_refused_again(text: str) -> None:
     assert isinstance(found, StorageAccessDenied)
     assert vars(found)["path"] == "s3a://lake/x"
     assert is_terminal(error)
-    assert describe_error(error).startswith("s3a://lake/x is refused: ")
+    assert describe_error(error).startswith("access to s3a://lake/x was denied: ")
 
 
 @pytest.mark.parametrize("text", MAY_PASS.values(), ids=MAY_PASS.keys())

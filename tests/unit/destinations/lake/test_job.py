@@ -58,7 +58,7 @@ def test_a_job_that_is_refused_after_a_commit_fails_and_reports_the_commit() -> 
     run_job(job, COMMIT, error=REFUSAL)
 
     assert (job.state(), job.applied()) == ("failed", (COMMIT,))
-    assert job.exception().startswith("table items cannot be written: so")
+    assert job.exception().startswith("invalid schema of table items: so")
 
 
 @pytest.mark.parametrize(

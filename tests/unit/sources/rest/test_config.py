@@ -198,7 +198,7 @@ def test_a_connection_can_be_tried(api: Api) -> None:
 
     assert check_connection(source, "single") == (True, "")
     fine, why = check_connection(source, "nothing")
-    assert (fine, "answered 404 Not Found" in why) == (False, True)
+    assert (fine, "returned 404 Not Found" in why) == (False, True)
 
 
 def test_a_parent_that_lacks_a_field_is_named(api: Api) -> None:
