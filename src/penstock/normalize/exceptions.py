@@ -1,4 +1,4 @@
-"""What normalizing raises, by the name that programs for dlt catch: that of `dlt.normalize.exceptions`."""
+"""Exceptions of normalization by the names of `dlt.normalize.exceptions`, for programs that catch them."""
 
 from __future__ import annotations
 

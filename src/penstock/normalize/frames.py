@@ -69,13 +69,13 @@ _SIMPLE_TYPES: Final[Mapping[str, tuple[str, DataType]]] = {
     "string": ("STRING", "text"),
     "binary": ("BINARY", "binary"),
     "date": ("DATE", "date"),
-    # A moment without a zone is taken to be UTC, as everywhere.
+    # A timestamp without a zone is taken as UTC, as everywhere.
     **dict.fromkeys(("timestamp", "timestamp_ntz"), ("TIMESTAMP", "timestamp")),
     "variant": ("VARIANT", "json"),
 }
 
 
-# What every value of such a column fits, whatever it is.
+# Types that hold every value of such a column.
 _SMALL_INTEGER_FITS: Final = frozenset[DataType](("double", "decimal", "wei"))
 _TYPE_FITS: Final[Mapping[str, frozenset[DataType]]] = {
     **dict.fromkeys(("byte", "short", "integer"), _SMALL_INTEGER_FITS),
@@ -146,14 +146,14 @@ def _shape_frame(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedFiles:
-    """What typed files hold, in the terms in which rows of JSON are told."""
+    """The layout of typed files and the evidence of their columns, as for JSON rows."""
 
     layout: NestedLayout
     evidence: tuple[Evidence, ...]
     precisions: Mapping[ValuePath, tuple[int, int]]
-    """Digits and scale of decimals."""
+    """Precision and scale of decimals."""
     nested_types: Mapping[ValuePath, Any]
-    """Structs, lists and maps that are kept as they are, with their types."""
+    """Types of structs, lists and maps that are stored in their own type."""
 
 
 def typed_files(
@@ -163,10 +163,10 @@ def typed_files(
     kept_as_json: Callable[[ValuePath, JsonForm], bool] | None = None,
     keep_nested: bool = False,
 ) -> TypedFiles:
-    """Read the columns of typed files.
+    """Return the layout and the evidence of columns.
 
-    Structs are objects and arrays are lists, as in rows of Python; a map has no fixed keys and is one value.
-    With `keep` all three are values of the column that they stand in.
+    Structs are objects and arrays are lists, as in Python rows; a map has no fixed keys and is one value.
+    If `keep_nested`, all three are values of their column.
     """
     reader = _ColumnReader(rows, kept_as_json or (lambda *_: False), keep_nested)
     root = reader.read_struct(columns["fields"], ())
@@ -181,9 +181,9 @@ def typed_files(
 def with_decimal_precision(
     decision: Decision, precisions: Mapping[ValuePath, tuple[int, int]], naming: NamingConvention
 ) -> Decision:
-    """Give new columns for decimals as many digits as the files have.
+    """Return the decision with new decimal columns as wide as those of the files.
 
-    Where a column is there already and has fewer, a variant takes the values: none is rounded.
+    Values that an existing column would round go to a variant column.
     """
     tables, rules = dict(decision.schema.tables), dict(decision.rules)
     for path, (precision, scale) in precisions.items():
@@ -198,9 +198,9 @@ def with_decimal_precision(
             continue
         else:
             name = naming.shorten_fragments(rule.column, "v_decimal")
-            known = table.columns.get(name)
-            fresh = replace(wanted, name=name, data_type="decimal", nullable=True).with_hints(variant=True)
-            column = known if known is not None and _can_hold(known, wanted) else fresh
+            stored = table.columns.get(name)
+            variant = replace(wanted, name=name, data_type="decimal", nullable=True).with_hints(variant=True)
+            column = stored if stored is not None and _can_hold(stored, wanted) else variant
             rules[path, "decimal"] = replace(rule, column=name)
         tables[rule.table] = table.with_columns([column])
     changed = [table for name, table in tables.items() if table is not decision.schema.tables[name]]
@@ -210,29 +210,29 @@ def with_decimal_precision(
 
 
 def with_nested_types(decision: Decision, nested_types: Mapping[ValuePath, Any]) -> Decision:
-    """Give new columns for structs, lists and maps that are kept their types, and known ones what is new.
+    """Return the decision with the types of columns that keep nested values, merged with the stored types.
 
-    A column that has JSON texts goes on to have them.
+    A column that already holds JSON texts keeps its type.
     """
     tables = dict(decision.schema.tables)
-    for path, kind in nested_types.items():
+    for path, nested_type in nested_types.items():
         rule = decision.rules.get((path, "json"))
         if rule is None or rule.action != "json" or rule.column is None:
             continue
         table, added = tables[rule.table], decision.update.get(rule.table)
         column = table.columns[rule.column]
-        known = column.hints.get(NESTED_TYPE_HINT)
-        if known is None and (added is None or rule.column not in added.columns):
+        stored = column.hints.get(NESTED_TYPE_HINT)
+        if stored is None and (added is None or rule.column not in added.columns):
             continue
-        together = kind if known is None else merged_type(json.loads(known), kind)
-        if together is None:
+        merged = nested_type if stored is None else merged_type(json.loads(stored), nested_type)
+        if merged is None:
             raise UsageError(
-                f"{rule.table}.{rule.column} holds {spark_type(column)}, "
-                f"and now comes {spark_type_from_json(kind)}",
-                hint="write to another table: what is kept as it is cannot change its type",
+                f"{rule.table}.{rule.column} has type {spark_type(column)}, "
+                f"but the new values have type {spark_type_from_json(nested_type)}",
+                hint="write to another table: a column that keeps nested values cannot change its type",
             )
-        told = json.dumps(together, separators=(",", ":"))
-        tables[rule.table] = table.with_columns([column.with_hints(**{NESTED_TYPE_HINT: told})])
+        hint = json.dumps(merged, separators=(",", ":"))
+        tables[rule.table] = table.with_columns([column.with_hints(**{NESTED_TYPE_HINT: hint})])
     changed = [table for name, table in tables.items() if table is not decision.schema.tables[name]]
     return replace(decision, schema=decision.schema.with_tables(changed)) if changed else decision
 
@@ -259,18 +259,19 @@ class _ColumnReader:
     def read_struct(self, columns: Any, path: ValuePath) -> Object:
         if not path:
             self._add_evidence(path, "object")
-        names = field_names([column_key(one) for one in columns])
+        keys = [column_key(column) for column in columns]
+        names = field_names(keys)
         return Object(
             fields={
-                column_key(one): (names[column_key(one)], self._read_column(one, (*path, column_key(one))))
-                for one in columns
+                key: (names[key], self._read_column(column, (*path, key)))
+                for key, column in zip(keys, columns, strict=True)
             }
         )
 
     def _read_column(self, column: Mapping[str, Any], path: ValuePath) -> LayoutNode:
-        meaning = column["metadata"].get("kind")
-        if meaning:
-            return self._add_leaf(path, "STRING", meaning)
+        logical_type = column["metadata"].get("kind")
+        if logical_type:
+            return self._add_leaf(path, "STRING", logical_type)
         return self._read_type(column["type"], path)
 
     def _read_type(self, kind: Any, path: ValuePath) -> LayoutNode:
@@ -308,25 +309,25 @@ class _ColumnReader:
     def _add_evidence(
         self, path: ValuePath, kind: ObservedType, fits: frozenset[DataType] = NO_TYPES
     ) -> None:
-        # In the order of the columns: they are the first row's.
+        # The order of the columns is that of the first row.
         first = (0, len(self.evidence))
         self.evidence.append(Evidence(path=path, type=kind, count=self.rows, first=first, fits=fits))
 
 
 def _type_sql(kind: Any) -> str:
-    """A type as Spark SQL writes it, itself and not what it will become."""
+    """Return a type as Spark SQL, with the user's keys."""
     return spark_type_from_json(_plain_type(kind))
 
 
 def _plain_type(kind: Any) -> Any:
-    """A type with the keys of users, and nothing else said of them."""
+    """Return a type with the user's keys and without metadata."""
     if isinstance(kind, str):
         return kind
     match kind["type"]:
         case "struct":
             return struct_type(
-                struct_field(column_key(one), _plain_type(one["type"]), name=column_key(one))
-                for one in kind["fields"]
+                struct_field(column_key(field), _plain_type(field["type"]), name=column_key(field))
+                for field in kind["fields"]
             )
         case "array":
             return array_type(_plain_type(kind["elementType"]))

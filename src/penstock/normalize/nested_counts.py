@@ -1,4 +1,4 @@
-"""Rows of nested tables, counted while the rows that hold them are written."""
+"""Row counts of nested tables, taken from list sizes while the root rows are written."""
 
 from __future__ import annotations
 
@@ -22,32 +22,34 @@ _MAX_LISTS: Final = 200
 
 
 def list_sizes(layout: NestedLayout) -> dict[ValuePath, str]:
-    """SQL for the number of elements of each list in a row that stands in no other list.
+    """Return SQL for the size of each list of a root row that is in no other list.
 
-    Those deeper down take a walk over all elements, and very many lists take long: the load counts those.
+    Inner lists, and very many lists, would be slow to count here: the load counts their rows.
     """
-    found = {(*path, EACH): f"coalesce(array_size({at}), 0)" for path, at in _root_lists(layout.root, "row")}
-    return found if len(found) <= _MAX_LISTS else {}
+    sizes = {
+        (*path, EACH): f"coalesce(array_size({value}), 0)" for path, value in _root_lists(layout.root, "row")
+    }
+    return sizes if len(sizes) <= _MAX_LISTS else {}
 
 
 def nested_counts(
     plans: Sequence[TablePlan], tables: Mapping[ValuePath, str], sizes: Mapping[ValuePath, int]
 ) -> dict[str, int | None]:
-    """Rows of nested tables by what was counted of the lists; None where that does not tell."""
-    counted: dict[str, int] = {}
+    """Return the row counts of nested tables from list sizes; None where these are not enough."""
+    counts: dict[str, int] = {}
     for path, size in sizes.items():
         row, _ = canonical_row_and_keys(path, is_list=False)
         if row in tables:
-            counted[tables[row]] = counted.get(tables[row], 0) + size
+            counts[tables[row]] = counts.get(tables[row], 0) + size
     return {
-        plan.table.name: counted.get(plan.table.name) if _is_countable(plan.projection) else None
+        plan.table.name: counts.get(plan.table.name) if _is_countable(plan.projection) else None
         for plan in plans
         if len(plan.projection.levels) > 1
     }
 
 
 def _is_countable(projection: Projection) -> bool:
-    """Whether all rows come out of lists that are arrays in the root row, and none is refused."""
+    """Return whether all rows are elements of arrays in the root row, and none is refused."""
     is_plain = all(stored is None and not at.inside for at, stored in projection.levels[-1].lists)
     is_refused = any(level.refused for level in projection.levels)
     return len(projection.levels) == _PARENT_AND_CHILD and is_plain and not is_refused

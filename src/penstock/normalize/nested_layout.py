@@ -1,4 +1,4 @@
-"""The nested dataset of a root table: which paths it holds, how each is stored, and under which names."""
+"""Layouts of nested datasets: the paths of a root table, how each is stored, and under which field names."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ RAW_TYPE: Final = (
     "STRUCT<`text`: STRING, `file`: STRING, `position`: BIGINT,"
     " `reason`: STRING, `path`: STRING, `rule`: STRING>"
 )
-"""The text of a row that the dataset does not stand for, and where it stood.
+"""The text of a row that the layout does not fit or that is refused, and its file and position.
 
-One that a contract refuses has the reason, where the refused value stands, and the rule.
+A refused row also has the reason, the path of the refused value, and the rule.
 """
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SQL_TYPES: Final[Mapping[StorageForm, str]] = {
@@ -54,22 +54,22 @@ _SINGLE_STORAGE_FORMS: Final[Mapping[JsonForm, StorageForm]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaf:
-    """Values that are stored as they are, or as JSON text, or as VARIANTs.
+    """Values that are stored as they are, as JSON text, or as VARIANT.
 
-    `forms` are those of its own values; what stands inside a VARIANT is not told here.
+    `forms` are the forms of the values themselves, not of those inside a VARIANT.
     """
 
     storage_form: StorageForm
     forms: frozenset[JsonForm]
     sql: str | None = None
-    """The type of what came typed."""
+    """The type of a column of typed files."""
     is_always_empty: bool = False
-    """Whether objects or lists were seen here, and never anything in them."""
+    """Whether all objects and lists at this path are empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Object:
-    """A struct: a name for each key, and what stands under it."""
+    """A struct: for each key the field name and the node."""
 
     fields: Mapping[str, tuple[str, LayoutNode]]
 
@@ -87,23 +87,24 @@ _EMPTY_OBJECT: Final = Object(fields={})
 
 @dataclass(frozen=True, slots=True)
 class NestedLayout:
-    """The nested dataset of a root table, before its decision is carried out."""
+    """The columns of a nested dataset: `id`, `raw`, and `row` with the root struct."""
 
     root: Object
 
     @property
     def columns(self) -> str:
-        """Its columns, so that nobody has to open its files to know them.
+        """The columns as Spark SQL, for readers that must not open files to find them.
 
-        Rows without a single value have no struct: Parquet knows none without fields.
+        `row` is a BOOLEAN if no row has a value: Parquet has no struct without fields.
         """
         row = sql_type(self.root) if self.root.fields else "BOOLEAN"
         return f"`id` STRING, `raw` {RAW_TYPE}, `row` {row}"
 
     def resolve(self, path: ValuePath) -> tuple[LayoutNode, FieldAccess]:
-        """Give what is stored at a path, and where it stands below the row that holds it.
+        """Return the node of a path, and the access to it from the row that holds it.
 
-        The row is the root row, or the element of the last list on the way.
+        That row is the root row, or the element of the last list on the path. An unknown path raises
+        `KeyError`.
         """
         node: LayoutNode = self.root
         names: tuple[str, ...] = ()
@@ -129,17 +130,17 @@ def build_layout(
     kept_as_json: Callable[[ValuePath, JsonForm], bool],
     strict_fractions: Container[ValuePath] = (),
 ) -> NestedLayout:
-    """Decide how every path is stored, so that each value can be told from every other.
+    """Choose a storage form for every path that keeps different values apart.
 
-    `is_whole` says of an object or a list whether it is kept as JSON. Values of one form are stored as what
-    they are; of several forms, as VARIANT, with everything below. So are the fractions of `strict`: a double
-    does not tell `5.0` from `5`.
+    `kept_as_json` decides about objects and lists. Values of one form are stored as they are, values of
+    several forms as VARIANT with everything below. So are `strict_fractions`: a double does not keep `5.0`
+    and `5` apart.
     """
-    below: dict[ValuePath, list[ValuePath]] = {}
+    children: dict[ValuePath, list[ValuePath]] = {}
     for path in forms:
         if path:
-            below.setdefault(path[:-1], []).append(path)
-    root = _NestedLayoutBuilder(forms, below, kept_as_json, strict_fractions).node(())
+            children.setdefault(path[:-1], []).append(path)
+    root = _NestedLayoutBuilder(forms, children, kept_as_json, strict_fractions).node(())
     return NestedLayout(root if isinstance(root, Object) else _EMPTY_OBJECT)
 
 
@@ -160,7 +161,7 @@ class _NestedLayoutBuilder:
                 return self._object(path)
             case ("list",):
                 elements = (*path, EACH)
-                # An empty list has no elements to tell their type: it is kept as the text that it is.
+                # The type of the elements is unknown while all lists are empty, so these are kept as text.
                 return (
                     ListOf(element=self.node(elements))
                     if elements in self.forms
@@ -177,39 +178,43 @@ class _NestedLayoutBuilder:
                 return Leaf(storage_form="tagged" if are_texts else "mixed", forms=forms)
 
     def _object(self, path: ValuePath) -> LayoutNode:
-        keys = [one for one in self.children.get(path, ()) if one[-1] != EACH and self.forms[one]]
-        names = field_names([str(one[-1]) for one in keys])
-        fields = {str(one[-1]): (names[str(one[-1])], self.node(one)) for one in keys}
+        children = {
+            str(child[-1]): child
+            for child in self.children.get(path, ())
+            if child[-1] != EACH and self.forms[child]
+        }
+        names = field_names(children)
+        fields = {key: (names[key], self.node(child)) for key, child in children.items()}
         if not fields and path:
             return Leaf(storage_form="json", forms=frozenset(("object",)), is_always_empty=True)
         return Object(fields=fields)
 
 
 def field_names(keys: Iterable[str]) -> dict[str, str]:
-    """Names for the fields of a struct: the keys themselves where every reader takes them.
+    """Return field names for keys: the key itself if it is an identifier, and unique in lower case.
 
     >>> field_names(["id", "Id", "odd key"])
     {'id': 'id', 'Id': 'k1', 'odd key': 'k2'}
     """
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     taken: set[str] = set()
-    listed = list(keys)
-    for key in listed:
+    keys = list(keys)
+    for key in keys:
         if _IDENTIFIER.fullmatch(key) and key.lower() not in taken:
-            found[key] = key
+            names[key] = key
             taken.add(key.lower())
-    for number, key in enumerate(listed):
-        if key not in found:
+    for number, key in enumerate(keys):
+        if key not in names:
             name = f"k{number}"
             while name in taken:
                 name += "_"
-            found[key] = name
+            names[key] = name
             taken.add(name)
-    return {key: found[key] for key in listed}
+    return {key: names[key] for key in keys}
 
 
 def sql_type(node: LayoutNode) -> str:
-    """The type in SQL, under the names of the dataset."""
+    """Return the type in SQL, with field names."""
     match node:
         case Leaf(storage_form=stored, sql=sql):
             return sql or _SQL_TYPES[stored]
@@ -221,7 +226,7 @@ def sql_type(node: LayoutNode) -> str:
 
 
 def raw_key_sql_type(node: LayoutNode) -> str:
-    """The type in SQL under the raw keys."""
+    """Return the type in SQL, with raw keys."""
     match node:
         case Leaf():
             return sql_type(node)
@@ -233,23 +238,23 @@ def raw_key_sql_type(node: LayoutNode) -> str:
 
 
 def spark_json_type(node: LayoutNode) -> Any:
-    """The type as Spark's JSON form of types, under the raw keys: those may be anything, even empty."""
+    """Return the type in Spark's JSON form, with raw keys: these may be any text, even an empty one."""
     match node:
         case Leaf(storage_form=stored):
             return _SPARK_TYPE_NAMES[stored]
         case ListOf(element=element):
             return {"type": "array", "elementType": spark_json_type(element), "containsNull": True}
         case Object(fields=fields):
-            inner = [_struct_field(key, spark_json_type(child)) for key, (_, child) in fields.items()]
-            return {"type": "struct", "fields": inner}
+            struct_fields = [_struct_field(key, spark_json_type(child)) for key, (_, child) in fields.items()]
+            return {"type": "struct", "fields": struct_fields}
 
 
-def _struct_field(key: str, kind: Any) -> dict[str, Any]:
-    return {"name": key, "type": kind, "nullable": True, "metadata": {}}
+def _struct_field(key: str, json_type: Any) -> dict[str, Any]:
+    return {"name": key, "type": json_type, "nullable": True, "metadata": {}}
 
 
 def has_renamed_fields(node: LayoutNode) -> bool:
-    """Whether a name differs from its key anywhere below."""
+    """Return whether any field name below differs from its key."""
     match node:
         case Leaf():
             return False

@@ -1,4 +1,4 @@
-"""Marks a package as normalized, and finds what an earlier call left of one."""
+"""The normalized state of a package: the tables, folders and schema that a seal needs."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NormalizedPackage:
-    """A package ready to be sealed: its tables, children before their root, and the schema after it."""
+    """A package that can be sealed: its tables, children before their root, and the schema after it."""
 
     tables: tuple[TableEntry, ...]
     folders: tuple[DataFolder, ...]
     schema: Schema
     report: NormalizeReport | None = None
-    """None where it was made by an earlier call."""
+    """None if an earlier call normalized the package."""
 
 
 def save_normalized(
     package: Package, normalized: NormalizedPackage, *, destination_type: str, schema_before: str | None
 ) -> None:
-    """Mark a package as normalized, for a destination and from a version of the schema."""
+    """Mark a package as normalized for a destination type and on top of a schema version."""
     schema = dict(normalized.schema.to_dict())
     package.save_schema(schema)
-    # With its schema in one file: a run that is late may write its own at any moment.
+    # With the schema in the same file: a slower concurrent run may overwrite the schema file at any time.
     package.mark_normalized(
         {
             "schema": schema,
@@ -46,7 +46,7 @@ def save_normalized(
 
 
 def _job_entries(normalized: NormalizedPackage) -> list[dict[str, Any]]:
-    """Rows and bytes of each job."""
+    """Return the rows and bytes of each job."""
     sizes = job_sizes(normalized.tables, normalized.folders)
     return [
         {
@@ -61,17 +61,17 @@ def _job_entries(normalized: NormalizedPackage) -> list[dict[str, Any]]:
 def load_normalized(
     package: Package, *, destination_type: str, schema_before: str | None
 ) -> NormalizedPackage | None:
-    """What a package was normalized to; None where that was for another destination or another schema.
+    """Return the saved result; None if it is for another destination type or on top of another schema.
 
-    Names, types and merges are those that the destination can bear, so another one cannot take it.
+    Names, types and merges depend on what the destination supports, so that another one cannot load it.
     """
-    found = package.read_normalized()
-    if (found.get("destination_type"), found.get("schema_before")) != (destination_type, schema_before):
+    document = package.read_normalized()
+    if (document.get("destination_type"), document.get("schema_before")) != (destination_type, schema_before):
         return None
     try:
         return NormalizedPackage(
-            tables=tuple(TableEntry.from_dict(entry) for entry in found["tables"]),
-            folders=tuple(DataFolder.from_dict(folder) for folder in found["folders"]),
+            tables=tuple(TableEntry.from_dict(entry) for entry in document["tables"]),
+            folders=tuple(DataFolder.from_dict(folder) for folder in document["folders"]),
             schema=Schema.from_dict(package.normalized_schema()),
         )
     except (KeyError, TypeError, ValueError) as error:
@@ -79,5 +79,5 @@ def load_normalized(
 
 
 def schema_version(schema: Schema) -> str | None:
-    """The version of a schema; None for one that nothing was loaded with."""
+    """Return the version hash of a schema; None if it is new."""
     return None if schema.is_new else schema.version_hash

@@ -1,4 +1,4 @@
-"""Rows that stay in the files that they were landed in: a job can read those as well as any that we write."""
+"""Typed files that jobs read as extract wrote them, so that normalize writes no copy."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from penstock.normalize.table_inputs import TableInput
     from penstock.schema import Decision
 
-# A job reads each folder by itself, into files of its own: many small ones are better written together once.
+# A job writes files for each folder that it reads: many small folders are better written together once.
 _MAX_FOLDERS: Final = 8
 
 
 def can_pass_through(table_input: TableInput, layout: NestedLayout, decision: Decision) -> bool:
-    """Whether a job can make the rows of their table out of the files, with one look at each.
+    """Return whether jobs can read the tables from the extracted files, and each file only once.
 
-    Rows with lists are counted, and read once for each table; ids of content take Python; and rows that are
-    refused are wanted twice. All that is done once, when the rows are written.
+    Lists are read once for each table, hashed row ids take Python, and refused rows are read twice: then the
+    rows are better written once.
     """
     is_plain = decision.row_id_type == "place" and not decision.refusals
     is_few = len(table_input.folders) <= _MAX_FOLDERS
@@ -42,36 +42,36 @@ def _is_flat(node: LayoutNode) -> bool:
 
 
 def file_columns(columns: Mapping[str, Any]) -> str:
-    """The columns of the files, as Spark SQL writes them, whatever a session takes for a `TIMESTAMP`."""
+    """Return the columns of the files as Spark SQL, independent of the session's default timestamp type."""
     return ", ".join(
-        f"{quote_name(one['name'])} {spark_type_from_json(_with_explicit_timestamps(one['type']))}"
-        for one in columns["fields"]
+        f"{quote_name(field['name'])} {spark_type_from_json(_with_explicit_timestamps(field['type']))}"
+        for field in columns["fields"]
     )
 
 
-def _with_explicit_timestamps(kind: Any) -> Any:
-    if isinstance(kind, str):
-        return "timestamp_ltz" if kind == "timestamp" else kind
-    match kind["type"]:
+def _with_explicit_timestamps(json_type: Any) -> Any:
+    if isinstance(json_type, str):
+        return "timestamp_ltz" if json_type == "timestamp" else json_type
+    match json_type["type"]:
         case "struct":
-            return {
-                **kind,
-                "fields": [{**one, "type": _with_explicit_timestamps(one["type"])} for one in kind["fields"]],
-            }
+            fields = [
+                {**field, "type": _with_explicit_timestamps(field["type"])} for field in json_type["fields"]
+            ]
+            return {**json_type, "fields": fields}
         case "array":
-            return {**kind, "elementType": _with_explicit_timestamps(kind["elementType"])}
+            return {**json_type, "elementType": _with_explicit_timestamps(json_type["elementType"])}
         case _:
             return {
-                **kind,
-                "keyType": _with_explicit_timestamps(kind["keyType"]),
-                "valueType": _with_explicit_timestamps(kind["valueType"]),
+                **json_type,
+                "keyType": _with_explicit_timestamps(json_type["keyType"]),
+                "valueType": _with_explicit_timestamps(json_type["valueType"]),
             }
 
 
 def frame_file_columns(columns: Mapping[str, Any], layout: NestedLayout) -> tuple[FrameFileColumn, ...]:
-    """By position: the fields of the dataset are the columns, in their order."""
+    """Match the columns of the files with the fields of the layout, by position."""
     fields = zip(columns["fields"], layout.root.fields.values(), strict=True)
     return tuple(
-        FrameFileColumn(column=one["name"], field=name, sql_type=sql_type(child))
-        for one, (name, child) in fields
+        FrameFileColumn(column=column["name"], field=name, sql_type=sql_type(child))
+        for column, (name, child) in fields
     )

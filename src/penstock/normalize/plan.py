@@ -1,4 +1,4 @@
-"""Carries a decision out: the projection that brings the rows of each table out of the nested dataset."""
+"""Plans that carry a decision out: one projection for each table, from the nested dataset to its rows."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _SYSTEM_COLUMNS: Final = frozenset((LOAD_ID_COLUMN, PARENT_ID_COLUMN, LIST_INDEX
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TablePlan:
-    """One table of the package: how it will look after this load and where its rows come from."""
+    """One table of the package: its schema after this load, and the projection of its rows."""
 
     table: Table
     projection: Projection
@@ -58,37 +58,41 @@ class TablePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UncertainValue:
-    """Values of which it takes a look at each to know whether a column takes it."""
+    """Values that must be checked one by one, because none of their columns takes all of them."""
 
     lists: tuple[tuple[tuple[FieldAccess, StorageForm | None], ...], ...]
-    """The lists on the way to the row that holds the value."""
+    """The lists on the path to the row that holds the value, level by level."""
     access: FieldAccess
     storage_form: StorageForm
     kind: ValueType
     target_types: tuple[DataType, ...]
     narrower_types: tuple[str | None, ...] = ()
-    """For each of these types the SQL type of its column, where that is declared smaller than usual."""
+    """For each target type the SQL type of its column, if it is declared smaller than the default."""
 
 
 def uncertain_values(decision: Decision, layout: NestedLayout) -> list[UncertainValue]:
-    """The values that every column may turn down, though the evidence says that one takes them."""
+    """Return the values that every one of their columns may refuse."""
     planner = Planner(decision, layout)
     return [
-        doubt for row in decision.tables if planner.has_rows(row) for doubt in planner.uncertain_values(row)
+        uncertain
+        for row in decision.tables
+        if planner.has_rows(row)
+        for uncertain in planner.uncertain_values(row)
     ]
 
 
 def strict_fractions(decision: Decision) -> frozenset[ValuePath]:
-    """Where `5.0` would become something else than `5`, such as another text."""
+    """Return the paths at which `5.0` and `5` become different values, such as texts."""
     return frozenset(
         path
         for (path, kind), rule in decision.rules.items()
-        if kind == "double" and any(one.data_type not in _NUMERIC_TYPES for one in _fallback_chain(rule))
+        if kind == "double"
+        and any(fallback.data_type not in _NUMERIC_TYPES for fallback in _fallback_chain(rule))
     )
 
 
 def is_kept_as_json(decision: Decision, path: ValuePath, form: JsonForm) -> bool:
-    """Whether an object or list at this path is stored as JSON, because nothing in it is asked for."""
+    """Return whether an object or list at this path is stored as JSON, because no column reads inside it."""
     rule = decision.rules.get((path, cast("ObservedType", form)))
     return rule is not None and rule.action not in _DESCENDING_ACTIONS
 
@@ -99,7 +103,7 @@ def plan_layout(decision: Decision, profile: RowProfile) -> NestedLayout:
 
 
 def plan_tables(decision: Decision, layout: NestedLayout, *, is_partial: bool = False) -> list[TablePlan]:
-    """A plan for each table that gets rows, parents before children."""
+    """Return a plan for each table that gets rows, parents before children."""
     planner = Planner(decision, layout)
     tables = decision.schema.tables
     is_hashed = decision.row_id_type != "place"
@@ -115,7 +119,7 @@ def plan_tables(decision: Decision, layout: NestedLayout, *, is_partial: bool = 
 
 @dataclass(frozen=True, slots=True)
 class DecidedValue:
-    """Values of one type at one place, with all that was decided about them."""
+    """Values of one type at one path, with the rules that were decided for them."""
 
     path: ValuePath
     access: FieldAccess
@@ -126,7 +130,7 @@ class DecidedValue:
 
 
 class Planner:
-    """Sorts what was decided by the rows that it is about."""
+    """A decision, grouped by the rows that its values are in."""
 
     def __init__(self, decision: Decision, layout: NestedLayout) -> None:
         self.decision, self.layout = decision, layout
@@ -140,7 +144,7 @@ class Planner:
             self._add_rule(path, kind, rule)
 
     def has_rows(self, row: ValuePath) -> bool:
-        """Whether the nested dataset has rows of this table."""
+        """Return whether the nested dataset has rows of this table."""
         return not row or bool(self.lists[row])
 
     def _add_rule(self, path: ValuePath, kind: ObservedType, rule: Rule) -> None:
@@ -165,18 +169,20 @@ class Planner:
                 self.values[row][access, kind] = DecidedValue(path, access, stored, shape, kind, chain)
 
     def projection(self, row: ValuePath) -> Projection:
-        """The way to the rows of one table."""
+        """Return the projection to the rows of one table."""
         tables = self.decision.schema.tables
-        ways = list(_row_lineage(row))
+        lineage = list(_row_lineage(row))
         table = tables[self.decision.tables[row]]
-        inherited = self._inherited_columns(ways)
+        inherited = self._inherited_columns(lineage)
         outputs = [
-            one
-            for one in self._output_columns(row, table)
-            if one.name not in _SYSTEM_COLUMNS and one.name not in inherited and one.name != ID_COLUMN
+            column
+            for column in self._output_columns(row, table)
+            if column.name not in _SYSTEM_COLUMNS
+            and column.name not in inherited
+            and column.name != ID_COLUMN
         ]
         return Projection(
-            levels=tuple(self._level(one, is_last=one == row) for one in ways),
+            levels=tuple(self._level(level_row, is_last=level_row == row) for level_row in lineage),
             columns=tuple(outputs),
             inherited=tuple((name, spark_type(table.columns[name])) for name in inherited),
             is_root=not table.is_nested,
@@ -186,18 +192,18 @@ class Planner:
     def _level(self, row: ValuePath, *, is_last: bool) -> Level:
         name = self.decision.tables[row]
         table = self.decision.schema.tables[name]
-        outputs = {one.name: one for one in self._output_columns(row, table)}
-        down = {} if is_last else dict(self._propagated_columns(row))
+        outputs = {column.name: column for column in self._output_columns(row, table)}
+        propagated = {} if is_last else dict(self._propagated_columns(row))
         return Level(
             table=name,
             lists=tuple(self.lists[row]),
             own_id=outputs.get(ID_COLUMN),
             passed=tuple(
                 replace(outputs[source], name=to)
-                for source, to in down.items()
+                for source, to in propagated.items()
                 if source != ID_COLUMN and source in outputs
             ),
-            passes_id=tuple(to for source, to in down.items() if source == ID_COLUMN),
+            passes_id=tuple(to for source, to in propagated.items() if source == ID_COLUMN),
             refused=tuple(self._row_refusals(row)),
         )
 
@@ -207,40 +213,37 @@ class Planner:
         return propagated_columns(self.decision.schema, name, is_root=is_root)
 
     def _inherited_columns(self, row_paths: list[ValuePath]) -> tuple[str, ...]:
-        """The names of columns that come down to the last of these rows; the nearest row counts."""
-        found: dict[str, None] = {}
+        """Return the names of columns that the last of these rows gets from the rows above it."""
+        inherited: dict[str, None] = {}
         columns = self.decision.schema.tables[self.decision.tables[row_paths[-1]]].columns
-        for above in row_paths[:-1]:
-            known = self.decision.schema.tables[self.decision.tables[above]].columns
-            outputs = {
-                one.name
-                for one in self._output_columns(
-                    above, self.decision.schema.tables[self.decision.tables[above]]
-                )
-            }
-            for source, name in self._propagated_columns(above).items():
-                if name in columns and (source == ID_COLUMN or (source in known and source in outputs)):
-                    found[name] = None
-        return tuple(found)
+        for parent in row_paths[:-1]:
+            table = self.decision.schema.tables[self.decision.tables[parent]]
+            outputs = {column.name for column in self._output_columns(parent, table)}
+            for source, name in self._propagated_columns(parent).items():
+                if name in columns and (
+                    source == ID_COLUMN or (source in table.columns and source in outputs)
+                ):
+                    inherited[name] = None
+        return tuple(inherited)
 
     def _output_columns(self, row: ValuePath, table: Table) -> list[OutputColumn]:
-        """The columns that get values, in the order of the table."""
-        found: dict[str, list[ColumnValue]] = {}
-        kept: dict[str, str] = {}
-        for placed in self.values[row].values():
+        """Return the columns that get values, in the order of the table."""
+        values: dict[str, list[ColumnValue]] = {}
+        nested_types: dict[str, str] = {}
+        for value in self.values[row].values():
             tried: list[DataType] = []
-            for rule in placed.rules:
+            for rule in value.rules:
                 if rule.action not in _COLUMN_ACTIONS or rule.column is None or rule.data_type is None:
                     continue
-                shape = placed.shape
+                shape = value.shape
                 if shape is not None and NESTED_TYPE_HINT in table.columns[rule.column].hints:
-                    # As it came: what the column has beyond that, the destination knows by name.
-                    kept[rule.column], shape = shape, None
-                found.setdefault(rule.column, []).append(
+                    # In the type of the files: the destination adds missing fields of the column by name.
+                    nested_types[rule.column], shape = shape, None
+                values.setdefault(rule.column, []).append(
                     ColumnValue(
-                        at=placed.access,
-                        stored=placed.storage_form,
-                        kind=cast("ValueType", placed.kind),
+                        at=value.access,
+                        stored=value.storage_form,
+                        kind=cast("ValueType", value.kind),
                         to=rule.data_type,
                         unless=tuple(tried),
                         shape=shape,
@@ -251,32 +254,32 @@ class Planner:
         return [
             OutputColumn(
                 name=name,
-                sql_type=kept.get(name) or spark_type(table.columns[name]),
-                values=tuple(values),
+                sql_type=nested_types.get(name) or spark_type(table.columns[name]),
+                values=tuple(column_values),
             )
-            for name, values in sorted(found.items(), key=lambda item: order[item[0]])
+            for name, column_values in sorted(values.items(), key=lambda item: order[item[0]])
         ]
 
     def uncertain_values(self, row: ValuePath) -> Iterator[UncertainValue]:
-        """Values in these rows that every column may turn down."""
-        for placed in self.values[row].values():
-            if placed.kind == "null":
+        """Yield the values in these rows that every one of their columns may refuse."""
+        for value in self.values[row].values():
+            if value.kind == "null":
                 continue
-            doubt = self.uncertain_value(row, placed)
-            is_settled = len(doubt.target_types) < len(placed.rules)
+            uncertain = self.uncertain_value(row, value)
+            is_settled = len(uncertain.target_types) < len(value.rules)
             takes_all = any(
-                is_always_convertible(doubt.kind, to) and narrow is None
-                for to, narrow in zip(doubt.target_types, doubt.narrower_types, strict=True)
+                is_always_convertible(uncertain.kind, to) and narrow is None
+                for to, narrow in zip(uncertain.target_types, uncertain.narrower_types, strict=True)
             )
-            if doubt.target_types and not is_settled and not takes_all:
-                yield doubt
+            if uncertain.target_types and not is_settled and not takes_all:
+                yield uncertain
 
     def uncertain_value(self, row: ValuePath, value: DecidedValue) -> UncertainValue:
-        """Where such values stand, and what they may become."""
+        """Return the access to such values and the types that they may become."""
         rules = [rule for rule in value.rules if rule.action in _COLUMN_ACTIONS and rule.data_type]
         columns = self.decision.schema.tables[self.decision.tables[row]].columns
         return UncertainValue(
-            lists=tuple(tuple(self.lists[one]) for one in _row_lineage(row) if one),
+            lists=tuple(tuple(self.lists[parent]) for parent in _row_lineage(row) if parent),
             access=value.access,
             storage_form=value.storage_form,
             kind=cast("ValueType", value.kind),
@@ -285,11 +288,11 @@ class Planner:
         )
 
     def _row_refusals(self, row: ValuePath) -> Iterator[RowExclusion]:
-        for placed in self.values[row].values():
-            yield from self.value_refusals(placed)
+        for value in self.values[row].values():
+            yield from self.value_refusals(value)
 
     def value_refusals(self, value: DecidedValue) -> Iterator[RowExclusion]:
-        """With which of these values their row is left out, if with any."""
+        """Yield the exclusion of rows with such a value, if the contract refuses them."""
         if value.kind != "null" and any(rule.action == "discard_row" for rule in value.rules):
             yield RowExclusion(
                 at=value.access,
@@ -304,20 +307,20 @@ class Planner:
 
 
 def _storage_form(node: LayoutNode, kind: ObservedType) -> tuple[StorageForm, str | None]:
-    """How a value is stored, and its type where it was taken apart and is wanted whole."""
+    """Return the storage form of a value, and its SQL type if it is stored as a struct and read as JSON."""
     if isinstance(node, Leaf):
         is_document = node.storage_form == "typed" and kind == "json" and node.sql != "STRING"
         return node.storage_form, node.sql if is_document else None
-    holds = isinstance(node, Object) == (kind == "object") and kind in ("object", "list")
-    return ("struct", raw_key_sql_type(node)) if holds else ("json", None)
+    is_struct = isinstance(node, Object) == (kind == "object") and kind in ("object", "list")
+    return ("struct", raw_key_sql_type(node)) if is_struct else ("json", None)
 
 
 def _narrower_type(column: Column | None) -> str | None:
-    """The SQL type of a column that holds less than others of its type."""
+    """Return the SQL type of a column that is declared smaller than the default of its type."""
     if column is None or column.data_type not in _SIZED_TYPES:
         return None
-    found = spark_type(column)
-    return None if found == spark_type(replace(column, precision=None, scale=None)) else found
+    sql_type = spark_type(column)
+    return None if sql_type == spark_type(replace(column, precision=None, scale=None)) else sql_type
 
 
 def _fallback_chain(rule: Rule | None) -> Iterator[Rule]:
@@ -327,10 +330,10 @@ def _fallback_chain(rule: Rule | None) -> Iterator[Rule]:
 
 
 def _row_lineage(row: ValuePath) -> Iterator[ValuePath]:
-    """The rows on the way to a row, itself last."""
+    """Yield the rows above a row, root first, and the row itself."""
     if row:
-        above, _ = split_row(row[:-1])
-        yield from _row_lineage(above)
+        parent, _ = split_row(row[:-1])
+        yield from _row_lineage(parent)
     yield row
 
 

@@ -1,4 +1,4 @@
-"""What the schema knows of a package's tables before their rows are looked at."""
+"""The schema before the rows of a package: declared tables, root tables, and inference options."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from penstock.schema.types import DataType
 
 MAX_NESTING: Final = 16
-"""Objects and lists in one another beyond this are kept as JSON.
+"""Objects and lists that are nested deeper are kept as JSON.
 
-Spark looks for what expressions have in common in a time that doubles with each level: it runs out of memory.
+Spark's search for common subexpressions takes time and memory that double with each level.
 """
 
 
@@ -30,9 +30,9 @@ def inference_options(
     merge_strategy: str | None = None,
     can_alter: frozenset[tuple[DataType, DataType]] = frozenset(),
 ) -> InferenceOptions:
-    """The terms on which rows are taken in; `contract` is that of the run.
+    """Return the inference options of a run; `contract` is the contract of the run.
 
-    Where the destination `can_alter` types, columns become wider.
+    If the destination `can_alter` types, columns are widened.
     """
     return InferenceOptions(
         naming=naming,
@@ -45,7 +45,7 @@ def inference_options(
 
 
 def with_declared_tables(schema: StoredSchema, extracted: ExtractManifest) -> StoredSchema:
-    """The schema with the tables that resources declare; what they say of a known table is merged into it."""
+    """Return the schema with the tables that resources declare; hints of existing tables are merged."""
     changed: dict[str, Table] = {}
     for name, document in extracted.declared_tables.items():
         declared = Table.from_dict(cast("Mapping[str, Any]", thaw(document)), name=name)
@@ -55,7 +55,7 @@ def with_declared_tables(schema: StoredSchema, extracted: ExtractManifest) -> St
 
 
 def has_seen_data(schema: StoredSchema, name: str) -> bool:
-    """Whether there is such a table, with rows or without."""
+    """Return whether a load has written to the table, with or without rows."""
     known = schema.tables.get(name)
     return known is not None and known.has_seen_data
 
@@ -67,20 +67,22 @@ def with_root_table(
     extras: Mapping[str, Any],
     defaults: Mapping[str, Any] = FrozenMap[Any](),
 ) -> StoredSchema:
-    """The schema with a root table of which at least its resource and its disposition are known.
+    """Return the schema with a root table that has the resource and the write disposition of `table`.
 
-    `extras` are said of every table, `defaults` of those that do not say it themselves.
+    `extras` are set on every table, `defaults` only where the table has no value.
     """
     known = schema.tables.get(name)
-    unsaid = {key: value for key, value in defaults.items() if known is None or known.extras.get(key) is None}
-    fresh = Table.from_dict(
+    missing = {
+        key: value for key, value in defaults.items() if known is None or known.extras.get(key) is None
+    }
+    incoming = Table.from_dict(
         {
             "name": name,
             "resource": table.resource,
             "write_disposition": table.write_disposition,
             **extras,
-            **unsaid,
+            **missing,
         }
     )
-    after = known.merged(fresh) if known else fresh
-    return schema if after == known else schema.with_tables([after])
+    merged = known.merged(incoming) if known else incoming
+    return schema if merged == known else schema.with_tables([merged])

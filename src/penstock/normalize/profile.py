@@ -1,4 +1,4 @@
-"""What stands in the JSON texts of rows: evidence to decide by, and how each path is to be stored."""
+"""Profiles of rows: the evidence for decisions, and the JSON forms of each path."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import base64
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import orjson
@@ -28,11 +29,10 @@ JsonForm = Literal[
     "tagged text", "tagged decimal", "tagged timestamp", "tagged date", "tagged time", "tagged binary",
     "tagged double", "tagged wei",
 ]  # fmt: skip
-"""What a value is in JSON.
+"""The form of a value in JSON.
 
-`wide` is a whole number that passes 64 bits, `large` a fraction so large that it has no digits behind the
-point: by its size alone nobody tells it from a whole number. Texts that stand for a value JSON has no type
-for are `tagged`.
+`wide` is an integer of more than 64 bits, `large` a fraction so large that a double has no digits behind the
+point, so that it may have been an integer. A text for a value that JSON has no type for is `tagged`.
 """
 
 _TAG_DECODERS: Final[Mapping[str, Callable[[str], Any]]] = {
@@ -63,48 +63,44 @@ _DECIMAL_LIMIT: Final = 10**MAX_DECIMAL_PRECISION
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowProfile:
-    """What is known of the rows of a root table.
-
-    `forms` says what each path was seen as in the JSON texts, nulls left out.
-    """
+    """Evidence from rows of a root table, and the JSON forms of each path, without nulls."""
 
     evidence: tuple[Evidence, ...] = ()
     forms: Mapping[ValuePath, frozenset[JsonForm]] = field(default_factory=dict)
     rows: int = 0
     unreadable: int = 0
-    """Rows that are no JSON at all."""
+    """Rows that are not valid JSON."""
 
     def merged_with(self, *others: RowProfile) -> RowProfile:
-        """Add up what was learned from several sets of rows."""
+        """Return the profile of these and other rows together."""
         forms = dict(self.forms)
         for other in others:
-            for path, found in other.forms.items():
-                forms[path] = forms.get(path, _NO_FORMS) | found
+            for path, path_forms in other.forms.items():
+                forms[path] = forms.get(path, _NO_FORMS) | path_forms
         return RowProfile(
-            evidence=merge_evidence((*self.evidence, *(one for other in others for one in other.evidence))),
+            evidence=merge_evidence(chain(self.evidence, *(other.evidence for other in others))),
             forms=forms,
             rows=self.rows + sum(other.rows for other in others),
             unreadable=self.unreadable + sum(other.unreadable for other in others),
         )
 
     def has_same_shape_as(self, other: RowProfile) -> bool:
-        """Whether nothing is seen here that was not seen there."""
+        """Return whether both have the same forms, and as many entries of evidence."""
         return self.forms == other.forms and len(self.evidence) == len(other.evidence)
 
 
 def profile_rows(texts: Iterable[str | bytes], *, start: int = 0) -> RowProfile:
-    """Look at rows; `start` is the number of the first, so that parts come in order."""
-    learner = _Profiler()
+    """Profile JSON texts; `start` is the number of the first row, which orders the profiles of parts."""
+    profiler = _Profiler()
     for number, text in enumerate(texts, start):
-        learner.add_row(text, number)
-    return learner.profile()
+        profiler.add_row(text, number)
+    return profiler.profile()
 
 
 class _Profiler:
-    """Looks at rows one after another, in the order of `schema.evidence.walk`.
+    """A tree of paths that counts the values of rows, in the order of `schema.evidence.walk_values`.
 
-    What was seen is kept at the place where it was seen: places are found by the keys of a row, and no path
-    is put together for each value.
+    Nodes are found by the keys of a row: no path is built for each value.
     """
 
     def __init__(self) -> None:
@@ -122,17 +118,17 @@ class _Profiler:
         top = row if type(row) is dict else {VALUE_KEY: row}
         rows: list[tuple[Any, _PathNode, Position]] = [(top, self._root, (number,))]
         while rows:
-            current, place, position = rows.pop()
-            place.observe(current, position, 0)
+            current, node, position = rows.pop()
+            node.observe(current, position, 0)
             lists = (
-                self._observe_fields(current, place, position)
+                self._observe_fields(current, node, position)
                 if type(current) is dict
-                else [(place, current)]
+                else [(node, current)]
                 if type(current) is list
                 else []
             )
-            for above, elements in reversed(lists):
-                each = above.children.get(EACH) or self._add_node(above, EACH)
+            for parent, elements in reversed(lists):
+                each = parent.children.get(EACH) or self._add_node(parent, EACH)
                 last = len(elements) - 1
                 rows.extend(
                     (element, each, (*position, last - index))
@@ -142,37 +138,37 @@ class _Profiler:
     def _observe_fields(
         self, row: dict[str, Any], node: _PathNode, position: Position
     ) -> list[tuple[_PathNode, list[Any]]]:
-        """See every value in the objects of one row; gives the lists."""
+        """Observe every value in the objects of one row; return the lists."""
         lists: list[tuple[_PathNode, list[Any]]] = []
         objects = [(node, row)]
         ordinal = 0
         while objects:
-            above, fields = objects.pop()
+            parent, fields = objects.pop()
             for key, value in fields.items():
                 ordinal += 1
-                place = above.children.get(key) or self._add_node(above, key)
-                place.observe(value, position, ordinal)
+                child = parent.children.get(key) or self._add_node(parent, key)
+                child.observe(value, position, ordinal)
                 if type(value) is dict:
-                    objects.append((place, value))
+                    objects.append((child, value))
                 elif type(value) is list:
-                    lists.append((place, value))
+                    lists.append((child, value))
         return lists
 
     def _add_node(self, parent: _PathNode, step: PathStep) -> _PathNode:
-        place = parent.children[step] = _PathNode((*parent.path, step))
-        self._nodes.append(place)
-        return place
+        node = parent.children[step] = _PathNode((*parent.path, step))
+        self._nodes.append(node)
+        return node
 
     def profile(self) -> RowProfile:
         evidence = merge_evidence(
-            tally.evidence(place.path, *key) for place in self._nodes for key, tally in place.tallies.items()
+            tally.evidence(node.path, *key) for node in self._nodes for key, tally in node.tallies.items()
         )
-        forms = {place.path: frozenset(place.forms - {"null"}) for place in self._nodes if place.forms}
+        forms = {node.path: frozenset(node.forms - {"null"}) for node in self._nodes if node.forms}
         return RowProfile(evidence=evidence, forms=forms, rows=self._rows, unreadable=self._unreadable)
 
 
 class _PathNode:
-    """A path, what was seen there, and the places below it."""
+    """A path with its forms and tallies, and the paths below it."""
 
     __slots__ = ("children", "forms", "path", "tallies")
 
@@ -184,17 +180,17 @@ class _PathNode:
 
     def observe(self, value: Any, position: Position, ordinal: int) -> None:
         form, plain = decode_value(value)
-        seen = observe_value(plain)
-        key = (seen.type, seen.fits, seen.detected)
+        observation = observe_value(plain)
+        key = (observation.type, observation.fits, observation.detected)
         tally = self.tallies.get(key)
         if tally is None:
             tally = self.tallies[key] = Tally((*position, ordinal))
-        tally.add(seen, plain)
+        tally.add(observation, plain)
         self.forms.add(form)
 
 
 def decode_value(value: Any) -> tuple[JsonForm, Any]:
-    """Give the form of a value of JSON, and the value that a tag says it is."""
+    """Return the form of a JSON value, and the value itself or the one that its tag encodes."""
     kind = type(value)
     if kind is str:
         if value[:1] in _TAG_DECODERS:

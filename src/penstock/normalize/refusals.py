@@ -1,4 +1,4 @@
-"""What the contract refuses, as SQL: which rows are left out, and what is kept of them."""
+"""Refusals of the contract as SQL: conditions for refused rows, counts, and the JSON that is kept of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KEYLESS_RULE: Final = "primary_key: discard_row"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedRows:
-    """Rows that the contract refuses for one reason, and the SQL that tells them."""
+    """Rows that are refused for one reason, and the SQL condition that selects them."""
 
     condition: str
     reason: str
@@ -42,7 +42,7 @@ class RefusedRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedNestedRows:
-    """Nested rows of one table that the contract refuses: the way to them, and why each is refused."""
+    """Nested rows of one table that the contract refuses: the levels down to them, and the reasons."""
 
     table: str
     levels: tuple[Level, ...]
@@ -52,9 +52,9 @@ class RefusedNestedRows:
 
 
 def refused_rows(decision: Decision, layout: NestedLayout) -> list[RefusedRows]:
-    """Which root rows are left out as a whole, one entry for each thing that is refused in them."""
+    """Return the root rows that are left out, one entry for each reason."""
     if () not in decision.tables:
-        return [_as_refused_rows(one, "true") for one in decision.refusals if not one.path]
+        return [_as_refused_rows(refusal, "true") for refusal in decision.refusals if not refusal.path]
     planner = Planner(decision, layout)
     return [
         _as_refused_rows(refusal, condition)
@@ -67,7 +67,7 @@ def refused_rows(decision: Decision, layout: NestedLayout) -> list[RefusedRows]:
 def excluded_rows(
     decision: Decision, layout: NestedLayout, hash_spec: RowHashSpec | None
 ) -> list[RefusedRows]:
-    """All root rows that are left out; `hashing` says what their ids are made of."""
+    """Return all root rows that are left out, including those without the key that their ids are made of."""
     keyless = keyless_rows(hash_spec.keys, layout) if hash_spec else []
     return [*refused_rows(decision, layout), *keyless]
 
@@ -75,7 +75,7 @@ def excluded_rows(
 def keyless_rows(
     keys: Mapping[str, Sequence[Sequence[str]]] | None, layout: NestedLayout
 ) -> list[RefusedRows]:
-    """Root rows that are to be merged by a key and lack a part of it: all of them would be one row."""
+    """Return the root rows without a part of the key: a merge would take all of them for one row."""
     return [
         RefusedRows(
             condition=f"NOT ({' OR '.join(_presence_conditions(paths, layout)) or 'false'})",
@@ -98,34 +98,34 @@ def _presence_conditions(paths: Sequence[Sequence[str]], layout: NestedLayout) -
 
 
 def refused_nested_rows(decision: Decision, layout: NestedLayout) -> list[RefusedNestedRows]:
-    """Which rows of nested tables are left out; those above them stay."""
+    """Return the rows of nested tables that are left out; the rows above them are kept."""
     planner = Planner(decision, layout)
-    found: dict[ValuePath, list[ContractRefusal]] = {}
+    refusals_by_row: dict[ValuePath, list[ContractRefusal]] = {}
     for refusal in decision.refusals:
         row, _ = canonical_row_and_keys(refusal.path, is_list=refusal.type == "list")
         if refusal.mode == "discard_row" and row in decision.tables and row and planner.has_rows(row):
-            found.setdefault(row, []).append(refusal)
-    nested = (_as_refused_nested(planner, row, refusals) for row, refusals in found.items())
-    return [*(one for one in nested if one.rows), *_refused_tables(planner)]
+            refusals_by_row.setdefault(row, []).append(refusal)
+    nested = (_as_refused_nested(planner, row, refusals) for row, refusals in refusals_by_row.items())
+    return [*(refused for refused in nested if refused.rows), *_refused_tables(planner)]
 
 
 def refusal_counts(decision: Decision, layout: NestedLayout) -> list[tuple[ContractRefusal, str]]:
-    """What the contract refuses, and SQL that counts it in a nested dataset.
+    """Return each refusal with SQL that counts its values in a nested dataset.
 
-    Root rows that are left out say why; else those values count that none of the columns takes.
+    Root rows that are left out are counted by their reason in `raw`, other values by failed conversions.
     """
     planner = Planner(decision, layout)
-    found: list[tuple[ContractRefusal, str]] = []
+    counts: list[tuple[ContractRefusal, str]] = []
     for refusal in decision.refusals:
         row, _ = canonical_row_and_keys(refusal.path, is_list=refusal.type == "list")
         if refusal.mode == "discard_row" and not row:
-            said = _as_refused_rows(refusal, "true")
-            is_said = f"raw.path = {literal(said.path)} AND raw.reason = {literal(said.reason)}"
-            found.append((refusal, f"count_if({is_said})"))
+            rows = _as_refused_rows(refusal, "true")
+            has_reason = f"raw.path = {literal(rows.path)} AND raw.reason = {literal(rows.reason)}"
+            counts.append((refusal, f"count_if({has_reason})"))
         else:
-            sums = (unconvertible_count(place, "row") for place in _uncertain_values(planner, refusal))
-            found += [(refusal, f"{one} FILTER (WHERE raw IS NULL)") for one in sums]
-    return found
+            sums = (unconvertible_count(value, "row") for value in _uncertain_values(planner, refusal))
+            counts += [(refusal, f"{total} FILTER (WHERE raw IS NULL)") for total in sums]
+    return counts
 
 
 def _as_refused_rows(refusal: ContractRefusal, condition: str) -> RefusedRows:
@@ -154,9 +154,9 @@ def _as_refused_nested(
 
 
 def _refused_tables(planner: Planner) -> Iterator[RefusedNestedRows]:
-    """Lists whose table is refused; the rows that hold them stay."""
-    for refusal, row, placed in _refused_lists(planner):
-        value = typed_value(placed.access.sql(), placed.storage_form, "list")
+    """Yield the lists whose table is refused; the rows that hold them are kept."""
+    for refusal, row, decided in _refused_lists(planner):
+        value = typed_value(decided.access.sql(), decided.storage_form, "list")
         yield RefusedNestedRows(
             table=refusal.table,
             levels=planner.projection(row).levels,
@@ -171,39 +171,39 @@ def _refused_lists(planner: Planner) -> Iterator[tuple[ContractRefusal, ValuePat
             continue
         lists = refusal.path[:-1]
         row, _ = canonical_row_and_keys(lists, is_list=True)
-        for placed in planner.values.get(row, {}).values():
-            if (placed.path, placed.kind) == (lists, "list"):
-                yield refusal, row, placed
+        for value in planner.values.get(row, {}).values():
+            if (value.path, value.kind) == (lists, "list"):
+                yield refusal, row, value
 
 
 def _refusal_conditions(planner: Planner, refusal: ContractRefusal, row: ValuePath) -> Iterator[str]:
-    """SQL that tells the rows that are left out because of it."""
+    """Yield SQL conditions for the rows that are left out because of a refusal."""
     if refusal.type == "null" and not split_row(refusal.path)[0]:
         yield _is_explicit_null(planner.layout, refusal.path)
         return
-    for placed in planner.values[row].values():
-        if (placed.path, placed.kind) == (refusal.path, refusal.type):
-            yield from map(is_excluded, planner.value_refusals(placed))
+    for value in planner.values[row].values():
+        if (value.path, value.kind) == (refusal.path, refusal.type):
+            yield from map(is_excluded, planner.value_refusals(value))
 
 
 def _is_explicit_null(layout: NestedLayout, path: ValuePath) -> str:
-    """In the struct a key without a value is like one that is missing; in the text it is not."""
+    """Return SQL for a key with an explicit null: the struct does not keep it apart from a missing key."""
     key = orjson.dumps(str(path[-1])).decode()
-    said = f"contains(text, {literal(f'{key}:null')})"
+    has_null = f"contains(text, {literal(f'{key}:null')})"
     try:
         node, access = layout.resolve(path)
     except KeyError:
-        return said
+        return has_null
     stored = node.storage_form if isinstance(node, Leaf) else "struct"
-    return f"(NOT {is_present(access.sql(), stored)} AND {said})"
+    return f"(NOT {is_present(access.sql(), stored)} AND {has_null})"
 
 
 def _uncertain_values(planner: Planner, refusal: ContractRefusal) -> Iterator[UncertainValue]:
     if refusal.entity == "tables":
         yield from (
-            planner.uncertain_value(row, found)
-            for one, row, found in _refused_lists(planner)
-            if one is refusal
+            planner.uncertain_value(row, value)
+            for list_refusal, row, value in _refused_lists(planner)
+            if list_refusal is refusal
         )
         return
     row, _ = canonical_row_and_keys(refusal.path, is_list=refusal.type == "list")
@@ -211,13 +211,13 @@ def _uncertain_values(planner: Planner, refusal: ContractRefusal) -> Iterator[Un
         _, access = planner.layout.resolve(refusal.path)
     except KeyError:
         return
-    placed = planner.values.get(row, {}).get((access, refusal.type))
-    if placed is not None and refusal.type != "null":
-        yield planner.uncertain_value(row, placed)
+    value = planner.values.get(row, {}).get((access, refusal.type))
+    if value is not None and refusal.type != "null":
+        yield planner.uncertain_value(row, value)
 
 
 def _row_json(node: LayoutNode) -> str:
-    """SQL for the JSON of a nested row, as it came but for keys without a value."""
+    """Return SQL for the JSON of a nested row; keys without a value are lost."""
     match node:
         case Leaf(storage_form="json"):
             return "row"

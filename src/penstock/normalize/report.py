@@ -1,4 +1,4 @@
-"""What normalization came to."""
+"""Reports on normalization: rows, schema changes, rejects and durations, as text and as data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RootReport:
-    """One root table: rows that were read, rows that Spark says it wrote, and the tables that came of it."""
+    """One root table: rows that were read, rows that Spark wrote, nested tables, and schema changes."""
 
     table: str
     rows_in: int
@@ -30,22 +30,22 @@ class RootReport:
     new_tables: tuple[str, ...] = ()
     new_columns: tuple[tuple[str, str], ...] = ()
     changes: tuple[str, ...] = ()
-    """What changed in the schema, in words."""
+    """Schema changes as text."""
     nested: Mapping[str, int | None] = field(default_factory=dict)
-    """Rows of the nested tables; None where nobody counted them."""
+    """Rows of the nested tables; None if they are not counted."""
     rejects: tuple[Reject, ...] = ()
     unreadable: int = 0
     """Rows that could not be read; the quarantine table has them."""
 
     @property
     def row_counts(self) -> dict[str, int | None]:
-        """Rows that go into each table; None where that is not known before they are loaded."""
+        """Rows that go into each table; None if only the load will count them."""
         return {name: self.rows_out if name == self.table else self.nested.get(name) for name in self.tables}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reject:
-    """Values that the contract refused: left out, or with them their row."""
+    """Values that the contract refused, and that are left out alone or with their row."""
 
     table: str
     column: str | None
@@ -61,29 +61,29 @@ class Reject:
 
 
 def contract_rejects(decision: Decision) -> tuple[Reject, ...]:
-    """What was refused, where every row was looked at."""
+    """Return the refusals of a decision as rejects; their counts are exact if it is based on every row."""
     return tuple(
         Reject(
-            table=one.table,
-            column=one.column,
-            mode=one.mode,
-            count=one.count,
-            reason=one.reason,
-            examples=one.examples,
+            table=refusal.table,
+            column=refusal.column,
+            mode=refusal.mode,
+            count=refusal.count,
+            reason=refusal.reason,
+            examples=refusal.examples,
         )
-        for one in decision.refusals
+        for refusal in decision.refusals
     )
 
 
 def keyless_reject(table: str, count: int) -> Reject:
-    """Rows that were to be merged by a key and lacked a part of it."""
+    """Return the reject of rows that lack a part of their merge key."""
     reason = "a part of the primary key has no value"
     return Reject(table=table, column=None, mode="discard_row", count=count, reason=reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepReport:
-    """A step on the way: how long it took, and what it wrote."""
+    """A step of normalization: its duration, and the bytes that it wrote."""
 
     name: str
     seconds: float
@@ -103,9 +103,8 @@ def root_report(
     rows_out: int | None,
     nested: Mapping[str, int | None] | None = None,
 ) -> RootReport:
-    """What one reading of a root table came to; `schema` is the one before it."""
+    """Return the report of one part of a root table; `schema` is the one before it."""
     before = schema.tables
-    known = [plan.table for plan in plans if plan.table.name in before]
     return RootReport(
         table=table,
         rows_in=rows_in,
@@ -113,10 +112,11 @@ def root_report(
         tables=tuple(plan.table.name for plan in plans),
         new_tables=tuple(plan.table.name for plan in plans if plan.table.name not in before),
         new_columns=tuple(
-            (found.name, column)
-            for found in known
-            for column in found.columns
-            if column not in before[found.name].columns
+            (plan.table.name, column)
+            for plan in plans
+            if plan.table.name in before
+            for column in plan.table.columns
+            if column not in before[plan.table.name].columns
         ),
         changes=tuple(change for plan in plans for change in schema_changes(before, plan.table)),
         nested=nested or {},
@@ -124,7 +124,7 @@ def root_report(
 
 
 def merged_report(reports: Sequence[RootReport]) -> RootReport:
-    """One report of a table that was read in several parts, in their order."""
+    """Merge the reports of the parts of a root table, in their order."""
     first = reports[0]
     tables = tuple(dict.fromkeys(table for report in reports for table in report.tables))
     new_tables = tuple(dict.fromkeys(table for report in reports for table in report.new_tables))
@@ -134,9 +134,11 @@ def merged_report(reports: Sequence[RootReport]) -> RootReport:
         rows_out=_sum_or_none(report.rows_out for report in reports),
         tables=tables,
         new_tables=new_tables,
-        # What a later part added to a table that an earlier one made is no news of its own.
+        # Columns that a later part adds to a table that an earlier part created are part of the new table.
         new_columns=tuple(
-            dict.fromkeys(one for report in reports for one in report.new_columns if one[0] not in new_tables)
+            dict.fromkeys(
+                column for report in reports for column in report.new_columns if column[0] not in new_tables
+            )
         ),
         changes=tuple(dict.fromkeys(change for report in reports for change in report.changes)),
         nested={
@@ -150,18 +152,18 @@ def merged_report(reports: Sequence[RootReport]) -> RootReport:
 
 
 def _merged_rejects(reports: Sequence[RootReport]) -> tuple[Reject, ...]:
-    """One for each reason, though several parts may have it."""
-    found: dict[tuple[str, str | None, str, str], Reject] = {}
-    for one in (one for report in reports for one in report.rejects):
-        key = (one.table, one.column, one.mode, one.reason)
-        known = found.get(key)
-        found[key] = replace(known, count=known.count + one.count) if known else one
-    return tuple(found.values())
+    """Merge the rejects of several parts by their reason."""
+    merged: dict[tuple[str, str | None, str, str], Reject] = {}
+    for reject in (reject for report in reports for reject in report.rejects):
+        key = (reject.table, reject.column, reject.mode, reject.reason)
+        known = merged.get(key)
+        merged[key] = replace(known, count=known.count + reject.count) if known else reject
+    return tuple(merged.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NormalizeReport:
-    """One package: what came in, what is new, and what was left out."""
+    """One package: rows, schema changes and rejects of each root table."""
 
     load_id: str
     roots: tuple[RootReport, ...]
@@ -172,27 +174,27 @@ class NormalizeReport:
 
     @property
     def row_counts(self) -> dict[str, int | None]:
-        """Rows of each table, nested ones too; None where that is not known before they are loaded."""
+        """Rows of each table, nested ones too; None if only the load will count them."""
         return {name: rows for root in self.roots for name, rows in root.row_counts.items()}
 
     @property
     def rejects(self) -> tuple[Reject, ...]:
-        """What the schema contract refused, with the reasons."""
+        """Values that the schema contract refused, with the reasons."""
         return tuple(reject for root in self.roots for reject in root.rejects)
 
     @property
     def notes(self) -> list[str]:
-        """What was left out, in a line for each reason."""
-        aside = [
+        """One line for each reason why rows or values were left out."""
+        unreadable = [
             f"of {root.table} {human_count(root.unreadable, 'row')} could not be read: "
             f"see the table {QUARANTINE_TABLE}"
             for root in self.roots
             if root.unreadable
         ]
-        return [*map(str, self.rejects), *aside]
+        return [*map(str, self.rejects), *unreadable]
 
     def with_loaded(self, rows: Mapping[str, int | None]) -> NormalizeReport:
-        """The same, with the counts of tables that only the load could tell."""
+        """Return the report with unknown counts taken from the load."""
         return replace(
             self,
             roots=tuple(
@@ -231,38 +233,34 @@ def _root_lines(root: RootReport) -> Iterator[str]:
 
 
 def _sum_or_none(counts: Iterator[int | None]) -> int | None:
-    found = Counter[bool]()
-    total = 0
-    for count in counts:
-        found[count is None] += 1
-        total += count or 0
-    return None if found[True] else total
+    known = list(counts)
+    return None if None in known else sum(count or 0 for count in known)
 
 
 def schema_changes(before: Mapping[str, Table], table: Table) -> Iterator[str]:
-    """What is new in a table, or that it is new."""
+    """Yield a text for each change of a table: that it is new, or its new and changed columns."""
     known = before.get(table.name)
-    own = [column for column in table.complete_columns() if not column.name.startswith(SYSTEM_PREFIX)]
+    columns = [column for column in table.complete_columns() if not column.name.startswith(SYSTEM_PREFIX)]
     if known is None or not known.complete_columns():
-        told = ", ".join(f"{column.name} {column.data_type}" for column in own)
-        yield f"new table {table.name}" + (f": {told}" if told else "")
+        names = ", ".join(f"{column.name} {column.data_type}" for column in columns)
+        yield f"new table {table.name}" + (f": {names}" if names else "")
         return
-    for column in own:
-        had = known.columns.get(column.name)
-        if had is None or not had.is_complete:
+    for column in columns:
+        old = known.columns.get(column.name)
+        if old is None or not old.is_complete:
             yield _new_column_text(table, column)
-        elif had.data_type != column.data_type:
-            yield f"{table.name}.{column.name} was {had.data_type} and is {column.data_type}"
+        elif old.data_type != column.data_type:
+            yield f"{table.name}.{column.name} was {old.data_type} and is {column.data_type}"
 
 
 def _new_column_text(table: Table, column: Column) -> str:
-    why = ", for values that do not fit beside it" if column.has("variant") else ""
-    return f"new column {table.name}.{column.name}: {column.data_type}{why}"
+    reason = ", for values of another type" if column.has("variant") else ""
+    return f"new column {table.name}.{column.name}: {column.data_type}{reason}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NormalizeInfo:
-    """The packages that were normalized. `print` it: it says what came in, what is new, what was left out.
+    """The normalized packages. Printed, it lists rows, schema changes and rejects.
 
     >>> print(NormalizeInfo(pipeline_name="shop"))
     Pipeline 'shop' had nothing to normalize
@@ -280,7 +278,7 @@ class NormalizeInfo:
 
     @property
     def row_counts(self) -> dict[str, int | None]:
-        """Rows of each table, nested ones too; None where that is not known before they are loaded."""
+        """Rows of each table, nested ones too; None if only the load will count them."""
         counts: Counter[str] = Counter()
         unknown: set[str] = set()
         for package in self.packages:
@@ -291,16 +289,16 @@ class NormalizeInfo:
 
     @property
     def rejects(self) -> tuple[Reject, ...]:
-        """What schema contracts refused, with the reasons."""
+        """Values that schema contracts refused, with the reasons."""
         return tuple(reject for package in self.packages for reject in package.rejects)
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """The duration of all packages."""
         return sum((package.seconds for package in self.packages), 0.0)
 
     def asdict(self) -> dict[str, Any]:
-        """Plain data that can itself be loaded as a table."""
+        """Return plain data that can be loaded as a table."""
         return {
             "pipeline_name": self.pipeline_name,
             "loads_ids": self.loads_ids,
@@ -323,14 +321,14 @@ class NormalizeInfo:
             "rejects": [
                 {
                     "load_id": package.load_id,
-                    "table": one.table,
-                    "column": one.column,
-                    "mode": one.mode,
-                    "count": one.count,
-                    "reason": one.reason,
+                    "table": reject.table,
+                    "column": reject.column,
+                    "mode": reject.mode,
+                    "count": reject.count,
+                    "reason": reject.reason,
                 }
                 for package in self.packages
-                for one in package.rejects
+                for reject in package.rejects
             ],
         }
 

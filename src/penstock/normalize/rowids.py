@@ -1,4 +1,4 @@
-"""What the ids of root rows are made of, where they are not made of their place."""
+"""Row ids that are hashes of a key or of the whole row, rather than of the row's position."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _WITH_NULLS: Final = "map('ignoreNullFields', 'false')"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowHashSpec:
-    """Ids of rows by what they hold.
+    """The input of hashed row ids.
 
-    `keys` are the columns of the primary key, and the paths at which their values may stand; None where the
-    id is made of the whole row.
+    `keys` are the columns of the primary key, each with the paths at which its value may be; None if ids are
+    hashes of whole rows.
     """
 
     keys: Mapping[str, tuple[tuple[str, ...], ...]] | None = None
 
 
 def row_hash_spec(decision: Decision, naming: NamingConvention) -> RowHashSpec | None:
-    """How the root rows of a decision get their ids; None where it is by their place."""
+    """Return the hash of root row ids; None if ids are made of the position."""
     match decision.row_id_type:
         case "place":
             return None
@@ -51,30 +51,33 @@ def row_hash_spec(decision: Decision, naming: NamingConvention) -> RowHashSpec |
             return RowHashSpec()
         case "key_hash":
             table = decision.schema.tables[decision.tables[()]]
-            named: dict[str, list[tuple[str, ...]]] = {one: [] for one in table.columns_with("primary_key")}
+            key_paths: dict[str, list[tuple[str, ...]]] = {
+                name: [] for name in table.columns_with("primary_key")
+            }
             for path, column in _column_paths(decision, naming):
-                if column in named:
-                    named[column].append(path)
-            # A key that nobody has seen may still come: under its own name it is found.
+                if column in key_paths:
+                    key_paths[column].append(path)
+            # A key column without values yet is looked up under its own name.
             return RowHashSpec(
-                keys={name: tuple(dict.fromkeys(found)) or ((name,),) for name, found in named.items()}
+                keys={name: tuple(dict.fromkeys(paths)) or ((name,),) for name, paths in key_paths.items()}
             )
 
 
 def typed_hash_input(decision: Decision, layout: NestedLayout, naming: NamingConvention) -> str | None:
-    """SQL for the JSON text that the ids of typed rows are made of, as if rows of Python had come."""
-    hashing = row_hash_spec(decision, naming)
-    if hashing is None:
+    """Return SQL for the JSON that ids of typed rows are hashes of: the same as for equal Python rows."""
+    hash_spec = row_hash_spec(decision, naming)
+    if hash_spec is None:
         return None
-    if hashing.keys is None:
-        wanted: dict[str, ValuePath] = {
+    if hash_spec.keys is None:
+        paths: dict[str, ValuePath] = {
             key: (key,) for key in layout.root.fields if not key.startswith(SYSTEM_PREFIX)
         }
     else:
-        wanted = {name: paths[0] for name, paths in hashing.keys.items()}
-    kinds = {path: kind for path, kind in decision.rules if kind in _TAGS}
+        paths = {name: key_paths[0] for name, key_paths in hash_spec.keys.items()}
+    tagged_types = {path: kind for path, kind in decision.rules if kind in _TAGS}
     fields = (
-        f"{literal(name)}, {_hashed_value(layout, path, kinds.get(path))}" for name, path in wanted.items()
+        f"{literal(name)}, {_hashed_value(layout, path, tagged_types.get(path))}"
+        for name, path in paths.items()
     )
     return f"to_json(named_struct({', '.join(fields)}), {_WITH_NULLS})"
 
@@ -90,7 +93,7 @@ def _hashed_value(layout: NestedLayout, path: ValuePath, kind: ObservedType | No
 
 
 def _column_paths(decision: Decision, naming: NamingConvention) -> Iterator[tuple[tuple[str, ...], str]]:
-    """The columns of the root table that keys of its rows go to, whether or not all values fit there."""
+    """Yield the columns of the root table that each path may go to, whether or not all values fit."""
     for (path, _), rule in decision.rules.items():
         if EACH in path or not path:
             continue

@@ -1,4 +1,4 @@
-"""How rows are normalized: the `[normalize]` section of the settings."""
+"""Settings of the section `[normalize]`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from penstock.config import BaseConfiguration, configspec
 
 @configspec
 class NormalizeConfiguration(BaseConfiguration):
-    """What becomes of rows that are refused.
+    """Settings for rows that are refused or cannot be read.
 
     >>> NormalizeConfiguration().quarantine
     True
     """
 
     quarantine: bool = True
-    """Rows that the schema contract refuses, or that nothing can be made of, are kept in `_dlt_quarantine`.
+    """Whether rows that the schema contract refuses or that cannot be read are kept in `_dlt_quarantine`.
     They are counted either way."""

@@ -1,4 +1,4 @@
-"""Which files are read together: a table may have come as rows, as frames, or as both."""
+"""Inputs of tables: extracted folders that one Spark job can read together."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableInput:
-    """Folders of one table that one job reads."""
+    """Extracted folders of one table that one job reads, all of them rows or all of them typed files."""
 
     table: ExtractedTable
-    """What stands in the first of them."""
+    """The entry of the first folder."""
     folders: tuple[str, ...]
     columns: Mapping[str, Any] | None
-    """What is read from typed files; None for rows."""
+    """The columns of typed files; None for rows."""
     rows: int
 
     def with_table(self, other: ExtractedTable) -> TableInput | None:
-        """Read another folder with these, if its files fit."""
+        """Return the input with another folder, or None if its files have another form."""
         if self.columns is None and other.columns is None:
             return replace(self, folders=(*self.folders, other.folder), rows=self.rows + other.rows)
         if self.columns is None or other.columns is None:
@@ -41,28 +41,28 @@ class TableInput:
 def table_inputs(
     tables: Iterable[ExtractedTable], truncated: Iterable[ExtractedTable] = ()
 ) -> dict[str, list[TableInput]]:
-    """What is to be read for each table, in the order in which it came, without folders that have no rows.
+    """Return the inputs of each table in the order of extraction, without folders that have no rows.
 
-    A table that is to be left without a row has a reading without a folder, and so have those of `emptied`.
+    A table that is left without rows has one input without a folder, as do the `truncated` ones.
     """
-    found: dict[str, list[TableInput]] = {}
+    inputs: dict[str, list[TableInput]] = {}
     without_rows = {table.table: table for table in truncated}
     for table in tables:
         if table.rows:
-            _add_table(found.setdefault(table.table, []), table)
+            _add_table(inputs.setdefault(table.table, []), table)
         elif table.truncates_table:
             without_rows[table.table] = table
-    return found | {
+    return inputs | {
         name: [TableInput(table=table, folders=(), columns=None, rows=0)]
         for name, table in without_rows.items()
-        if name not in found
+        if name not in inputs
     }
 
 
 def _add_table(inputs: list[TableInput], table: ExtractedTable) -> None:
-    for index, reading in enumerate(inputs):
-        together = reading.with_table(table)
-        if together is not None:
-            inputs[index] = together
+    for index, table_input in enumerate(inputs):
+        combined = table_input.with_table(table)
+        if combined is not None:
+            inputs[index] = combined
             return
     inputs.append(TableInput(table=table, folders=(table.folder,), columns=table.columns, rows=table.rows))

@@ -69,6 +69,6 @@ def test_schema_changes_are_described_in_words() -> None:
 
     assert list(schema_changes({}, first.tables["items"])) == ["new table items: id bigint"]
     assert list(schema_changes(first.tables, second.tables["items"])) == [
-        "new column items.id__v_text: text, for values that do not fit beside it",
+        "new column items.id__v_text: text, for values of another type",
         "new column items.new: double",
     ]

@@ -28,12 +28,12 @@ _TAGS: Final[Mapping[JsonForm, str]] = {
 
 
 def token_count(text: str, token: str) -> str:
-    """How often a mark stands in a text: by how much shorter the text is when each loses a byte."""
+    """Return SQL for the number of a token in a text: the bytes lost when each token loses one."""
     return f"(octet_length({text}) - octet_length(replace({text}, {literal(token)}, {literal(token[:-1])})))"
 
 
 def without_escapes(text: str) -> str:
-    """Without escaped backslashes and quotes: every quote that is left begins or ends a text."""
+    """Return SQL for a text without escaped backslashes and quotes: other quotes delimit strings."""
     return (
         f"CASE WHEN contains({text}, {literal(chr(92))}) THEN"
         f" replace(replace({text}, {literal(chr(92) * 2)}, ''), {literal(chr(92) + chr(34))}, '')"
@@ -42,40 +42,38 @@ def without_escapes(text: str) -> str:
 
 
 def element_sum(values: str, depth: int, term: str) -> str:
-    """A number for each element of a list, added up."""
+    """Return SQL for the sum of a term over the elements of a list."""
     if term == "0":
         return "0"
     return f"coalesce(aggregate({values}, 0L, (a{depth}, c{depth}) -> a{depth} + bigint({term})), 0L)"
 
 
 def sum_of(terms: Iterable[str]) -> str:
-    """The sum of these, some of which are nothing."""
-    found = [one for one in terms if one != "0"]
-    # In branches: a chain of thousands is too deep for Spark's reader of SQL.
-    while len(found) > 1:
-        found = [
-            " + ".join(found[start : start + _BRANCH_SIZE]) for start in range(0, len(found), _BRANCH_SIZE)
-        ]
-        found = [f"({one})" for one in found]
-    return found[0] if found else "0"
+    """Return SQL for the sum of terms, without those that are `0`."""
+    branches = [term for term in terms if term != "0"]
+    # As a tree: a chain of thousands is too deep for Spark's parser.
+    while len(branches) > 1:
+        starts = range(0, len(branches), _BRANCH_SIZE)
+        branches = [f"({' + '.join(branches[start : start + _BRANCH_SIZE])})" for start in starts]
+    return branches[0] if branches else "0"
 
 
 def without_string_content(text: str) -> str:
-    """Without the content of its strings, each of which is one quote now."""
+    """Return SQL for a text in which each string is replaced by one quote."""
     return f"regexp_replace({text}, '\"[^\"]*\"', '\"')"
 
 
 def has_value(value: str, node: LayoutNode) -> str:
-    """Whether a key has a value."""
+    """Return SQL for whether a key has a value."""
     if isinstance(node, Leaf) and node.storage_form == "mixed":
         return f"coalesce({value} IS NOT NULL AND NOT is_variant_null({value}), false)"
     return f"{value} IS NOT NULL"
 
 
 def is_any_text_form(text: str, forms: Iterable[JsonForm]) -> str:
-    """Whether a text is of one of these forms."""
-    found = (_is_text_form(text, form) for form in sorted(forms))
-    return " OR ".join(one for one in found if one)
+    """Return SQL for whether a text has one of these forms."""
+    conditions = (_is_text_form(text, form) for form in sorted(forms))
+    return " OR ".join(filter(None, conditions))
 
 
 def _is_text_form(text: str, form: JsonForm) -> str:
@@ -92,29 +90,29 @@ def _is_text_form(text: str, form: JsonForm) -> str:
 
 
 def is_large(value: str) -> str:
-    """Whether a fraction may have been a whole number that doubles do not hold."""
+    """Return SQL for whether a double may have been an integer that doubles do not hold."""
     return f"(abs({value}) > {_MAX_EXACT_INTEGER})"
 
 
 def is_variant_form(value: str, form: JsonForm) -> str:
-    """Whether a VARIANT is of this form."""
-    shown = f"schema_of_variant({value})"
+    """Return SQL for whether a VARIANT has this form."""
+    schema = f"schema_of_variant({value})"
     wide = f"({typed_value(value, 'mixed', 'wei')})"
     match form:
         case "bool":
-            return f"{shown} = 'BOOLEAN'"
+            return f"{schema} = 'BOOLEAN'"
         case "whole":
-            return f"{shown} = 'BIGINT'"
+            return f"{schema} = 'BIGINT'"
         case "wide":
-            return f"({shown} LIKE 'DECIMAL%' AND {wide} IS NOT NULL)"
+            return f"({schema} LIKE 'DECIMAL%' AND {wide} IS NOT NULL)"
         case "fraction" | "large":
-            return f"({shown} IN ('DOUBLE', 'FLOAT') OR ({shown} LIKE 'DECIMAL%' AND {wide} IS NULL))"
+            return f"({schema} IN ('DOUBLE', 'FLOAT') OR ({schema} LIKE 'DECIMAL%' AND {wide} IS NULL))"
         case "object":
-            return f"startswith({shown}, 'OBJECT')"
+            return f"startswith({schema}, 'OBJECT')"
         case "list":
-            return f"startswith({shown}, 'ARRAY')"
+            return f"startswith({schema}, 'ARRAY')"
         case "null":
             return f"is_variant_null({value})"
         case _:
-            known = _is_text_form(f"try_variant_get({value}, '$', 'string')", form)
-            return f"({shown} = 'STRING' AND {known})"
+            has_form = _is_text_form(f"try_variant_get({value}, '$', 'string')", form)
+            return f"({schema} = 'STRING' AND {has_form})"

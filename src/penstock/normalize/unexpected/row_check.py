@@ -1,9 +1,8 @@
-"""SQL that finds the rows which a nested dataset does not stand for, in the same pass that writes it.
+"""SQL that selects the rows that a layout does not fit, in the job that writes the nested dataset.
 
-A parser with a given schema passes over keys that it does not know, and takes a number for a text. So the
-pieces of JSON are counted twice: in the text, by its punctuation, and in the parsed row. Where both counts
-agree, every value of the text is in the row, as what it is. Counting bytes costs a fraction of what a second
-parse would.
+A parser with a given schema ignores unknown keys, and reads a number as a string. So the tokens of JSON are
+counted twice: in the text, by its punctuation, and in the parsed row. If both counts agree, every value of
+the text is in the row in its own type. To count bytes costs a fraction of a second parse.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ _TERMS_PER_SUM: Final = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowCheck:
-    """SQL that finds odd rows: `measures` are columns to make first, `odd` is told by them."""
+    """SQL for unexpected rows: columns to add first, and the condition that reads them."""
 
     measures: tuple[str, ...] = ()
     unexpected: str
@@ -66,60 +65,56 @@ def unexpected_row_check(
     corrupt: str,
     has_invalid_json: bool = False,
 ) -> RowCheck:
-    """Whether a row holds anything that the dataset does not keep as what it is.
+    """Return SQL for whether a row has any value that the layout does not keep in its own type.
 
-    `is_whole` says of an object or a list whether it is kept as JSON. Where texts were seen that are no JSON,
-    `has_strangers`, each text is parsed once more, by a parser that takes nothing else.
+    If `has_invalid_json`, each text is also parsed by a strict parser.
     """
     terms = list(_quick_count_terms(layout.root, row))
-    # Not one sum: a method that is too large is not compiled, see `rarely`.
+    # Not one sum: the JVM does not compile methods that are too large, see `out_of_line`.
     sums = [
         sum_of(terms[start : start + _TERMS_PER_SUM]) for start in range(0, len(terms), _TERMS_PER_SUM)
     ] or ["0"]
     tally = sum_of(f"`_tally{number}`" for number in range(len(sums)))
-    strange = (_is_not_json_object(text),) if has_invalid_json else ()
-    unknown = (
-        *strange,
-        f"{corrupt} IS NOT NULL",
-        *(is_unconvertible(doubt, row) for doubt in uncertain_values),
-    )
+    conditions = [_is_not_json_object(text)] if has_invalid_json else []
+    conditions += [f"{corrupt} IS NOT NULL", *(is_unconvertible(value, row) for value in uncertain_values)]
+    conditions.append(_mismatch_condition(TokenCounter(forms, kept_as_json), layout.root, row, text, tally))
     return RowCheck(
         measures=(
             f"{token_count(text, KEY)} AS {_KEY_COUNT_COLUMN}",
-            *(f"{one} AS `_tally{number}`" for number, one in enumerate(sums)),
+            *(f"{terms_sum} AS `_tally{number}`" for number, terms_sum in enumerate(sums)),
         ),
-        unexpected=any_true(
-            (*unknown, _mismatch_condition(TokenCounter(forms, kept_as_json), layout.root, row, text, tally))
-        ),
+        unexpected=any_true(conditions),
     )
 
 
 def _is_not_json_object(text: str) -> str:
-    """Whether it is anything but one object of JSON: parsers overlook what stands behind the first value."""
-    # In a list nothing is overlooked, and no key is taken twice.
-    listed = f"try_parse_json(concat('[', {text}, ']'))"
-    found = f"schema_of_variant({listed})"
-    one = f"try_variant_get({listed}, '$[1]', 'variant') IS NULL"
-    return f"(NOT is_valid_utf8({text}) OR NOT coalesce({found} LIKE 'ARRAY<OBJECT%' AND {one}, false))"
+    """Return SQL for whether a text is not exactly one JSON object: parsers ignore what follows the first."""
+    # Inside a list nothing is ignored, and duplicate keys are refused.
+    as_list = f"try_parse_json(concat('[', {text}, ']'))"
+    schema = f"schema_of_variant({as_list})"
+    is_single = f"try_variant_get({as_list}, '$[1]', 'variant') IS NULL"
+    return (
+        f"(NOT is_valid_utf8({text}) OR NOT coalesce({schema} LIKE 'ARRAY<OBJECT%' AND {is_single}, false))"
+    )
 
 
 def _mismatch_condition(counter: TokenCounter, root: Object, row: str, text: str, tally: str) -> str:
-    """A quick count of keys; where it does not agree, or a text may be something else, closer looks.
+    """Return SQL that compares quick counts of keys, and counts again where these do not settle it.
 
-    A text may look like punctuation, and then there seem to be more keys than there are, never fewer.
+    A string that contains punctuation makes the count of keys too large, never too small.
     """
     nulls = token_count(text, NULL)
     quick = f"({_KEY_COUNT_COLUMN} - {{}}) * {_KEY_UNIT}L = {tally}"
     if _has_documents(root):
-        # A text of JSON is taken for the JSON that stands there otherwise.
+        # A string that holds JSON looks like the object or list that is kept as JSON.
         quick += f" AND NOT contains({text}, '\"[') AND NOT contains({text}, '\"{{{{')"
-    closer = out_of_line(text, lambda value: _recount_condition(counter, root, row, value, tally))
+    recount = out_of_line(text, lambda value: _recount_condition(counter, root, row, value, tally))
     agree = " ".join(f"WHEN {quick.format(number)} THEN false" for number in (0, nulls))
-    return f"(CASE {agree} ELSE {closer} END)"
+    return f"(CASE {agree} ELSE {recount} END)"
 
 
 def _recount_condition(counter: TokenCounter, root: Object, row: str, text: str, tally: str) -> str:
-    """Count the quotes too, so that texts that look like numbers are told from numbers."""
+    """Return SQL that also compares the quotes, so that strings of digits differ from numbers."""
     plain = without_escapes(text)
     keys, nulls, quotes = (token_count(plain, mark) for mark in (KEY, NULL, QUOTE))
     agree = (
@@ -131,10 +126,10 @@ def _recount_condition(counter: TokenCounter, root: Object, row: str, text: str,
 
 
 def _quick_count_terms(node: LayoutNode, value: str, depth: int = 0) -> Iterator[str]:
-    """Keys that have a value and texts that may be something else, in the two halves of one number.
+    """Yield the terms of a sum of keys with values (high half) and of suspect texts (low half).
 
-    One walk through lists does for both. What takes a careful look counts as very many texts. Gives the
-    terms of a sum.
+    One number for both, so that lists are walked once. A value that must be checked exactly counts as very
+    many texts.
     """
     match node:
         case Object(fields=fields):
@@ -148,9 +143,10 @@ def _quick_count_terms(node: LayoutNode, value: str, depth: int = 0) -> Iterator
         case Leaf(storage_form="text"):
             yield _text_term(value)
         case Leaf(storage_form="tagged", forms=forms):
-            known = is_any_text_form(value, forms)
+            has_form = is_any_text_form(value, forms)
             tally = _text_term(value, may_be_tagged=True)
-            yield f"CASE WHEN {value} IS NULL THEN 0L WHEN {known} THEN {tally} ELSE {_RECHECK_WEIGHT}L END"
+            cases = f"WHEN {value} IS NULL THEN 0L WHEN {has_form} THEN {tally}"
+            yield f"CASE {cases} ELSE {_RECHECK_WEIGHT}L END"
         case Leaf(storage_form="double"):
             yield f"CASE WHEN {is_large(value)} THEN {_RECHECK_WEIGHT}L ELSE 0L END"
         case Leaf(storage_form="json") as leaf:
@@ -162,36 +158,36 @@ def _quick_count_terms(node: LayoutNode, value: str, depth: int = 0) -> Iterator
 
 
 def _text_term(value: str, *, may_be_tagged: bool = False) -> str:
-    """A number, a boolean or a document is taken for a text; so is a text that has a tag.
+    """Return SQL that counts a string which may be a number, a boolean, a document or a tagged value.
 
-    Most texts are told from all of these by their first character: looking for it in a set is one step, and
-    steps count where a list is walked through.
+    The first character excludes most strings: one lookup in a set, which matters inside lists.
     """
     marks = _NUMBER_STARTS + _DOCUMENT_STARTS + ("" if may_be_tagged else "".join(sorted(tags.ALL)))
     first = f"substring({value}, 1, 1)"
     listed = ", ".join(literal(mark) for mark in marks)
     number = f"CASE WHEN {value} RLIKE {_JSON_NUMBER} THEN 1L ELSE 0L END"
-    closer = f"CASE WHEN {first} >= '-' AND {first} < ':' THEN {number} ELSE {_RECHECK_WEIGHT}L END"
-    return (
-        f"CASE WHEN {first} IN ({listed}) THEN {closer} WHEN {value} IN ('true', 'false') THEN 1L ELSE 0L END"
+    number_or_document = (
+        f"CASE WHEN {first} >= '-' AND {first} < ':' THEN {number} ELSE {_RECHECK_WEIGHT}L END"
     )
+    cases = f"WHEN {first} IN ({listed}) THEN {number_or_document} WHEN {value} IN ('true', 'false') THEN 1L"
+    return f"CASE {cases} ELSE 0L END"
 
 
 def _document_term(value: str, leaf: Leaf) -> str:
-    """The keys in what is kept whole, if it begins as what was seen there."""
+    """Return SQL that counts the keys of a value kept as JSON, if it begins like the forms of its path."""
     if leaf.is_always_empty:
-        known = f"{value} IN ('{{}}', '[]')"
+        has_form = f"{value} IN ('{{}}', '[]')"
     else:
         marks = {"object": "{", "list": "["}
-        known = " OR ".join(
+        has_form = " OR ".join(
             f"startswith({value}, '{mark}')" for form, mark in marks.items() if form in leaf.forms
         )
     keys = f"({token_count(value, KEY)} - {token_count(value, NULL)}) * {_KEY_UNIT}L"
-    return f"CASE WHEN {value} IS NULL THEN 0L WHEN {known} THEN {keys} ELSE {_RECHECK_WEIGHT}L END"
+    return f"CASE WHEN {value} IS NULL THEN 0L WHEN {has_form} THEN {keys} ELSE {_RECHECK_WEIGHT}L END"
 
 
 def _has_documents(node: LayoutNode) -> bool:
-    """Whether anything is kept as JSON."""
+    """Return whether any value is kept as JSON."""
     match node:
         case Object(fields=fields):
             return any(_has_documents(child) for _, child in fields.values())
@@ -202,18 +198,18 @@ def _has_documents(node: LayoutNode) -> bool:
 
 
 def _variant_term(value: str, forms: frozenset[JsonForm]) -> str:
-    """A value of the types that were seen there; anything else takes a careful look."""
-    shown = f"schema_of_variant({value})"
+    """Return SQL that passes a VARIANT of a simple form of its path, and has others checked exactly."""
+    schema = f"schema_of_variant({value})"
     if forms & {"object", "list", "wide"}:
         return f"CASE WHEN {value} IS NULL THEN 0L ELSE {_RECHECK_WEIGHT}L END"
     cases = [f"WHEN {value} IS NULL OR is_variant_null({value}) THEN 0L"]
     if "whole" in forms:
-        cases.append(f"WHEN {shown} = 'BIGINT' THEN 0L")
+        cases.append(f"WHEN {schema} = 'BIGINT' THEN 0L")
     if forms & {"fraction", "large"}:
-        cases.append(f"WHEN {shown} = 'DOUBLE' OR {shown} RLIKE '^DECIMAL.([0-9]|1[0-8]),' THEN 0L")
+        cases.append(f"WHEN {schema} = 'DOUBLE' OR {schema} RLIKE '^DECIMAL.([0-9]|1[0-8]),' THEN 0L")
     if "bool" in forms:
-        cases.append(f"WHEN {shown} = 'BOOLEAN' THEN 0L")
-    known = is_any_text_form(f"try_variant_get({value}, '$', 'string')", forms)
-    if known:
-        cases.append(f"WHEN {shown} = 'STRING' AND ({known}) THEN 0L")
+        cases.append(f"WHEN {schema} = 'BOOLEAN' THEN 0L")
+    has_form = is_any_text_form(f"try_variant_get({value}, '$', 'string')", forms)
+    if has_form:
+        cases.append(f"WHEN {schema} = 'STRING' AND ({has_form}) THEN 0L")
     return f"CASE {' '.join(cases)} ELSE {_RECHECK_WEIGHT}L END"

@@ -1,4 +1,4 @@
-"""SQL that looks at every value of a row with care: what the quick count is not sure of is settled here."""
+"""SQL that checks every value of a row exactly, for rows that the quick counts do not settle."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ _AFTER_LAST_TAG: Final = chr(ord(tags.LAST) + 1)
 
 
 class TokenCounter:
-    """Counts over a parsed row, and what the parser takes silently.
+    """Counts of tokens in a parsed row, and checks of values that the parser accepts silently.
 
-    `path` runs beside the nodes, for what was seen inside of VARIANTs.
+    `forms` has the forms of each path, also of those inside VARIANTs.
     """
 
     def __init__(self, forms: Mapping[ValuePath, frozenset[JsonForm]], kept_as_json: KeptAsJson) -> None:
         self.forms, self.kept_as_json = forms, kept_as_json
 
     def mismatch_condition(self, root: Object, row: str, text: str) -> str:
-        """Texts may look like punctuation. Without their content nothing does."""
+        """Return SQL for whether tokens of the row and of its text without string contents differ."""
         plain = without_string_content(text)
         keys, nulls, quotes, lists = (token_count(plain, mark) for mark in (KEY, NULL, QUOTE, LIST))
         conditions = (
@@ -62,7 +62,7 @@ class TokenCounter:
     def _unexpected_values(
         self, node: LayoutNode, value: str, path: ValuePath = (), depth: int = 0
     ) -> Iterator[str]:
-        """Values that the parser takes although they are not what was seen there."""
+        """Yield SQL for values that the parser accepts although their path has no such form."""
         match node:
             case Object(fields=fields):
                 for key, (name, child) in fields.items():
@@ -87,56 +87,59 @@ class TokenCounter:
                 return
 
     def _is_not_container(self, leaf: Leaf, value: str) -> str:
-        """Whether it is not one of the objects and lists that are kept as JSON, or were only seen empty."""
+        """Return SQL for whether a value is not one of the containers that its path keeps as JSON."""
         if leaf.is_always_empty and "object" in leaf.forms:
-            # Keys without a value are nothing.
+            # An object whose keys have no value counts as empty.
             return f"NOT (startswith({value}, '{{') AND {self._key_count(leaf, value)} = 0)"
         if leaf.is_always_empty:
             return f"{value} != '[]'"
-        begins = {"object": "{", "list": "["}
-        known = [f"startswith({value}, '{mark}')" for form, mark in begins.items() if form in leaf.forms]
-        return f"NOT ({' OR '.join(known)})"
+        marks = {"object": "{", "list": "["}
+        prefixes = [f"startswith({value}, '{mark}')" for form, mark in marks.items() if form in leaf.forms]
+        return f"NOT ({' OR '.join(prefixes)})"
 
     def _unexpected_in_variant(self, value: str, path: ValuePath, depth: int) -> Iterator[str]:
-        """The same for a VARIANT, with all that stands in it and is not kept whole."""
+        """Yield SQL for unexpected values of a VARIANT and of everything in it that is not kept as JSON."""
         forms = self.forms.get(path, frozenset())
         allowed = " OR ".join(is_variant_form(value, form) for form in sorted(forms))
         yield f"({value} IS NOT NULL AND NOT is_variant_null({value}) AND NOT ({allowed or 'false'}))"
         if "list" in forms and not self.kept_as_json(path, "list"):
             yield self._unexpected_in_variant_list(value, (*path, EACH), depth)
         if "object" in forms and not self.kept_as_json(path, "object"):
-            keys = [one for one in self._child_paths(path) if one[-1] != EACH]
-            found = {one: FieldAccess(inside=(str(one[-1]),)).sql_within(value) for one in keys}
-            for one, inner in found.items():
-                yield from self._unexpected_in_variant(inner, one, depth)
-            # Of NULL it is said that it is no null of JSON.
-            known = sum_of(
-                f"int({inner} IS NOT NULL AND NOT is_variant_null({inner}))" for inner in found.values()
+            fields = {
+                child: FieldAccess(inside=(str(child[-1]),)).sql_within(value)
+                for child in self._child_paths(path)
+                if child[-1] != EACH
+            }
+            for child, field in fields.items():
+                yield from self._unexpected_in_variant(field, child, depth)
+            # `is_variant_null` is false for NULL.
+            known_count = sum_of(
+                f"int({field} IS NOT NULL AND NOT is_variant_null({field}))" for field in fields.values()
             )
-            fields = f"map_values(try_variant_get({value}, '$', 'map<string,variant>'))"
-            is_more = f"size(filter({fields}, m -> NOT is_variant_null(m))) != {known}"
-            yield f"(CASE WHEN {is_variant_form(value, 'object')} THEN {is_more} ELSE false END)"
+            values = f"map_values(try_variant_get({value}, '$', 'map<string,variant>'))"
+            has_more = f"size(filter({values}, m -> NOT is_variant_null(m))) != {known_count}"
+            yield f"(CASE WHEN {is_variant_form(value, 'object')} THEN {has_more} ELSE false END)"
 
     def _unexpected_in_variant_list(self, value: str, element_path: ValuePath, depth: int) -> str:
-        found = f"try_variant_get({value}, '$', 'array<variant>')"
+        elements = f"try_variant_get({value}, '$', 'array<variant>')"
         if element_path not in self.forms:
-            return f"coalesce(size({found}) > 0, false)"
+            return f"coalesce(size({elements}) > 0, false)"
         inner = any_true(self._unexpected_in_variant(f"s{depth}", element_path, depth + 1))
-        return f"coalesce(exists({found}, s{depth} -> {inner}), false)"
+        return f"coalesce(exists({elements}, s{depth} -> {inner}), false)"
 
     def _child_paths(self, path: ValuePath) -> list[ValuePath]:
-        return [one for one in self.forms if len(one) == len(path) + 1 and one[:-1] == path]
+        return [child for child in self.forms if len(child) == len(path) + 1 and child[:-1] == path]
 
     def _key_count(self, node: LayoutNode, value: str, depth: int = 0) -> str:
-        """How many keys below have a value."""
+        """Return SQL for the number of keys below that have a value."""
         match node:
             case Object(fields=fields):
-                each = []
+                terms = []
                 for name, child in fields.values():
                     inner = f"{value}.{quote_name(name)}"
-                    each.append(f"int({has_value(inner, child)})")
-                    each.append(self._key_count(child, inner, depth))
-                return sum_of(each)
+                    terms.append(f"int({has_value(inner, child)})")
+                    terms.append(self._key_count(child, inner, depth))
+                return sum_of(terms)
             case ListOf(element=element):
                 return element_sum(value, depth, self._key_count(element, f"c{depth}", depth + 1))
             case Leaf(storage_form="json" | "mixed") as leaf:
@@ -146,7 +149,7 @@ class TokenCounter:
                 return "0"
 
     def text_count(self, node: LayoutNode, value: str, depth: int = 0) -> str:
-        """How many texts are below."""
+        """Return SQL for the number of strings below."""
         match node:
             case Object(fields=fields):
                 return sum_of(
@@ -183,7 +186,7 @@ class TokenCounter:
 
 
 def _bare_json(value: str, leaf: Leaf) -> str | None:
-    """The bare JSON of what is kept whole; None where nothing but single values stand."""
+    """Return SQL for the JSON of a value without the content of strings; None if it holds no containers."""
     if leaf.storage_form == "json":
         return without_string_content(without_escapes(value))
     return (

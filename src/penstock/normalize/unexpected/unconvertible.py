@@ -1,4 +1,4 @@
-"""SQL that finds values which go into none of the columns that were decided for them."""
+"""SQL for values that none of the columns decided for them can hold."""
 
 from __future__ import annotations
 
@@ -15,42 +15,41 @@ if TYPE_CHECKING:
 
 
 def has_unconvertible(uncertain_values: Iterable[UncertainValue], *, row: str, corrupt: str) -> str:
-    """Whether a row whose every value is known holds one that its column does not take after all."""
-    odd = [f"{corrupt} IS NOT NULL", *(is_unconvertible(doubt, row) for doubt in uncertain_values)]
-    return any_true(odd)
+    """Return SQL for whether a row of expected values has one that no column takes."""
+    return any_true([f"{corrupt} IS NOT NULL", *(is_unconvertible(value, row) for value in uncertain_values)])
 
 
 def is_unconvertible(uncertain: UncertainValue, row: str) -> str:
-    """Whether a value goes into none of the columns that were decided for it."""
+    """Return SQL for whether a row has such a value that none of its columns takes."""
 
-    def at(number: int, above: str) -> str:
+    def in_level(number: int, parent: str) -> str:
         if number == len(uncertain.lists):
-            return _is_value_unconvertible(uncertain, above)
+            return _is_value_unconvertible(uncertain, parent)
         name = f"e{number}"
-        found = [
-            f"exists({list_elements(access, stored, row=above)}, {name} -> {at(number + 1, name)})"
+        conditions = [
+            f"exists({list_elements(access, stored, row=parent)}, {name} -> {in_level(number + 1, name)})"
             for access, stored in uncertain.lists[number]
         ]
-        return f"({any_true(found)})"
+        return f"({any_true(conditions)})"
 
-    return at(0, row)
+    return in_level(0, row)
 
 
 def unconvertible_count(uncertain: UncertainValue, row: str) -> str:
-    """How many such values there are that go into none of these columns."""
+    """Return SQL for the number of such values that none of their columns takes."""
 
-    def at(number: int, above: str) -> str:
+    def in_level(number: int, parent: str) -> str:
         if number == len(uncertain.lists):
-            return f"int({_is_value_unconvertible(uncertain, above)})"
+            return f"int({_is_value_unconvertible(uncertain, parent)})"
         name = f"e{number}"
-        each = (
-            f"coalesce(aggregate({list_elements(access, stored, row=above)}, 0L,"
-            f" (n{number}, {name}) -> n{number} + bigint({at(number + 1, name)})), 0L)"
+        counts = (
+            f"coalesce(aggregate({list_elements(access, stored, row=parent)}, 0L,"
+            f" (n{number}, {name}) -> n{number} + bigint({in_level(number + 1, name)})), 0L)"
             for access, stored in uncertain.lists[number]
         )
-        return f"({' + '.join(each)})"
+        return f"({' + '.join(counts)})"
 
-    return f"sum({at(0, row)})"
+    return f"sum({in_level(0, row)})"
 
 
 def _is_value_unconvertible(uncertain: UncertainValue, row: str) -> str:
@@ -61,20 +60,20 @@ def _is_value_unconvertible(uncertain: UncertainValue, row: str) -> str:
         )
         return " AND ".join((f"{value} IS NOT NULL", *refused))
 
-    found = typed_value(uncertain.access.sql(row), uncertain.storage_form, uncertain.kind)
+    value = typed_value(uncertain.access.sql(row), uncertain.storage_form, uncertain.kind)
     if uncertain.storage_form in ("text", "bigint", "double", "bool"):
-        return f"({fails(found)})"
-    # What takes work is picked once: it goes through a list of one.
-    return f"exists(array({found}), v -> {fails('v')})"
+        return f"({fails(value)})"
+    # A list of one element, so that an expensive value is computed once.
+    return f"exists(array({value}), v -> {fails('v')})"
 
 
 def _is_null_or_lossy(converted_sql: str, narrow: str | None) -> str:
     if narrow is None:
         return f"{converted_sql} IS NULL"
-    held = f"try_cast({converted_sql} AS {narrow})"
-    return f"({held} IS NULL OR {held} != {converted_sql})"
+    cast = f"try_cast({converted_sql} AS {narrow})"
+    return f"({cast} IS NULL OR {cast} != {converted_sql})"
 
 
 def any_true(conditions: Iterable[str]) -> str:
-    """Whether any of these is certainly so."""
-    return " OR ".join(f"coalesce({one}, false)" for one in conditions)
+    """Return SQL for whether any condition is true, with NULL as false."""
+    return " OR ".join(f"coalesce({condition}, false)" for condition in conditions)
