@@ -2,8 +2,23 @@
 RUN := uv run --no-sync
 JOBS ?= 2
 ON_S3 := PENSTOCK_DEV_JARS="delta iceberg postgres s3 mysql mariadb" $(RUN) dev/with-parts dev/with-jars
+IN_EVERY_MODE := tests/flow tests/contract
+# What `make test-all` samples: a tenth of the steps of each kind at which a load is killed, in one table format.
+TENTH ?= $(shell shuf -i 1-10 -n 1)
+FORMAT ?= $(shell shuf -n 1 -e delta iceberg)
 
-.PHONY: help ci setup check lint types walls unit test test-spark oracle packages crashes mutants test-all up down status docs map
+define TEST_ALL_LEAVES_OUT
+make test-all leaves out, and make test-long runs: half of the tests marked at_length, nine tenths of the steps at
+which a load is killed, the other table format there, most random crashes, comparisons with a live dlt, 150 histories
+of merges, packages and unit tests at full size, and all but one case of each kind on S3.
+endef
+define TEST_LONG_LEAVES_OUT
+make test-long leaves out: mutants (make mutants), benchmarks (python -m benchmarks.<name>), and a third of the steps
+at which a load on S3 is killed.
+endef
+export TEST_ALL_LEAVES_OUT TEST_LONG_LEAVES_OUT
+
+.PHONY: help ci setup check lint types walls unit test test-spark oracle packages crashes mutants test-all test-long up down status docs map
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,8 +47,8 @@ unit:
 
 test: check test-spark ## check, then the tests on a local Spark
 
-test-spark: ## the tests on a local Spark session
-	PENSTOCK_TEST_AT_LENGTH=1 $(RUN) dev/with-jars pytest -q tests/spark tests/flow tests/contract
+test-spark: ## the tests on a local Spark that CI runs; LENGTH=1/2 adds half of the long ones, LENGTH=1 all of them
+	PENSTOCK_TEST_AT_LENGTH=$(LENGTH) $(RUN) dev/with-jars pytest -q tests/spark tests/flow tests/contract $(OPTIONS)
 
 oracle: ## compare with dlt itself, at full size: half an hour
 	$(RUN) dev/with-jars pytest -q -s tests/oracle
@@ -45,21 +60,40 @@ packages: ## load packages at full size: 2,000 orders of calls, 200 rounds of co
 		tests/unit/package/test_contention.py tests/unit/package/test_kills.py tests/unit/pipeline/test_two_machines.py \
 		tests/unit/extract/test_many_resources.py
 
-crashes: ## a load that dies at every step, with every safeguard switched off in turn, and runs that die anywhere; two hours
-	PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_CRASHES=$(or $(PART),all) PENSTOCK_TEST_JOURNEYS=40+20 $(RUN) dev/with-jars pytest -q -s tests/flow/crashes
+crashes: ## a load killed at every step, with each safeguard switched off in turn, and runs killed anywhere; four hours
+	PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_CRASHES=$(or $(PART),all) PENSTOCK_TEST_RANDOM_CRASHES=$(or $(RANDOM_CRASHES),40+20) \
+		$(RUN) dev/with-jars pytest -q -s tests/flow/crashes
 
 mutants: ## break each safeguard in turn: a test must notice; half an hour, with those on Spark
 	$(RUN) python dev/mutants.py $(NAMES)
 	$(RUN) dev/with-jars python dev/mutants.py --spark $(NAMES)
 
-test-all: test oracle packages crashes ## everything; needs the parts of `make up`
-	PENSTOCK_TEST_AT_LENGTH=1 $(RUN) pytest -q tests/unit
-	PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_MODE=connect PENSTOCK_TEST_CLIENTS=4x20 $(RUN) dev/with-parts pytest -q tests/flow tests/contract tests/service/test_bare_cluster.py
-	PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_MODE=standalone $(RUN) dev/with-parts pytest -q tests/flow tests/contract
+test-all: ## everything once, sampled; 100 minutes on two quiet cores; needs the parts of `make up`
+	@echo "$$TEST_ALL_LEAVES_OUT"
+	$(MAKE) check
+	$(MAKE) test-spark LENGTH=1/2 OPTIONS=--ignore=tests/flow/crashes
+	PENSTOCK_TEST_LAKES=$(FORMAT) $(MAKE) crashes PART=kinds:$(TENTH)/10 RANDOM_CRASHES=2+1
+	PENSTOCK_TEST_MODE=connect PENSTOCK_TEST_AT_LENGTH=1/2 $(RUN) dev/with-parts pytest -q $(IN_EVERY_MODE) tests/service/test_bare_cluster.py
+	PENSTOCK_TEST_MODE=standalone PENSTOCK_TEST_AT_LENGTH=1/2 $(RUN) dev/with-parts pytest -q $(IN_EVERY_MODE)
 	python3 -m dev.parts up mariadb
-	PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_S3_CASES=all PENSTOCK_TEST_CRASHES=kinds:2/3 PENSTOCK_TEST_FAULT_LOADS=5 PENSTOCK_TEST_PROCESSES=4 PENSTOCK_TEST_LOADS=20 \
-		$(ON_S3) pytest -q -s tests/service
+	PENSTOCK_TEST_AT_LENGTH=1/2 $(ON_S3) pytest -q tests/service
+	@echo "$$TEST_ALL_LEAVES_OUT"
+
+test-long: ## everything at full size, for a machine at night: eight hours; needs the parts of `make up`
+	@echo "$$TEST_LONG_LEAVES_OUT"
+	$(MAKE) check
+	PENSTOCK_TEST_AT_LENGTH=1 $(RUN) pytest -q tests/unit
+	$(MAKE) packages oracle
+	$(MAKE) test-spark LENGTH=1 OPTIONS=--ignore=tests/flow/crashes
+	$(MAKE) crashes
+	PENSTOCK_TEST_MODE=connect PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_CLIENTS=4x20 $(RUN) dev/with-parts pytest -q $(IN_EVERY_MODE) \
+		tests/service/test_bare_cluster.py
+	PENSTOCK_TEST_MODE=standalone PENSTOCK_TEST_AT_LENGTH=1 $(RUN) dev/with-parts pytest -q $(IN_EVERY_MODE)
+	python3 -m dev.parts up mariadb
+	PENSTOCK_TEST_AT_LENGTH=1 PENSTOCK_TEST_S3_CASES=all PENSTOCK_TEST_CRASHES=kinds:2/3 PENSTOCK_TEST_FAULT_LOADS=5 PENSTOCK_TEST_PROCESSES=4 \
+		PENSTOCK_TEST_LOADS=20 $(ON_S3) pytest -q -s tests/service
 	PENSTOCK_TEST_S3_CASES=all PENSTOCK_TEST_MODE=standalone $(ON_S3) pytest -q tests/service/test_lakes_s3.py
+	@echo "$$TEST_LONG_LEAVES_OUT"
 
 up: ## start Postgres, the S3 gateway with toxiproxy, Spark standalone and Spark Connect
 	python3 -m dev.parts up

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import uuid
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,10 @@ _PATIENT: dict[str, Any] = {
 }
 settings.register_profile("quick", max_examples=25, **_PATIENT)
 settings.register_profile("at length", max_examples=200, **_PATIENT)
-AT_LENGTH = bool(os.environ.get("PENSTOCK_TEST_AT_LENGTH"))
+LONG_SHARE = Fraction(os.environ.get("PENSTOCK_TEST_AT_LENGTH") or 0)
+"""The share of the tests marked `at_length` that run: `1` for all, `1/2` for a half that the seed chooses."""
+AT_LENGTH = LONG_SHARE == 1
+"""Whether tests run at their full sizes."""
 settings.load_profile("at length" if AT_LENGTH else "quick")
 
 # For processes that tests start: they are short, and the compiler that optimizes takes more than it saves.
@@ -73,17 +77,21 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test by its folder; on a cluster keep only what is marked for every mode of Spark.
+    """Mark every test by its folder; on a cluster keep only tests that are marked for every mode of Spark.
 
-    What is marked as taking long stays where it is asked for.
+    Of the tests marked `at_length`, keep the share that is set.
     """
     for item in items:
         if item.path.is_relative_to(TESTS):
             item.add_marker(item.path.relative_to(TESTS).parts[0])
     if MODE != "local":
         items[:] = [item for item in items if item.get_closest_marker("every_mode")]
-    if not AT_LENGTH:
-        items[:] = [item for item in items if not item.get_closest_marker("at_length")]
+    items[:] = [item for item in items if not item.get_closest_marker("at_length") or is_in_share(item)]
+
+
+def is_in_share(item: pytest.Item) -> bool:
+    """Return whether a long test runs: the seed decides for each test, whichever tests are collected."""
+    return random.Random(f"{SEED} {item.nodeid}").random() < LONG_SHARE
 
 
 def pytest_collection_finish() -> None:

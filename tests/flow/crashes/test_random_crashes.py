@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parents[3]
-ASKED = os.environ.get("PENSTOCK_TEST_JOURNEYS", "")
+ASKED = os.environ.get("PENSTOCK_TEST_RANDOM_CRASHES", "")
 """Nothing for one run on one lake; else, for each lake, how many end in this process, and how many killed."""
 SOFT, HARD = (int(one) for one in (ASKED or "1+0").split("+"))
 
@@ -107,7 +107,7 @@ def test_a_run_that_crashes_at_a_random_step_is_resumed(
     assert not wrong
 
 
-@pytest.mark.skipif(not HARD, reason="PENSTOCK_TEST_JOURNEYS says how many runs are killed")
+@pytest.mark.skipif(not HARD, reason="PENSTOCK_TEST_RANDOM_CRASHES says how many runs are killed")
 def test_a_process_killed_at_a_random_moment_is_resumed(
     journey: Journey, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
