@@ -9,10 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.errors import FileNotReadable, UsageError
-from penstock.sources.filesystem.csv_header import csv_header
 from penstock.sources.filesystem.csv_options import CsvOptions
 from penstock.sources.filesystem.globs import Glob
-from penstock.sources.filesystem.headers import csv_headers, parquet_columns
+from penstock.sources.filesystem.headers import csv_header, csv_headers, parquet_columns
 from penstock.sources.filesystem.listing import list_files
 from penstock.sources.filesystem.location import FolderLocation
 

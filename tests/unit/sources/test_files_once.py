@@ -15,8 +15,8 @@ import penstock
 from penstock.errors import UsageError
 from penstock.package import Packages
 from penstock.sources.filesystem import filesystem, readers
-from penstock.sources.filesystem.file_reader import SourceFileReader
 from penstock.sources.filesystem.files import NewFiles
+from penstock.sources.filesystem.frames import SourceFileReader
 from penstock.sources.filesystem.globs import Glob
 from penstock.sources.filesystem.listing import list_files
 from penstock.sources.filesystem.location import FolderLocation

@@ -85,7 +85,7 @@ def test_a_listing_of_another_file_system_and_of_nothing(tmp_path: Path) -> None
         FolderLocation.of(str(tmp_path / "nowhere")),
         FolderLocation.of("memory://nowhere", system),
     ):
-        with pytest.raises(UsageError, match="no folder"):
+        with pytest.raises(UsageError, match="does not exist"):
             list(list_files(nowhere, Glob("**")))
 
 

@@ -1,4 +1,4 @@
-"""How files are to be read: what users say, in dlt's words or in Spark's."""
+"""Options for CSV files, by their own names or those of pandas or Spark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.schema.frozen_map import FrozenMap
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# What pandas calls it, as users of dlt do, and what it is called here.
+# Names of pandas, which users of dlt know, with the names here.
 _PANDAS_NAMES: Final = {
     "sep": "delimiter",
     "quotechar": "quote",
@@ -21,7 +21,7 @@ _PANDAS_NAMES: Final = {
     "na_values": "nullValue",
     "comment": "comment",
 }
-# No text of a file. Nothing between two delimiters is null, and so is not an empty text in quotes.
+# A text that no file contains: an empty field is null, but an empty text in quotes is not.
 _IMPOSSIBLE_NULL: Final = "\ue000null\ue000"
 _OWN_OPTIONS: Final = frozenset(
     {"header", "delimiter", "quote", "escape", "encoding", "multi_line", "infer", "columns"}
@@ -48,11 +48,11 @@ _SPARK_OPTIONS: Final = frozenset({
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CsvOptions:
-    """How CSV files are written.
+    """The format of CSV files.
 
-    Values are texts, so nothing is lost of them: `007` stays what it is. With `infer` Spark looks at all of
-    them first, for numbers, dates and moments. Lines may end within quotes, unless `multi_line` is off: then
-    one large file is read by several tasks.
+    Values are read as text, so `007` is unchanged. With `infer` Spark first reads all values to detect
+    numbers, dates and timestamps. Quoted values may contain line breaks, unless `multi_line` is off: then
+    several tasks read one large file.
     """
 
     header: bool = True
@@ -63,49 +63,49 @@ class CsvOptions:
     multi_line: bool = True
     infer: bool = False
     columns: tuple[str, ...] = ()
-    """The names of columns, where files have no header, or another one is wanted."""
+    """The names of columns, for files without a header or to replace it."""
     extra_options: Mapping[str, str] = field(default=FrozenMap[str]())
-    """What Spark is told besides, in its own words."""
+    """Other options of Spark's reader."""
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Self:
-        """Read what a user says, in the words of this class, of pandas, or of Spark.
+        """Create from options with the names of this class, of pandas or of Spark.
 
         >>> CsvOptions.of({"sep": ";", "header": None}).delimiter
         ';'
         """
         own: dict[str, Any] = {}
-        more: dict[str, str] = {}
+        extra: dict[str, str] = {}
         for key, value in options.items():
             if key == "na_values" and value is None:
-                continue  # as pandas has it where nobody says it
+                continue  # the default of pandas
             _check_pandas_value(key, value)
             name = _PANDAS_NAMES.get(key, key)
             if name in _OWN_OPTIONS:
                 own[name] = value
             elif name in _SPARK_OPTIONS:
-                more[name] = str(value).lower() if isinstance(value, bool) else str(value)
+                extra[name] = str(value).lower() if isinstance(value, bool) else str(value)
             else:
                 raise UsageError(
-                    f"CSV files are not read with {key!r}",
+                    f"{key!r} is not an option for CSV files",
                     hint="use one of "
                     + ", ".join(sorted(_OWN_OPTIONS | _SPARK_OPTIONS | set(_PANDAS_NAMES))),
                 )
-        return cls(**_with_pandas_defaults(own), extra_options=FrozenMap(more))
+        return cls(**_with_pandas_defaults(own), extra_options=FrozenMap(extra))
 
     @property
     def is_utf8(self) -> bool:
-        """Whether files are to be UTF-8, under one of its names."""
+        """Whether the encoding is UTF-8, under any of its names."""
         return codecs.lookup(self.encoding).name == "utf-8"
 
     def group_header(self, header: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """What files are read together by: their header, or as many fields where that is a row."""
+        """Return the key of files that are read together: the header, or the field count without a header."""
         if not header:
             return None
         return self.columns or (header if self.header else ("",) * len(header))
 
     def reader_options(self) -> dict[str, str]:
-        """What Spark's reader is told."""
+        """Return the options for Spark's reader."""
         null = self.extra_options.get("nullValue", _IMPOSSIBLE_NULL)
         return {
             "header": str(self.header).lower(),
@@ -118,21 +118,21 @@ class CsvOptions:
             "enforceSchema": "true",
             "maxColumns": "100000",
             "maxCharsPerColumn": "-1",
-            # Else a query for some columns does not see that a line has too few fields, or too many.
+            # Otherwise a query for some columns does not detect lines with a wrong number of fields.
             "columnPruning": "false",
             "nullValue": null,
-            # A number cannot be an empty text: its row would be put aside.
+            # An empty text is not a number: its row would be quarantined.
             **({"emptyValue": null} if self.infer else {}),
             **self.extra_options,
         }
 
 
 def _with_pandas_defaults(options: dict[str, Any]) -> dict[str, Any]:
-    """Options with what one of them says of another."""
+    """Return the options completed by the defaults that pandas derives from other options."""
     if options.get("quote"):
-        options.setdefault("escape", options["quote"])  # a quote within a text is doubled
+        options.setdefault("escape", options["quote"])  # quotes within a text are doubled
     if options.get("header") == "infer":
-        del options["header"]  # there is one, unless names are given
+        del options["header"]  # True, unless columns are named
     if options.get("columns"):
         options["columns"] = tuple(options["columns"])
         options.setdefault("header", False)
@@ -142,16 +142,16 @@ def _with_pandas_defaults(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_pandas_value(key: str, value: Any) -> None:
-    """Refuse what pandas takes and Spark does not."""
-    # A number is told from True by its type: 1 is the second line.
+    """Raise for values that pandas accepts and Spark does not."""
+    # By type, because True == 1, which is the second line.
     is_first_line = type(value) is int and value == 0
     if key == "header" and not (value in (None, "infer") or isinstance(value, bool) or is_first_line):
         raise UsageError(
-            f"CSV files are not read with header={value!r}",
-            hint="say True or 0 if their first line is a header, False or None if it is a row",
+            f"header={value!r} is not supported for CSV files",
+            hint="pass True or 0 if the first line is a header, False or None if it is a row",
         )
     if key == "na_values" and not isinstance(value, str):
         raise UsageError(
-            f"CSV files are not read with na_values={value!r}",
-            hint="say the one text that means null, as in na_values='NA'",
+            f"na_values={value!r} is not supported for CSV files",
+            hint="pass the one text that means null, as in na_values='NA'",
         )

@@ -1,4 +1,4 @@
-"""`files`: what is new in a folder, read by Spark, each file once."""
+"""`files`, which reads the new files of a folder with Spark, each file once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.interfaces.seen_set import item_digest
 from penstock.sources.decorators import resource
 from penstock.sources.filesystem.csv_options import CsvOptions
 from penstock.sources.filesystem.day_window import DayWindow, NewestDay, whole_days
-from penstock.sources.filesystem.file_reader import SourceFileReader
+from penstock.sources.filesystem.frames import SourceFileReader
 from penstock.sources.filesystem.globs import Glob
 from penstock.sources.filesystem.items import file_digest
 from penstock.sources.filesystem.listing import list_files
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 __source_name__ = "filesystem"
 SEEN_FILES: Final = "_files"
-"""Where the state has what was read."""
+"""The key of the files that were read, in the state."""
 _NEWEST_DAY: Final = "newest_day"
 
 
 @resource(section="filesystem")
-def files(  # noqa: PLR0913, PLR0917 - one door for all that can be said of files
+def files(  # noqa: PLR0913, PLR0917 - one function for all options of files
     bucket_url: str = config_value,
     credentials: AwsCredentials | Any = None,
     file_glob: str = "**",
@@ -49,35 +49,35 @@ def files(  # noqa: PLR0913, PLR0917 - one door for all that can be said of file
     client_kwargs: dict[str, Any] | None = None,
     **options: Any,
 ) -> Resource:
-    """Read the files of a folder that no load has brought yet. Spark reads them, and lands them.
+    """Read the files of a folder that no load has read yet. Spark reads and writes them.
 
-    A file is known by its path, size and time: one that was changed is another one, and is read again.
-    `format` is csv, jsonl or parquet; without it the end of `file_glob` tells. `window` is how many days
-    behind the newest folder that was read others are still listed, where folders are named after days.
-    With `metadata` each row has `_file` and `_row`: where it stood. `options` are those of CSV files.
+    A file is identified by its path, size and time: a changed file is read again. `format` is csv, jsonl or
+    parquet; by default the ending of `file_glob`. If folders are named after days, `window` limits listing to
+    so many days before the newest folder read. With `metadata` each row has its file and position in `_file`
+    and `_row`. `options` are those of CSV files.
 
     >>> files("s3://raw/orders", file_glob="**/*.csv", name="orders", window=3, delimiter=";")
     <penstock.resource 'orders', write_disposition='append'>
     """
-    place = FolderLocation.of(bucket_url, credentials, kwargs=kwargs, client_kwargs=client_kwargs)
-    reading = SourceFileReader(
+    location = FolderLocation.of(bucket_url, credentials, kwargs=kwargs, client_kwargs=client_kwargs)
+    reader = SourceFileReader(
         format=resolve_format(format, file_glob), csv=CsvOptions.of(options), metadata=metadata
     )
-    new = NewFiles(
-        location=place, glob=Glob(file_glob), window_days=whole_days(window), files_per_job=files_per_job
+    new_files = NewFiles(
+        location=location, glob=Glob(file_glob), window_days=whole_days(window), files_per_job=files_per_job
     )
 
     def read() -> Iterator[Any]:
-        yield from new.frames(reading)
+        yield from new_files.frames(reader)
 
-    made = Resource.from_data(read, name=name, section="filesystem")
-    made.change(needs=place.needs)
-    return made
+    declared = Resource.from_data(read, name=name, section="filesystem")
+    declared.change(needs=location.needs)
+    return declared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewFiles:
-    """The files of a place that were not read before."""
+    """The files of a folder that were not read before."""
 
     location: FolderLocation
     glob: Glob
@@ -85,45 +85,45 @@ class NewFiles:
     files_per_job: int
 
     def frames(self, reader: SourceFileReader) -> Iterator[Any]:
-        """Frames of all new files. What a frame reads is remembered as it is handed over."""
+        """Yield frames of all new files. The files of a frame are marked as read when it is yielded."""
         counts: Counter[str] = Counter(listed=0, known=0, hidden=0, read=0)
         seen, newest = self._open_seen_set(), NewestDay(today=datetime.now(UTC).date())
         for batch in batches(self._unseen_files(seen, counts, newest), size=self.files_per_job):
-            left = dict.fromkeys(batch)
+            unread = dict.fromkeys(batch)
             for frame, read in reader.frames(self.location, batch):
                 self._mark_read(seen, read, counts)
-                for one in read:
-                    del left[one]
+                for file in read:
+                    del unread[file]
                 yield frame
-            # Those without a row are read as well.
-            self._mark_read(seen, tuple(left), counts)
-        # Only now: a listing has no order, so a run that ends before may have left older days unread.
+            # Files without rows count as read too.
+            self._mark_read(seen, tuple(unread), counts)
+        # Only at the end: a listing has no order, so an interrupted run may not have read older days.
         self._store_newest_day(newest.day)
         self._report(counts)
 
     def _unseen_files(
         self, seen_set: SeenSet, counts: Counter[str], newest: NewestDay
     ) -> Iterator[ListedFile]:
-        for found in list_files(self.location, self.glob, self._window()):
+        for file in list_files(self.location, self.glob, self._window()):
             counts["listed"] += 1
-            if is_hidden(found.path):
+            if is_hidden(file.path):
                 counts["hidden"] += 1
                 continue
-            # Known ones count as well: the run that read them may not have come to its end.
-            newest.observe(found.path)
-            if seen_set.contains(self._digest(found)):
+            # Known files too: the run that read them may have been interrupted.
+            newest.observe(file.path)
+            if seen_set.contains(self._digest(file)):
                 counts["known"] += 1
             else:
-                yield found
+                yield file
 
     def _mark_read(self, seen_set: SeenSet, batch: tuple[ListedFile, ...], counts: Counter[str]) -> None:
-        for one in batch:
-            seen_set.add(self._digest(one))
+        for file in batch:
+            seen_set.add(self._digest(file))
         counts["read"] += len(batch)
         self._report(counts)
 
     def _store_newest_day(self, newest: date | None) -> None:
-        """Let the next run begin at the newest day. A state that need not change is not touched."""
+        """Store the newest day for the window of the next run; leave an unchanged state untouched."""
         if self.window_days is None or newest is None:
             return
         state = resource_state()
@@ -138,17 +138,17 @@ class NewFiles:
 
     @property
     def _state_key(self) -> str:
-        """What the newest day is kept by: a resource of this name may read another folder tomorrow."""
+        """The key of the newest day: a resource of this name may later read another folder."""
         return item_digest(self.location.root, self.glob.pattern).hex()
 
     def _digest(self, file: ListedFile) -> bytes:
         return file_digest(self.location.url(file.path), file)
 
     def _open_seen_set(self) -> SeenSet:
-        moment = current_context()
-        if moment.open_seen_set is None or moment.resource_name is None:
+        context = current_context()
+        if context.open_seen_set is None or context.resource_name is None:
             raise NotDuringRun(what="the files that were read before")
-        return moment.open_seen_set(moment.resource_name, SEEN_FILES)
+        return context.open_seen_set(context.resource_name, SEEN_FILES)
 
     def _report(self, counts: Counter[str]) -> None:
         metrics = current_context().metrics

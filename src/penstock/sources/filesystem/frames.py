@@ -1,9 +1,10 @@
-"""Files become DataFrames: typed ones of CSV and Parquet, texts of JSONL. Nothing runs here."""
+"""Lazy DataFrames over files: typed ones for CSV and Parquet, text for JSONL."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
@@ -12,26 +13,36 @@ from penstock.interfaces.frame_writer import QuarantiningFrame
 from penstock.package import tags
 from penstock.package.quarantine import ROOT_PATH, UNREADABLE_RULE
 from penstock.package.sql import quote_name
-from penstock.sources.filesystem.plan import column_names, has_timezone, is_nanoseconds, pattern_above
+from penstock.sources.current import spark
+from penstock.sources.filesystem.csv_options import CsvOptions
+from penstock.sources.filesystem.headers import csv_headers, parquet_columns
+from penstock.sources.filesystem.plan import (
+    check_names,
+    column_names,
+    group_by_columns,
+    group_by_header,
+    has_timezone,
+    is_nanoseconds,
+    pattern_above,
+)
 from penstock.spark.paths import spark_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from penstock.sources.filesystem.csv_options import CsvOptions
     from penstock.sources.filesystem.items import ListedFile
     from penstock.sources.filesystem.location import FolderLocation
-    from penstock.sources.filesystem.plan import ColumnTypes
+    from penstock.sources.filesystem.plan import ColumnTypes, Format
 
 FILE_COLUMN, ROW_COLUMN = "_file", "_row"
-"""The columns that say where a row stood."""
+"""The columns with the file of a row and its number in the file."""
 _QUARANTINE_COLUMN, _CORRUPT_COLUMN = "_penstock_aside", "_penstock_corrupt"
 _PATH_COLUMN, _BLOCK_COLUMN, _POSITION_COLUMN = "_penstock_path", "_penstock_block", "_penstock_at"
 _ROW_NUMBER_COLUMN: Final = "_penstock_row"
 NANOS_AS_LONG: Final = {"spark.sql.legacy.parquet.nanosAsLong": "true"}
-"""What a session must be told to read moments in nanoseconds: else it refuses their files."""
+"""The configuration to read timestamps in nanoseconds; without it Spark rejects the files."""
 _READ_OPTIONS: Final = {
     "recursiveFileLookup": "true",
     "ignoreMissingFiles": "false",
@@ -40,26 +51,26 @@ _READ_OPTIONS: Final = {
 _MAX_RAW_CHARACTERS: Final = 10_000
 _WRONG_FIELD_COUNT: Final = "it has another number of fields than the header"
 _REPLACEMENT_CHARACTER: Final = "\ufffd"
-_MAYBE_NOT_UTF8: Final = "it is no UTF-8, or holds the character U+FFFD"
-_NOT_UTF8, _NOT_JSON = "it is no UTF-8", "it is no JSON object"
+_MAYBE_NOT_UTF8: Final = "it is not UTF-8, or contains the character U+FFFD"
+_NOT_UTF8, _NOT_JSON = "it is not UTF-8", "it is not a JSON object"
 _WHITESPACE: Final = " \t\r\n\ufeff"
-# The quote that opens a text which begins like one of our tags, as a character or escaped. Never the quote
-# within a text, which has a backslash before it, and never that of a key, which has a colon behind it.
+# The opening quote of a text that begins with a tag character, plain or escaped. Excludes quotes within a
+# text, which follow a backslash, and quotes of keys, which precede a colon.
 _JSON_STRING_REST: Final = r'[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _TAG: Final = rf"(?:[{tags.FIRST}-{tags.LAST}]|\\u[fF]02[6-9a-fA-F])"
 _MAY_HAVE_TAG: Final = f'"{_TAG}'
 _HAS_TAG: Final = rf'(?<!\\)"(?={_TAG})(?!{_JSON_STRING_REST}\s*+:)'
-# Integers past 64 bits: who reads JSON makes null of them, so they travel as rows of Python have them.
-# Most numbers are short, and go by their length.
+# Integers beyond 64 bits, which JSON readers turn into null, so they are tagged as in Python rows.
+# The length check excludes most numbers cheaply.
 _BIG_INTEGER: Final = (
     rf"(?<![0-9.eE+-])(?=-?[0-9]{{19}})(?:{pattern_above(2**63 - 1)}|-{pattern_above(2**63)})(?![0-9.eE])"
 )
-# From number to number, whole texts being passed over: what stands within a text is no number.
+# From number to number, skipping whole texts: digits within a text are not a number.
 _HAS_BIG_INTEGER: Final = (
     rf'\G((?:[^"0-9-]++|"{_JSON_STRING_REST}|(?!{_BIG_INTEGER})[0-9-])*+)({_BIG_INTEGER})'
 )
 _MAX_CHARACTERS_WITH_BIG_INTEGER: Final = 50_000
-_TOO_LONG: Final = "it has an integer past 64 bits and is longer than 50,000 characters"
+_TOO_LONG: Final = "it has an integer beyond 64 bits and is longer than 50,000 characters"
 
 
 def csv_frame(
@@ -71,69 +82,73 @@ def csv_frame(
     options: CsvOptions,
     metadata: bool,
 ) -> QuarantiningFrame:
-    """CSV files with the same header. Lines with another number of fields are put aside."""
-    paths = [location.spark_path(one.path) for one in files]
+    """Return the frame of CSV files with the same header; quarantine lines with a wrong number of fields."""
+    paths = [location.spark_path(file.path) for file in files]
     names = column_names(header)
     reader = spark.read.options(**options.reader_options(), **_READ_OPTIONS)
-    kinds: list[Any] = [StringType()] * len(names)
+    types: list[Any] = [StringType()] * len(names)
     if options.infer:
-        guessed = reader.options(inferSchema="true", preferDate="true").csv(paths).schema
-        kinds = [one.dataType for one in guessed.fields][: len(names)]
-        kinds += [StringType()] * (len(names) - len(kinds))
-    schema = StructType([StructField(name, kind) for name, kind in zip(names, kinds, strict=True)])
+        inferred = reader.options(inferSchema="true", preferDate="true").csv(paths).schema
+        types = [field.dataType for field in inferred.fields][: len(names)]
+        types += [StringType()] * (len(names) - len(types))
+    schema = StructType([StructField(name, data_type) for name, data_type in zip(names, types, strict=True)])
     reader = reader.options(columnNameOfCorruptRecord=_CORRUPT_COLUMN).schema(
         schema.add(_CORRUPT_COLUMN, StringType())
     )
-    read = _with_position(reader.csv(paths))
+    rows = _with_position(reader.csv(paths))
     columns = [F.col(quote_name(name)) for name in names]
-    whole = F.concat_ws(options.delimiter, *(column.cast("string") for column in columns))
-    # Spark refuses to say what is corrupt where nothing else is asked for, and then says it of the columns
-    # that are. Hence nothing of all of them, in a way that no optimizer sees through.
-    raw = F.concat(F.col(_CORRUPT_COLUMN), whole.substr(1, 0))
-    why = F.when(F.col(_CORRUPT_COLUMN).isNotNull(), _quarantine_value(F.lit(_WRONG_FIELD_COUNT), raw))
-    texts = [column for column, kind in zip(columns, kinds, strict=True) if kind == StringType()]
+    line = F.concat_ws(options.delimiter, *(column.cast("string") for column in columns))
+    # Spark refuses a query for the corrupt column alone, and otherwise only checks the selected columns. So
+    # an empty part of all columns is added, in a way that the optimizer does not remove.
+    raw = F.concat(F.col(_CORRUPT_COLUMN), line.substr(1, 0))
+    quarantine = F.when(F.col(_CORRUPT_COLUMN).isNotNull(), _quarantine_value(F.lit(_WRONG_FIELD_COUNT), raw))
+    texts = [column for column, data_type in zip(columns, types, strict=True) if data_type == StringType()]
     if options.is_utf8 and texts:
-        # Spark's reader has put this character where the bytes were none.
+        # Spark's reader replaces invalid bytes by this character.
         is_broken = F.concat_ws("", *texts).contains(_REPLACEMENT_CHARACTER)
-        why = why.when(is_broken, _quarantine_value(F.lit(_MAYBE_NOT_UTF8), whole))
-    told = partial(_quarantine_rows, _with_row_number(read), why, location)
+        quarantine = quarantine.when(is_broken, _quarantine_value(F.lit(_MAYBE_NOT_UTF8), line))
+    quarantine_rows = partial(_quarantine_rows, _with_row_number(rows), quarantine, location)
     if metadata:
-        read = _with_row_number(read)
+        rows = _with_row_number(rows)
         columns = [
             *columns,
             _file_url(location).alias(FILE_COLUMN),
             F.col(_ROW_NUMBER_COLUMN).alias(ROW_COLUMN),
         ]
     return QuarantiningFrame(
-        read.select(*columns, why.alias(_QUARANTINE_COLUMN)),
+        rows.select(*columns, quarantine.alias(_QUARANTINE_COLUMN)),
         quarantine_column=_QUARANTINE_COLUMN,
-        quarantine_rows=told,
+        quarantine_rows=quarantine_rows,
     )
 
 
 def jsonl_frame(
     spark: SparkSession, location: FolderLocation, files: Sequence[ListedFile], *, metadata: bool
 ) -> QuarantiningFrame:
-    """Lines of JSON as they are, so that they are read by the same rules as rows of Python."""
-    paths = [location.spark_path(one.path) for one in files]
-    # A line is numbered before empty ones go.
-    read = _with_position(spark.read.options(**_READ_OPTIONS).text(paths))
+    """Return the frame of JSON lines as text, which normalize reads by the same rules as Python rows."""
+    paths = [location.spark_path(file.path) for file in files]
+    # Lines are numbered before empty ones are removed.
+    lines = _with_position(spark.read.options(**_READ_OPTIONS).text(paths))
     value = F.col("value")
     is_line = F.trim(value, F.lit(_WHITESPACE)) != ""
-    # The second look is dear, and taken only after the first: digits may stand in a text.
+    # Digits may be part of a text: the expensive second check only runs after the first one matches.
     has_big = value.rlike(_BIG_INTEGER) & F.regexp_replace(value, f'"{_JSON_STRING_REST}', '""').rlike(
         _BIG_INTEGER
     )
     is_too_long = (F.length(value) > _MAX_CHARACTERS_WITH_BIG_INTEGER) & has_big
     reason = F.when(~F.is_valid_utf8(value), _NOT_UTF8).when(~_is_json_object(value), _NOT_JSON)
     reason = reason.when(is_too_long, _TOO_LONG)
-    why = F.when(is_line & reason.isNotNull(), _quarantine_value(reason, F.make_valid_utf8(value)))
-    told = partial(_quarantine_rows, _with_row_number(read), why, location)
+    quarantine = F.when(is_line & reason.isNotNull(), _quarantine_value(reason, F.make_valid_utf8(value)))
+    quarantine_rows = partial(_quarantine_rows, _with_row_number(lines), quarantine, location)
     text = _with_tagged_integers(_with_escaped_tags(value))
     if metadata:
-        read, text = _with_row_number(read), _with_file_and_row(text, location)
-    rows = read.where(is_line).select(text.alias("row"), why.alias(_QUARANTINE_COLUMN))
-    return QuarantiningFrame(rows, quarantine_column=_QUARANTINE_COLUMN, quarantine_rows=told, is_text=True)
+        lines, text = _with_row_number(lines), _with_file_and_row(text, location)
+    return QuarantiningFrame(
+        lines.where(is_line).select(text.alias("row"), quarantine.alias(_QUARANTINE_COLUMN)),
+        quarantine_column=_QUARANTINE_COLUMN,
+        quarantine_rows=quarantine_rows,
+        is_text=True,
+    )
 
 
 def parquet_frame(
@@ -145,27 +160,29 @@ def parquet_frame(
     merge: bool,
     metadata: bool,
 ) -> DataFrame:
-    """Parquet files whose columns fit together. The session must be told `NANOS_AS_LONG`."""
+    """Return the frame of Parquet files with compatible columns. The session needs `NANOS_AS_LONG`."""
     reader = spark.read.options(**_READ_OPTIONS, mergeSchema=str(merge).lower())
-    frame = reader.parquet(*(location.spark_path(one.path) for one in files))
+    frame = reader.parquet(*(location.spark_path(file.path) for file in files))
     if metadata:
         path, row = (
             F.col("_metadata.file_path").alias(_PATH_COLUMN),
             F.col("_metadata.row_index").alias(ROW_COLUMN),
         )
         frame = frame.select("*", path, row).withColumn(FILE_COLUMN, _file_url(location)).drop(_PATH_COLUMN)
-    moments = {name: _timestamp(name, kind) for name, kind in columns if is_nanoseconds(kind)}
-    return frame.withColumns(moments) if moments else frame
+    timestamps = {
+        name: _timestamp(name, data_type) for name, data_type in columns if is_nanoseconds(data_type)
+    }
+    return frame.withColumns(timestamps) if timestamps else frame
 
 
 def _timestamp(name: str, data_type: str) -> Column:
-    """A number of nanoseconds as what it means. Sessions of ours keep UTC, so a clock on the wall stays."""
-    moment = F.timestamp_micros(F.call_function("div", F.col(quote_name(name)), F.lit(1000)))
-    return moment if has_timezone(data_type) else moment.cast("timestamp_ntz")
+    """Return nanoseconds as a timestamp. The session is in UTC, so the cast keeps the local time."""
+    timestamp = F.timestamp_micros(F.call_function("div", F.col(quote_name(name)), F.lit(1000)))
+    return timestamp if has_timezone(data_type) else timestamp.cast("timestamp_ntz")
 
 
 def _with_position(frame: DataFrame) -> DataFrame:
-    """Each row with where it stands: the file, the part of it that a task reads, and the place in that."""
+    """Add the file of each row, the block that a task reads, and the position in the block."""
     return frame.select(
         "*",
         F.col("_metadata.file_path").alias(_PATH_COLUMN),
@@ -175,39 +192,39 @@ def _with_position(frame: DataFrame) -> DataFrame:
 
 
 def _with_row_number(frame: DataFrame) -> DataFrame:
-    """Each row with its number in its file, from 0.
+    """Add the number of each row in its file, from 0.
 
-    The files are read a second time, to count the rows of the parts before: no row is moved for it.
+    The files are read a second time to count the rows of the preceding blocks; no row is shuffled.
     """
-    # They stand beside the columns of files, which may have any name.
+    # Prefixed, because files may have columns of any name.
     of_path, of_block = "_penstock_of_path", "_penstock_of_block"
-    first, rows, before = "_penstock_first", "_penstock_rows", "_penstock_before"
-    parts = frame.groupBy(_PATH_COLUMN, _BLOCK_COLUMN).agg(
+    first, rows, offset = "_penstock_first", "_penstock_rows", "_penstock_before"
+    blocks = frame.groupBy(_PATH_COLUMN, _BLOCK_COLUMN).agg(
         F.min(_POSITION_COLUMN).alias(first), F.count(F.lit(1)).alias(rows)
     )
     rows_before = F.expr(
         f"sum({rows}) OVER (PARTITION BY {_PATH_COLUMN} ORDER BY {_BLOCK_COLUMN}"
         " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
     )
-    starts = parts.select(
+    starts = blocks.select(
         F.col(_PATH_COLUMN).alias(of_path),
         F.col(_BLOCK_COLUMN).alias(of_block),
         first,
-        F.coalesce(rows_before, F.lit(0)).alias(before),
+        F.coalesce(rows_before, F.lit(0)).alias(offset),
     )
-    is_its = (F.col(_PATH_COLUMN) == F.col(of_path)) & (F.col(_BLOCK_COLUMN) == F.col(of_block))
-    joined = frame.join(F.broadcast(starts), is_its)
-    number = F.col(before) + F.col(_POSITION_COLUMN) - F.col(first)
-    return joined.withColumn(_ROW_NUMBER_COLUMN, number.cast("long")).drop(of_path, of_block, first, before)
+    is_same_block = (F.col(_PATH_COLUMN) == F.col(of_path)) & (F.col(_BLOCK_COLUMN) == F.col(of_block))
+    joined = frame.join(F.broadcast(starts), is_same_block)
+    number = F.col(offset) + F.col(_POSITION_COLUMN) - F.col(first)
+    return joined.withColumn(_ROW_NUMBER_COLUMN, number.cast("long")).drop(of_path, of_block, first, offset)
 
 
 def _file_url(location: FolderLocation) -> Column:
-    """The address of the file, plain: Spark tells it with escapes, and under Hadoop's scheme."""
-    plain = F.url_decode(F.replace(F.col(_PATH_COLUMN), F.lit("+"), F.lit("%2B")))
+    """Return the URL of the file without the escapes and the Hadoop scheme that Spark uses."""
+    decoded = F.url_decode(F.replace(F.col(_PATH_COLUMN), F.lit("+"), F.lit("%2B")))
     if location.is_local:
-        return F.regexp_replace(plain, "^file:/+", "/")
-    below = F.substring(plain, len(spark_path(location.root)) + 1, 10_000)
-    return F.concat(F.lit(location.root), below)
+        return F.regexp_replace(decoded, "^file:/+", "/")
+    relative_path = F.substring(decoded, len(spark_path(location.root)) + 1, 10_000)
+    return F.concat(F.lit(location.root), relative_path)
 
 
 def _quarantine_value(reason: Column, raw: Column) -> Column:
@@ -217,12 +234,12 @@ def _quarantine_value(reason: Column, raw: Column) -> Column:
 def _quarantine_rows(
     numbered_rows: DataFrame, quarantine_value: Column, location: FolderLocation, resource: str, table: str
 ) -> DataFrame:
-    """The rows that are put aside, as the table of such rows has them."""
+    """Return the quarantined rows in the form of the quarantine table."""
     number = F.col(_ROW_NUMBER_COLUMN).alias(ROW_COLUMN)
-    bad = numbered_rows.select(
+    rejected = numbered_rows.select(
         quarantine_value.alias("why"), _file_url(location).alias("file"), number
     ).where(F.col("why").isNotNull())
-    said = {
+    fields = {
         "resource_name": F.lit(resource),
         "table_name": F.lit(table),
         "path": F.lit(ROOT_PATH),
@@ -231,22 +248,22 @@ def _quarantine_rows(
         "reason": F.concat(F.col("why.reason"), F.lit(", in "), F.col("file")),
         "raw": F.col("why.raw"),
     }
-    told = F.to_json(F.struct(*(value.alias(name) for name, value in said.items())))
-    return bad.select(_with_escaped_tags(told).alias("row"))
+    row = F.to_json(F.struct(*(value.alias(name) for name, value in fields.items())))
+    return rejected.select(_with_escaped_tags(row).alias("row"))
 
 
 def _is_json_object(value: Column) -> Column:
-    """Whether a text is an object of JSON, as far as can be told in passing; normalize looks again."""
-    begins = F.ltrim(value, F.lit(_WHITESPACE)).startswith("{")
-    # The first is faster, and does not take a key that stands twice.
-    parsed = F.try_parse_json(value).isNotNull() | F.get_json_object(value, "$").isNotNull()
-    return begins & parsed
+    """Return whether a text is a JSON object, by a cheap check; normalize checks again."""
+    starts_with_brace = F.ltrim(value, F.lit(_WHITESPACE)).startswith("{")
+    # The first function is faster, but rejects duplicate keys.
+    is_json = F.try_parse_json(value).isNotNull() | F.get_json_object(value, "$").isNotNull()
+    return starts_with_brace & is_json
 
 
 def _with_escaped_tags(text: Column) -> Column:
-    """A foreign text that begins like one of our tags is marked as a text."""
-    marked = F.regexp_replace(text, _HAS_TAG, f'"{tags.ESCAPED_TEXT}')
-    return F.when(text.rlike(_MAY_HAVE_TAG), marked).otherwise(text)
+    """Escape texts that begin with a tag character."""
+    escaped = F.regexp_replace(text, _HAS_TAG, f'"{tags.ESCAPED_TEXT}')
+    return F.when(text.rlike(_MAY_HAVE_TAG), escaped).otherwise(text)
 
 
 def _with_tagged_integers(text: Column) -> Column:
@@ -257,9 +274,57 @@ def _with_tagged_integers(text: Column) -> Column:
 
 
 def _with_file_and_row(text: Column, location: FolderLocation) -> Column:
-    said = F.to_json(
+    origin = F.to_json(
         F.struct(_file_url(location).alias(FILE_COLUMN), F.col(_ROW_NUMBER_COLUMN).alias(ROW_COLUMN))
     )
     rest = F.ltrim(F.ltrim(text, F.lit(_WHITESPACE)).substr(F.lit(2), F.length(text)), F.lit(_WHITESPACE))
-    begun = F.concat(said.substr(F.lit(1), F.length(said) - 1))
-    return F.concat(begun, F.when(rest.startswith("}"), F.lit("")).otherwise(F.lit(",")), rest)
+    start = F.concat(origin.substr(F.lit(1), F.length(origin) - 1))
+    return F.concat(start, F.when(rest.startswith("}"), F.lit("")).otherwise(F.lit(",")), rest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFileReader:
+    """Reads batches of files as few DataFrames: files with the same header are read by one job."""
+
+    format: Format
+    csv: CsvOptions = field(default_factory=CsvOptions)
+    metadata: bool = False
+
+    def frames(
+        self, location: FolderLocation, files: Sequence[ListedFile]
+    ) -> Iterator[tuple[Any, tuple[ListedFile, ...]]]:
+        """Yield frames, each with the files that it reads. Files without rows are in no frame."""
+        # Sorted, because the first files decide the columns.
+        files = sorted(files, key=lambda file: file.path)
+        check_names(
+            (file.path for file in files), on_disk=location.is_local, is_text=self.format != "parquet"
+        )
+        format_conf = NANOS_AS_LONG if self.format == "parquet" else {}
+        session = spark({**location.hadoop_conf, **format_conf})
+        match self.format:
+            case "jsonl":
+                non_empty = tuple(file for file in files if file.size)
+                if non_empty:
+                    yield jsonl_frame(session, location, non_empty, metadata=self.metadata), non_empty
+            case "csv":
+                headers = [self.csv.group_header(names) for names in csv_headers(location, files, self.csv)]
+                for group in group_by_header(files, headers):
+                    frame = csv_frame(
+                        session,
+                        location,
+                        group.files,
+                        group.header,
+                        options=self.csv,
+                        metadata=self.metadata,
+                    )
+                    yield frame, group.files
+            case "parquet":
+                columns = parquet_columns(location, files)
+                for group in group_by_columns(files, columns):
+                    merge = len({header for header in columns if header is not None}) > 1
+                    parquet = parquet_frame(
+                        session, location, group.files, group.header, merge=merge, metadata=self.metadata
+                    )
+                    yield parquet, group.files
+            case _:
+                assert_never(self.format)

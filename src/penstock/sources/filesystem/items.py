@@ -1,4 +1,4 @@
-"""Files as rows, in dlt's form, and what else is known of them."""
+"""Files as rows, in dlt's form."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MIME_TYPES: dict[str, str] = {
 
 
 class FileItem(TypedDict, total=False):
-    """What a listing says of a file."""
+    """The row of a listed file."""
 
     file_url: str
     file_name: str
@@ -46,34 +46,34 @@ class ListedFile:
 
 
 class FileItemDict(dict[str, Any]):
-    """A file as a row, that can be opened."""
+    """A file as a row that can be opened."""
 
-    def __init__(self, found: ListedFile, place: FolderLocation) -> None:
-        name = found.path.rpartition("/")[2]
+    def __init__(self, file: ListedFile, location: FolderLocation) -> None:
+        name = file.path.rpartition("/")[2]
         mime_type, encoding = guess_mime_type(name)
         item: FileItem = {
-            "file_url": place.url(found.path),
+            "file_url": location.url(file.path),
             "file_name": name,
-            "relative_path": found.path,
+            "relative_path": file.path,
             "mime_type": mime_type,
             "encoding": encoding,
-            "modification_date": datetime.fromtimestamp(found.modified // 1_000_000_000, UTC).replace(
-                microsecond=found.modified // 1_000 % 1_000_000
+            "modification_date": datetime.fromtimestamp(file.modified // 1_000_000_000, UTC).replace(
+                microsecond=file.modified // 1_000 % 1_000_000
             ),
-            "size_in_bytes": found.size,
+            "size_in_bytes": file.size,
         }
         super().__init__(item)
-        self.found, self.place = found, place
+        self.file, self.location = file, location
 
     @property
     def fsspec(self) -> Any:
-        """The file system that it stands in."""
-        return self.place.file_system
+        """The file system of the file."""
+        return self.location.file_system
 
     @property
     def local_file_path(self) -> str:
-        """Where it stands on this machine."""
-        return str(Path(self.place.fs_path(self.found.path)))
+        """The path on this machine."""
+        return str(Path(self.location.fs_path(self.file.path)))
 
     def open(
         self,
@@ -81,24 +81,24 @@ class FileItemDict(dict[str, Any]):
         compression: Literal["auto", "disable", "enable"] = "auto",
         **kwargs: Any,
     ) -> IO[Any]:
-        """Open it; gzip is undone where its name says so, unless `compression` says otherwise."""
-        is_packed = compression == "enable" or (compression == "auto" and self["encoding"] == "gzip")
+        """Open the file; gzip is unpacked by the ending of the name, unless `compression` is set."""
+        is_gzip = compression == "enable" or (compression == "auto" and self["encoding"] == "gzip")
         stream: IO[Any] = self.fsspec.open(
-            self.place.fs_path(self.found.path),
+            self.location.fs_path(self.file.path),
             mode=mode,
-            compression="gzip" if is_packed else None,
+            compression="gzip" if is_gzip else None,
             **kwargs,
         )
         return stream
 
     def read_bytes(self) -> bytes:
-        """Its content, as it stands there."""
-        kept: bytes | None = self.get("file_content")
-        return self.place.read_bytes(self.found.path) if kept is None else kept
+        """Return the stored bytes of the file."""
+        content: bytes | None = self.get("file_content")
+        return self.location.read_bytes(self.file.path) if content is None else content
 
 
 def guess_mime_type(name: str) -> tuple[str, str | None]:
-    """The type of a file and how it is packed, by its name.
+    """Return the MIME type and the compression of a file by its name.
 
     >>> guess_mime_type("a.csv.gz"), guess_mime_type("a.jsonl"), guess_mime_type("README")
     (('text/csv', 'gzip'), ('application/jsonl', None), ('application/octet-stream', None))
@@ -110,5 +110,5 @@ def guess_mime_type(name: str) -> tuple[str, str | None]:
 
 
 def file_digest(url: str, file: ListedFile) -> bytes:
-    """What a file is known by: a file with another size or another time is another file."""
+    """Return the identity of a file: a changed size or time makes it another file."""
     return item_digest(url, file.size, file.modified)

@@ -1,4 +1,4 @@
-"""Lists the files of a place, one after the other: a folder is never held as a whole, on a disk or on S3."""
+"""Streaming listing of files on a disk, on S3 and on other file systems of fsspec."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from penstock.sources.filesystem.location import FolderLocation
 
 ListingEntry = tuple[str, ListedFile | None]
-"""The name of what stands in a folder, and the file that it is; None for a folder."""
+"""The path of an entry in a folder, and its file; None for a folder."""
 _TIME_KEYS: Final = ("LastModified", "last_modified", "mtime", "updated", "created")
 
 
 def list_files(location: FolderLocation, glob: Glob, window: DayWindow | None = None) -> Iterator[ListedFile]:
-    """The files that a glob means, in no order. Folders without any, or too old ones, are not opened."""
+    """Yield the files that match a glob, in no order; skip folders that cannot match or are too old."""
     start = glob.fixed_prefix
     if s3_bucket(location.root) and hasattr(location.file_system, "call_s3"):
-        # Without a window all keys below a prefix come in pages, whatever folders they seem to stand in.
+        # Without a window, one paged listing of the prefix is cheaper than one listing per folder.
         if window is None and glob.is_recursive:
-            yield from (one for one in _list_s3_recursive(location, start) if glob.matches(one.path))
+            yield from (file for file in _list_s3_recursive(location, start) if glob.matches(file.path))
             return
         entries: Callable[[str], Iterator[ListingEntry]] = partial(_list_s3_folder, location)
     elif location.is_local:
@@ -41,41 +41,43 @@ def list_files(location: FolderLocation, glob: Glob, window: DayWindow | None = 
     else:
         entries = partial(_list_fsspec, location)
     _check_root(location)
-    todo = [start]
-    while todo:
-        folder = todo.pop()
-        for path, found in entries(folder):
-            if found is not None:
+    pending_folders = [start]
+    while pending_folders:
+        folder = pending_folders.pop()
+        for path, file in entries(folder):
+            if file is not None:
                 if glob.matches(path):
-                    yield found
+                    yield file
             elif not path or path.endswith("/"):
                 _check_empty_name(location, path, glob)
             elif glob.can_match_below(path) and (window is None or window.includes(path)):
-                todo.append(path)
+                pending_folders.append(path)
 
 
 def _check_root(location: FolderLocation) -> None:
-    """A folder that is not there is a slip in its name. A store of keys has no folders, only buckets."""
+    """Raise if the folder does not exist. S3 has no folders, so a bucket is not checked."""
     if s3_bucket(location.root):
         return
     with translate_store_errors(location.root):
-        is_there = (
+        exists = (
             Path(location.fs_root or "/").is_dir()
             if location.is_local
             else location.file_system.isdir(location.fs_root)
         )
-    if not is_there:
-        raise UsageError(f"there is no folder {location.root}", hint="see bucket_url, or make the folder")
+    if not exists:
+        raise UsageError(
+            f"the folder {location.root} does not exist", hint="check bucket_url, or create the folder"
+        )
 
 
 def _check_empty_name(location: FolderLocation, path: str, glob: Glob) -> None:
-    """`*` stands for a name; `**` may stand for none, and would mean what Hadoop cannot open."""
+    """Raise for a folder with an empty name, which `**` matches and Hadoop cannot open."""
     if glob.is_recursive:
         raise FileNotReadable(path=f"{location.root}/{path}/", reason=EMPTY_NAME_REASON)
 
 
 def _list_local(location: FolderLocation, folder: str) -> Iterator[ListingEntry]:
-    """Links to files are followed, links to folders are not: they may lead back."""
+    """List a local folder. Links to files are followed, links to folders are not: they may form a loop."""
     try:
         listing = os.scandir(location.fs_path(folder) if folder else location.fs_root or "/")
     except FileNotFoundError:
@@ -87,45 +89,45 @@ def _list_local(location: FolderLocation, folder: str) -> Iterator[ListingEntry]
                 yield path, None
                 continue
             try:
-                facts = item.stat()
-            except FileNotFoundError:  # deleted since the listing began, or a link to nowhere
+                status = item.stat()
+            except FileNotFoundError:  # deleted since the listing began, or a broken link
                 continue
-            if stat.S_ISREG(facts.st_mode):
-                yield path, ListedFile(path, facts.st_size, facts.st_mtime_ns)
+            if stat.S_ISREG(status.st_mode):
+                yield path, ListedFile(path, status.st_size, status.st_mtime_ns)
 
 
 def _list_s3_folder(location: FolderLocation, folder: str) -> Iterator[ListingEntry]:
     for page in _s3_pages(location, folder, Delimiter="/"):
-        for one in page.get("CommonPrefixes", ()):
-            yield _relative_key(location, one["Prefix"].removesuffix("/")), None
-        for one in page.get("Contents", ()):
-            found = _s3_file(location, one)
-            if found is not None:
-                yield found.path, found
+        for item in page.get("CommonPrefixes", ()):
+            yield _relative_key(location, item["Prefix"].removesuffix("/")), None
+        for item in page.get("Contents", ()):
+            file = _s3_file(location, item)
+            if file is not None:
+                yield file.path, file
 
 
 def _list_s3_recursive(location: FolderLocation, folder: str) -> Iterator[ListedFile]:
     for page in _s3_pages(location, folder):
-        yield from (found for one in page.get("Contents", ()) if (found := _s3_file(location, one)))
+        yield from (file for item in page.get("Contents", ()) if (file := _s3_file(location, item)))
 
 
 def _s3_pages(location: FolderLocation, folder: str, **arguments: str) -> Iterator[dict[str, Any]]:
-    """A thousand keys at a time, as S3 gives them; s3fs itself gives a folder as a whole."""
+    """Yield the pages of an S3 listing, up to a thousand keys each; s3fs would hold the whole folder."""
     bucket, _, prefix = location.fs_root.partition("/")
-    below = "/".join(part for part in (prefix, folder) if part)
-    asked: dict[str, Any] = {"Bucket": bucket, "Prefix": f"{below}/" if below else "", **arguments}
+    key = "/".join(part for part in (prefix, folder) if part)
+    request: dict[str, Any] = {"Bucket": bucket, "Prefix": f"{key}/" if key else "", **arguments}
     while True:
         with translate_store_errors(location.root):
-            page: dict[str, Any] = location.file_system.call_s3("list_objects_v2", **asked)
+            page: dict[str, Any] = location.file_system.call_s3("list_objects_v2", **request)
         yield page
         if not page.get("IsTruncated"):
             return
-        asked["ContinuationToken"] = page["NextContinuationToken"]
+        request["ContinuationToken"] = page["NextContinuationToken"]
 
 
 def _s3_file(location: FolderLocation, item: dict[str, Any]) -> ListedFile | None:
     key = str(item["Key"])
-    if key.endswith("/"):  # an object that stands for a folder
+    if key.endswith("/"):  # the marker object of a folder
         return None
     return ListedFile(_relative_key(location, key), int(item["Size"]), _modified_ns(item))
 
@@ -136,18 +138,18 @@ def _relative_key(location: FolderLocation, key: str) -> str:
 
 
 def _list_fsspec(location: FolderLocation, folder: str) -> Iterator[ListingEntry]:
-    """Whatever fsspec opens."""
-    address = location.fs_path(folder) if folder else location.fs_root
+    """List a folder of any file system of fsspec."""
+    folder_path = location.fs_path(folder) if folder else location.fs_root
     try:
-        with translate_store_errors(address):
+        with translate_store_errors(folder_path):
             location.file_system.invalidate_cache()
-            items = location.file_system.ls(address, detail=True)
+            items = location.file_system.ls(folder_path, detail=True)
     except FileNotFoundError:
         return
     for item in items:
-        full = str(item["name"]).rstrip("/")
-        path = full[len(location.fs_root) :].lstrip("/")
-        if full.strip("/") == address.strip("/"):
+        full_path = str(item["name"]).rstrip("/")
+        path = full_path[len(location.fs_root) :].lstrip("/")
+        if full_path.strip("/") == folder_path.strip("/"):
             continue
         if item["type"] == "directory":
             yield path, None
@@ -156,11 +158,11 @@ def _list_fsspec(location: FolderLocation, folder: str) -> Iterator[ListingEntry
 
 
 def _modified_ns(item: dict[str, Any]) -> int:
-    found = next((item[key] for key in _TIME_KEYS if item.get(key)), None)
-    match found:
+    modified = next((item[key] for key in _TIME_KEYS if item.get(key)), None)
+    match modified:
         case datetime():
-            return int(found.timestamp()) * 1_000_000_000 + found.microsecond * 1_000
+            return int(modified.timestamp()) * 1_000_000_000 + modified.microsecond * 1_000
         case int() | float():
-            return int(found * 1_000_000_000)
+            return int(modified * 1_000_000_000)
         case _:
             return 0

@@ -1,4 +1,4 @@
-"""The folder that files are read from: how Python and Spark open it, and by which keys."""
+"""The folder that files are read from, with its file system and credentials for Python and Spark."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from fsspec.implementations.local import LocalFileSystem
 from penstock.config import AwsCredentials
 from penstock.errors import MissingExtra, UsageError
 from penstock.package.object_files import translate_store_errors
-from penstock.sources.filesystem.s3_options import credentials_from_s3fs
 from penstock.spark.paths import local_path, spark_path
 from penstock.spark.s3 import s3_bucket, s3_needs, s3a_conf, s3fs_options
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-# What Hadoop reads as a pattern: a name that holds one of these is meant as it is.
+# Characters that Hadoop reads as patterns, to escape in the names of files.
 _HADOOP_PATTERN: Final = re.compile(r"([\\{}\[\]*?])")
 
 
@@ -29,13 +28,13 @@ class FolderLocation:
     """A folder on a disk or in a bucket."""
 
     root: str
-    """Without a slash at its end."""
+    """The URL or path, without a trailing slash."""
     fs_root: str
-    """The same, as the file system names it."""
+    """The same folder as a path of the file system."""
     file_system: Any = field(repr=False)
     credentials: AwsCredentials | None = None
     unsupported_options: tuple[str, ...] = ()
-    """What the file system was told of S3 that Spark cannot be told."""
+    """Options of s3fs that Spark does not support."""
 
     @classmethod
     def of(
@@ -46,14 +45,15 @@ class FolderLocation:
         kwargs: dict[str, Any] | None = None,
         client_kwargs: dict[str, Any] | None = None,
     ) -> Self:
-        """Where an address leads. `credentials` may be a file system of fsspec that is open already."""
+        """Return the location of a URL. `credentials` may be an open file system of fsspec."""
         if not bucket_url:
-            raise UsageError("there is no folder to read files from", hint="say bucket_url")
+            raise UsageError("bucket_url is empty", hint="set bucket_url to the folder of the files")
         local = local_path(bucket_url)
         root = (str(local.absolute()) if local is not None else bucket_url).rstrip("/") or "/"
         if isinstance(credentials, fsspec.AbstractFileSystem):
-            unnamed = {"arguments without a name": True} if credentials.storage_args else {}
-            return cls._from_file_system(root, credentials, None, {**credentials.storage_options, **unnamed})
+            positional = {"positional arguments": True} if credentials.storage_args else {}
+            options = {**credentials.storage_options, **positional}
+            return cls._from_file_system(root, credentials, None, options)
         keys = _aws_credentials(credentials)
         options = {**s3fs_options(root, keys), **(kwargs or {})}
         if client_kwargs:
@@ -63,71 +63,71 @@ class FolderLocation:
         except ImportError as error:
             extra = "s3" if s3_bucket(root) else "fsspec"
             raise MissingExtra(extra=extra, needed_for=f"reading {root.partition('://')[0]}://") from error
-        said = {**(kwargs or {}), **({"client_kwargs": client_kwargs} if client_kwargs else {})}
-        return cls._from_file_system(root, system, keys, said)
+        user_options = {**(kwargs or {}), **({"client_kwargs": client_kwargs} if client_kwargs else {})}
+        return cls._from_file_system(root, system, keys, user_options)
 
     @classmethod
     def _from_file_system(
         cls, root: str, file_system: Any, credentials: AwsCredentials | None, options: Mapping[str, Any]
     ) -> Self:
-        """A folder of an open file system; of what that was told, Spark is told what it needs."""
-        untold: tuple[str, ...] = ()
+        """Return a folder of an open file system, with credentials for Spark from its options."""
+        unsupported: tuple[str, ...] = ()
         if s3_bucket(root):
-            credentials, untold = credentials_from_s3fs(options, credentials)
+            credentials, unsupported = credentials_from_s3fs(options, credentials)
         return cls(
             root=root,
             fs_root=_fs_root(file_system, root),
             file_system=file_system,
             credentials=credentials,
-            unsupported_options=untold,
+            unsupported_options=unsupported,
         )
 
     @property
     def is_local(self) -> bool:
-        """Whether it stands on a disk of this machine."""
+        """Whether the folder is on a disk of this machine."""
         return isinstance(self.file_system, LocalFileSystem)
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What a session of Spark must bring to read it."""
+        """The presets that a Spark session needs to read the folder."""
         return s3_needs(self.root)
 
     @property
     def hadoop_conf(self) -> dict[str, str]:
-        """What a session of Spark must be told to read it; it holds secrets."""
+        """The configuration that Spark needs to read the folder, with secrets."""
         if self.unsupported_options:
             raise UsageError(
-                f"Spark cannot be told {', '.join(self.unsupported_options)} to read {self.root}",
-                hint="say it by credentials: keys, profile_name, region_name, endpoint_url, s3_url_style",
+                f"Spark does not support {', '.join(self.unsupported_options)} to read {self.root}",
+                hint="use credentials: keys, profile_name, region_name, endpoint_url, s3_url_style",
             )
         return s3a_conf(self.root, self.credentials)
 
     def fs_path(self, path: str) -> str:
-        """A file as the file system names it."""
+        """Return the path of a file in the file system."""
         return f"{self.fs_root}/{path}"
 
     def url(self, path: str) -> str:
-        """A file as anybody names it."""
+        """Return the URL of a file."""
         if self.is_local:
             return Path(self.fs_path(path)).as_uri()
         return f"{self.root}/{path}"
 
     def spark_path(self, path: str) -> str:
-        """A file as Spark is told to read it: no character of it is a pattern."""
+        """Return the path of a file for Spark, with pattern characters escaped."""
         return _HADOOP_PATTERN.sub(r"\\\1", spark_path(f"{self.root}/{path}"))
 
     def read_bytes(self, path: str) -> bytes:
-        """The bytes of a file."""
+        """Return the bytes of a file."""
         with translate_store_errors(self.url(path)):
-            found: bytes = self.file_system.cat_file(self.fs_path(path))
-        return found
+            content: bytes = self.file_system.cat_file(self.fs_path(path))
+        return content
 
     def __repr__(self) -> str:
-        return f"Place({self.root!r})"
+        return f"FolderLocation({self.root!r})"
 
 
 def _fs_root(file_system: Any, root: str) -> str:
-    return str(file_system._strip_protocol(root)).rstrip("/")  # noqa: SLF001 - fsspec's own way to read addresses
+    return str(file_system._strip_protocol(root)).rstrip("/")  # noqa: SLF001 - fsspec has no public function for it
 
 
 def _aws_credentials(credentials: Any) -> AwsCredentials | None:
@@ -138,6 +138,64 @@ def _aws_credentials(credentials: Any) -> AwsCredentials | None:
             return AwsCredentials(**credentials)
         case _:
             raise UsageError(
-                f"{type(credentials).__name__} opens no folder of files",
+                f"{type(credentials).__name__} is not a type of credentials for files",
                 hint="pass AwsCredentials, a dict with their fields, or a file system of fsspec",
             )
+
+
+_CLIENT_KWARGS: Final = "client_kwargs"
+_CREDENTIAL_FIELDS: Final = {
+    "key": "aws_access_key_id",
+    "username": "aws_access_key_id",
+    "secret": "aws_secret_access_key",
+    "password": "aws_secret_access_key",
+    "token": "aws_session_token",
+    "profile": "profile_name",
+    "endpoint_url": "endpoint_url",
+}
+_CLIENT_CREDENTIAL_FIELDS: Final = frozenset(AwsCredentials.model_fields) - {
+    "profile_name",
+    "s3_url_style",
+    "conditional_writes",
+}
+# Options for listing and reading in Python, which do not concern Spark.
+_PYTHON_ONLY_OPTIONS: Final = frozenset({
+    *("use_listings_cache", "listings_expiry_time", "max_paths", "skip_instance_cache", "asynchronous"),
+    *("default_block_size", "default_fill_cache", "default_cache_type", "max_concurrency", "cache_regions"),
+    *("fixed_upload_size", "loop", "batch_size", "version_aware"),
+})  # fmt: skip
+
+_DEFAULTS: Final = (("anon", False), ("use_ssl", True), ("requester_pays", False))
+
+
+def credentials_from_s3fs(
+    options: Mapping[str, Any], credentials: AwsCredentials | None
+) -> tuple[AwsCredentials | None, tuple[str, ...]]:
+    """Return credentials with the options of s3fs merged in, and the names of unsupported options.
+
+    >>> credentials_from_s3fs({"endpoint_url": "http://localhost:9000", "anon": True}, None)
+    (AwsCredentials(endpoint_url='http://localhost:9000'), ('anon',))
+    """
+    fields: dict[str, Any] = {}
+    unsupported: list[str] = []
+    for name, credential_field, value in _flat_options(options):
+        if credential_field is not None:
+            fields[credential_field] = value
+        elif name not in _PYTHON_ONLY_OPTIONS and (name, value) not in _DEFAULTS:
+            unsupported.append(name)
+    if fields:
+        credentials = AwsCredentials(
+            **{**(credentials.to_native_representation() if credentials else {}), **fields}
+        )
+    return credentials, tuple(unsupported)
+
+
+def _flat_options(options: Mapping[str, Any]) -> Iterator[tuple[str, str | None, Any]]:
+    """Yield each option: its name, its field of the credentials if any, and its value."""
+    for name, value in options.items():
+        if name == _CLIENT_KWARGS:
+            for inner, client_value in (value or {}).items():
+                credential_field = inner if inner in _CLIENT_CREDENTIAL_FIELDS else None
+                yield f"{_CLIENT_KWARGS}.{inner}", credential_field, client_value
+        elif value is not None:
+            yield name, _CREDENTIAL_FIELDS.get(name), value

@@ -1,4 +1,4 @@
-"""Decides, without Spark, which files are read together, and by which names."""
+"""The plan of reading files: formats, groups of files with one header, names of columns."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _ENDINGS: Final[dict[str, Format]] = {
     ".json": "jsonl",
     ".parquet": "parquet",
 }
-# What Hadoop undoes by the ending of a name.
+# Compressions that Hadoop unpacks by the ending of a name.
 COMPRESSIONS: Final = {".gz": "gzip", ".bz2": "bz2"}
 _UNSUPPORTED_ENDINGS: Final = (
     *(".zip", ".xz", ".7z", ".tar", ".tgz", ".tbz2", ".rar", ".z"),
     *(".deflate", ".zst", ".lz4", ".lzo", ".snappy", ".br"),
 )
-EMPTY_NAME_REASON: Final = "a name in its path is empty, and Hadoop has no such names"
+EMPTY_NAME_REASON: Final = "a name in its path is empty, which Hadoop does not support"
 
 
 def format_of(name: str) -> Format | None:
-    """The format of a file, by its name.
+    """Return the format of a file by its name.
 
     >>> format_of("a.csv.gz"), format_of("a.parquet"), format_of("a.xml")
     ('csv', 'parquet', None)
@@ -45,36 +45,40 @@ def _without_compression(name: str) -> str:
 
 
 def resolve_format(requested: str | None, file_glob: str) -> Format:
-    """The format that files are read in: as it is said, or as the glob ends."""
+    """Return the requested format, or the format of the ending of the glob."""
     if requested is None:
-        found = format_of(file_glob)
-        if found is None:
+        detected = format_of(file_glob)
+        if detected is None:
             raise UsageError(
-                f"{file_glob!r} does not tell the format of the files",
-                hint=f"say format: {', '.join(get_args(Format))}; or end file_glob with it, as in **/*.csv",
+                f"the format of files that match {file_glob!r} is unknown",
+                hint=f"set format: {', '.join(get_args(Format))}; or end file_glob with it, as in **/*.csv",
             )
-        return found
+        return detected
     if requested not in get_args(Format):
-        raise UsageError(f"{requested!r} is no format of files", hint=f"say {', '.join(get_args(Format))}")
+        raise UsageError(
+            f"{requested!r} is not a format of files", hint=f"use one of: {', '.join(get_args(Format))}"
+        )
     return requested  # type: ignore[return-value]  # it is one of them
 
 
 def check_names(paths: Iterable[str], *, on_disk: bool, is_text: bool = True) -> None:
-    """Refuse files that Spark would read as if they were not packed, or whose names it cannot take."""
+    """Raise for files with a compression or a name that Spark or Hadoop does not support."""
     for path in paths:
         low = path.lower()
         if is_text and _without_compression(low).endswith(_UNSUPPORTED_ENDINGS):
-            raise FileNotReadable(path=path, reason="Spark does not unpack it; gzip and bzip2 it does")
+            raise FileNotReadable(path=path, reason="Spark unpacks only gzip and bzip2")
         if is_text and low.endswith(tuple(COMPRESSIONS)) and not path.endswith(tuple(COMPRESSIONS)):
             raise FileNotReadable(path=path, reason="Hadoop unpacks it only if its ending is in lower case")
         if "" in path.split("/"):
             raise FileNotReadable(path=path, reason=EMPTY_NAME_REASON)
         if on_disk and ":" in path.rpartition("/")[2]:
-            raise FileNotReadable(path=path, reason="Hadoop opens no file on a disk with a colon in its name")
+            raise FileNotReadable(
+                path=path, reason="Hadoop cannot open a local file with a colon in its name"
+            )
 
 
 def is_hidden(path: str) -> bool:
-    """Whether a file or one of its folders is not meant for readers, as Hadoop has it.
+    """Return whether a file or one of its folders is hidden, by the rule of Hadoop.
 
     >>> is_hidden("day=1/a.csv"), is_hidden("_delta_log/0.json"), is_hidden("day=1/.a.csv.crc")
     (False, True, True)
@@ -84,42 +88,43 @@ def is_hidden(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FileGroup(Generic[T]):
-    """Files that one job reads: they have the same head."""
+    """Files with the same header, which one job reads."""
 
     header: Any
     files: tuple[T, ...]
 
 
 def group_by_header(files: Sequence[T], headers: Sequence[Any]) -> Iterator[FileGroup[T]]:
-    """Files with equal heads together; those without one have no rows, and are left out."""
+    """Return groups of files with equal headers; files without a header have no rows and are skipped."""
     groups: dict[Any, list[T]] = {}
-    for one, head in zip(files, headers, strict=True):
-        if head is not None:
-            groups.setdefault(head, []).append(one)
-    return (FileGroup(head, tuple(members)) for head, members in groups.items())
+    for file, header in zip(files, headers, strict=True):
+        if header is not None:
+            groups.setdefault(header, []).append(file)
+    return (FileGroup(header, tuple(members)) for header, members in groups.items())
 
 
 def pattern_above(limit: int) -> str:
-    """A pattern of all digits, without zeros in front, that make a number above a limit.
+    """Return a pattern for integers above a limit, without leading zeros.
 
     >>> pattern_above(127)
     '(?:[0-9]{4,}|[2-9][0-9]{2}|1[3-9][0-9]{1}|12[8-9])'
     """
     digits = str(limit)
     same_length = [
-        f"{digits[:at]}[{int(digit) + 1}-9]" + (f"[0-9]{{{rest}}}" if (rest := len(digits) - at - 1) else "")
-        for at, digit in enumerate(digits)
+        f"{digits[:index]}[{int(digit) + 1}-9]"
+        + (f"[0-9]{{{rest}}}" if (rest := len(digits) - index - 1) else "")
+        for index, digit in enumerate(digits)
         if digit != "9"
     ]
     return f"(?:{'|'.join([f'[0-9]{{{len(digits) + 1},}}', *same_length])})"
 
 
 ColumnTypes = tuple[tuple[str, str], ...]
-"""Names of columns with their types, as texts."""
+"""Names of columns with the text of their types."""
 
 
 def is_nanoseconds(data_type: str) -> bool:
-    """Whether a column of this type is a moment in nanoseconds, as Parquet has them.
+    """Return whether a type is a timestamp in nanoseconds.
 
     >>> is_nanoseconds("timestamp[ns, tz=UTC]"), is_nanoseconds("int96 timestamp[ns]")
     (True, False)
@@ -128,7 +133,7 @@ def is_nanoseconds(data_type: str) -> bool:
 
 
 def has_timezone(data_type: str) -> bool:
-    """Whether moments of this type are the same everywhere; others are what a clock on a wall shows.
+    """Return whether a timestamp type has a time zone; others are local times.
 
     >>> has_timezone("timestamp[ns, tz=UTC]"), has_timezone("timestamp[ns]")
     (True, False)
@@ -137,30 +142,30 @@ def has_timezone(data_type: str) -> bool:
 
 
 def group_by_columns(files: Sequence[T], headers: Sequence[ColumnTypes | None]) -> Iterator[FileGroup[T]]:
-    """Files whose columns fit together: what two of them share has the same type.
+    """Return groups of files with compatible columns: equal names have equal types.
 
-    >>> found = group_by_columns("abc", [(("id", "int"),), (("id", "int"), ("x", "str")), (("id", "str"),)])
-    >>> [(group.files, dict(group.header)) for group in found]
+    >>> groups = group_by_columns("abc", [(("id", "int"),), (("id", "int"), ("x", "str")), (("id", "str"),)])
+    >>> [(group.files, dict(group.header)) for group in groups]
     [(('a', 'b'), {'id': 'int', 'x': 'str'}), (('c',), {'id': 'str'})]
     """
-    joined: list[tuple[dict[str, str], list[T]]] = []
+    merged: list[tuple[dict[str, str], list[T]]] = []
     for group in group_by_header(files, headers):
         columns = dict(group.header)
-        for known, members in joined:
-            if all(known.get(name, kind) == kind for name, kind in columns.items()):
-                known.update(columns)
+        for merged_columns, members in merged:
+            if all(merged_columns.get(name, kind) == kind for name, kind in columns.items()):
+                merged_columns.update(columns)
                 members.extend(group.files)
                 break
         else:
-            joined.append((columns, list(group.files)))
-    return (FileGroup(tuple(columns.items()), tuple(members)) for columns, members in joined)
+            merged.append((columns, list(group.files)))
+    return (FileGroup(tuple(columns.items()), tuple(members)) for columns, members in merged)
 
 
 def batches(files: Iterable[T], *, size: int) -> Iterator[list[T]]:
-    """Files in lists of so many."""
+    """Yield files in lists of at most `size`."""
     batch: list[T] = []
-    for one in files:
-        batch.append(one)
+    for file in files:
+        batch.append(file)
         if len(batch) >= size:
             yield batch
             batch = []
@@ -169,19 +174,19 @@ def batches(files: Iterable[T], *, size: int) -> Iterator[list[T]]:
 
 
 def column_names(header: Sequence[str]) -> tuple[str, ...]:
-    """A name for each column: those without one are numbered, and those that come again are too.
+    """Return a unique name for each column: empty and repeated names are numbered.
 
     >>> column_names(["id", "", "id", " name "])
     ('id', '_c1', 'id_2', ' name ')
     """
     taken = Counter(name for name in header if name)
-    found: list[str] = []
+    names: list[str] = []
     for number, name in enumerate(header):
-        wanted = name or f"_c{number}"
-        is_free = wanted not in found and (bool(name) or not taken[wanted])
-        count = number
+        candidate = name or f"_c{number}"
+        is_free = candidate not in names and (bool(name) or not taken[candidate])
+        suffix = number
         while not is_free:
-            wanted = f"{name or '_c'}_{count}"
-            is_free, count = wanted not in found and not taken[wanted], count + 1
-        found.append(wanted)
-    return tuple(found)
+            candidate = f"{name or '_c'}_{suffix}"
+            is_free, suffix = candidate not in names and not taken[candidate], suffix + 1
+        names.append(candidate)
+    return tuple(names)
