@@ -108,8 +108,8 @@ MUTANTS = (
     unit(
         "links that lead out of their folder",
         "package/storage.py",
-        "            if any(step.is_symlink() for step in steps):",
-        "            if any(step.is_symlink() and not step for step in steps):",
+        "            if any(ancestor.is_symlink() for ancestor in ancestors):",
+        "            if any(ancestor.is_symlink() and not ancestor for ancestor in ancestors):",
         f"{PACKAGE}/test_bad_names.py",
         f"{PACKAGE}/test_bad_input.py",
         f"{PACKAGE}/test_damage.py",
@@ -196,7 +196,7 @@ MUTANTS = (
     unit(
         "files of a data folder are those that were written",
         "package/folder.py",
-        "        if _digest(found) != self.digest:\n",
+        "        if _digest(files) != self.digest:\n",
         "        if not self.digest:\n",
         f"{PACKAGE}/test_folder.py",
         f"{LOAD}/test_run.py",

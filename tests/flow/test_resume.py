@@ -119,7 +119,7 @@ def test_missing_files_are_reported_before_a_table_changes_and_their_load_can_be
     gone = next(Path(location).glob("demo/_dlt_pkg/**/data/**/*.parquet"))
     gone.unlink()
 
-    with pytest.raises(PipelineStepFailed, match="3 files were written there, and 2 are there") as failed:
+    with pytest.raises(PipelineStepFailed, match="it has 2 data files, but 3 were written") as failed:
         pipeline.load()
 
     assert isinstance(failed.value.exception, PackageDamaged)

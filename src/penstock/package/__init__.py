@@ -1,7 +1,7 @@
-"""The pipe between the rooms: one folder per load, with control files, job files and data.
+"""Load packages: one folder per load, with control files, job files and data.
 
 Takes:   names, counts and schemas from the stages.
-Gives:   packages that any process can pick up where another left them.
+Gives:   packages that any process can resume.
 Touches: spark (paths), interfaces, schema, errors.
 """
 

@@ -1,7 +1,6 @@
-"""What packages raise, by the names that programs for dlt catch: those of `dlt.common.storages.exceptions`.
+"""The exceptions of packages under the names of `dlt.common.storages.exceptions`.
 
-Where penstock has another name for the same, both mean one class; a name for what cannot happen here
-means `NeverRaised`.
+A name for an error that cannot occur here is an alias of `NeverRaised`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the extract stage leaves: which rows stand where, and what was said of their tables."""
+"""The result of extract: the files with the rows, and the declarations of their tables."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DataFormat = Literal["rows", "typed"]
-"""How the files hold the rows: `rows` is one column of JSON texts, `typed` has the columns of a frame."""
+"""The format of data files: `rows` is one column of JSON texts, `typed` has the columns of a frame."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedTable:
-    """Rows of one root table as they were handed over, and the files they stand in.
+    """Extracted rows of one root table, and the folder of their files.
 
-    A table has as many of these as there are kinds of rows: one for all rows of Python, and one for all
-    frames whose columns fit together.
+    A table has one of these for all Python rows, and one for each group of frames with compatible columns.
     """
 
     table: str
@@ -43,13 +42,13 @@ class ExtractedTable:
 
     @property
     def truncates_table(self) -> bool:
-        """Whether it takes the place of all rows of its table and brings none."""
+        """Whether it replaces all rows of its table by none."""
         return not self.rows and self.write_disposition == "replace"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; what is not known is left out."""
-        said = {each.name: thaw(getattr(self, each.name)) for each in fields(self)}
-        return {key: value for key, value in said.items() if value is not None}
+        """Return plain data, without fields that are None."""
+        document = {each.name: thaw(getattr(self, each.name)) for each in fields(self)}
+        return {key: value for key, value in document.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,17 +58,17 @@ class ExtractManifest:
     schema_name: str
     tables: tuple[ExtractedTable, ...] = ()
     declared_tables: Mapping[str, Any] = field(default=FrozenMap[Any]())
-    """Table documents by name, as resources declared them; a nested one comes after its parent."""
+    """Table documents by name, as resources declared them; a nested table comes after its parent."""
     schema: Mapping[str, Any] | None = None
-    """The schema document that the source brought, or None where it brought none."""
+    """The schema document of the source, if it has one."""
     state: Mapping[str, Any] | None = None
-    """The state of all sources after this package, in typed JSON; None where it is not known."""
+    """The state of all sources after this package, in typed JSON; None if unknown."""
     contract: Mapping[str, Any] | str | None = None
-    """The schema contract of the run, which counts before those of sources and resources; None for none."""
+    """The schema contract of the run, which overrides those of sources and resources."""
     refresh: Refresh | None = None
-    """What begins anew with this package; None for nothing."""
+    """The refresh that this package applies, if any."""
     change_id: str | None = None
-    """The change of the state by hand that this package brings; None for none."""
+    """The id of the manual state change that this package applies, if any."""
 
     @property
     def rows(self) -> int:
@@ -77,8 +76,8 @@ class ExtractManifest:
         return sum(table.rows for table in self.tables)
 
     def to_dict(self) -> dict[str, Any]:
-        """The document; what is not known is left out."""
-        said = {
+        """Return the document, without fields that are None."""
+        document = {
             "schema_name": self.schema_name,
             "resources": [table.to_dict() for table in self.tables],
             "tables": thaw(self.declared_tables) or None,
@@ -88,11 +87,11 @@ class ExtractManifest:
             "refresh": None if self.refresh is None else self.refresh.to_dict(),
             "change": self.change_id,
         }
-        return {key: value for key, value in said.items() if value is not None}
+        return {key: value for key, value in document.items() if value is not None}
 
     @staticmethod
     def from_dict(document: Mapping[str, Any], *, path: str = EXTRACTED_FILE) -> ExtractManifest:
-        """Read what `to_dict` wrote."""
+        """Read a document of `to_dict`."""
         try:
             return validate_fields(
                 ExtractManifest(
@@ -115,7 +114,7 @@ def _parse_refresh(document: Mapping[str, Any] | None) -> Refresh | None:
 
 
 def _parse_table(document: Mapping[str, Any]) -> ExtractedTable:
-    known = {each.name for each in fields(ExtractedTable)}
-    table = validate_fields(ExtractedTable(**{key: value for key, value in document.items() if key in known}))
+    names = {each.name for each in fields(ExtractedTable)}
+    table = validate_fields(ExtractedTable(**{key: value for key, value in document.items() if key in names}))
     safe_name(table.folder)
     return table

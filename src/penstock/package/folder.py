@@ -1,4 +1,4 @@
-"""A folder of data files, described and not listed."""
+"""The description of a folder of data files: their number, size and digest."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
     from penstock.package.local_files import DirEntry
 
-# As `penstock.spark.folders` sums them up.
+# As in `penstock.spark.folders`.
 _LANE_DIGITS: Final = 15
 _LANE_COUNT: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFolder:
-    """Data files under one name, whatever their number.
+    """A folder of data files.
 
-    `path` is relative to the package and names the attempt that wrote it. `digest` is a hash over the names
-    and sizes of the files. What nobody counted is None.
+    `path` is relative to the package and contains the attempt that wrote it. `digest` is a hash over the
+    names and sizes of the files. Unknown counts are None.
     """
 
     path: str
@@ -34,31 +34,31 @@ class DataFolder:
     digest: str | None = None
 
     def find_mismatch(self, entries: Iterable[DirEntry]) -> str | None:
-        """What is different about the files that a listing shows, or None.
+        """Return how the listed files differ from the description; None if they match.
 
-        Spark sees none that are hidden or empty.
+        Hidden and empty files are ignored, as Spark ignores them.
         """
         if self.digest is None:
             return None
-        found = [
+        files = [
             entry for entry in entries if entry.size and not entry.is_folder and entry.name[0] not in "._"
         ]
-        if len(found) != self.files:
-            return f"{self.files} files were written there, and {len(found)} are there"
-        size = sum(entry.size for entry in found)
+        if len(files) != self.files:
+            return f"it has {len(files)} data files, but {self.files} were written"
+        size = sum(entry.size for entry in files)
         if size != self.bytes:
-            return f"{self.bytes} bytes were written there, and {size} are there"
-        if _digest(found) != self.digest:
-            return "its files have other names or sizes than those that were written there"
+            return f"its data files have {size} bytes, but {self.bytes} were written"
+        if _digest(files) != self.digest:
+            return "its data files have other names or sizes than the written ones"
         return None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for control files."""
+        """Return plain data for control files."""
         return asdict(self)
 
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> DataFolder:
-        """Read what `to_dict` gave; a path that leads out of the package is a `ValueError`."""
+        """Read a document of `to_dict`; a path that leaves the package is a `ValueError`."""
         folder = validate_fields(DataFolder(**document))
         try:
             safe_name(folder.path)
@@ -68,7 +68,7 @@ class DataFolder:
 
 
 def _digest(files: Iterable[DirEntry]) -> str:
-    """What `penstock.spark.folders` works out for the same files, in any order."""
+    """Return the digest that `penstock.spark.folders` computes for the same files, in any order."""
     sums = [0] * _LANE_COUNT
     for file in files:
         digits = hashlib.sha256(f"{file.name}/{file.size}".encode()).hexdigest()

@@ -13,10 +13,10 @@ _last = 0
 
 
 def create_load_id(*, after: str | None = None) -> str:
-    """The clock as text; later calls in a process give later ids, and ids sort by time as text.
+    """Return the time as an id; ids increase within a process and sort by time as text.
 
-    The clock of this machine may be behind that of another one: an id is also later than the one `after`
-    which it comes, where that is of a clock.
+    The clock of this machine may be behind that of another one: the id is also later than the id `after`, if
+    that is a time.
 
     >>> create_load_id() < create_load_id()
     True
@@ -26,19 +26,19 @@ def create_load_id(*, after: str | None = None) -> str:
     global _last  # noqa: PLW0603 - ids must grow across all threads of the process
     with _lock:
         _last = max(time.time_ns() // 1000, _last + 1)
-        # What stands in the future here is no matter of other pipelines.
+        # An `after` in the future must not affect other pipelines.
         moment = max(_last, _microseconds(after) + 1)
     seconds, microseconds = divmod(moment, 1_000_000)
     return f"{seconds}.{microseconds:06d}"
 
 
 def _microseconds(load_id: str | None) -> int:
-    found = _CLOCK_ID.fullmatch(load_id or "")
-    return int(found[1]) * 1_000_000 + int(f"{found[2]:0<6}"[:6]) if found else 0
+    match = _CLOCK_ID.fullmatch(load_id or "")
+    return int(match[1]) * 1_000_000 + int(f"{match[2]:0<6}"[:6]) if match else 0
 
 
 def file_id(*parts: str) -> str:
-    """Ten hexadecimal digits that depend on nothing but `parts`.
+    """Return ten hexadecimal digits that depend only on `parts`.
 
     >>> file_id("1", "items")
     '323388c50b'

@@ -1,4 +1,7 @@
-"""Packages and jobs as people and programs look at them."""
+"""Descriptions of packages and jobs, for programs and for printing.
+
+They take a few small files and listings of job folders; no data file is read.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class LoadJobInfo(NamedTuple):
-    """One job of a package. `file_size` is the size of its data, as whoever wrote it counted."""
+    """One job of a package. `file_size` is the size of its data, counted when it was written."""
 
     state: TJobState
     file_path: str
@@ -33,7 +36,7 @@ class LoadJobInfo(NamedTuple):
     rows: int | None = None
 
     def asdict(self) -> dict[str, Any]:
-        """Plain data, with the parts of the name beside the rest."""
+        """Return plain data, including the parts of the job's name."""
         name = self.job_file_info
         return {
             "state": self.state,
@@ -48,7 +51,7 @@ class LoadJobInfo(NamedTuple):
         }
 
     def asstr(self, verbosity: int = 0) -> str:
-        """One line; with `verbosity` the message of a failed job follows."""
+        """Return one line; with `verbosity` the message of a failed job follows."""
         name = self.job_file_info
         rows = "" if self.rows is None else f", {self.rows:,} rows"
         line = (
@@ -66,7 +69,7 @@ class LoadJobInfo(NamedTuple):
 
 
 class LoadPackageInfo(NamedTuple):
-    """One package: how far it has come, its schema, and its jobs by the folder they stand in."""
+    """One package: its status, its schema, and its jobs by state."""
 
     load_id: str
     package_path: str
@@ -88,7 +91,7 @@ class LoadPackageInfo(NamedTuple):
         return self.schema.version_hash if self.schema is not None else None
 
     def asdict(self) -> dict[str, Any]:
-        """Plain data that can itself be loaded as tables: jobs and changed tables are flat lists."""
+        """Return plain data that can itself be loaded as tables: jobs and changed tables are flat lists."""
         return {
             "load_id": self.load_id,
             "package_path": self.package_path,
@@ -104,7 +107,7 @@ class LoadPackageInfo(NamedTuple):
         }
 
     def asstr(self, verbosity: int = 0) -> str:
-        """The package in lines; with `verbosity` every job and the changed tables follow."""
+        """Return the package in lines; with `verbosity` every job and the changed tables follow."""
         counts = ", ".join(f"{len(jobs)} in {state}" for state, jobs in self.jobs.items() if jobs)
         size = human_size(sum(job.file_size for jobs in self.jobs.values() for job in jobs))
         lines = [
@@ -134,11 +137,13 @@ class LoadPackageInfo(NamedTuple):
 
 
 def describe_package(package: Package) -> LoadPackageInfo:
-    """The package as it stands. What jobs hold comes from what the normalize stage wrote down."""
+    """Return the description of a package, with the rows and bytes that normalize counted."""
     files = {entry.name: entry for entry in package.store.entries("")}
-    board, named = package.jobs.list_jobs(), _current_job_ids(package)
+    listing, current_ids = package.jobs.list_jobs(), _current_job_ids(package)
     jobs = {
-        state: job_infos(package, [job for job in board.in_state(state) if not _is_orphaned(job, named)])
+        state: job_infos(
+            package, [job for job in listing.in_state(state) if not _is_orphaned(job, current_ids)]
+        )
         for state in JOB_STATES
     }
     completed = files.get(COMPLETED_FILE)
@@ -156,7 +161,7 @@ def describe_package(package: Package) -> LoadPackageInfo:
 
 
 def read_schema(package: Package) -> Schema:
-    """The schema that stands in the package."""
+    """Return the schema in the package."""
     document = package.schema()
     try:
         return Schema.from_dict(document)
@@ -166,11 +171,11 @@ def read_schema(package: Package) -> Schema:
 
 
 def job_infos(package: Package, jobs: Iterable[ListedJob]) -> list[LoadJobInfo]:
-    """Jobs with the sizes that were counted when they were written, or the size of the file itself."""
-    placed = list(jobs)
-    facts = _job_counts(package) if placed else {}
+    """Return jobs with the counted size of their data, or else the size of the job file."""
+    listed = list(jobs)
+    counts = _job_counts(package) if listed else {}
     now = time.time()
-    return [_job_info(package, job, facts.get(job.name.job_id(), {}), now) for job in placed]
+    return [_job_info(package, job, counts.get(job.name.job_id(), {}), now) for job in listed]
 
 
 def _job_info(package: Package, job: ListedJob, counts: Mapping[str, Any], now: float) -> LoadJobInfo:
@@ -188,7 +193,7 @@ def _job_info(package: Package, job: ListedJob, counts: Mapping[str, Any], now: 
 
 
 def _current_job_ids(package: Package) -> frozenset[str] | None:
-    """Return the ids of the jobs that count; None where normalize has not said which."""
+    """Return the ids of the jobs that normalize and follow-ups recorded; None before normalize."""
     tables = package.read_normalized().get("tables")
     if tables is None:
         return None
@@ -201,12 +206,12 @@ def _current_job_ids(package: Package) -> frozenset[str] | None:
 
 
 def _is_orphaned(job: ListedJob, current_ids: frozenset[str] | None) -> bool:
-    """Return whether a job is that of an attempt that was lost: it was never begun, and nothing names it."""
+    """Return whether a job is left over from a lost attempt: new, and not recorded."""
     return current_ids is not None and job.state == NEW_JOBS and job.name.job_id() not in current_ids
 
 
 def _has_failed(job: ListedJob) -> bool:
-    """Whether its last try came to no good end: it failed, or waits to be tried again."""
+    """Return whether the last try of a job failed, finally or with a retry to come."""
     return job.state == "failed_jobs" or (job.state != "completed_jobs" and job.name.retry_count > 0)
 
 
@@ -226,5 +231,5 @@ def _is_job_count(job: Any) -> bool:
 
 
 def _utc_datetime(seconds: float) -> datetime:
-    """A time of a listing, in UTC."""
+    """Return a time of a listing, in UTC."""
     return datetime.fromtimestamp(seconds, UTC)

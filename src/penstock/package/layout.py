@@ -1,4 +1,4 @@
-"""The names of a package's files and folders, and the words for its states."""
+"""The files, folders and states of a package."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, Literal, TypedDict, get_args
 from penstock.errors import UnsafePath
 
 TLoadPackageStatus = Literal["new", "extracted", "normalized", "loaded", "aborted"]
-"""How far a package has come."""
+"""The status of a package."""
 
 FINISHED_STATUSES: frozenset[TLoadPackageStatus] = frozenset(("loaded", "aborted"))
 
 TJobState = Literal["new_jobs", "failed_jobs", "started_jobs", "completed_jobs"]
-"""The folder that a job file stands in."""
+"""The state of a job: the folder of its file."""
 
 JOB_STATES: tuple[TJobState, ...] = get_args(TJobState)
 NEW_JOBS, FAILED_JOBS, STARTED_JOBS, COMPLETED_JOBS = JOB_STATES
@@ -42,7 +42,7 @@ _LOAD_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,119}")
 
 
 class TVersionedState(TypedDict, total=False):
-    """What every versioned state begins with."""
+    """The version fields of a state."""
 
     _state_version: int
     _version_hash: str
@@ -50,7 +50,7 @@ class TVersionedState(TypedDict, total=False):
 
 
 class TLoadPackageState(TVersionedState, total=False):
-    """The state of one package; it stays in the package and is never sent to the destination."""
+    """The state of one package; it is stored in the package only, never in the destination."""
 
     created_at: str
     """Timestamp when the load package was created"""
@@ -59,7 +59,7 @@ class TLoadPackageState(TVersionedState, total=False):
 
 
 class TLoadPackage(TypedDict, total=False):
-    """A package as user code and destinations see it."""
+    """A package, as user code and destinations see it."""
 
     load_id: str
     """Load id"""
@@ -68,12 +68,12 @@ class TLoadPackage(TypedDict, total=False):
 
 
 def is_load_id(name: str) -> bool:
-    """Whether a folder of that name can be a package."""
+    """Return whether a folder of that name can be a package."""
     return bool(_LOAD_ID.fullmatch(name)) and ".." not in name
 
 
 def check_load_id(load_id: str) -> str:
-    """Refuse an id that cannot be the name of a folder.
+    """Return the id; refuse one that cannot be the name of a folder.
 
     >>> check_load_id("1794700870.5798686")
     '1794700870.5798686'

@@ -1,4 +1,4 @@
-"""Files on a disk: a file appears whole and stays after a power cut, or it does not appear."""
+"""Files on a disk: a file appears complete and durable, or not at all."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
-# A control file that is larger is not one of ours; without a limit one file could fill the memory.
+# Larger than any control file; without a limit a wrong file could fill the memory.
 MAX_CONTROL_FILE_BYTES: Final = 256 * 1024 * 1024
 TEMP_PREFIX: Final = ".tmp-"
 _DELETE_ATTEMPTS = 10
 
 
 class DirEntry(NamedTuple):
-    """A file or folder as a listing shows it. `modified` is in seconds since 1970, 0.0 where unknown."""
+    """A file or folder in a listing. `modified` is in seconds since 1970, 0.0 if unknown."""
 
     name: str
     size: int
@@ -26,40 +26,40 @@ class DirEntry(NamedTuple):
 
 
 class LocalFiles:
-    """Paths are absolute. Whatever is written is synced, and so are the folders that name it."""
+    """Files on a disk; paths are absolute. Files and the folders that name them are synced after a write."""
 
     def read(self, path: str) -> bytes:
-        """The whole content, or one byte more than a control file may have."""
+        """Return the whole content, at most one byte more than a control file may have."""
         with Path(path).open("rb") as stream:
             return stream.read(MAX_CONTROL_FILE_BYTES + 1)
 
     def exists(self, path: str) -> bool:
-        """Whether a file or folder is there."""
+        """Return whether a file or folder exists."""
         return Path(path).exists()
 
     def put(self, path: str, content: bytes) -> None:
-        """Replace a file: readers see the old content or the new, never a part."""
-        beside = _write_temp_file(Path(path), content)
+        """Replace a file atomically: readers see the old content or the new one."""
+        temp_file = _write_temp_file(Path(path), content)
         try:
-            beside.replace(path)
+            temp_file.replace(path)
         except OSError:
-            beside.unlink(missing_ok=True)
+            temp_file.unlink(missing_ok=True)
             raise
-        _fsync_folder(beside.parent)
+        _fsync_folder(temp_file.parent)
 
     def put_if_absent(self, path: str, content: bytes) -> bool:
-        """Make a file under a name that nobody has taken; of many callers one gets True."""
-        beside = _write_temp_file(Path(path), content)
+        """Create a file that does not exist; of concurrent callers exactly one gets True."""
+        temp_file = _write_temp_file(Path(path), content)
         try:
-            made = _link_if_absent(beside, path)
+            is_created = _link_if_absent(temp_file, path)
         finally:
-            beside.unlink(missing_ok=True)
-        _fsync_folder(beside.parent)
-        return made
+            temp_file.unlink(missing_ok=True)
+        _fsync_folder(temp_file.parent)
+        return is_created
 
     def move(self, source: str, target: str) -> None:
-        """Give a file another name, at once."""
-        if not Path(source).exists():  # before a folder is made for nothing
+        """Rename a file atomically."""
+        if not Path(source).exists():  # before the target's folder is created
             raise FileNotFoundError(source)
         _make_folder(Path(target).parent)
         Path(source).replace(target)
@@ -67,81 +67,81 @@ class LocalFiles:
         _fsync_folder(Path(source).parent)
 
     def entries(self, folder: str) -> list[DirEntry]:
-        """What stands directly in a folder. Links are not followed."""
-        found = []
+        """List the direct entries of a folder. Links are not followed."""
+        entries = []
         with os.scandir(folder) as listing:
             for item in listing:
                 if item.name.startswith(TEMP_PREFIX):
                     continue
                 try:
-                    facts = item.stat(follow_symlinks=False)
+                    stat = item.stat(follow_symlinks=False)
                 except FileNotFoundError:  # moved or deleted since the listing began
                     continue
                 is_folder = item.is_dir(follow_symlinks=False)
-                found.append(DirEntry(item.name, facts.st_size, facts.st_mtime, is_folder))
-        return found
+                entries.append(DirEntry(item.name, stat.st_size, stat.st_mtime, is_folder))
+        return entries
 
     @property
     def supports_start_after(self) -> bool:
-        """A disk lists a folder as a whole."""
+        """False: a disk lists a whole folder."""
         return False
 
     def names(self, folder: str, *, prefix: str, after: str, limit: int | None) -> list[str]:
-        """List the names of a folder, without a look at the files themselves."""
+        """List the names of a folder, without a stat of the files."""
         del limit
-        found = os.listdir(folder)  # noqa: PTH208 - a path for each of 100,000 names takes a second
+        names = os.listdir(folder)  # noqa: PTH208 - a path for each of 100,000 names takes a second
         if prefix or after:
-            found = [name for name in found if name > after and name.startswith(prefix)]
-        return [name for name in found if name[: len(TEMP_PREFIX)] != TEMP_PREFIX]
+            names = [name for name in names if name > after and name.startswith(prefix)]
+        return [name for name in names if name[: len(TEMP_PREFIX)] != TEMP_PREFIX]
 
     def tree(self, folder: str) -> list[str]:
-        """All files in a folder and in those below it. Links are not followed."""
-        found = []
+        """List all files below a folder. Links are not followed."""
+        paths = []
         for entry in self.entries(folder):
             path = f"{folder}/{entry.name}"
             if not entry.is_folder:
-                found.append(path)
+                paths.append(path)
                 continue
             with suppress(FileNotFoundError):  # deleted since the listing began
-                found += self.tree(path)
-        return found
+                paths += self.tree(path)
+        return paths
 
     def copy(self, source: str, target: str) -> None:
-        """Give a file a second name, or a copy where that is on another disk; the content is synced first."""
+        """Link a file, or copy it to another disk; the content is synced before it gets its name."""
         _make_folder(Path(target).parent)
-        beside = Path(target).parent / f"{TEMP_PREFIX}{uuid.uuid4().hex}"
+        temp_file = Path(target).parent / f"{TEMP_PREFIX}{uuid.uuid4().hex}"
         try:
             try:
-                os.link(source, beside)
+                os.link(source, temp_file)
             except FileNotFoundError:
                 raise
-            except OSError:  # another disk, or one that has no second names
-                shutil.copyfile(source, beside)
-            with beside.open("rb") as stream:
+            except OSError:  # another disk, or one without hard links
+                shutil.copyfile(source, temp_file)
+            with temp_file.open("rb") as stream:
                 os.fsync(stream.fileno())
-            beside.replace(target)
+            temp_file.replace(target)
         finally:
-            # Two names of one file are left as they are by a rename.
-            beside.unlink(missing_ok=True)
-        _fsync_folder(beside.parent)
+            # A rename between two links of one file leaves both.
+            temp_file.unlink(missing_ok=True)
+        _fsync_folder(temp_file.parent)
 
     def delete(self, path: str) -> None:
-        """Delete a file, or a folder with all that is in it; of a link only itself."""
-        place = Path(path)
-        if place.is_dir() and not place.is_symlink():
-            _delete_folder(place)
+        """Delete a file, a link, or a folder with its content."""
+        target = Path(path)
+        if target.is_dir() and not target.is_symlink():
+            _delete_folder(target)
         else:
-            place.unlink()
-        _fsync_folder(place.parent)
+            target.unlink()
+        _fsync_folder(target.parent)
 
     def open_new(self, path: str) -> IO[bytes]:
-        """A data file to be written; it is complete and synced when closed."""
+        """Open a new data file for writing; it is complete and synced when closed."""
         _make_folder(Path(path).parent)
         return _SyncedFile(io.FileIO(path, "wb"))
 
 
 class _SyncedFile(io.BufferedWriter):
-    """Marker files say that data files are there: after a power cut too."""
+    """A data file that is durable when closed, before a marker file refers to it."""
 
     def close(self) -> None:
         try:
@@ -156,7 +156,7 @@ class _SyncedFile(io.BufferedWriter):
 def _write_temp_file(target: Path, content: bytes) -> Path:
     _make_folder(target.parent)
     path = target.parent / f"{TEMP_PREFIX}{uuid.uuid4().hex}"
-    # With the permissions that any new file gets: on a shared folder others must read it.
+    # Default permissions: in a shared folder other users must be able to read it.
     handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -173,7 +173,7 @@ def _link_if_absent(temp_file: Path, path: str) -> bool:
     try:
         os.link(temp_file, path)
     except FileExistsError:
-        # A network file system may do it and lose the answer: a file of ours with two names was linked.
+        # A network file system may link and lose the reply: two links prove that this call did it.
         return temp_file.stat().st_nlink > 1
     return True
 
@@ -187,7 +187,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _delete_folder(folder: Path) -> None:
-    """Two processes may delete the same folder: what one of them finds gone is no reason to stop."""
+    """Delete a folder that another process may be deleting as well."""
     for _ in range(_DELETE_ATTEMPTS):
         try:
             shutil.rmtree(folder)
@@ -202,7 +202,7 @@ def _delete_folder(folder: Path) -> None:
 def _fsync_folder(folder: Path) -> None:
     try:
         handle = os.open(folder, os.O_RDONLY)
-    except FileNotFoundError:  # somebody deleted the package meanwhile: nothing is left to be kept
+    except FileNotFoundError:  # another process deleted the package meanwhile
         return
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""The sealed content of a load: once it stands in its slot, every process applies the same bytes."""
+"""The manifest: the sealed content of a load, which every process applies alike."""
 
 from __future__ import annotations
 
@@ -19,52 +19,52 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableEntry:
-    """One table of the load and the job file that brings its rows. Children come before their root."""
+    """One table of the load and its job file. Nested tables come before their root."""
 
     table: str
     job: str
     write_disposition: str
     data: str | None = None
-    """The folder its rows are read from; several tables may share one."""
+    """The folder that its rows are read from; several tables may share one."""
     more: tuple[str, ...] = ()
-    """Further folders with rows of it."""
+    """Further folders with its rows."""
     rows: int | None = None
 
     @property
     def job_id(self) -> str:
-        """The id of the job, whatever its file is called after retries."""
+        """The id of the job, which does not change with retries."""
         return ParsedLoadJobFileName.parse(self.job).job_id()
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """All folders with rows of it."""
+        """All folders with its rows."""
         return (self.data, *self.more) if self.data else ()
 
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> TableEntry:
-        """Read what stands in a manifest; what is missing or wrong is a `TypeError`."""
+        """Read an entry; a missing or wrong field is a `KeyError` or `TypeError`."""
         return validate_fields(TableEntry(**{**document, "more": tuple(document["more"])}))
 
 
 def job_sizes(tables: Iterable[TableEntry], folders: Iterable[DataFolder]) -> dict[str, int | None]:
-    """Bytes of each job, by its file. Tables that share a folder are given its size once, at their root."""
+    """Return the bytes of each job, by its file. A folder that tables share counts once, for their root."""
     sizes = {folder.path: folder.bytes for folder in folders}
-    every = tuple(tables)
-    roots = {path: entry.job for entry in every for path in entry.folders}
+    entries = tuple(tables)
+    owners = {path: entry.job for entry in entries for path in entry.folders}
     return {
-        entry.job: _sum_if_known([sizes.get(path) for path in entry.folders if roots[path] == entry.job])
-        for entry in every
+        entry.job: _sum_if_known([sizes.get(path) for path in entry.folders if owners[path] == entry.job])
+        for entry in entries
     }
 
 
 def _sum_if_known(sizes: Sequence[int | None]) -> int | None:
-    counted = [size for size in sizes if size is not None]
-    return sum(counted) if len(counted) == len(sizes) else None
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """Everything needed to apply a load, or to apply it again. Its size grows with tables, not with files."""
+    """Everything needed to apply a load any number of times. Its size grows with tables, not with files."""
 
     load_id: str
     sequence: int
@@ -77,14 +77,14 @@ class Manifest:
     schema: Mapping[str, Any] = field(repr=False)
     state: Mapping[str, Any] = field(repr=False)
     dropped: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """Tables that go with this load, as they were; those that get rows from it are made anew."""
+    """Tables that this load drops, by their old definitions; those that get rows from it are recreated."""
     truncated: tuple[str, ...] = ()
-    """Tables whose rows go with this load."""
+    """Tables that this load truncates."""
     stored_hash: str | None = field(default=None, repr=False, compare=False)
     """The hash of the bytes that this was read from; None for a manifest that is not written yet."""
 
     def to_json(self) -> bytes:
-        """The content of the slot."""
+        """Return the content of the slot."""
         document = asdict(self)
         del document["stored_hash"]
         return encode_control(document)
@@ -96,18 +96,18 @@ class Manifest:
 
     @property
     def is_refresh(self) -> bool:
-        """Whether tables or their rows go with this load."""
+        """Whether this load drops or truncates tables."""
         return bool(self.dropped or self.truncated)
 
     @property
     def removed_tables(self) -> dict[str, Any]:
-        """Tables that are not there any more once the load counts: they go and get no rows."""
-        brought = {entry.table for entry in self.tables}
-        return {name: table for name, table in self.dropped.items() if name not in brought}
+        """Dropped tables that get no rows: they do not exist after the load."""
+        with_rows = {entry.table for entry in self.tables}
+        return {name: table for name, table in self.dropped.items() if name not in with_rows}
 
     @property
     def mark(self) -> LoadMark:
-        """What every commit of this load is marked with."""
+        """The mark of every commit of this load."""
         return LoadMark(
             pipeline_name=self.pipeline_name,
             sequence=self.sequence,
@@ -117,13 +117,13 @@ class Manifest:
 
     @staticmethod
     def from_json(content: bytes, *, path: str = "a sealed manifest") -> Manifest:
-        """Read what `to_json` wrote, in this release or in an older one."""
-        found = Manifest.from_dict(from_json(content, path=path), path=path)
-        return replace(found, stored_hash=hashlib.sha256(content).hexdigest())
+        """Read the content of a slot."""
+        manifest = Manifest.from_dict(from_json(content, path=path), path=path)
+        return replace(manifest, stored_hash=hashlib.sha256(content).hexdigest())
 
     @staticmethod
     def from_dict(document: Mapping[str, Any], *, path: str = "a sealed manifest") -> Manifest:
-        """The values of a document. A field that nobody knows is refused: it may change the meaning."""
+        """Read a document. An unknown field is refused: it may change the meaning."""
         content = without_version(document, path=path)
         try:
             content["tables"] = tuple(TableEntry.from_dict(entry) for entry in content["tables"])

@@ -1,4 +1,4 @@
-"""Files in an object store: put, put if absent, copy, delete. Nothing is renamed."""
+"""Files in an object store: put, put if absent, copy, delete; the errors of its client, and retries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _Reply = TypeVar("_Reply")
 _RETRY_DELAYS = (0.1, 0.2, 0.4, 0.8, 1.6)
 _CREATE_ATTEMPTS = 3
-# aiohttp waits without end for a server that does not say whether it wants the body of a put.
+# aiohttp waits forever for a server that does not answer `Expect: 100-continue`.
 PUT_TIMEOUT: Final = 120.0
 _MIN_BYTES_PER_SECOND = 1_000_000
 _PAGE_SIZE = 1000
@@ -28,7 +28,7 @@ _PRECONDITION_FAILED: Final = 412
 _TRANSIENT_STATUSES: Final = frozenset((408, 409, 429))
 _FIRST_SERVER_ERROR: Final = 500
 _NOT_IMPLEMENTED: Final = 501
-# What a store will say again, in the words of S3; and errors of its client, before anything is asked.
+# Errors that a retry would get again: codes of S3, and errors that its client raises before a request.
 _PERMANENT_CODES: Final = frozenset(
     (
         *("NoSuchBucket", "InvalidBucketName", "PermanentRedirect", "301", "400"),
@@ -45,9 +45,9 @@ _CREDENTIAL_ERRORS: Final = frozenset(
 
 @contextmanager
 def translate_store_errors(path: str) -> Iterator[None]:
-    """Client libraries have errors of their own for a store that does not answer, or that lets nobody in.
+    """Translate errors of client libraries about access and availability into ours.
 
-    They become ours; what only says that a file is there, or is not, stays.
+    Errors that a file exists, or does not exist, are raised unchanged.
     """
     try:
         with translate_disk_full(path):
@@ -63,45 +63,45 @@ def translate_store_errors(path: str) -> Iterator[None]:
 
 
 def _retry(request: Callable[[], _Reply], is_transient: Callable[[Exception], bool]) -> _Reply:
-    """Repeat a request while its error may pass, after pauses of random length."""
+    """Repeat a request while its error is transient, with backoff and jitter."""
     for pause in _RETRY_DELAYS:
         try:
             return request()
         except Exception as error:
             if not is_transient(error):
                 raise
-            time.sleep(pause * random.random())  # noqa: S311 - the length of a pause
+            time.sleep(pause * random.random())  # noqa: S311 - jitter
     return request()
 
 
 class ObjectFiles:
-    """Any file system of fsspec that is not the local disk."""
+    """Files in any file system of fsspec that is not the local disk."""
 
     def __init__(self, file_system: Any) -> None:
         self._file_system = file_system
 
     def read(self, path: str) -> bytes:
-        """Read the whole content; request it again where a reply does not match its checksum."""
+        """Return the whole content; retry a reply that does not match its checksum."""
         with translate_store_errors(path):
             content: bytes = _retry(lambda: self._file_system.cat_file(path), _is_checksum_mismatch)
         return content
 
     def exists(self, path: str) -> bool:
-        """Whether an object, or anything below such a prefix, is there."""
+        """Return whether an object, or any object below the prefix, exists."""
         with translate_store_errors(path):
             self._file_system.invalidate_cache()
             return bool(self._file_system.exists(path))
 
     def put(self, path: str, content: bytes) -> None:
-        """Replace an object; stores do that at once."""
+        """Replace an object, which stores do atomically."""
         with translate_store_errors(path):
             self._pipe(path, content)
 
     def put_if_absent(self, path: str, content: bytes) -> bool:
-        """Make an object under a name that nobody has taken; `content` must be the caller's alone.
+        """Create an object that does not exist; `content` must be unique to the caller.
 
-        The store itself decides. Its answer may be lost on the way, so what stands there is looked at: it is
-        ours if it is what we sent.
+        The store decides. Its reply may be lost, so after an error the object is read: it is ours if it has
+        our content.
         """
         for _ in range(_CREATE_ATTEMPTS):
             try:
@@ -114,13 +114,11 @@ class ObjectFiles:
                     raise
             else:
                 return True
-        # Whoever had it may have deleted it meanwhile; but not every time.
-        raise StorageNotReachable(
-            path=path, reason="it says that this name is taken, and shows nothing there"
-        )
+        # The other writer may have deleted it meanwhile, but not every time.
+        raise StorageNotReachable(path=path, reason="it reports that the name is taken but shows no object")
 
     def _becomes_visible(self, path: str, *, delays: tuple[float, ...]) -> bool:
-        """Whether an object is seen. Some stores say that a name is taken a moment before they show it."""
+        """Return whether an object is visible; some stores refuse its name shortly before they show it."""
         for pause in delays:
             if self.exists(path):
                 return True
@@ -128,7 +126,7 @@ class ObjectFiles:
         return self.exists(path)
 
     def _create(self, path: str, content: bytes) -> None:
-        """S3 answers 409 when two conditional puts meet in flight: neither is decided, so ask again."""
+        """Put if absent; retry a 409, with which S3 rejects concurrent conditional puts of which none won."""
         _retry(lambda: self._pipe(path, content, mode="create"), _is_write_conflict)
 
     def _pipe(self, path: str, content: bytes, **options: str) -> None:
@@ -139,13 +137,13 @@ class ObjectFiles:
             self._file_system.pipe_file(path, content, **options)
 
     def move(self, source: str, target: str) -> None:
-        """Copy, then delete: a stop in between leaves both, and the further one counts."""
+        """Copy, then delete; a crash in between leaves both, and the later job state counts."""
         with translate_store_errors(source):
             self._file_system.cp_file(source, target)
             self._file_system.rm_file(source)
 
     def entries(self, folder: str) -> list[DirEntry]:
-        """What stands directly below a prefix."""
+        """List the entries directly below a prefix."""
         with translate_store_errors(folder):
             self._file_system.invalidate_cache()
             items = self._file_system.ls(folder, detail=True)
@@ -154,12 +152,12 @@ class ObjectFiles:
 
     @property
     def supports_start_after(self) -> bool:
-        """S3 starts a listing after any key."""
+        """Whether it is S3, which can start a listing after any key."""
         protocol = self._file_system.protocol
         return "s3" in ((protocol,) if isinstance(protocol, str) else protocol)
 
     def names(self, folder: str, *, prefix: str, after: str, limit: int | None) -> list[str]:
-        """List the names below a prefix; on S3 those before `after` cost nothing."""
+        """List the names below a prefix; on S3 the names before `after` are not read."""
         if not self.supports_start_after:
             return [entry.name for entry in self.entries(folder)]
         bucket, key, _ = self._file_system.split_path(folder)
@@ -180,13 +178,13 @@ class ObjectFiles:
         return names
 
     def tree(self, folder: str) -> list[str]:
-        """All objects below a prefix, in as few requests as the store allows."""
+        """List all objects below a prefix, in as few requests as the store allows."""
         with translate_store_errors(folder):
             self._file_system.invalidate_cache()
             return [str(name) for name in self._file_system.find(folder)]
 
     def copy(self, source: str, target: str) -> None:
-        """A copy that the store makes by itself."""
+        """Copy inside the store."""
         with translate_store_errors(source):
             self._file_system.cp_file(source, target)
 
@@ -196,14 +194,14 @@ class ObjectFiles:
             with translate_store_errors(path):
                 self._file_system.invalidate_cache()
                 self._file_system.rm(path, recursive=True)
-            # A store may say of single objects that it did not delete them; the client keeps that to itself.
+            # The client hides errors for single objects of a bulk delete.
             if not self.exists(path):
                 return
             time.sleep(pause)
-        raise StorageNotReachable(path=path, reason="it was told to delete this, and it is still there")
+        raise StorageNotReachable(path=path, reason="the object still exists after it was deleted")
 
     def open_new(self, path: str) -> IO[bytes]:
-        """A data object to be written; it is there when closed."""
+        """Open a new data object for writing; it exists once it is closed."""
         with translate_store_errors(path):
             stream: IO[bytes] = self._file_system.open(path, "wb")
         return stream
@@ -215,14 +213,14 @@ def _dir_entry(item: dict[str, Any]) -> DirEntry:
 
 
 def _modified_at(item: dict[str, Any]) -> float:
-    found = next((item[key] for key in _MODIFIED_KEYS if item.get(key)), None)
-    match found:
+    modified = next((item[key] for key in _MODIFIED_KEYS if item.get(key)), None)
+    match modified:
         case datetime():
-            return found.timestamp()
+            return modified.timestamp()
         case int() | float():
-            return float(found)
+            return float(modified)
         case str():
-            return _parse_timestamp(found)
+            return _parse_timestamp(modified)
         case _:
             return 0.0
 
@@ -235,31 +233,31 @@ def _parse_timestamp(text: str) -> float:
 
 
 class StoreStream:
-    """A stream of a client library, which sends and fetches whenever it wants."""
+    """An open data file whose errors are translated, whenever the client library sends or fetches."""
 
     def __init__(self, stream: IO[bytes], path: str) -> None:
         self._stream: Any = stream
         self._path = path
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes, fewer only at the end."""
+        """Return the next bytes, fewer only at the end."""
         with translate_store_errors(self._path):
             content: bytes = self._stream.read(size)
             return content
 
     def write(self, content: Any) -> int:
-        """Keep bytes, and send what has come together."""
+        """Buffer bytes, and send full parts."""
         with translate_store_errors(self._path):
             count: int = self._stream.write(content)
             return count
 
     def flush(self) -> None:
-        """Nothing must be sent now."""
+        """Flush the buffer of the client library."""
         with translate_store_errors(self._path):
             self._stream.flush()
 
     def close(self) -> None:
-        """Send what is left; a new file is there from now on."""
+        """Send the rest; a new file exists from now on."""
         with translate_store_errors(self._path):
             self._stream.close()
 
@@ -272,7 +270,7 @@ class StoreStream:
         if kind is None or not hasattr(self._stream, "discard"):
             self.close()
             return
-        # Half a file must not stand where a whole one belongs, or stood.
+        # An incomplete file must not appear, or replace a complete one.
         with translate_store_errors(self._path):
             self._stream.discard()
             self._stream.closed = True
@@ -282,29 +280,29 @@ class StoreStream:
 
 
 def _http_status(error: BaseException) -> int | None:
-    """The HTTP status that a client library got, where its error says so."""
+    """Return the HTTP status in the error of a client library, if any."""
     response = getattr(error.__cause__, "response", None)
-    found = response.get("ResponseMetadata", {}) if isinstance(response, dict) else {}
-    status = found.get("HTTPStatusCode")
+    metadata = response.get("ResponseMetadata", {}) if isinstance(response, dict) else {}
+    status = metadata.get("HTTPStatusCode")
     return status if isinstance(status, int) else None
 
 
 def _error_code(error: BaseException) -> str | None:
-    """What the store called the error, where its client tells."""
+    """Return the error code of the store, if its client passes it on."""
     response = getattr(error.__cause__, "response", None)
-    found = response.get("Error", {}) if isinstance(response, dict) else {}
-    return str(found["Code"]) if "Code" in found else None
+    details = response.get("Error", {}) if isinstance(response, dict) else {}
+    return str(details["Code"]) if "Code" in details else None
 
 
 def _is_name_taken(error: OSError) -> bool:
-    """Whether the store says that a name is taken."""
+    """Return whether the store refused a name that is taken."""
     return isinstance(error, FileExistsError) or _http_status(error) == _PRECONDITION_FAILED
 
 
 def _permanent_failure_reason(error: Exception, path: str) -> str | None:
-    """What a store said that it will say again: it lets nobody in, or there is no such bucket; else None."""
+    """Return the reason of an error that a retry would get again, such as a missing bucket; else None."""
     code, kind = _error_code(error), type(error).__name__
-    # What the disk of this machine denies is clear as it is.
+    # A denial by the local disk needs no translation.
     is_denied = isinstance(error, PermissionError) and not path.startswith("/")
     return (
         f"{code or kind}: {error}"
@@ -314,22 +312,26 @@ def _permanent_failure_reason(error: Exception, path: str) -> str | None:
 
 
 def _is_write_conflict(error: Exception) -> bool:
-    """Whether two conditional puts met in flight, so that neither has won."""
+    """Return whether concurrent conditional puts conflicted, so that none has won."""
     return "ConditionalRequestConflict" in str(error)
 
 
 def _is_checksum_mismatch(error: Exception) -> bool:
-    """Whether a reply does not match its checksum, which another reply may; s3fs does not retry these."""
+    """Return whether a reply does not match its checksum; s3fs does not retry these."""
     return type(error).__name__ == "FlexibleChecksumError"
 
 
 def _transient_failure_reason(error: Exception) -> str | None:
-    """What a store said that may do later what it did not do now: busy, broken or cut off; else None."""
+    """Return the reason of a transient error, such as a busy or unreachable store; else None."""
     if isinstance(error, NotImplementedError | TypeError | ValueError):
         return None
-    # Errors that only the client library has are about the way to the store.
-    is_away = not isinstance(error, OSError) or isinstance(error, TimeoutError | ConnectionError)
-    if not (is_away or _error_code(error) in _TRANSIENT_CODES or _is_transient_status(_http_status(error))):
+    # Error types of the client library itself are about the connection.
+    is_connection_error = not isinstance(error, OSError) or isinstance(error, TimeoutError | ConnectionError)
+    if not (
+        is_connection_error
+        or _error_code(error) in _TRANSIENT_CODES
+        or _is_transient_status(_http_status(error))
+    ):
         return None
     return f"{_error_code(error) or type(error).__name__}: {error.__cause__ or error}"
 

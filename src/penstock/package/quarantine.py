@@ -1,4 +1,4 @@
-"""The table of rows that were put aside: what it is called, and what it says of each row."""
+"""The quarantine table: its name and its columns."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ QUARANTINE_COLUMNS: Final[Mapping[str, DataType]] = {
 }
 """Columns in order.
 
-`path` is where the refused value stands, as JSON, and `rule` who refused it: a part of the schema contract,
-or `json` for a row that cannot be read or written. `item` is the position of the row among those of its
+`path` is the path of the refused value, as JSON, and `rule` the reason: a part of the schema contract, or
+`json` for a row that cannot be read or written. `item` is the position of the row among those of its
 resource, its file or its list.
 """
 ROOT_PATH: Final = "[]"

@@ -1,4 +1,4 @@
-"""Spark SQL for values that take more than a name: paths in a VARIANT, code that is seldom reached."""
+"""Spark SQL for paths in a VARIANT and for rarely executed expressions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["literal", "out_of_line", "quote_name", "variant_value"]
 
 
 def variant_value(value: str, keys: Sequence[str], kind: str) -> str:
-    r"""What stands under these keys inside a VARIANT, as a value of this type.
+    r"""Return SQL for the value under these keys of a VARIANT, as a value of this type.
 
     >>> variant_value("v", ("a", "odd key"), "variant")
     'try_variant_get(v, \'$["a"]["odd key"]\', \'variant\')'
@@ -21,7 +21,7 @@ def variant_value(value: str, keys: Sequence[str], kind: str) -> str:
     path = "$"
     for key in keys:
         if '"' in key and "'" in key:
-            # There is no way to write such a key in a path.
+            # A path cannot contain such a key.
             fields = f"try_variant_get({value}, {literal(path)}, 'map<string,variant>')"
             value, path = f"try_element_at({fields}, {literal(key)})", "$"
         else:
@@ -30,12 +30,12 @@ def variant_value(value: str, keys: Sequence[str], kind: str) -> str:
 
 
 def out_of_line(value: str, build_sql: Callable[[str], str]) -> str:
-    """SQL that takes much text and is seldom reached, given as a function of its value.
+    """Return SQL with a long and rarely executed expression moved into a lambda.
 
     >>> out_of_line("x", lambda value: f"lower({value})")
     'transform(array(x), r -> lower(r))[0]'
 
-    A method of more than 8,000 bytes is never compiled by the JVM, and slows everything else in it down. The
-    body of a lambda is not part of the generated method.
+    The JVM never compiles a method of more than 8,000 bytes. The body of a lambda is not part of the
+    generated method.
     """
     return f"transform(array({value}), r -> {build_sql('r')})[0]"

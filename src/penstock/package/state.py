@@ -1,4 +1,4 @@
-"""The state of one package: a small versioned document for those who load it."""
+"""The state of one package: a small versioned document, and the access to it from user code."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNHASHED_KEYS = frozenset(("_state_version", "_state_engine_version", "_version
 
 
 def default_state(load_id: str, *, now: datetime | None = None) -> TLoadPackageState:
-    """The state of a package that is new. An id that is a clock's says when it was made.
+    """Return the state of a new package. Its creation time is that of the id, if the id is a time.
 
     >>> default_state("1794700870.5")["created_at"]
     '2026-11-15T00:01:10.500000+00:00'
@@ -45,7 +45,7 @@ def default_state(load_id: str, *, now: datetime | None = None) -> TLoadPackageS
 
 
 def with_version(state: TLoadPackageState) -> TLoadPackageState:
-    """The state with its hash. Its version grows when the content has changed since it was last hashed.
+    """Return the state with its hash, and with its version increased if the hash has changed.
 
     >>> first = with_version(default_state("1794700870.5"))
     >>> second = with_version({**first, "destination_state": {"done": 3}})
@@ -54,18 +54,18 @@ def with_version(state: TLoadPackageState) -> TLoadPackageState:
     """
     document: dict[str, Any] = dict(state)  # a copy at once: other threads may add keys meanwhile
     digest = _digest(document)
-    before = document.get("_version_hash")
-    version = document.get("_state_version", 0) + (1 if before not in {None, digest} else 0)
+    last_digest = document.get("_version_hash")
+    version = document.get("_state_version", 0) + (1 if last_digest not in {None, digest} else 0)
     return cast("TLoadPackageState", {**document, "_state_version": version, "_version_hash": digest})
 
 
 def read_state(document: Any, *, path: str) -> TLoadPackageState:
-    """The state in a document; one that a later release wrote, or that nobody did, is refused."""
+    """Return the state in a document; refuse a malformed one, or one of a later release."""
     if not isinstance(document, dict):
-        raise PackageDamaged(path=path, reason="it holds no object")
-    has = document.get("_state_engine_version", ENGINE_VERSION)
+        raise PackageDamaged(path=path, reason="it is not a JSON object")
+    engine_version = document.get("_state_engine_version", ENGINE_VERSION)
     for key, value, kind in (
-        ("_state_engine_version", has, int),
+        ("_state_engine_version", engine_version, int),
         ("_state_version", document.get("_state_version", 0), int),
         ("_version_hash", document.get("_version_hash", ""), str),
         ("created_at", document.get("created_at", ""), str),
@@ -73,21 +73,21 @@ def read_state(document: Any, *, path: str) -> TLoadPackageState:
     ):
         if not isinstance(value, kind):
             raise PackageDamaged(path=path, reason=f"its {key} is {value!r:.80}")
-    if has > ENGINE_VERSION:
-        raise UnsupportedVersion(what=path, has=str(has), supports=f"up to {ENGINE_VERSION}")
+    if engine_version > ENGINE_VERSION:
+        raise UnsupportedVersion(what=path, has=str(engine_version), supports=f"up to {ENGINE_VERSION}")
     return cast("TLoadPackageState", document)
 
 
 @contextmanager
 def package_context(package: Package) -> Iterator[TLoadPackage]:
-    """Make `load_package` and its like speak of this package for the time of a block."""
+    """Make this package the one that `load_package` and its like return, for the length of a block."""
     document: dict[str, Any] = {"load_id": package.load_id, "state": package.state()}
     lock = threading.Lock()
 
     def commit() -> None:
         with lock:
             saved = cast("dict[str, Any]", package.save_state(document["state"]))
-            # Nothing else: what a thread has removed since must stay removed.
+            # Only these keys: a key that a thread has removed since must not come back.
             document["state"].update({key: saved[key] for key in ("_state_version", "_version_hash")})
 
     with override_context(package=CurrentPackage(document=document, commit=commit)):
@@ -95,7 +95,7 @@ def package_context(package: Package) -> Iterator[TLoadPackage]:
 
 
 def load_package() -> TLoadPackage:
-    """Get the load package at hand: its id and its state. All threads see the same dict.
+    """Get the current load package: its id and its state. All threads share the same dict.
 
     >>> load_package()
     Traceback (most recent call last):
@@ -108,29 +108,29 @@ def load_package() -> TLoadPackage:
 
 
 def commit_load_package_state() -> None:
-    """Write the state of the load package at hand. Safe to call from any thread."""
+    """Write the state of the current load package. Safe to call from any thread."""
     _current_package().commit()
 
 
 def destination_state() -> dict[str, Any]:
-    """Get the part of the load package's state that is the destination's own; made when asked for."""
+    """Get the destination's part of the load package state; it is created on first access."""
     state: dict[str, Any] = _current_package().document["state"]
-    found: dict[str, Any] = state.setdefault(_DESTINATION_STATE, {})
-    return found
+    destination: dict[str, Any] = state.setdefault(_DESTINATION_STATE, {})
+    return destination
 
 
 def clear_destination_state(commit: bool = True) -> None:  # noqa: FBT001, FBT002 - the page's signature
-    """Remove the part of the load package's state that is the destination's own, and write that."""
+    """Remove the destination's part of the load package state, and write the state."""
     _current_package().document["state"].pop(_DESTINATION_STATE, None)
     if commit:
         commit_load_package_state()
 
 
 def _current_package() -> CurrentPackage:
-    found = current_context().package
-    if found is None:
+    package = current_context().package
+    if package is None:
         raise CurrentLoadPackageStateNotAvailable
-    return found
+    return package
 
 
 def _digest(document: dict[str, Any]) -> str:
@@ -138,7 +138,7 @@ def _digest(document: dict[str, Any]) -> str:
     try:
         text = orjson.dumps(content, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
     except TypeError as error:
-        hint = "keep texts, numbers, lists and dicts in the state of a package"
+        hint = "use texts, numbers, lists and dicts in the state of a package"
         raise UsageError(f"a state cannot be written: {error}", hint=hint) from error
     return base64.b64encode(hashlib.sha3_256(text).digest()).decode()
 

@@ -1,7 +1,4 @@
-"""Small files in one folder, on a disk or in an object store.
-
-Read, put, put if absent, move, list, delete. That is all that the protocol of packages needs.
-"""
+"""Small files in one folder, on a disk or in an object store."""
 
 from __future__ import annotations
 
@@ -31,55 +28,55 @@ if TYPE_CHECKING:
     from penstock.package.local_files import DirEntry
 
 _MAX_PART_BYTES, _MAX_PATH_LENGTH = 255, 900
-# Names of a listing that looks for the next range to skip, and of one that reads on.
+# Page sizes of a listing until it meets a range to skip, and after that.
 _PROBE_SIZE, _PAGE_SIZE = 16, 1000
 _MAX_SCANNED_RANGES = 4
 _FORBIDDEN_CHARACTERS = re.compile(r"[\x00-\x1f\x7f\\]")
 
 
 class Files(Protocol):
-    """What both kinds of storage can do; paths are full."""
+    """The operations of a storage; paths are full."""
 
     def read(self, path: str) -> bytes:
-        """The whole content."""
+        """Return the whole content."""
 
     def exists(self, path: str) -> bool:
-        """Whether a file or folder is there."""
+        """Return whether a file or folder exists."""
 
     def put(self, path: str, content: bytes) -> None:
-        """Replace a file at once."""
+        """Replace a file atomically."""
 
     def put_if_absent(self, path: str, content: bytes) -> bool:
-        """Make a file that nobody has made; of many callers one gets True."""
+        """Create a file that does not exist; of concurrent callers exactly one gets True."""
 
     def move(self, source: str, target: str) -> None:
-        """The target is there before the source goes."""
+        """Move a file; the target exists before the source is deleted."""
 
     def entries(self, folder: str) -> list[DirEntry]:
-        """What stands directly in a folder."""
+        """List the direct entries of a folder."""
 
     @property
     def supports_start_after(self) -> bool:
-        """Whether a listing that starts in the middle costs nothing for the names before it."""
+        """Whether a listing can start after a name without reading the names before it."""
 
     def names(self, folder: str, *, prefix: str, after: str, limit: int | None) -> list[str]:
-        """List names of a folder, in any order: at least the first `most` that match."""
+        """List names of a folder, in any order: at least the first `limit` that match."""
 
     def tree(self, folder: str) -> list[str]:
-        """All files in a folder and in those below it."""
+        """List all files below a folder."""
 
     def copy(self, source: str, target: str) -> None:
-        """Give a file a second name; the target is there whole, or as it was."""
+        """Copy a file; the target is complete or unchanged."""
 
     def delete(self, path: str) -> None:
-        """Delete a file, or a folder with all that is in it."""
+        """Delete a file, or a folder with its content."""
 
     def open_new(self, path: str) -> IO[bytes]:
-        """A data file to be written."""
+        """Open a new data file for writing."""
 
 
 class FileStorage:
-    """A folder of control files. Names are relative to it and never lead out of it.
+    """A folder of control files. Names are relative to it and cannot leave it.
 
     >>> storage = FileStorage("memory://demo")
     >>> storage.put("new_jobs/a.json", b"{}")
@@ -104,33 +101,33 @@ class FileStorage:
         self._files: Files = files or (LocalFiles() if self.is_local else ObjectFiles(system))
 
     def subfolder(self, name: str) -> FileStorage:
-        """The storage of a folder of this one, by the same connection."""
+        """Return the storage of a subfolder, with the same connection."""
         storage = copy(self)
         storage.__dict__.update(root=self.path(name), _base=f"{self._base}/{safe_name(name)}")
         return storage
 
     def with_root(self, address: str) -> FileStorage:
-        """The storage of another folder of the same kind, by the same connection."""
+        """Return the storage of another folder of the same kind, with the same connection."""
         storage = copy(self)
-        storage.__dict__.update(root=address.rstrip("/"), _base=self.file_system._strip_protocol(address))  # noqa: SLF001 - fsspec's own way to read addresses
+        storage.__dict__.update(root=address.rstrip("/"), _base=self.file_system._strip_protocol(address))  # noqa: SLF001 - fsspec has no public parser of addresses
         return storage
 
     @property
     def conditional_writes(self) -> bool:
-        """Whether the user declares that the S3 server checks `If-None-Match` in one step."""
+        """Whether the user declares that the S3 server checks `If-None-Match` atomically."""
         return self._credentials is not None and bool(self._credentials.conditional_writes)
 
     @property
     def hadoop_conf(self) -> dict[str, str]:
-        """What Spark must be told to open it by the same keys; it holds secrets."""
+        """The settings with which Spark opens it with the same credentials; they contain secrets."""
         return s3a_conf(self.root, self._credentials)
 
     def path(self, name: str = "") -> str:
-        """The full address of a file, in the form the root was given in."""
+        """Return the full address of a file, in the form of the root."""
         return f"{self.root}/{safe_name(name)}" if name else self.root
 
     def read(self, name: str) -> bytes | None:
-        """The content of a file, or None when there is none."""
+        """Return the content of a file; None when it does not exist."""
         try:
             with self._translate_path_errors(name):
                 content = self._files.read(self._resolve(name))
@@ -143,31 +140,31 @@ class FileStorage:
         return content
 
     def read_json(self, name: str) -> Any | None:
-        """The content of a JSON file, or None when there is none."""
+        """Return the content of a JSON file; None when it does not exist."""
         content = self.read(name)
         if content is None:
             return None
         document = from_json(content, path=self.path(name))
-        if document is None:  # it must not look as if there were no file
-            raise PackageDamaged(path=self.path(name), reason="it holds nothing but null")
+        if document is None:  # None stands for a missing file
+            raise PackageDamaged(path=self.path(name), reason="it contains only null")
         return document
 
     def exists(self, name: str) -> bool:
-        """Whether a file or folder of that name is there."""
+        """Return whether a file or folder of that name exists."""
         return self._files.exists(self._resolve(name))
 
     def put(self, name: str, content: bytes) -> None:
-        """Write a file so that readers see the old content or the new, never a part."""
+        """Write a file atomically: readers see the old content or the new one."""
         with self._translate_path_errors(name):
             self._files.put(self._resolve(name), content)
 
     def put_if_absent(self, name: str, content: bytes) -> bool:
-        """Write a file that must not be there yet; False when it was. Of many callers one gets True."""
+        """Write a file unless it exists; of concurrent callers exactly one gets True."""
         with self._translate_path_errors(name):
             return self._files.put_if_absent(self._resolve(name), content)
 
     def move(self, source: str, target: str) -> bool:
-        """Give a file another name; False when it is not there, because somebody else has moved it."""
+        """Move a file; return False when it does not exist, since another process has moved it."""
         try:
             with self._translate_path_errors(target):
                 self._files.move(self._resolve(source), self._resolve(target))
@@ -176,9 +173,9 @@ class FileStorage:
         return True
 
     def names(self, folder: str, *, prefix: str = "", after: str = "", limit: int | None = None) -> list[str]:
-        """List the names directly under a folder, sorted; empty when the folder is not there.
+        """List the names directly under a folder, sorted; empty when the folder does not exist.
 
-        Only names that begin with `prefix` and sort after `after`, and of those the first `most`.
+        Only names that begin with `prefix` and sort after `after`, and of those the first `limit`.
         """
         try:
             with self._translate_path_errors(folder):
@@ -190,26 +187,26 @@ class FileStorage:
     def names_outside(self, folder: str, ranges: Iterable[tuple[str, str]]) -> list[str]:
         """List the names under a folder that are in none of the closed ranges, sorted.
 
-        A store that can start a listing anywhere does not list what is inside them.
+        A store that can start a listing after a name skips the names in the ranges.
         """
         skipped = sorted(ranges)
         if not self._files.supports_start_after:
             return _names_outside(self._list_names(folder), skipped)
         outside: list[str] = []
-        after, most = "", _PROBE_SIZE
+        after, limit = "", _PROBE_SIZE
         while True:
-            page = self.names(folder, after=after, limit=most)
+            page = self.names(folder, after=after, limit=limit)
             for name in page:
                 end = _end_of_range(name, skipped)
                 if end is not None:
-                    after, most = end, _PROBE_SIZE
+                    after, limit = end, _PROBE_SIZE
                     break
                 outside.append(name)
                 after = name
             else:
-                if len(page) < most:
+                if len(page) < limit:
                     return outside
-                most = _PAGE_SIZE
+                limit = _PAGE_SIZE
 
     def _list_names(self, folder: str) -> list[str]:
         try:
@@ -219,7 +216,7 @@ class FileStorage:
             return []
 
     def entries(self, folder: str) -> list[DirEntry]:
-        """The lines of a folder's listing, sorted by name; empty when the folder is not there."""
+        """List the entries of a folder, sorted by name; empty when the folder does not exist."""
         try:
             with self._translate_path_errors(folder):
                 return sorted(self._files.entries(self._resolve(folder)))
@@ -227,7 +224,7 @@ class FileStorage:
             return []
 
     def tree(self, folder: str) -> list[str]:
-        """The names of all files in a folder and in those below it, sorted; empty when it is not there."""
+        """List the names of all files below a folder, sorted; empty when it does not exist."""
         start = len(self._resolve("")) + 1
         try:
             return sorted(path[start:] for path in self._files.tree(self._resolve(folder)))
@@ -235,20 +232,20 @@ class FileStorage:
             return []
 
     def copy_from(self, other: FileStorage, source: str, target: str) -> None:
-        """Bring a data file over from another folder; by the store itself where both stand in one."""
+        """Copy a data file from another folder, inside the store where both are in the same one."""
         if self.file_system == other.file_system:
             with translate_disk_full(self.path(target)):
                 self._files.copy(other._resolve(source), self._resolve(target))
             return
-        # On a disk a file that is being written can be seen; elsewhere it is there once it is whole.
-        beside = f"{target}.{uuid.uuid4().hex}" if self.is_local else target
-        with other.open(source) as read, self.open_new(beside) as write:
+        # On a disk an incomplete file is visible; in an object store it is not.
+        temporary = f"{target}.{uuid.uuid4().hex}" if self.is_local else target
+        with other.open(source) as read, self.open_new(temporary) as write:
             shutil.copyfileobj(read, write)
-        if beside != target:
-            self.move(beside, target)
+        if temporary != target:
+            self.move(temporary, target)
 
     def delete(self, name: str) -> None:
-        """Delete a file or a folder with all that is in it; nothing to delete is no error."""
+        """Delete a file, or a folder with its content; a missing one is no error."""
         try:
             self._files.delete(self._resolve(name, check_last=False))
         except FileNotFoundError:
@@ -261,7 +258,7 @@ class FileStorage:
         return stream if self.is_local else cast("IO[bytes]", StoreStream(stream, self.path(name)))
 
     def size(self, name: str) -> int:
-        """The bytes of a file."""
+        """Return the size of a file in bytes."""
         with translate_store_errors(self.path(name)):
             self.file_system.invalidate_cache()
             return int(self.file_system.size(self._resolve(name)))
@@ -278,18 +275,18 @@ class FileStorage:
             with translate_disk_full(self.path(name)):
                 yield
         except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
-            reason = "a file stands where a folder belongs, or a folder where a file does"
+            reason = "a file exists where a folder is expected, or a folder where a file is"
             raise PackageDamaged(path=self.path(name), reason=reason) from error
 
     def _resolve(self, name: str, *, check_last: bool = True) -> str:
-        """Where a file stands. A link on the way to it is refused; `last=False` lets it be one itself."""
+        """Return the full path of a file; refuse links on it, the last part only with `check_last`."""
         if not name:
             return str(self._base)
         path = f"{self._base}/{safe_name(name)}"
         if self.is_local:
-            parents = name.count("/")
-            steps = [Path(path), *Path(path).parents][0 if check_last else 1 : parents + 1]
-            if any(step.is_symlink() for step in steps):
+            depth = name.count("/")
+            ancestors = [Path(path), *Path(path).parents][0 if check_last else 1 : depth + 1]
+            if any(ancestor.is_symlink() for ancestor in ancestors):
                 raise PackageDamaged(path=self.path(name), reason="a link leads out of its folder")
         return path
 
@@ -298,7 +295,7 @@ class FileStorage:
 
 
 def as_json(document: Any) -> bytes:
-    """One compact form for control files. Keys keep their order: that of columns is part of a schema."""
+    """Encode compactly, with keys in their order: the order of columns is part of a schema."""
     try:
         return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
     except (TypeError, ValueError, RecursionError) as error:
@@ -308,7 +305,7 @@ def as_json(document: Any) -> bytes:
 
 
 def from_json(content: bytes, *, path: str) -> Any:
-    """Read what `as_json` wrote. Two values under one key are damage: nobody could say which one counts."""
+    """Decode JSON. A duplicate key is damage: either value could be meant."""
     try:
         return json.loads(content, object_pairs_hook=_unique_object)
     except (ValueError, RecursionError) as error:
@@ -316,13 +313,13 @@ def from_json(content: bytes, *, path: str) -> Any:
 
 
 def absolute_path(location: str) -> str:
-    """A local path made absolute; an address with a scheme stays as it is."""
+    """Return a local path as an absolute one, and an address with a scheme unchanged."""
     path = local_path(location)
     return location if path is None else str(path.absolute())
 
 
 def safe_name(name: str) -> str:
-    """Refuse a name that leads out of the folder or that some storage cannot hold."""
+    """Return the name; refuse one that leaves its folder or that some storage cannot hold."""
     if len(name) > _MAX_PATH_LENGTH:
         raise UnsafePath(name=name[:80] + "…", reason=f"it is longer than {_MAX_PATH_LENGTH} characters")
     if _FORBIDDEN_CHARACTERS.search(name):
@@ -336,7 +333,7 @@ def safe_name(name: str) -> str:
 
 
 def _end_of_range(name: str, ranges: Sequence[tuple[str, str]]) -> str | None:
-    """Return the end of a range that holds a name."""
+    """Return the end of the range that contains a name."""
     return next((end for start, end in ranges if start <= name <= end), None)
 
 
@@ -366,5 +363,5 @@ def _utf8(part: str) -> bytes:
 def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     document = dict(pairs)
     if len(document) != len(pairs):
-        raise ValueError("a key stands in it twice")
+        raise ValueError("a key occurs twice")
     return document

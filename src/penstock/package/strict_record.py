@@ -1,4 +1,4 @@
-"""Values made of what a control file says, with every field of the type that it must have."""
+"""Records read from control files, with the type of every field checked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def read_record(record_type: type[T], content: Mapping[str, Any], *, path: str) -> T:
-    """A frozen value; a field that is missing, unknown or of another type is damage."""
+    """Build a record; a field that is missing, unknown or of another type is damage."""
     try:
         return validate_fields(record_type(**content))
     except TypeError as error:
@@ -28,12 +28,12 @@ def read_record(record_type: type[T], content: Mapping[str, Any], *, path: str) 
 
 
 def validate_fields(value: T) -> T:
-    """Itself, or a `TypeError` that names the field which has a wrong type."""
+    """Return the record; raise a `TypeError` that names a field of a wrong type."""
     hints = _type_hints(type(value))
     for field in fields(value):
-        found = getattr(value, field.name)
-        if not _matches_hint(found, hints[field.name]):
-            raise TypeError(f"{field.name} is {found!r:.80}")
+        content = getattr(value, field.name)
+        if not _matches_hint(content, hints[field.name]):
+            raise TypeError(f"{field.name} is {content!r:.80}")
     return value
 
 

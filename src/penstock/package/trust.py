@@ -1,8 +1,7 @@
-"""Whether put-if-absent of a storage can be believed.
+"""Decides whether put-if-absent of a storage is atomic.
 
-The table says which stores are known to decide it themselves. A test by writing twice can only lower the
-trust: done one after the other it cannot tell a store that decides from a client that looks first and then
-writes.
+A table names the stores that check the condition themselves. A trial of two writes can only refute it: made
+one after the other, they cannot distinguish an atomic store from a client that checks first and then writes.
 """
 
 from __future__ import annotations
@@ -21,27 +20,27 @@ if TYPE_CHECKING:
 _TRIAL_FOLDER = "trial"
 
 TRUSTED_PROTOCOLS: Final[dict[str, str]] = {
-    "file": "hard links are made by the file system, once",
+    "file": "the file system creates a hard link atomically",
     "memory": "one process, one dictionary",
-    "s3": "Amazon S3 checks If-None-Match in one step",
-    "gs": "a generation of zero is a condition the store checks",
-    "abfs": "If-None-Match is a condition the store checks",
+    "s3": "Amazon S3 checks If-None-Match atomically",
+    "gs": "the store checks a generation of zero as a condition",
+    "abfs": "the store checks If-None-Match as a condition",
 }
-"""Protocols whose put-if-absent is decided by the store, and why."""
+"""Protocols with an atomic put-if-absent, with the reason."""
 
 _PROTOCOL_ALIASES = {"local": "file", "s3a": "s3", "gcs": "gs", "az": "abfs", "abfss": "abfs", "adl": "abfs"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """The answer, with its reason."""
+    """Whether a storage is trusted, with the reason."""
 
     trusted: bool
     reason: str
 
 
 def known_trust(storage: FileStorage) -> Trust:
-    """What the table says; nothing is written."""
+    """Return the trust by the table; nothing is written."""
     protocol = _protocol(storage)
     reason = TRUSTED_PROTOCOLS.get(protocol)
     if reason is None:
@@ -52,7 +51,7 @@ def known_trust(storage: FileStorage) -> Trust:
 
 
 def probed_trust(storage: FileStorage) -> Trust:
-    """The table's answer, lowered when a trial shows that the storage does not keep its word."""
+    """Return the trust by the table, refuted when a trial writes the same name twice."""
     known = known_trust(storage)
     if not known.trusted:
         return known
@@ -60,7 +59,7 @@ def probed_trust(storage: FileStorage) -> Trust:
     try:
         first, second = (storage.put_if_absent(name, uuid.uuid4().bytes) for _ in range(2))
     except (StorageNotReachable, StorageFull):
-        raise  # that says nothing of the storage, and another day it may be there
+        raise  # transient errors prove nothing
     except (OSError, NotImplementedError, TypeError, ValueError) as error:
         return Trust(trusted=False, reason=f"a trial failed: {error}")
     finally:
@@ -72,21 +71,21 @@ def probed_trust(storage: FileStorage) -> Trust:
 
 def require_trust(storage: FileStorage) -> None:
     """Refuse a storage on which two runs could both decide the same load."""
-    found = probed_trust(storage)
-    if not found.trusted:
-        raise StorageNotTrusted(path=storage.root, reason=found.reason)
+    trust = probed_trust(storage)
+    if not trust.trusted:
+        raise StorageNotTrusted(path=storage.root, reason=trust.reason)
 
 
 def _protocol(storage: FileStorage) -> str:
-    found = storage.file_system.protocol
-    name = found if isinstance(found, str) else found[0]
+    protocol = storage.file_system.protocol
+    name = protocol if isinstance(protocol, str) else protocol[0]
     return _PROTOCOL_ALIASES.get(name, name)
 
 
 def _s3_trust(storage: FileStorage) -> Trust:
-    """Trust Amazon by its address, and another server where the user declares it.
+    """Trust Amazon by its address, and another server if the user declares it.
 
-    The name that a server sends proves nothing: others send it too.
+    The `Server` header of a reply proves nothing: other servers send the same.
     """
     host = urlsplit(_s3_endpoint(storage.file_system)).hostname
     if host and re.search(r"(^|\.)amazonaws\.com(\.cn)?$", host):
@@ -97,6 +96,6 @@ def _s3_trust(storage: FileStorage) -> Trust:
 
 
 def _s3_endpoint(file_system: Any) -> str:
-    """Where requests really go: the environment and profiles may name another server than the arguments."""
+    """Return the effective endpoint: environment and profiles may override the arguments."""
     file_system.connect()
-    return str(file_system._s3.meta.endpoint_url)  # noqa: SLF001 - nothing else tells
+    return str(file_system._s3.meta.endpoint_url)  # noqa: SLF001 - not exposed otherwise

@@ -1,7 +1,4 @@
-"""Documents with values that JSON has no type for, written as JSON: dlt's typed form.
-
-Used where either tool may read what the other wrote, such as the state of a pipeline.
-"""
+"""dlt's typed JSON, for documents that either tool may read, such as the state of a pipeline."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ _DECODERS: Final[Mapping[str, Callable[[str], Any]]] = {
 
 
 def to_typed(value: Any) -> Any:
-    """A copy that JSON can hold: types that it lacks become texts with a mark.
+    """Return a copy that JSON can encode; other types become texts with a type tag.
 
     >>> to_typed({"since": date(2024, 1, 2)})["since"][1:]
     '2024-01-02'
@@ -53,7 +50,7 @@ def to_typed(value: Any) -> Any:
 
 
 def from_typed(value: Any) -> Any:
-    """A copy with the values that `to_typed`, or dlt, has marked; a text that only looks marked stays one."""
+    """Return a copy with tagged texts decoded; a text that cannot be decoded is unchanged."""
     match value:
         case str() if value[:1] in _DECODERS:
             try:
@@ -84,6 +81,6 @@ def _encode_tagged(value: Any) -> str:
             return str(value)
         case _:
             raise UsageError(
-                f"a {type(value).__name__} cannot be kept in the state",
-                hint="keep texts, numbers, dates, bytes, lists and dicts",
+                f"a {type(value).__name__} cannot be stored in the state",
+                hint="use texts, numbers, dates, bytes, lists and dicts",
             )

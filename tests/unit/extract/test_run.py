@@ -303,7 +303,7 @@ def test_a_value_that_state_cannot_keep_is_told(package: Package) -> None:
         penstock.current.resource_state()["it"] = object()
         yield 1
 
-    with pytest.raises(UsageError, match="a object cannot be kept in the state"):
+    with pytest.raises(UsageError, match="a object cannot be stored in the state"):
         extracted(rows, package)
 
 

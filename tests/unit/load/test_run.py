@@ -306,7 +306,7 @@ def test_files_that_are_gone_are_told_before_the_destination_is_asked_for_anythi
     gone = DataFolder(path="data/a", files=1, bytes=3, digest="that of a file that is gone")
     place = sealed(tmp_path, data=gone)
 
-    with pytest.raises(PackageDamaged, match="data/a is damaged: 1 files were written there, and 0 are"):
+    with pytest.raises(PackageDamaged, match="data/a is damaged: it has 0 data files, but 1 were"):
         place.load()
 
     assert place.world.asked == []

@@ -367,9 +367,9 @@ def test_a_file_in_place_of_a_folder_of_jobs_is_an_error_and_not_an_empty_folder
     folder = Path(storage.package("17.5").path) / "started_jobs"
     folder.write_bytes(b"not a folder")
 
-    with pytest.raises(PackageDamaged, match="a file stands where a folder belongs"):
+    with pytest.raises(PackageDamaged, match="a file exists where a folder is expected"):
         storage.list_started_jobs("17.5")
-    with pytest.raises(PackageDamaged, match="a file stands where a folder belongs"):
+    with pytest.raises(PackageDamaged, match="a file exists where a folder is expected"):
         storage.start_job("17.5", JOB)
     with pytest.raises(PackageDamaged):
         storage.package("17.5").store.put(f"started_jobs/{JOB}", b"")

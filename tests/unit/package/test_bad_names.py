@@ -238,9 +238,9 @@ def test_a_file_in_place_of_a_job_folder_is_damage_and_not_an_empty_folder(
     packages.normalized_packages.create_package(LOAD_ID)
     packages.package(LOAD_ID).store.put(state, b"")
 
-    with pytest.raises(PackageDamaged, match=f"{state} is damaged: a file stands where a folder belongs"):
+    with pytest.raises(PackageDamaged, match=f"{state} is damaged: a file exists where a folder is expected"):
         packages.normalized_packages.list_new_jobs(LOAD_ID)
-    with pytest.raises(PackageDamaged, match="a file stands where a folder belongs"):
+    with pytest.raises(PackageDamaged, match="a file exists where a folder is expected"):
         packages.package(LOAD_ID).store.put(f"{state}/{NAME}", b"")
 
 
@@ -312,7 +312,7 @@ IMPORTS: dict[str, tuple[str, type[PenstockError], str]] = {
     "up": ("in/..", InvalidJobFileName, "3 parts"),
     "zero_byte": (f"in/\0{NAME}", InvalidJobFileName, "no name may have"),
     "message": ("in/items.x.0.exception", InvalidJobFileName, "that of messages"),
-    "a_folder_with_a_jobs_name": ("in/folder.x.0.reference", PackageDamaged, "a folder where a file does"),
+    "a_folder_with_a_jobs_name": ("in/folder.x.0.reference", PackageDamaged, "a folder where a file is"),
     "a_link": ("in/link.x.0.reference", PackageDamaged, "a link leads out"),
 }
 

@@ -29,11 +29,11 @@ def test_files_are_the_same_in_any_order_and_hidden_ones_do_not_count(listed: li
 @pytest.mark.parametrize(
     ("listed", "reason"),
     [
-        (FILES[:1], "2 files were written there, and 1 are there"),
-        ([*FILES, DirEntry("part-2.parquet", 1, 0.0, False)], "2 files were written there, and 3 are there"),
-        ([FILES[0], FILES[1]._replace(size=8)], "17 bytes were written there, and 18 are there"),
-        ([FILES[0], FILES[1]._replace(name="part-2.parquet")], "its files have other names"),
-        ([FILES[0]._replace(size=9), FILES[1]._replace(size=8)], "its files have other names or sizes"),
+        (FILES[:1], "it has 1 data files, but 2 were written"),
+        ([*FILES, DirEntry("part-2.parquet", 1, 0.0, False)], "it has 3 data files, but 2 were written"),
+        ([FILES[0], FILES[1]._replace(size=8)], "its data files have 18 bytes, but 17 were written"),
+        ([FILES[0], FILES[1]._replace(name="part-2.parquet")], "its data files have other names"),
+        ([FILES[0]._replace(size=9), FILES[1]._replace(size=8)], "its data files have other names or sizes"),
     ],
 )
 def test_what_is_missing_more_or_of_another_size_is_told(listed: list[DirEntry], reason: str) -> None:

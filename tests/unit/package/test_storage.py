@@ -233,7 +233,7 @@ def test_a_store_that_always_says_taken_and_shows_nothing_is_not_a_damaged_packa
     monkeypatch.setattr("penstock.package.object_files.time.sleep", lambda _: None)
     files = ObjectFiles(Lying("taken", times=99))
 
-    with pytest.raises(StorageNotReachable, match="shows nothing there"):
+    with pytest.raises(StorageNotReachable, match="shows no object"):
         FileStorage(f"memory://{tmp_path.name}", files=files).put_if_absent("a", b"1")
 
 
@@ -251,7 +251,7 @@ def test_what_cannot_be_deleted_is_an_error(tmp_path: Path, monkeypatch: pytest.
     store, path = Lying("deleted", times=99), f"/{tmp_path.name}/a"
     store.files.pipe_file(path, b"1")
 
-    with pytest.raises(StorageNotReachable, match="still there"):
+    with pytest.raises(StorageNotReachable, match="still exists"):
         ObjectFiles(store).delete(path)
 
 

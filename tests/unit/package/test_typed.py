@@ -81,5 +81,5 @@ def test_a_text_that_only_looks_marked_stays_a_text(text: str) -> None:
 
 
 def test_what_has_no_form_is_refused() -> None:
-    with pytest.raises(UsageError, match="a set cannot be kept in the state"):
+    with pytest.raises(UsageError, match="a set cannot be stored in the state"):
         to_typed({"v": {1}})
