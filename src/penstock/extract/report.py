@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.interfaces.humanize import human_count, human_size
+from penstock.interfaces.step_result import StepResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
 
     from penstock.errors import PenstockError
     from penstock.package.extract_manifest import ExtractedTable
@@ -51,20 +51,11 @@ class ExtractReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExtractInfo:
+class ExtractInfo(StepResult[ExtractReport]):
     """What `extract` gives back: the packages that wait to be normalized. `print` it."""
 
-    pipeline_name: str
     location: str
     """Where the packages wait."""
-    packages: tuple[ExtractReport, ...] = ()
-    started_at: datetime | None = None
-    finished_at: datetime | None = None
-
-    @property
-    def loads_ids(self) -> list[str]:
-        """The ids of the packages, oldest first."""
-        return [package.load_id for package in self.packages]
 
     @property
     def rows(self) -> int:
@@ -79,11 +70,8 @@ class ExtractInfo:
     def asdict(self) -> dict[str, Any]:
         """Plain data that can itself be loaded as a table."""
         return {
-            "pipeline_name": self.pipeline_name,
+            **StepResult.asdict(self),
             "location": self.location,
-            "loads_ids": self.loads_ids,
-            "started_at": self.started_at.isoformat() if self.started_at else None,
-            "finished_at": self.finished_at.isoformat() if self.finished_at else None,
             "seconds": sum((package.seconds for package in self.packages), 0.0),
             "rows": self.rows,
             "bytes": sum(table.bytes for package in self.packages for table in package.tables),

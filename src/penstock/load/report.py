@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import DestinationHasFailedJobs
 from penstock.interfaces.humanize import human_count
+from penstock.interfaces.step_result import StepResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from datetime import datetime
 
     from penstock.errors import PenstockError
 
@@ -49,35 +49,26 @@ class PackageReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoadInfo:
+class LoadInfo(StepResult[PackageReport]):
     """The result of `run` and `load`.
 
     Printed, it shows the rows of each table, the location and the duration.
     """
 
-    pipeline_name: str
     destination_name: str
     dataset_name: str
     location: str
-    packages: tuple[PackageReport, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     failed_resources: Mapping[str, PenstockError] = field(default_factory=dict)
     """The errors of resources that were left out, by name; only with `on_error="continue"`."""
     pending: frozenset[str] = frozenset()
     """The ids of packages that an earlier run left pending."""
-    started_at: datetime | None = None
-    finished_at: datetime | None = None
 
     @property
     def first_run(self) -> bool:
         """Whether one of the packages is the first complete load of the pipeline."""
         return any(package.is_first for package in self.packages)
-
-    @property
-    def loads_ids(self) -> list[str]:
-        """The ids of the packages, oldest first; empty when nothing was pending."""
-        return [package.load_id for package in self.packages]
 
     @property
     def has_failed_jobs(self) -> bool:
@@ -97,14 +88,11 @@ class LoadInfo:
     def asdict(self) -> dict[str, Any]:
         """Plain data that can itself be loaded as a table."""
         return {
-            "pipeline_name": self.pipeline_name,
+            **StepResult.asdict(self),
             "destination_name": self.destination_name,
             "dataset_name": self.dataset_name,
             "location": self.location,
-            "loads_ids": self.loads_ids,
             "first_run": self.first_run,
-            "started_at": self.started_at.isoformat() if self.started_at else None,
-            "finished_at": self.finished_at.isoformat() if self.finished_at else None,
             "packages": [
                 {
                     "load_id": package.load_id,

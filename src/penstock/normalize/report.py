@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.interfaces.humanize import human_count, human_size
+from penstock.interfaces.step_result import StepResult
 from penstock.package.quarantine import QUARANTINE_TABLE
 from penstock.schema.defaults import SYSTEM_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from datetime import datetime
 
     from penstock.normalize.plan import TablePlan
     from penstock.schema import Decision, Schema, StoredSchema, Table
@@ -259,22 +259,12 @@ def _new_column_text(table: Table, column: Column) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NormalizeInfo:
+class NormalizeInfo(StepResult[NormalizeReport]):
     """The normalized packages. Printed, it lists rows, schema changes and rejects.
 
     >>> print(NormalizeInfo(pipeline_name="shop"))
     Pipeline 'shop' had nothing to normalize
     """
-
-    pipeline_name: str
-    packages: tuple[NormalizeReport, ...] = ()
-    started_at: datetime | None = None
-    finished_at: datetime | None = None
-
-    @property
-    def loads_ids(self) -> list[str]:
-        """The ids of the packages, oldest first."""
-        return [package.load_id for package in self.packages]
 
     @property
     def row_counts(self) -> dict[str, int | None]:
@@ -300,10 +290,7 @@ class NormalizeInfo:
     def asdict(self) -> dict[str, Any]:
         """Return plain data that can be loaded as a table."""
         return {
-            "pipeline_name": self.pipeline_name,
-            "loads_ids": self.loads_ids,
-            "started_at": self.started_at.isoformat() if self.started_at else None,
-            "finished_at": self.finished_at.isoformat() if self.finished_at else None,
+            **StepResult.asdict(self),
             "seconds": self.seconds,
             "bytes_in": sum(package.bytes_in for package in self.packages),
             "bytes_out": sum(package.bytes_out for package in self.packages),
