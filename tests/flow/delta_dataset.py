@@ -38,7 +38,7 @@ def mark(sequence: int = 1, pipeline: str = "shop") -> LoadMark:
 
 
 @dataclass
-class Deltas:
+class DeltaDataset:
     """The tables of one dataset, and a session that knows Delta."""
 
     location: str
@@ -94,9 +94,9 @@ class Deltas:
             if number.isdigit() and int(number) < newest:
                 path.unlink()
 
-    def with_place(self, change: Callable[[str], None]) -> DeltaTables:
+    def with_write_callback(self, change: Callable[[str], None]) -> DeltaTables:
         """The tables, with a call after each write."""
-        return replace(self.tables, addressing=Changing(self.tables.addressing.store, change))  # type: ignore[union-attr]  # tables by path
+        return replace(self.tables, addressing=PathTablesWithCallback(self.tables.addressing.store, change))  # type: ignore[union-attr]  # tables by path
 
     def overwrite_last_commit(self, _: str) -> None:
         """Put the commit of another writer in the place of the newest one, as some stores allow."""
@@ -109,7 +109,7 @@ class Deltas:
 
 
 @dataclass(frozen=True, slots=True)
-class Changing(PathTables):
+class PathTablesWithCallback(PathTables):
     """Folders of tables, with a call after each write."""
 
     after_write: Callable[[str], None]

@@ -34,7 +34,7 @@ def mark(sequence: int = 1, pipeline: str = "shop") -> LoadMark:
 
 
 @dataclass
-class Icebergs:
+class IcebergDataset:
     """The tables of one dataset."""
 
     client: IcebergClient
@@ -51,7 +51,7 @@ class Icebergs:
     def ids(self) -> list[int]:
         return sorted(row["id"] for row in self.tables.read("items", spark=self.spark).collect())
 
-    def look(self) -> SnapshotHistory:
+    def lineage(self) -> SnapshotHistory:
         return self.tables.read_history("items", spark=self.spark)
 
     def expire_all(self) -> None:
@@ -60,19 +60,19 @@ class Icebergs:
 
 
 @contextmanager
-def icebergs(location: str, spark: SparkSession, **settings: Any) -> Iterator[Icebergs]:
+def open_iceberg_dataset(location: str, spark: SparkSession, **settings: Any) -> Iterator[IcebergDataset]:
     """Open the dataset `demo` in a session of penstock's own."""
     config = IcebergConfiguration(bucket_url=location, dataset_name="demo", **settings)
     user = UserSession(spark=spark, is_connect=False, master="local[2]", origin="given")
     pool = SessionPool(user, ("iceberg",), config.session_conf())
     with pool.session() as own:
         own.conf.set("spark.sql.shuffle.partitions", "1")
-        yield Icebergs(ICEBERG.client(Schema("shop"), config, spark=own), own)
+        yield IcebergDataset(ICEBERG.client(Schema("shop"), config, spark=own), own)
     pool.close()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Watched(IcebergCatalog):
+class ObservedCatalog(IcebergCatalog):
     """A place that tells of each step before it is made."""
 
     on_step: Callable[[str, str], None]
@@ -98,7 +98,7 @@ class Watched(IcebergCatalog):
         return IcebergCatalog.call_statement(self, procedure, table, **arguments)
 
 
-def watched(tables: IcebergTables, on_step: Callable[[str, str], None]) -> IcebergTables:
+def with_step_callback(tables: IcebergTables, on_step: Callable[[str, str], None]) -> IcebergTables:
     """The tables, with a call before each step of a commit: what it is, and of which table."""
     said = {name: getattr(tables.addressing, name) for name in ("catalog", "dataset", "conf", "is_managed")}
-    return replace(tables, addressing=Watched(**said, on_step=on_step))
+    return replace(tables, addressing=ObservedCatalog(**said, on_step=on_step))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.flow.delta_dataset import Deltas, mark
+from tests.flow.delta_dataset import DeltaDataset, mark
 
 from penstock.errors import CommitLost, CommitRolledBack, DestinationAhead, DestinationTerminalException
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def lake(location: str, own: SparkSession) -> Deltas:
-    return Deltas(location, own)
+def lake(location: str, own: SparkSession) -> DeltaDataset:
+    return DeltaDataset(location, own)
 
 
-def test_a_transaction_that_delta_skips_counts_only_if_the_history_has_its_commit(lake: Deltas) -> None:
+def test_a_transaction_that_delta_skips_counts_only_if_the_history_has_its_commit(lake: DeltaDataset) -> None:
     lake.append(1, load=mark(2))
 
     assert lake.append(1, load=mark(2)).skipped
@@ -30,14 +30,14 @@ def test_a_transaction_that_delta_skips_counts_only_if_the_history_has_its_commi
     assert lake.ids() == [1]
 
 
-def test_a_commit_that_another_writer_removed_is_lost(lake: Deltas) -> None:
+def test_a_commit_that_another_writer_removed_is_lost(lake: DeltaDataset) -> None:
     lake.append(1, load=mark(1))
 
     with pytest.raises(CommitLost):
-        lake.append(2, load=mark(2), tables=lake.with_place(lake.overwrite_last_commit))
+        lake.append(2, load=mark(2), tables=lake.with_write_callback(lake.overwrite_last_commit))
 
 
-def test_a_restored_table_does_not_count_as_loaded_until_it_is_restored_forward(lake: Deltas) -> None:
+def test_a_restored_table_does_not_count_as_loaded_until_it_is_restored_forward(lake: DeltaDataset) -> None:
     lake.append(1, load=mark(1))
     done = lake.append(2, load=mark(2))
     lake.tables.verify(done, mark(2), spark=lake.spark)
@@ -54,7 +54,7 @@ def test_a_restored_table_does_not_count_as_loaded_until_it_is_restored_forward(
     assert lake.ids() == [1, 2]
 
 
-def test_a_table_refuses_an_aborted_load(lake: Deltas) -> None:
+def test_a_table_refuses_an_aborted_load(lake: DeltaDataset) -> None:
     lake.append(1, load=mark(1))
     lake.append(7, load=mark(9, "other"))
     for _ in range(2):
@@ -72,7 +72,7 @@ def test_a_table_refuses_an_aborted_load(lake: Deltas) -> None:
 
 
 @pytest.mark.at_length
-def test_a_commit_made_before_the_fence_is_undone_for_good(lake: Deltas) -> None:
+def test_a_commit_made_before_the_fence_is_undone_for_good(lake: DeltaDataset) -> None:
     lake.append(1, load=mark(1))
     lake.append(2, load=mark(2))
     lake.tables.fence("items", mark(2), spark=lake.spark)
@@ -89,7 +89,7 @@ def test_a_commit_made_before_the_fence_is_undone_for_good(lake: Deltas) -> None
 @pytest.mark.at_length
 @pytest.mark.parametrize("is_there", [True, False])
 def test_after_the_retention_of_the_log_rows_show_whether_a_load_was_written(
-    lake: Deltas, is_there: bool
+    lake: DeltaDataset, is_there: bool
 ) -> None:
     lake.append(1, load=mark(1))
     done = lake.append(2, load=mark(2))

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.flow.iceberg_dataset import Icebergs, icebergs, mark, watched
+from tests.flow.iceberg_dataset import IcebergDataset, mark, open_iceberg_dataset, with_step_callback
 
 from penstock.destinations.iceberg.history import branch_name, is_commit_of
 from penstock.errors import CommitRolledBack, DestinationAhead, DestinationTerminalException
@@ -30,7 +30,7 @@ def dying(tables: IcebergTables, at: str) -> IcebergTables:
         if step == at:
             raise Crash
 
-    return watched(tables, die)
+    return with_step_callback(tables, die)
 
 
 def at_step(tables: IcebergTables, wanted: str, act: Callable[[], Any]) -> IcebergTables:
@@ -42,17 +42,17 @@ def at_step(tables: IcebergTables, wanted: str, act: Callable[[], Any]) -> Icebe
             told.append(step)
             act()
 
-    return watched(tables, tell)
+    return with_step_callback(tables, tell)
 
 
 @pytest.fixture
-def lake(location: str, spark: SparkSession) -> Iterator[Icebergs]:
-    with icebergs(location, spark) as found:
+def lake(location: str, spark: SparkSession) -> Iterator[IcebergDataset]:
+    with open_iceberg_dataset(location, spark) as found:
         yield found
 
 
-def commits_of(lake: Icebergs, sequence: int) -> int:
-    return sum(is_commit_of(one.summary, mark(sequence)) for one in lake.look().main_snapshots)
+def commits_of(lake: IcebergDataset, sequence: int) -> int:
+    return sum(is_commit_of(one.summary, mark(sequence)) for one in lake.lineage().main_snapshots)
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,14 @@ def commits_of(lake: Icebergs, sequence: int) -> int:
         ),
     ],
 )
-def test_a_process_killed_at_any_step_leads_to_one_commit(lake: Icebergs, step: str, is_new: bool) -> None:
+def test_a_process_killed_at_any_step_leads_to_one_commit(
+    lake: IcebergDataset, step: str, is_new: bool
+) -> None:
     if not is_new:
         lake.append(9, load=mark(1))
     with pytest.raises(Crash):
         lake.append(1, 2, load=mark(2), tables=dying(lake.tables, step))
-    before = lake.look().commits()
+    before = lake.lineage().commits()
 
     again = lake.append(1, 2, load=mark(2))
     once_more = lake.append(1, 2, load=mark(2))
@@ -83,7 +85,7 @@ def test_a_process_killed_at_any_step_leads_to_one_commit(lake: Icebergs, step: 
     assert commits_of(lake, 2) == 1
 
 
-def test_two_attempts_of_one_load_make_one_commit(lake: Icebergs) -> None:
+def test_two_attempts_of_one_load_make_one_commit(lake: IcebergDataset) -> None:
     lake.append(9, load=mark(1))
     for sequence, step in enumerate(("branch", "write", "fast_forward"), start=2):
         done: list[AppliedJob] = []
@@ -98,12 +100,12 @@ def test_two_attempts_of_one_load_make_one_commit(lake: Icebergs) -> None:
 
 
 @pytest.mark.at_length
-def test_an_attempt_whose_branch_was_dropped_does_not_commit(lake: Icebergs) -> None:
+def test_an_attempt_whose_branch_was_dropped_does_not_commit(lake: IcebergDataset) -> None:
     lake.append(9, load=mark(1))
 
     def others() -> None:
         lake.append(1, load=mark(2))
-        for branch in [name for name in lake.look().refs if name != "main"]:
+        for branch in [name for name in lake.lineage().refs if name != "main"]:
             lake.spark.sql(lake.tables.addressing.drop_branch_statement("items", branch))
 
     late = lake.append(1, load=mark(2), tables=at_step(lake.tables, "fast_forward", others))
@@ -112,7 +114,7 @@ def test_an_attempt_whose_branch_was_dropped_does_not_commit(lake: Icebergs) -> 
     assert lake.ids() == [1, 9]
 
 
-def test_a_commit_of_another_writer_is_kept(lake: Icebergs) -> None:
+def test_a_commit_of_another_writer_is_kept(lake: IcebergDataset) -> None:
     lake.append(9, load=mark(1))
     foreign = at_step(lake.tables, "fast_forward", lambda: lake.append(5, load=mark(7, "other")))
 
@@ -120,11 +122,11 @@ def test_a_commit_of_another_writer_is_kept(lake: Icebergs) -> None:
 
     assert not found.skipped
     assert lake.ids() == [1, 5, 9]
-    assert [one.load_id for one in lake.look().commits()] == ["shop-2", "other-7", "shop-1"]
+    assert [one.load_id for one in lake.lineage().commits()] == ["shop-2", "other-7", "shop-1"]
 
 
 @pytest.mark.at_length
-def test_load_marks_and_the_previous_version_survive_an_expiry_of_snapshots(lake: Icebergs) -> None:
+def test_load_marks_and_the_previous_version_survive_an_expiry_of_snapshots(lake: IcebergDataset) -> None:
     lake.append(9, load=mark(1))
     done = lake.append(1, load=mark(2))
     lake.append(5, load=mark(7, "other"))
@@ -132,21 +134,21 @@ def test_load_marks_and_the_previous_version_survive_an_expiry_of_snapshots(lake
     lake.expire_all()
 
     assert lake.append(1, load=mark(2)).skipped
-    assert [one.load_id for one in lake.look().commits()] == ["other-7", "shop-2", "shop-1"]
+    assert [one.load_id for one in lake.lineage().commits()] == ["other-7", "shop-2", "shop-1"]
     held = lake.tables.read("items", done.version_before, spark=lake.spark)
     assert [row["id"] for row in held.collect()] == [9]
 
 
 @pytest.mark.at_length
-def test_leftover_branches_are_dropped_by_the_next_load(lake: Icebergs) -> None:
+def test_leftover_branches_are_dropped_by_the_next_load(lake: IcebergDataset) -> None:
     lake.append(1, load=mark(1))
     lake.append(2, load=mark(2))
 
-    assert set(lake.look().refs) == {"main", branch_name(mark(2))}
+    assert set(lake.lineage().refs) == {"main", branch_name(mark(2))}
 
 
 @pytest.mark.at_length
-def test_a_load_is_rolled_back_once_and_not_applied_again(lake: Icebergs) -> None:
+def test_a_load_is_rolled_back_once_and_not_applied_again(lake: IcebergDataset) -> None:
     lake.append(9, load=mark(1))
     done = lake.append(1, load=mark(2))
 
@@ -157,7 +159,7 @@ def test_a_load_is_rolled_back_once_and_not_applied_again(lake: Icebergs) -> Non
     assert found == done
     assert lake.ids() == [9]
     assert lake.tables.to_undo("items", mark(2), spark=lake.spark) is None
-    assert [(one.load_id, one.undoes) for one in lake.look().commits()] == [
+    assert [(one.load_id, one.undoes) for one in lake.lineage().commits()] == [
         (None, "shop-2"),
         ("shop-1", None),
     ]
@@ -166,7 +168,7 @@ def test_a_load_is_rolled_back_once_and_not_applied_again(lake: Icebergs) -> Non
 
 
 @pytest.mark.parametrize("step", ["fast_forward", pytest.param("branch", marks=pytest.mark.at_length)])
-def test_a_table_refuses_an_aborted_load(lake: Icebergs, step: str) -> None:
+def test_a_table_refuses_an_aborted_load(lake: IcebergDataset, step: str) -> None:
     lake.append(9, load=mark(1))
     late = at_step(lake.tables, step, lambda: lake.tables.fence("items", mark(2), spark=lake.spark))
 
@@ -175,7 +177,7 @@ def test_a_table_refuses_an_aborted_load(lake: Icebergs, step: str) -> None:
     lake.tables.fence("items", mark(2), spark=lake.spark)
     lake.tables.fence("absent", mark(2), spark=lake.spark)
 
-    assert [(one.load_id, one.undoes) for one in lake.look().commits()] == [
+    assert [(one.load_id, one.undoes) for one in lake.lineage().commits()] == [
         (None, mark(2).load_id),
         (mark(1).load_id, None),
     ]
@@ -183,7 +185,7 @@ def test_a_table_refuses_an_aborted_load(lake: Icebergs, step: str) -> None:
     assert lake.ids() == [3, 9]
 
 
-def test_a_table_that_was_rolled_back_does_not_count_as_loaded(lake: Icebergs) -> None:
+def test_a_table_that_was_rolled_back_does_not_count_as_loaded(lake: IcebergDataset) -> None:
     lake.append(9, load=mark(1))
     done = lake.append(1, load=mark(2))
     lake.tables.verify(done, mark(2), spark=lake.spark)
@@ -197,7 +199,7 @@ def test_a_table_that_was_rolled_back_does_not_count_as_loaded(lake: Icebergs) -
 
 
 @pytest.mark.parametrize("step", [pytest.param("fast_forward", marks=pytest.mark.at_length), "rollback"])
-def test_an_unfinished_rollback_is_never_published(lake: Icebergs, step: str) -> None:
+def test_an_unfinished_rollback_is_never_published(lake: IcebergDataset, step: str) -> None:
     """A process dies before it publishes, or after it has gone back and before it has said so."""
     lake.append(9, load=mark(1))
     if step == "fast_forward":
@@ -221,7 +223,7 @@ def test_an_unfinished_rollback_is_never_published(lake: Icebergs, step: str) ->
 
 
 @pytest.mark.at_length
-def test_a_commit_made_during_a_rollback_is_kept(lake: Icebergs) -> None:
+def test_a_commit_made_during_a_rollback_is_kept(lake: IcebergDataset) -> None:
     lake.append(9, load=mark(1))
     done = lake.append(1, load=mark(2))
     act = partial(lake.append, 5, load=mark(7, "other"))
@@ -232,7 +234,7 @@ def test_a_commit_made_during_a_rollback_is_kept(lake: Icebergs) -> None:
     assert lake.ids() == [1, 5, 9]
 
 
-def test_a_load_in_doubt_raises_and_readers_see_the_last_complete_version(lake: Icebergs) -> None:
+def test_a_load_in_doubt_raises_and_readers_see_the_last_complete_version(lake: IcebergDataset) -> None:
     lake.append(9, load=mark(1))
     done = lake.append(1, load=mark(2))
     for one in (5, 6, 7):
@@ -243,7 +245,7 @@ def test_a_load_in_doubt_raises_and_readers_see_the_last_complete_version(lake: 
         lake.append(1, load=mark(2))
     with pytest.raises(DestinationTerminalException, match="does not show whether"):
         lake.tables.to_undo("items", mark(2), spark=lake.spark)
-    told = [one.load_id for one in lake.look().commits()]
+    told = [one.load_id for one in lake.lineage().commits()]
     assert told[told.index("shop-2") :] == ["shop-2", "shop-1"]
     assert lake.ids() == [1, 5, 6, 7, 9]
     held = lake.tables.read("items", done.version_before, spark=lake.spark)
@@ -251,7 +253,7 @@ def test_a_load_in_doubt_raises_and_readers_see_the_last_complete_version(lake: 
 
 
 @pytest.mark.at_length
-def test_an_attempt_after_all_snapshots_expired_changes_nothing(lake: Icebergs) -> None:
+def test_an_attempt_after_all_snapshots_expired_changes_nothing(lake: IcebergDataset) -> None:
     lake.append(9, load=mark(1))
     done = lake.append(1, load=mark(2))
     assert done.version_after is not None
@@ -271,18 +273,18 @@ def test_an_attempt_after_all_snapshots_expired_changes_nothing(lake: Icebergs) 
 
 
 @pytest.mark.at_length
-def test_the_first_load_of_a_table_is_rolled_back_to_no_rows(lake: Icebergs) -> None:
+def test_the_first_load_of_a_table_is_rolled_back_to_no_rows(lake: IcebergDataset) -> None:
     done = lake.append(1, load=mark(1))
 
     lake.tables.undo(done, mark(1).load_id, spark=lake.spark)
 
     assert done.version_before is None
     assert lake.ids() == []
-    assert lake.look().commits()[0].undoes == "shop-1"
+    assert lake.lineage().commits()[0].undoes == "shop-1"
 
 
 @pytest.mark.at_length
-def test_a_table_with_later_commits_is_not_rolled_back(lake: Icebergs) -> None:
+def test_a_table_with_later_commits_is_not_rolled_back(lake: IcebergDataset) -> None:
     done = lake.append(1, load=mark(1))
     lake.append(5, load=mark(7, "other"))
 
@@ -296,12 +298,12 @@ def test_a_table_with_later_commits_is_not_rolled_back(lake: Icebergs) -> None:
 
 @pytest.mark.at_length
 def test_a_commit_without_a_branch_is_made_once_too(location: str, spark: SparkSession) -> None:
-    with icebergs(location, spark, commits="direct") as lake:
+    with open_iceberg_dataset(location, spark, commits="direct") as lake:
         first, second = lake.append(1, load=mark(1)), lake.append(1, load=mark(1))
         lake.append(2, load=mark(2))
 
         assert (first.skipped, first.version_before, second.skipped) == (False, None, True)
         assert lake.ids() == [1, 2]
-        assert set(lake.look().refs) == {"main"}
+        assert set(lake.lineage().refs) == {"main"}
         with pytest.raises(DestinationAhead):
             lake.append(3, load=replace(mark(1), load_id="another"))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.flow.iceberg_dataset import icebergs, mark
+from tests.flow.iceberg_dataset import mark, open_iceberg_dataset
 
 import penstock
 from penstock.errors import TableVersionGone
@@ -93,7 +93,7 @@ def test_column_types_are_widened_and_structs_get_new_fields(location: str, spar
         columns = {"n": {"data_type": "bigint", "precision": precision}}
         return Table.from_dict({"name": "items", "columns": columns})
 
-    with icebergs(location, spark) as below:
+    with open_iceberg_dataset(location, spark) as below:
         tables, own = below.tables, below.spark
         small = own.sql("SELECT CAST(1 AS INT) AS n, named_struct('x', 1L) AS at")
         tables.append(items(32), small, mark(1), spark=own)
@@ -147,7 +147,7 @@ def test_readers_see_the_version_of_the_last_complete_load(
     lake: Lake, location: str, spark: SparkSession
 ) -> None:
     lake.run([{"id": 1}])
-    with icebergs(location, spark) as below:
+    with open_iceberg_dataset(location, spark) as below:
         below.append(7, load=mark(9, "other"))
 
         before = lake.ids()
@@ -163,7 +163,7 @@ def test_readers_see_the_version_of_the_last_complete_load(
 def test_reading_an_expired_version_is_an_error(lake: Lake, location: str, spark: SparkSession) -> None:
     # Without a branch of the load, which would keep it.
     lake.run([{"id": 1}], {"commits": "direct"})
-    with icebergs(location, spark, commits="direct") as below:
+    with open_iceberg_dataset(location, spark, commits="direct") as below:
         below.append(7, load=mark(9, "other"))
         dataset = lake.pipeline({"commits": "direct"}).dataset()
         assert dataset["items"].count() == 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from tests.conftest import SEED
-from tests.flow.iceberg_dataset import icebergs
+from tests.flow.iceberg_dataset import open_iceberg_dataset
 from tests.oracle.oracle_client import vector
 from tests.oracle.scenario_outcomes import DIFFERENT, WAITING, comparable, expected, theirs
 from tests.oracle.scenario_runner import DATASET, NAME, play
@@ -71,7 +71,7 @@ class SparkLake:
             overwrite = made.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
             overwrite.save(f"{self._location}/{dataset}/{table}")
             return
-        with icebergs(self._location, self._spark) as below:
+        with open_iceberg_dataset(self._location, self._spark) as below:
             name = below.tables.sql_name(table)
             below.spark.sql(f"DROP TABLE IF EXISTS {name} PURGE")
             below.spark.createDataFrame(rows, columns).writeTo(name).using("iceberg").create()

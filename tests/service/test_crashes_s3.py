@@ -72,7 +72,7 @@ def die_at(shop: Shop, step: Step) -> None:
     steps = Steps(shop.disk, die)
     with writes_of(shop, steps), pytest.raises(Crash):
         shop.run(2, steps)
-    shop.bury()
+    shop.expire_lease()
 
 
 @pytest.mark.parametrize("kind", tried_kinds("S3"))

@@ -29,7 +29,7 @@ KINDS = (*LAKES, "files")
 
 def tried_kinds(place: str) -> tuple[str, ...]:
     """Every kind of tables where steps are asked for, else one that the seed chooses for a place."""
-    return KINDS if shop.ASKED else (random.Random(f"{SEED} {place}").choice(KINDS),)
+    return KINDS if shop.REQUESTED else (random.Random(f"{SEED} {place}").choice(KINDS),)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Shop:
         lake = LAKES[self.kind]
         if steps is None:
             return lake.destination(self.location, **settings)
-        return lake.watched(steps, self.location, **settings)
+        return lake.destination_with_steps(steps, self.location, **settings)
 
     def pipeline(self, steps: Steps | None = None) -> penstock.Pipeline:
         return penstock.pipeline(
@@ -83,13 +83,15 @@ class Shop:
         dataset = self.pipeline().dataset()
         if self.kind == "files":
             tables = [name for name in plain_files_shop.TABLES if name in dataset.tables]
-            return plain_files_shop.told({name: dataset[name].arrow().to_pylist() for name in tables})
+            return plain_files_shop.comparable_content(
+                {name: dataset[name].arrow().to_pylist() for name in tables}
+            )
         frames = {table: dataset[table].spark() for table in shop.TABLES}
-        return shop.told(shop.rows_of(frames), dataset.load_ids())
+        return shop.comparable_content(shop.rows_of(frames), dataset.load_ids())
 
-    def bury(self) -> None:
+    def expire_lease(self) -> None:
         """Declare the holder of the lease dead, so that the next run takes over at once."""
-        shop.bury_holder(self.packages)
+        shop.expire_holder(self.packages)
 
     def relative(self, path: str) -> str:
         """A path below the shop or below the disk of its machine."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.flow.crashes.lakes import LAKES
-from tests.flow.crashes.recorded_load import Recorded, record
+from tests.flow.crashes.recorded_load import RecordedLoad, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def recorded(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Recorded]:
+) -> Iterator[RecordedLoad]:
     """One load of Delta tables, or of those that a test asks for, with an image at each of its steps."""
     lake = LAKES[getattr(request, "param", "delta")]
     with pytest.MonkeyPatch.context() as patch:

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tests.conftest import session_builder
 from tests.flow.crashes.lakes import DELTA, LAKES, Lake
-from tests.flow.crashes.shop import NAME, WAYS, Content, content, ledger_at, loads, named, pipeline_at
+from tests.flow.crashes.shop import (
+    DISPOSITIONS,
+    NAME,
+    Content,
+    content,
+    ledger_at,
+    loads,
+    pipeline_at,
+    with_load_numbers,
+)
 from tests.flow.factories import QUICK_CONF, new_session
 
 import penstock
@@ -34,7 +43,7 @@ _PAUSE: Final = 0.04
 """Seconds for each row in a process that is killed: a third of its time goes to the generators."""
 _SINCE: Final = ("events", "orders", "customers")
 """What is asked for by a cursor; the others bring all that there is."""
-_WAYS: Final[dict[str, dict[str, Any]]] = {**WAYS, "stock": {"write_disposition": "replace"}}
+_WAYS: Final[dict[str, dict[str, Any]]] = {**DISPOSITIONS, "stock": {"write_disposition": "replace"}}
 ROOTS: Final = (*_SINCE, "prices", "stock")
 _STABLE: Final = ("customers", "prices")
 """The ids of these rows come from the rows alone."""
@@ -85,7 +94,7 @@ def sources(batches: int, at_row: Callable[[str], None] = lambda _: None) -> lis
 def outcome(root: Path, spark: SparkSession, lake: Lake) -> dict[str, Any]:
     """Documents, ids that come from rows, the load of each row that is kept, and the cursors, by name."""
     loaded = loads(root)
-    tables: Content = named(content(root, spark, lake), loaded)
+    tables: Content = with_load_numbers(content(root, spark, lake), loaded)
     chains = {one: {name: tables[name] for name in tables if name.startswith(one)} for one in ROOTS}
     found: dict[str, Any] = {f"rows of {one}": documents(chains[one], one) for one in ROOTS}
     for one in ROOTS:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.flow.crashes.lakes import LAKES
 from tests.flow.crashes.shop import lake_of, pipeline_at, shop
-from tests.flow.crashes.steps import Step, Steps, watched
+from tests.flow.crashes.steps import Step, Steps, recording_steps
 
 
 def die() -> None:
@@ -29,8 +29,10 @@ def main(lake: str, folder: str, pattern: str, seconds: str = "0") -> None:
                 die()
 
     steps = Steps(root, look)
-    with watched(steps):
-        pipeline_at(root, None, destination=LAKES[lake].watched(steps, lake_of(root))).run(shop(2))
+    with recording_steps(steps):
+        pipeline_at(root, None, destination=LAKES[lake].destination_with_steps(steps, lake_of(root))).run(
+            shop(2)
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The table formats whose loads are let die: how steps are watched, and how somebody else reads."""
+"""The table formats whose loads are let die: how steps are observed, and how somebody else reads."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.flow.crashes.steps import Steps, WatchedTables
+from tests.flow.crashes.steps import ObservedTables, Steps
 from tests.flow.factories import CATALOG_CONF, QUICK_CONF, new_session
-from tests.flow.iceberg_dataset import watched
+from tests.flow.iceberg_dataset import with_step_callback
 
 from penstock.destinations.delta.reference import DeltaReference
 from penstock.destinations.iceberg.history import MANIFEST, SEQUENCE
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _STRANGERS: Final = "strangers"
 
 
-class Changed:
+class ChangedReference:
     """A table format whose tables are not as they should be."""
 
     def __init__(self, reference: LakeReference[Any, Any], change: Callable[[Any], Any]) -> None:
@@ -60,11 +60,11 @@ class Lake:
         self, location: str, change: Callable[[Any], Any] = lambda tables: tables, **settings: Any
     ) -> Destination:
         given = {"bucket_url": location, **settings}
-        return Destination(self.name, Changed(self.reference, change), given)
+        return Destination(self.name, ChangedReference(self.reference, change), given)
 
-    def watched(self, steps: Steps, location: str, **settings: Any) -> Destination:
-        """The destination of a run that is watched."""
-        return self.destination(location, partial(watch, steps=steps), **settings)
+    def destination_with_steps(self, steps: Steps, location: str, **settings: Any) -> Destination:
+        """The destination of a run that is observed."""
+        return self.destination(location, partial(with_observed_commits, steps=steps), **settings)
 
     def frames(self, dataset: Path, spark: SparkSession) -> dict[str, DataFrame]:
         """The tables of a dataset, as a session reads them that knows nothing of penstock."""
@@ -89,11 +89,11 @@ class Lake:
         return [(int(one[SEQUENCE]), one[MANIFEST], version) for one, version in commits if MANIFEST in one]
 
 
-def watch(tables: Any, steps: Steps) -> WatchedTables:
+def with_observed_commits(tables: Any, steps: Steps) -> ObservedTables:
     """Stop before and after each commit, and within it where it has steps."""
     if hasattr(tables, "commit_mode"):
-        tables = watched(tables, lambda step, table: steps.reach(f"before {step} of {table}"))
-    return WatchedTables(tables, steps)
+        tables = with_step_callback(tables, lambda step, table: steps.reach(f"before {step} of {table}"))
+    return ObservedTables(tables, steps)
 
 
 def catalog_at(warehouse: Path) -> dict[str, str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.flow.crashes.lakes import DELTA
-from tests.flow.crashes.shop import bury, lake_of, pipeline_at, shop
-from tests.flow.crashes.steps import Step, Steps, unwatched, watched
+from tests.flow.crashes.shop import expire_lease, lake_of, pipeline_at, shop
+from tests.flow.crashes.steps import Step, Steps, recording_steps, steps_not_recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ def run_with_pause(
     monkeypatch: pytest.MonkeyPatch,
     spark: SparkSession,
     *,
-    destination: Callable[[Steps, str], Destination] = DELTA.watched,
+    destination: Callable[[Steps, str], Destination] = DELTA.destination_with_steps,
 ) -> list[str]:
     """Run up to the first step of a kind, let the other one work, and go on; gives what that one said."""
     said: list[list[str]] = []
@@ -33,8 +33,8 @@ def run_with_pause(
     def pause(step: Step) -> None:
         if step.kind == kind and not said:
             said.append([])
-            with unwatched(steps):
-                bury(root)
+            with steps_not_recorded(steps):
+                expire_lease(root)
                 said[0] += other() or []
 
     steps = Steps(root, pause)
@@ -45,7 +45,7 @@ def run_with_pause(
         late = pipeline_at(root, spark, destination=destination(steps, lake_of(root)))
         stumbled: Exception | None = None
         try:
-            with watched(steps):
+            with recording_steps(steps):
                 late.run(shop(2))
         except Exception as error:  # whatever it stumbles over, it is late
             stumbled = error

@@ -33,7 +33,7 @@ def shop(upto: int) -> list[Any]:
     ]
 
 
-def told(tables: dict[str, list[dict[str, Any]]]) -> Content:
+def comparable_content(tables: dict[str, list[dict[str, Any]]]) -> Content:
     return {
         root: documents({name: rows for name, rows in tables.items() if name.startswith(root)}, root)
         for root in DISPOSITIONS

@@ -20,10 +20,11 @@ from tests.conftest import SEED
 from tests.flow.crashes.lakes import LAKES
 from tests.flow.crashes.reader import Reader
 from tests.flow.crashes.shop import (
-    ASKED,
     NAME,
+    REQUESTED,
     TABLES,
     Content,
+    comparable_content,
     content,
     done,
     image,
@@ -32,9 +33,8 @@ from tests.flow.crashes.shop import (
     packages_at,
     pipeline_at,
     shop,
-    told,
 )
-from tests.flow.crashes.steps import Step, Steps, watched
+from tests.flow.crashes.steps import Step, Steps, recording_steps
 
 from penstock.errors import PenstockError
 
@@ -50,11 +50,11 @@ EACH_LAKE = tuple(os.environ.get("PENSTOCK_TEST_LAKES", ",".join(LAKES)).split("
 """The table formats to try."""
 CHOSEN_LAKE = random.Random(f"{SEED} lake").choice(EACH_LAKE)
 """Where a few steps are tried, the seed chooses one format: to record a load takes a while."""
-of_each_lake = pytest.mark.parametrize("recorded", EACH_LAKE if ASKED else [CHOSEN_LAKE], indirect=True)
-of_one_lake = pytest.mark.parametrize("recorded", ["delta" if ASKED else CHOSEN_LAKE], indirect=True)
+of_each_lake = pytest.mark.parametrize("recorded", EACH_LAKE if REQUESTED else [CHOSEN_LAKE], indirect=True)
+of_one_lake = pytest.mark.parametrize("recorded", ["delta" if REQUESTED else CHOSEN_LAKE], indirect=True)
 """For what is the same in all formats."""
 of_delta = pytest.mark.parametrize("recorded", ["delta"], indirect=True)
-at_length = pytest.mark.skipif(not ASKED, reason="PENSTOCK_TEST_CRASHES says how many steps to try")
+at_length = pytest.mark.skipif(not REQUESTED, reason="PENSTOCK_TEST_CRASHES says how many steps to try")
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedLoad:
     """The steps of a load, an image of each, one of what was there before, and what the tables hold."""
 
     folder: Path
@@ -106,7 +106,7 @@ class Recorded:
             root,
             spark,
             self.lake,
-            [told(one.tables, one.loaded)["chains"] for one in (self.first, self.expected)],
+            [comparable_content(one.tables, one.loaded)["chains"] for one in (self.first, self.expected)],
         )
 
     def first_of_each_kind(self) -> list[Step]:
@@ -116,7 +116,7 @@ class Recorded:
         return [step for step in self.steps if re.search(pattern, step.what)]
 
 
-def record(folder: Path, spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Recorded:
+def record(folder: Path, spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> RecordedLoad:
     """Load a batch, and the next with an image at each step; jobs one by one, so that steps have an order."""
     root, base = folder / "root", folder / "base"
     (folder / "images").mkdir(parents=True)
@@ -129,10 +129,10 @@ def record(folder: Path, spark: SparkSession, lake: Lake, monkeypatch: pytest.Mo
         image(root, folder / "images" / str(step.number))
 
     steps = Steps(root, keep)
-    with monkeypatch.context() as patch, watched(steps):
+    with monkeypatch.context() as patch, recording_steps(steps):
         patch.setenv("LOAD__WORKERS", "1")
-        pipeline_at(root, spark, destination=lake.watched(steps, lake_of(root))).run(shop(2))
-    return Recorded(folder, base, tuple(steps.seen), first, Expected.at(root, spark, lake))
+        pipeline_at(root, spark, destination=lake.destination_with_steps(steps, lake_of(root))).run(shop(2))
+    return RecordedLoad(folder, base, tuple(steps.seen), first, Expected.at(root, spark, lake))
 
 
 def of_each_kind(steps: Iterable[Step]) -> list[Step]:
@@ -142,8 +142,8 @@ def of_each_kind(steps: Iterable[Step]) -> list[Step]:
 
 def chosen(steps: Sequence[Step], few: int) -> list[Step]:
     """The steps to try: as many as are asked for, the same ones for one seed."""
-    if ASKED:
-        words, _, part = ASKED.rpartition(":") if "/" in ASKED else (ASKED, "", "1/1")
+    if REQUESTED:
+        words, _, part = REQUESTED.rpartition(":") if "/" in REQUESTED else (REQUESTED, "", "1/1")
         number, parts = (int(one) for one in part.split("/"))
         return (of_each_kind(steps) if words == "kinds" else list(steps))[number - 1 :: parts]
     picked = random.Random(SEED).sample(range(len(steps)), min(few, len(steps)))
@@ -187,7 +187,10 @@ def differences(root: Path, spark: SparkSession, expected: Expected) -> list[str
         return said + [f"{name} has {found.tables.get(name)}" for name in tables]
     if len(found.loaded) != len(expected.loaded):
         return said
-    ours, theirs = told(found.tables, found.loaded), told(expected.tables, expected.loaded)
+    ours, theirs = (
+        comparable_content(found.tables, found.loaded),
+        comparable_content(expected.tables, expected.loaded),
+    )
     return said + [
         f"{what} of {name}: {ours[what].get(name)}"
         for what in theirs

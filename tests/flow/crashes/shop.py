@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
     from penstock.interfaces import Destination
 
-ASKED: Final = os.environ.get("PENSTOCK_TEST_CRASHES", "")
+REQUESTED: Final = os.environ.get("PENSTOCK_TEST_CRASHES", "")
 """Nothing for a few steps, `all`, `kinds` for the first step of each kind, or a part: `2/5`, `kinds:2/5`."""
 NAME: Final = "shop"
 _MOMENTS: Final = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
-WAYS: Final[dict[str, dict[str, Any]]] = {
+DISPOSITIONS: Final[dict[str, dict[str, Any]]] = {
     "events": {"write_disposition": "append"},
     "orders": {"write_disposition": "merge", "primary_key": "id"},
     "customers": {
@@ -61,24 +61,24 @@ BATCHES: Final[dict[str, list[list[dict[str, Any]]]]] = {
     ],
 }
 NESTED: Final = ("orders__lines", "customers__phones", "prices__tiers")
-ROOTS: Final = tuple(BATCHES) if ASKED else ("events", "orders")
+ROOTS: Final = tuple(BATCHES) if REQUESTED else ("events", "orders")
 """Where a few steps are tried, an append and a merge of two tables: each table costs every run a second."""
 TABLES: Final = (*ROOTS, *(table for table in NESTED if table.partition("__")[0] in ROOTS))
 
 Content = dict[str, list[dict[str, Any]]]
 
 
-def shop(upto: int, **mended: list[dict[str, Any]]) -> list[Any]:
+def shop(upto: int, **replaced: list[dict[str, Any]]) -> list[Any]:
     """Resources that bring every batch once, as their state has it; `mended` is another last batch."""
 
     def batches(name: str) -> Iterator[dict[str, Any]]:
         state = penstock.current.resource_state()
         known = BATCHES[name][:upto]
-        for batch in [*known[:-1], mended.get(name, known[-1])][state.get("done", 0) :]:
+        for batch in [*known[:-1], replaced.get(name, known[-1])][state.get("done", 0) :]:
             yield from batch
         state["done"] = upto
 
-    return [penstock.resource(batches, name=name, **WAYS[name])(name) for name in ROOTS]
+    return [penstock.resource(batches, name=name, **DISPOSITIONS[name])(name) for name in ROOTS]
 
 
 def lake_of(root: Path) -> str:
@@ -110,12 +110,12 @@ def ledger_at(root: Path) -> FileLedger:
     return FileLedger(FileStorage(f"{lake_of(root)}/{NAME}"))
 
 
-def bury(root: Path) -> None:
+def expire_lease(root: Path) -> None:
     """Whoever holds the lease is gone."""
-    bury_holder(packages_at(root))
+    expire_holder(packages_at(root))
 
 
-def bury_holder(packages: Packages) -> None:
+def expire_holder(packages: Packages) -> None:
     """The number in the lease is that of a process that has ended."""
     store = packages.store
     with subprocess.Popen(["true"]) as gone:
@@ -129,7 +129,7 @@ def bury_holder(packages: Packages) -> None:
 def image(root: Path, into: Path) -> Path:
     """A copy of all that is durable, as the next process would find it."""
     shutil.copytree(root, into, ignore=shutil.ignore_patterns(".tmp-*"))
-    bury(into)
+    expire_lease(into)
     return into
 
 
@@ -154,7 +154,7 @@ def rows_of(frames: Mapping[str, DataFrame]) -> Content:
     return found
 
 
-def named(found: Content, loaded: list[str]) -> Content:
+def with_load_numbers(found: Content, loaded: list[str]) -> Content:
     """The content with loads by their number, whatever their ids are."""
     words = {load_id: f"load {number}" for number, load_id in enumerate(loaded, 1)}
     moments = {
@@ -167,9 +167,9 @@ def named(found: Content, loaded: list[str]) -> Content:
     }
 
 
-def told(found: Content, loaded: list[str]) -> dict[str, Any]:
+def comparable_content(found: Content, loaded: list[str]) -> dict[str, Any]:
     """The content whatever the ids of loads are: documents, and the ids that come from the rows alone."""
-    tables = named(found, loaded)
+    tables = with_load_numbers(found, loaded)
     ids = {
         table: sorted(row["_dlt_id"] for row in rows)
         for table, rows in tables.items()

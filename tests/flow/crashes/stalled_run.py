@@ -156,7 +156,7 @@ def taken_over(
     first = StalledRun(shop, load(2), stall_at).start()
     assert first.stalled_at is not None, f"the run ends before step {stall_at}: {first.error!r}"
     was_complete = len(shop.pipeline().dataset().load_ids()) == 2
-    shop.bury()
+    shop.expire_lease()
     other = StalledRun(shop.on(disk), load(2), other_stalls_at).start()
     first.resume()
     other.resume()

@@ -69,7 +69,7 @@ class Steps:
             self.seen.append(step)
         self.on_step(step)
 
-    def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def record_event(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Make a step of an event, if it is one."""
         if event == "open":
             place = 0 if isinstance(arguments[2], int) and arguments[2] & _WRITING else None
@@ -90,38 +90,38 @@ class Steps:
         self.reach(f"{event.removeprefix('os.')} {name}")
 
 
-_watching: list[Steps] = []
+_recording: list[Steps] = []
 
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
-    if _watching and (event == "open" or event in _TARGETS):
-        _watching[-1].hear(event, arguments)
+    if _recording and (event == "open" or event in _TARGETS):
+        _recording[-1].record_event(event, arguments)
 
 
 @contextmanager
-def watched(steps: Steps) -> Iterator[None]:
+def recording_steps(steps: Steps) -> Iterator[None]:
     """Hear the steps for the length of a block."""
     if not hasattr(sys, "_penstock_steps"):
         sys.addaudithook(_hook)
         sys._penstock_steps = True  # type: ignore[attr-defined]
-    _watching.append(steps)
+    _recording.append(steps)
     try:
         yield
     finally:
-        _watching.remove(steps)
+        _recording.remove(steps)
 
 
 @contextmanager
-def unwatched(steps: Steps) -> Iterator[None]:
+def steps_not_recorded(steps: Steps) -> Iterator[None]:
     """Let somebody else work for the length of a block."""
-    _watching.remove(steps)
+    _recording.remove(steps)
     try:
         yield
     finally:
-        _watching.append(steps)
+        _recording.append(steps)
 
 
-class WatchedTables:
+class ObservedTables:
     """The tables of a lake, with a stop before and after each commit."""
 
     def __init__(self, tables: Any, steps: Steps) -> None:

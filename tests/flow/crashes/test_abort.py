@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.flow.crashes.lakes import DELTA, ICEBERG, Lake
-from tests.flow.crashes.recorded_load import Recorded, at_length, chosen, of_delta, of_each_lake
+from tests.flow.crashes.recorded_load import RecordedLoad, at_length, chosen, of_delta, of_each_lake
 from tests.flow.crashes.shop import (
     NAME,
     TABLES,
+    comparable_content,
     content,
     done,
     image,
@@ -20,9 +21,8 @@ from tests.flow.crashes.shop import (
     packages_at,
     pipeline_at,
     shop,
-    told,
 )
-from tests.flow.crashes.steps import Step, Steps, watched
+from tests.flow.crashes.steps import Step, Steps, recording_steps
 from tests.step_failures import step_raises
 
 from penstock.errors import DestinationTerminalException, LoadClientJobFailed, TablesMovedOn
@@ -59,7 +59,7 @@ class Refusing:
 
 @pytest.fixture
 def stuck(
-    recorded: Recorded,
+    recorded: RecordedLoad,
     spark: SparkSession,
     other: SparkSession,
     monkeypatch: pytest.MonkeyPatch,
@@ -88,7 +88,7 @@ def drop(root: Path, spark: SparkSession, destination: Destination | Lake, **sai
     pipeline_at(root, spark, destination=destination).drop_pending_packages(**said)
 
 
-def check_next_run(root: Path, recorded: Recorded, spark: SparkSession) -> None:
+def check_next_run(root: Path, recorded: RecordedLoad, spark: SparkSession) -> None:
     """New data is loaded, and the tables have nothing of the load that was given up."""
     pipeline_at(root, spark, destination=recorded.lake).run(shop(2, prices=MENDED))
 
@@ -97,8 +97,8 @@ def check_next_run(root: Path, recorded: Recorded, spark: SparkSession) -> None:
         row["sequence"] for row in sorted(ledger_at(root).rows("_dlt_loads"), key=lambda row: row["load_id"])
     ]
     assert sequences == [1, 3], "the number of the load that was given up stays used"
-    ours = told(content(root, spark, recorded.lake), loads(root))["chains"]
-    theirs = told(recorded.expected.tables, recorded.expected.loaded)["chains"]
+    ours = comparable_content(content(root, spark, recorded.lake), loads(root))["chains"]
+    theirs = comparable_content(recorded.expected.tables, recorded.expected.loaded)["chains"]
     assert {name: ours[name] for name in ("events", "orders", "customers")} == {
         name: theirs[name] for name in ("events", "orders", "customers")
     }
@@ -109,7 +109,7 @@ def check_next_run(root: Path, recorded: Recorded, spark: SparkSession) -> None:
 @pytest.mark.at_length
 @of_each_lake
 def test_an_abort_killed_at_any_step_is_finished_by_the_next_run(
-    stuck: Path, recorded: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+    stuck: Path, recorded: RecordedLoad, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lake = recorded.lake
     before, begun = recorded.first.tables, content(stuck, spark, lake)
@@ -121,8 +121,8 @@ def test_an_abort_killed_at_any_step_is_finished_by_the_next_run(
         image(stuck, images / str(step.number))
 
     steps = Steps(stuck, keep)
-    with watched(steps):
-        drop(stuck, spark, lake.watched(steps, lake_of(stuck)))
+    with recording_steps(steps):
+        drop(stuck, spark, lake.destination_with_steps(steps, lake_of(stuck)))
 
     assert content(stuck, spark, lake) == before, "all columns, ids too"
     assert packages_at(stuck).with_status("aborted")
@@ -145,7 +145,7 @@ def test_an_abort_killed_at_any_step_is_finished_by_the_next_run(
 @at_length
 @of_delta
 def test_a_partial_load_can_be_kept_and_an_abort_keeps_the_rows_of_other_writers(
-    stuck: Path, recorded: Recorded, spark: SparkSession, other: SparkSession
+    stuck: Path, recorded: RecordedLoad, spark: SparkSession, other: SparkSession
 ) -> None:
     drop(stuck, spark, DELTA, with_partial_loads=False)
     assert packages_at(stuck).pending_load() is not None

@@ -19,15 +19,15 @@ from tests.flow.crashes.paused_run import run_with_pause
 from tests.flow.crashes.recorded_load import (
     CHOSEN_LAKE,
     EACH_LAKE,
-    Recorded,
+    RecordedLoad,
     at_length,
     chosen,
     differences,
     of_each_lake,
     problems,
 )
-from tests.flow.crashes.shop import ASKED, BATCHES, ROOTS, bury, lake_of, pipeline_at, shop
-from tests.flow.crashes.steps import Step, Steps, watched
+from tests.flow.crashes.shop import BATCHES, REQUESTED, ROOTS, expire_lease, lake_of, pipeline_at, shop
+from tests.flow.crashes.steps import Step, Steps, recording_steps
 
 from penstock.testing.cases import Crash
 
@@ -60,7 +60,7 @@ KILLS = (
 
 def kills() -> list[tuple[str, str]]:
     """A driver is killed at these steps, of each lake."""
-    lakes = EACH_LAKE if ASKED else (CHOSEN_LAKE,)
+    lakes = EACH_LAKE if REQUESTED else (CHOSEN_LAKE,)
     not_loaded = [root for root in BATCHES if root not in ROOTS]
     points = [
         (name, at)
@@ -68,7 +68,7 @@ def kills() -> list[tuple[str, str]]:
         for at in (*KILLS, *LAKES[name].kills)
         if not any(root in at for root in not_loaded)
     ]
-    return points if ASKED else [random.Random(SEED).choice(points)]
+    return points if REQUESTED else [random.Random(SEED).choice(points)]
 
 
 def say(capsys: pytest.CaptureFixture[str], text: str) -> None:
@@ -78,7 +78,7 @@ def say(capsys: pytest.CaptureFixture[str], text: str) -> None:
 
 @of_each_lake
 def test_a_load_killed_at_any_step_ends_like_an_undisturbed_one(
-    recorded: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+    recorded: RecordedLoad, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tried = chosen(recorded.steps, few=1)
     wrong: dict[str, list[str]] = {}
@@ -99,7 +99,7 @@ def test_a_load_killed_at_any_step_ends_like_an_undisturbed_one(
 @pytest.mark.at_length
 @of_each_lake
 def test_another_machine_with_an_empty_disk_finishes_a_killed_load(
-    recorded: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+    recorded: RecordedLoad, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     points = {*recorded.first_of_each_kind(), *recorded.matching(BETWEEN)}
     tried = chosen(sorted(points, key=lambda step: step.number), few=1)
@@ -120,7 +120,7 @@ def test_another_machine_with_an_empty_disk_finishes_a_killed_load(
 @at_length
 @of_each_lake
 def test_a_load_killed_while_jobs_run_in_parallel_ends_like_an_undisturbed_one(
-    recorded: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+    recorded: RecordedLoad, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Here the process goes on to the end of its blocks, and may change nothing any more; somebody reads."""
     numbers = random.Random(SEED).sample(range(len(recorded.steps) - 5), 12)
@@ -134,11 +134,11 @@ def test_a_load_killed_while_jobs_run_in_parallel_ends_like_an_undisturbed_one(
 
         steps = Steps(trial, die)
         with recorded.reader(trial, spark) as reader:
-            with watched(steps), pytest.raises(Crash):
-                pipeline_at(trial, spark, destination=recorded.lake.watched(steps, lake_of(trial))).run(
-                    shop(2)
-                )
-            bury(trial)
+            with recording_steps(steps), pytest.raises(Crash):
+                pipeline_at(
+                    trial, spark, destination=recorded.lake.destination_with_steps(steps, lake_of(trial))
+                ).run(shop(2))
+            expire_lease(trial)
             found = problems(trial, spark, recorded.expected)
         reads += reader.reads
 
@@ -152,7 +152,7 @@ def test_a_load_killed_while_jobs_run_in_parallel_ends_like_an_undisturbed_one(
 @at_length
 @of_each_lake
 def test_a_run_paused_while_another_one_finishes_its_load_changes_nothing(
-    recorded: Recorded,
+    recorded: RecordedLoad,
     spark: SparkSession,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -163,7 +163,9 @@ def test_a_run_paused_while_another_one_finishes_its_load_changes_nothing(
     for step in tried:
         trial = recorded.from_base(f"standing-still-{step.number}")
         other = partial(problems, trial, spark, recorded.expected)
-        found = run_with_pause(trial, step.kind, other, monkeypatch, spark, destination=recorded.lake.watched)
+        found = run_with_pause(
+            trial, step.kind, other, monkeypatch, spark, destination=recorded.lake.destination_with_steps
+        )
         found += differences(trial, spark, recorded.expected) + problems(trial, spark, recorded.expected)
         if found:
             wrong[f"{step.number} {step.what}"] = found
@@ -174,7 +176,7 @@ def test_a_run_paused_while_another_one_finishes_its_load_changes_nothing(
 
 @pytest.mark.parametrize(("recorded", "at"), kills(), indirect=["recorded"])
 def test_the_next_run_finishes_the_load_of_a_driver_killed_by_a_signal(
-    at: str, recorded: Recorded, spark: SparkSession
+    at: str, recorded: RecordedLoad, spark: SparkSession
 ) -> None:
     trial = recorded.from_base(f"killed-{re.sub(r'[^a-z]+', '-', at)}")
     environment = {**starting(), "PYTHONPATH": str(ROOT)}

@@ -13,9 +13,9 @@ from uuid import uuid4
 
 import pytest
 from tests.flow.crashes.paused_run import run_with_pause
-from tests.flow.crashes.recorded_load import Recorded, at_length, of_each_lake, of_one_lake, problems
-from tests.flow.crashes.shop import NAME, bury, lake_of, pipeline_at, shop
-from tests.flow.crashes.steps import Step, Steps, WatchedTables, watched
+from tests.flow.crashes.recorded_load import RecordedLoad, at_length, of_each_lake, of_one_lake, problems
+from tests.flow.crashes.shop import NAME, expire_lease, lake_of, pipeline_at, shop
+from tests.flow.crashes.steps import ObservedTables, Step, Steps, recording_steps
 
 from penstock.interfaces import AppliedJob, Destination, LoadMark
 from penstock.package.local_files import LocalFiles
@@ -51,7 +51,7 @@ class MarksLookedAtBefore:
     """Whether a load is there is asked before a write, and by nobody while it is made."""
 
     def __init__(self, tables: Any, steps: Steps, marks: Callable[..., Iterable[Any]]) -> None:
-        self._tables, self._writing = tables, WatchedTables(WithoutMarks(tables), steps)
+        self._tables, self._writing = tables, ObservedTables(WithoutMarks(tables), steps)
         self._marks = marks
 
     def __getattr__(self, name: str) -> Any:
@@ -83,7 +83,7 @@ def put(files: LocalFiles, path: str, content: bytes) -> bool:
 @of_each_lake
 @pytest.mark.parametrize("table", ["events", "orders__lines"])
 def test_without_load_marks_a_table_gets_its_rows_twice(
-    table: str, recorded: Recorded, spark: SparkSession
+    table: str, recorded: RecordedLoad, spark: SparkSession
 ) -> None:
     (step,) = recorded.matching(rf"^after (append|merge) {table}$")
 
@@ -98,7 +98,7 @@ def test_without_load_marks_a_table_gets_its_rows_twice(
 @at_length
 @of_each_lake
 def test_load_marks_checked_only_before_a_write_let_a_stalled_run_write_again(
-    recorded: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    recorded: RecordedLoad, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root, lake = recorded.from_base("looked-at-before"), recorded.lake
 
@@ -116,12 +116,14 @@ def test_load_marks_checked_only_before_a_write_let_a_stalled_run_write_again(
                 raise Crash
 
         steps = Steps(root, die)
-        with watched(steps), pytest.raises(Crash):
-            pipeline_at(root, spark, destination=lake.watched(steps, lake_of(root))).run(shop(2))
-        bury(root)
+        with recording_steps(steps), pytest.raises(Crash):
+            pipeline_at(root, spark, destination=lake.destination_with_steps(steps, lake_of(root))).run(
+                shop(2)
+            )
+        expire_lease(root)
 
     run_with_pause(root, "before append events", append_and_die, monkeypatch, spark, destination=unsafe)
-    bury(root)
+    expire_lease(root)
 
     found = problems(root, spark, recorded.expected)
     assert "events has more than one content of load 2" in found
@@ -132,7 +134,7 @@ def test_load_marks_checked_only_before_a_write_let_a_stalled_run_write_again(
 @of_one_lake
 @pytest.mark.parametrize("safe", [True, False])
 def test_without_put_if_absent_an_aborted_load_is_committed(
-    recorded: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, safe: bool
+    recorded: RecordedLoad, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, safe: bool
 ) -> None:
     root = recorded.from_base(f"given-up-{safe}")
     if not safe:
@@ -143,7 +145,7 @@ def test_without_put_if_absent_an_aborted_load_is_committed(
         pipeline_at(root, spark, destination=recorded.lake, disk="other").drop_pending_packages()
 
     step = f"{kind} lake/shop/_dlt_pkg/shop/outcomes/<n>.json"
-    run_with_pause(root, step, give_up, monkeypatch, spark, destination=recorded.lake.watched)
+    run_with_pause(root, step, give_up, monkeypatch, spark, destination=recorded.lake.destination_with_steps)
     monkeypatch.undo()
 
     found = problems(root, spark, recorded.expected)
@@ -153,7 +155,7 @@ def test_without_put_if_absent_an_aborted_load_is_committed(
 @at_length
 @of_one_lake
 def test_without_put_if_absent_one_sequence_number_has_two_manifests(
-    recorded: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    recorded: RecordedLoad, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = recorded.from_base("two-contents")
     monkeypatch.setattr(LocalFiles, "put_if_absent", put)
@@ -166,7 +168,7 @@ def test_without_put_if_absent_one_sequence_number_has_two_manifests(
         partial(problems, root, spark, recorded.expected),
         monkeypatch,
         spark,
-        destination=recorded.lake.watched,
+        destination=recorded.lake.destination_with_steps,
     )
     monkeypatch.undo()
 

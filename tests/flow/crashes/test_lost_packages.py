@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.flow.crashes.lakes import DELTA, catalog_at
-from tests.flow.crashes.shop import bury_holder
+from tests.flow.crashes.shop import expire_holder
 from tests.flow.factories import CATALOG_CONF, new_session
 from tests.step_failures import step_raises
 
@@ -68,7 +68,7 @@ class Half:
             patch.setenv("LOAD__WORKERS", "1")
             with pytest.raises(Crash):
                 self.run(SECOND, dying)
-        bury_holder(self.packages_of())
+        expire_holder(self.packages_of())
 
     def packages_of(self) -> Packages:
         beside = self.root / "lake"

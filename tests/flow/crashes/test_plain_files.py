@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
-from tests.flow.crashes.plain_files_shop import TABLES, Content, shop, told
+from tests.flow.crashes.plain_files_shop import TABLES, Content, comparable_content, shop
 from tests.flow.crashes.recorded_load import chosen
-from tests.flow.crashes.shop import NAME, bury, image, lake_of, pipeline_at
-from tests.flow.crashes.steps import Step, Steps, unwatched, watched
+from tests.flow.crashes.shop import NAME, expire_lease, image, lake_of, pipeline_at
+from tests.flow.crashes.steps import Step, Steps, recording_steps, steps_not_recorded
 
 import penstock
 from penstock.destinations.filesystem import plain_client, table_files
@@ -41,7 +41,9 @@ def run(root: Path, spark: SparkSession, upto: int, *, disk: str = "disk") -> No
 def by_ledger(root: Path, spark: SparkSession) -> Content:
     """What `dataset()` shows, on another machine."""
     dataset = pipeline_at(root, spark, destination=files(root), disk="reader").dataset()
-    return told({name: dataset[name].arrow().to_pylist() for name in TABLES if name in dataset.tables})
+    return comparable_content(
+        {name: dataset[name].arrow().to_pylist() for name in TABLES if name in dataset.tables}
+    )
 
 
 def by_folder(root: Path) -> Content:
@@ -50,11 +52,11 @@ def by_folder(root: Path) -> Content:
     for name in TABLES:
         for path in sorted((Path(lake_of(root)) / NAME / name).rglob("*.parquet")):
             found[name] += pq.read_table(path).to_pylist()
-    return told({name: found[name] for name in TABLES})
+    return comparable_content({name: found[name] for name in TABLES})
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedLoad:
     """A load with an image at each of its steps."""
 
     folder: Path
@@ -77,7 +79,7 @@ class Recorded:
 
 
 @pytest.fixture(scope="module")
-def load(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+def load(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> RecordedLoad:
     folder = tmp_path_factory.mktemp("files")
     root = folder / "root"
     (folder / "images").mkdir()
@@ -85,17 +87,17 @@ def load(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Recor
     image(root, folder / "base")
     before = by_ledger(root, spark)
     steps = Steps(root, lambda step: void(image(root, folder / "images" / str(step.number))))
-    with pytest.MonkeyPatch.context() as patch, watched(steps):
+    with pytest.MonkeyPatch.context() as patch, recording_steps(steps):
         patch.setenv("LOAD__WORKERS", "1")
         run(root, spark, 2)
-    return Recorded(folder, tuple(steps.seen), (before, by_ledger(root, spark)))
+    return RecordedLoad(folder, tuple(steps.seen), (before, by_ledger(root, spark)))
 
 
 def void(_: object) -> None:
     return None
 
 
-def test_an_undisturbed_load_writes_the_expected_rows(load: Recorded) -> None:
+def test_an_undisturbed_load_writes_the_expected_rows(load: RecordedLoad) -> None:
     before, after = load.contents
     assert [row["id"] for row in before["stock"]["rows"]] == [1, 2]
     assert sorted(row["id"] for row in after["events"]["rows"]) == [1, 2, 3]
@@ -106,7 +108,7 @@ def test_an_undisturbed_load_writes_the_expected_rows(load: Recorded) -> None:
 
 
 def test_the_next_run_finishes_a_load_killed_at_any_step(
-    load: Recorded, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+    load: RecordedLoad, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong: dict[str, list[str]] = {}
     tried = chosen(load.steps, few=2)
@@ -142,7 +144,7 @@ class Forgetful(FileLists):
 @pytest.mark.at_length
 @pytest.mark.parametrize("is_agreed", [True, False])
 def test_without_the_file_list_a_retry_leaves_files_of_the_first_attempt(
-    load: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, is_agreed: bool
+    load: RecordedLoad, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, is_agreed: bool
 ) -> None:
     """The first attempt has two files for each table, the second one, as on a cluster of another size."""
     root, write = load.base(f"agreed-{is_agreed}"), write_rows
@@ -154,10 +156,10 @@ def test_without_the_file_list_a_retry_leaves_files_of_the_first_attempt(
 
     monkeypatch.setattr(plain_client, "write_rows", write_two)
     steps = Steps(root, die_at("link lake/shop/_dlt_files/events/0"))
-    with watched(steps), pytest.raises(Crash):
+    with recording_steps(steps), pytest.raises(Crash):
         run(root, spark, 2)
     monkeypatch.setattr(plain_client, "write_rows", write)
-    bury(root)
+    expire_lease(root)
 
     assert (load.problems(root, spark) == []) is is_agreed
 
@@ -165,7 +167,7 @@ def test_without_the_file_list_a_retry_leaves_files_of_the_first_attempt(
 @pytest.mark.at_length
 @pytest.mark.parametrize("is_safe", [True, False])
 def test_without_put_if_absent_a_commit_of_another_pipeline_is_lost(
-    load: Recorded, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, is_safe: bool
+    load: RecordedLoad, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, is_safe: bool
 ) -> None:
     root, done = load.base(f"two-writers-{is_safe}"), list[str]()
     if not is_safe:
@@ -174,7 +176,7 @@ def test_without_put_if_absent_a_commit_of_another_pipeline_is_lost(
     def other(step: Step) -> None:
         if "lake/shop/_dlt_files/events/0" in step.what and not done:
             done.append(step.what)
-            with unwatched(steps):
+            with steps_not_recorded(steps):
                 pipeline = penstock.pipeline(
                     "other",
                     pipelines_dir=root / "other",
@@ -185,7 +187,7 @@ def test_without_put_if_absent_a_commit_of_another_pipeline_is_lost(
                 pipeline.run([{"id": 99}], table_name="events")
 
     steps = Steps(root, other)
-    with watched(steps):
+    with recording_steps(steps):
         run(root, spark, 2)
     monkeypatch.undo()
 

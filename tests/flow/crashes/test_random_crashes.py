@@ -19,8 +19,8 @@ from tests.conftest import SEED
 from tests.flow.crashes.cursor_shop import outcome, run
 from tests.flow.crashes.lakes import LAKES, Lake
 from tests.flow.crashes.recorded_load import CHOSEN_LAKE, EACH_LAKE
-from tests.flow.crashes.shop import bury, image, lake_of, packages_at
-from tests.flow.crashes.steps import Step, Steps, watched
+from tests.flow.crashes.shop import expire_lease, image, lake_of, packages_at
+from tests.flow.crashes.steps import Step, Steps, recording_steps
 
 from penstock.testing.cases import Crash
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parents[3]
-ASKED = os.environ.get("PENSTOCK_TEST_RANDOM_CRASHES", "")
+REQUESTED = os.environ.get("PENSTOCK_TEST_RANDOM_CRASHES", "")
 """Nothing for one run on one lake; else, for each lake, how many end in this process, and how many killed."""
-SOFT, HARD = (int(one) for one in (ASKED or "1+0").split("+"))
+SOFT, HARD = (int(one) for one in (REQUESTED or "1+0").split("+"))
 
 
 @dataclass
-class Journey:
+class Baseline:
     """What is there after a first run, and what the second one must come to."""
 
     folder: Path
@@ -62,74 +62,75 @@ class Journey:
         ]
 
 
-@pytest.fixture(scope="module", params=EACH_LAKE if ASKED else [CHOSEN_LAKE])
-def journey(
+@pytest.fixture(scope="module", params=EACH_LAKE if REQUESTED else [CHOSEN_LAKE])
+def baseline(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> Journey:
+) -> Baseline:
     """Both runs, undisturbed, and the number of steps of the second one."""
     lake, folder = LAKES[request.param], tmp_path_factory.mktemp("journey")
     root = folder / "root"
     run(root, spark, 1, destination=lake)
     image(root, folder / "base")
     steps = Steps(root, lambda _: None)
-    with watched(steps):
-        run(root, spark, 2, destination=lake.watched(steps, lake_of(root)), at_row=steps.reach)
-    return Journey(folder, lake, len(steps.seen), outcome(root, spark, lake))
+    with recording_steps(steps):
+        run(root, spark, 2, destination=lake.destination_with_steps(steps, lake_of(root)), at_row=steps.reach)
+    return Baseline(folder, lake, len(steps.seen), outcome(root, spark, lake))
 
 
 @pytest.mark.at_length
 def test_a_run_that_crashes_at_a_random_step_is_resumed(
-    journey: Journey, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+    baseline: Baseline, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     chance, wrong, seen = random.Random(SEED), {}, []
     for turn in range(SOFT):
-        root, number = journey.trial(), chance.randrange(journey.steps - 5)
+        root, number = baseline.trial(), chance.randrange(baseline.steps - 5)
 
         def die(step: Step, number: int = number) -> None:
             if step.number >= number:
                 raise Crash
 
         steps = Steps(root, die)
-        to = journey.lake.watched(steps, lake_of(root))
-        with watched(steps), pytest.raises(Crash):
+        to = baseline.lake.destination_with_steps(steps, lake_of(root))
+        with recording_steps(steps), pytest.raises(Crash):
             run(root, spark, 2, destination=to, at_row=steps.reach)
-        bury(root)
+        expire_lease(root)
         seen.append(steps.seen[number].kind)
-        found = journey.problems(root, spark, wiped=turn % 2 == 0)
+        found = baseline.problems(root, spark, wiped=turn % 2 == 0)
         if found:
             wrong[f"{turn}: {steps.seen[number].what}"] = found
 
     in_rows = sum(one.startswith("row ") for one in seen)
-    of_all = f"{len(seen)} of {journey.steps} steps, {in_rows} of them in a generator"
+    of_all = f"{len(seen)} of {baseline.steps} steps, {in_rows} of them in a generator"
     say(
-        capsys, f"{journey.lake.name}, a run that ends: {of_all}, half with an empty disk, {len(wrong)} wrong"
+        capsys,
+        f"{baseline.lake.name}, a run that ends: {of_all}, half with an empty disk, {len(wrong)} wrong",
     )
     assert not wrong
 
 
 @pytest.mark.skipif(not HARD, reason="PENSTOCK_TEST_RANDOM_CRASHES says how many runs are killed")
 def test_a_process_killed_at_a_random_moment_is_resumed(
-    journey: Journey, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+    baseline: Baseline, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    undisturbed = program(journey.lake, journey.trial(), 0)
+    undisturbed = program(baseline.lake, baseline.trial(), 0)
     lasts = float(undisturbed.stdout)
     chance, wrong = random.Random(SEED), {}
     killed: list[float] = []
     while len(killed) < HARD:
-        root, seconds = journey.trial(), chance.uniform(0.01, 0.95 * lasts)
-        ended = program(journey.lake, root, seconds)
+        root, seconds = baseline.trial(), chance.uniform(0.01, 0.95 * lasts)
+        ended = program(baseline.lake, root, seconds)
         if ended.returncode == 0:  # it was faster than the one that was measured
             lasts = min(lasts, float(ended.stdout))
             continue
         assert ended.returncode == -signal.SIGKILL, ended.stderr
         killed.append(seconds)
-        found = journey.problems(root, spark, wiped=len(killed) % 2 == 0)
+        found = baseline.problems(root, spark, wiped=len(killed) % 2 == 0)
         if found:
             wrong[f"{seconds:.2f} s"] = found
 
     moments = " ".join(f"{one:.1f}" for one in sorted(killed))
     said = f"kill -9 of a run of {lasts:.1f} s after {moments} s, half with an empty disk, {len(wrong)} wrong"
-    say(capsys, f"{journey.lake.name}, {said}")
+    say(capsys, f"{baseline.lake.name}, {said}")
     assert not wrong
 
 

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.flow.crashes.steps import Steps, watched
+from tests.flow.crashes.steps import Steps, recording_steps
 from tests.unit.load.scripted import World
 from tests.unit.load.test_run import schema_of
 from tests.unit.pipeline.sessions import no_session
@@ -175,7 +175,7 @@ def test_the_newest_goes_first_so_that_those_that_are_left_fit_together(tmp_path
         copied = shutil.copytree(tmp_path / "lake", tmp_path / "copies" / str(len(left)) / "lake")
         left.append([package.load_id for package in packages_at(copied.parent).with_status("extracted")])
 
-    with watched(Steps(tmp_path / "lake", look)):
+    with recording_steps(Steps(tmp_path / "lake", look)):
         pipeline.drop_pending_packages()
 
     assert ids in left
