@@ -1,4 +1,4 @@
-"""A backfill in windows, to be killed by its test: `python windows.py FOLDER limit|range`."""
+"""A backfill in windows that its test kills: `python backfill_program.py FOLDER limit|range`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 WINDOWS, SIZE = 12, 40
 ROWS = [{"id": number, "n": number // 2} for number in range(WINDOWS * SIZE)]
-"""In the order of their cursor, two for each value: windows end between two rows of one value."""
+"""Rows in cursor order, two for each value: windows end between two rows of one value."""
 
 
 def slow(rows: list[Any]) -> Iterator[Any]:
-    """Pages, a little at a time, so that there is something to kill."""
+    """Yield small pages slowly, so that the test can kill the process between two of them."""
     for at in range(0, len(rows), 10):
         time.sleep(0.003)
         yield rows[at : at + 10]
@@ -38,15 +38,15 @@ def ranged(n: Any = penstock.sources.incremental("n", initial_value=0, end_value
 
 
 def main(folder: str, how: str) -> None:
-    """All windows, one extraction each."""
+    """Extract each window separately."""
     pipeline = penstock.pipeline("windows", pipelines_dir=folder)
     step = SIZE // 2
-    for window in range(WINDOWS + 2):  # a page at a boundary brings a row that is known
+    for window in range(WINDOWS + 2):  # a page at a boundary repeats a row that was read before
         bounds = penstock.sources.incremental(initial_value=window * step, end_value=(window + 1) * step)
         resource = limited().add_limit(SIZE // 10) if how == "limit" else ranged(bounds)
         pipeline.extract(resource)
         print(window, flush=True)  # noqa: T201 - the test waits for it
-        sys.stdin.readline()  # and this for the test: it is not to be at its end before it is killed
+        sys.stdin.readline()  # the test continues it, so that it cannot end before it is killed
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Loads chains of tables into Delta from rows that a test has flattened itself.
+"""Loads of table chains into Delta, from rows that a test flattens itself.
 
-What normalize makes of rows is tested elsewhere; here the hints are said in full, and the ids are known.
+Normalize is tested elsewhere; here all hints are explicit and the ids are known.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Rows = dict[str, list[dict[str, Any]]]
 
 @dataclass
 class Staging:
-    """The flattened rows of one load, in Parquet files of a folder that stands for its package."""
+    """The flattened rows of one load, in Parquet files of a folder that replaces its package."""
 
     folder: Path
     mark: LoadMark
@@ -65,7 +65,7 @@ class Staging:
 
 @dataclass
 class Lake:
-    """A dataset that loads go into, one after another."""
+    """A dataset, and the loads into it."""
 
     folder: Path
     spark: SparkSession
@@ -73,25 +73,25 @@ class Lake:
     loads: int = 0
 
     @property
-    def place(self) -> PathTables:
+    def addressing(self) -> PathTables:
         return PathTables(FileStorage(str(self.folder / "lake")))
 
     @property
     def tables(self) -> DeltaTables:
-        return DeltaTables(addressing=self.place)
+        return DeltaTables(addressing=self.addressing)
 
-    def stage(self, root: str, rows: Sequence[dict[str, Any]], **said: Any) -> Staging:
-        """Put the rows of a load into a package; `said` is what the resource declares."""
+    def stage(self, root: str, rows: Sequence[dict[str, Any]], **hints: Any) -> Staging:
+        """Write the rows of a load into a package; `hints` are those of the resource."""
         self.loads += 1
-        declare(self.schema, root, **said)
-        strategy = _strategy(said.get("write_disposition"))
-        flat = flattened(root, rows, key=_id_of(strategy, said.get("primary_key") or (), self.loads))
+        declare(self.schema, root, **hints)
+        strategy = _strategy(hints.get("write_disposition"))
+        flat = flattened(root, rows, key=_id_of(strategy, hints.get("primary_key") or (), self.loads))
         for name in flat:
             nest(self.schema, name, root, has_root_key=strategy not in {None, "scd2"})
         folder = self.folder / "packages" / f"{root}-{self.loads}"
         folder.mkdir(parents=True)
-        for name, found in flat.items():
-            parquet.write_table(_arrow(found, self.schema.get_table(name)), folder / f"{name}.parquet")
+        for name, table_rows in flat.items():
+            parquet.write_table(_arrow(table_rows, self.schema.get_table(name)), folder / f"{name}.parquet")
         mark = LoadMark(
             pipeline_name="shop", sequence=self.loads, load_id=str(self.loads), manifest_hash=root
         )
@@ -114,7 +114,7 @@ class Lake:
         )
 
     def commits(self, root: str, staging: Staging) -> Iterator[AppliedJob]:
-        """As the load stage does it: a job for each table with rows, each by itself, root last."""
+        """Yield the commits of a load as the load stage makes them: one job for each table, root last."""
         for table in (*sorted(staging.tables - {root}, reverse=True), root):
             chain = self.chain(root, staging)
             for step in chain.plan.steps_for(table, staging.tables):
@@ -122,14 +122,16 @@ class Lake:
                     yield applied
 
     def apply(self, root: str, staging: Staging) -> list[AppliedJob]:
-        """All commits of a load."""
+        """Make all commits of a load."""
         return list(self.commits(root, staging))
 
-    def load(self, root: str, rows: Sequence[dict[str, Any]], **said: Any) -> list[AppliedJob]:
-        return self.apply(root, self.stage(root, rows, **said))
+    def load(self, root: str, rows: Sequence[dict[str, Any]], **hints: Any) -> list[AppliedJob]:
+        return self.apply(root, self.stage(root, rows, **hints))
 
     def content(self, root: str) -> dict[str, list[dict[str, Any]]]:
-        names = [name for name in self.place.table_names() if name == root or name.startswith(f"{root}__")]
+        names = [
+            name for name in self.addressing.table_names() if name == root or name.startswith(f"{root}__")
+        ]
         return {
             name: [_plain(row.asDict()) for row in self.tables.read(name, spark=self.spark).collect()]
             for name in names
@@ -145,30 +147,38 @@ def declare(
     primary_key: Sequence[str] = (),
     merge_key: Sequence[str] = (),
 ) -> None:
-    """Bring a root table up to what its resource says."""
-    said = write_disposition if isinstance(write_disposition, dict) else {"disposition": write_disposition}
-    strategy = said.get("strategy")
-    found: dict[str, dict[str, Any]] = {name: dict(column) for name, column in columns.items()}
+    """Update a root table with the hints of its resource."""
+    settings = (
+        write_disposition if isinstance(write_disposition, dict) else {"disposition": write_disposition}
+    )
+    strategy = settings.get("strategy")
+    all_columns: dict[str, dict[str, Any]] = {name: dict(column) for name, column in columns.items()}
     for hint, names in (("primary_key", primary_key), ("merge_key", merge_key)):
         for name in names:
-            found[name][hint] = True
-    found["_dlt_load_id"] = dict(TEXT)
-    found["_dlt_id"] = {**TEXT, "row_key": True}
+            all_columns[name][hint] = True
+    all_columns["_dlt_load_id"] = dict(TEXT)
+    all_columns["_dlt_id"] = {**TEXT, "row_key": True}
     extras: dict[str, Any] = {"x-merge-strategy": strategy} if strategy else {}
     if strategy == "scd2":
-        found["_dlt_valid_from"] = {"data_type": "timestamp", "x-valid-from": True}
-        found["_dlt_valid_to"] = {"data_type": "timestamp", "x-valid-to": True}
-        found["_dlt_id"] = {**TEXT, "row_key": False, "x-row-version": True}
-        extras["x-boundary-timestamp"] = said.get("boundary_timestamp")
+        all_columns["_dlt_valid_from"] = {"data_type": "timestamp", "x-valid-from": True}
+        all_columns["_dlt_valid_to"] = {"data_type": "timestamp", "x-valid-to": True}
+        all_columns["_dlt_id"] = {**TEXT, "row_key": False, "x-row-version": True}
+        extras["x-boundary-timestamp"] = settings.get("boundary_timestamp")
     schema.update_table(
         Table.from_dict(
-            {"name": root, "write_disposition": said["disposition"], "columns": found, **SEEN, **extras}
+            {
+                "name": root,
+                "write_disposition": settings["disposition"],
+                "columns": all_columns,
+                **SEEN,
+                **extras,
+            }
         )
     )
 
 
 def nest(schema: Schema, name: str, root: str, *, has_root_key: bool) -> None:
-    """Bring a nested table up to what its rows have."""
+    """Update a nested table with the columns of its rows."""
     if name == root:
         return
     columns: dict[str, dict[str, Any]] = {
@@ -189,16 +199,16 @@ def nest(schema: Schema, name: str, root: str, *, has_root_key: bool) -> None:
 def flattened(
     root: str, rows: Sequence[dict[str, Any]], *, key: Callable[[dict[str, Any], int], str]
 ) -> Rows:
-    """The rows of all tables; each says where its root row stands."""
-    found: Rows = {}
+    """Return the rows of all tables, each with the position of its root row."""
+    tables: Rows = {}
     for number, row in enumerate(rows):
         at = {"part": 0, "file": "f", "row": number}
         row_id = key(row, number)
         own = {name: value for name, value in row.items() if not isinstance(value, list)}
-        found.setdefault(root, []).append({**own, "_dlt_id": row_id, "_dlt_load_id": "l", POSITION: at})
+        tables.setdefault(root, []).append({**own, "_dlt_id": row_id, "_dlt_load_id": "l", POSITION: at})
         for table, below in _below(row, root, row_id):
-            found.setdefault(table, []).append({**below, "_dlt_root_id": row_id, POSITION: at})
-    return found
+            tables.setdefault(table, []).append({**below, "_dlt_root_id": row_id, POSITION: at})
+    return tables
 
 
 def _below(row: dict[str, Any], table: str, row_id: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -218,10 +228,10 @@ def digest(value: Any) -> str:
     return hashlib.shake_128(json.dumps(value, sort_keys=True).encode()).hexdigest(10)
 
 
-def _strategy(said: Any) -> str | None:
-    if isinstance(said, dict):
-        return str(said.get("strategy") or "delete-insert")
-    return "delete-insert" if said == "merge" else None
+def _strategy(write_disposition: Any) -> str | None:
+    if isinstance(write_disposition, dict):
+        return str(write_disposition.get("strategy") or "delete-insert")
+    return "delete-insert" if write_disposition == "merge" else None
 
 
 def _id_of(

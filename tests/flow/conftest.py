@@ -24,13 +24,13 @@ def spark(session_of_mode: SparkSession) -> SparkSession:
 
 @pytest.fixture
 def other(spark: SparkSession) -> SparkSession:
-    """The session of somebody else who works with the same tables."""
+    """The session of another writer of the same tables."""
     return new_session(spark, CATALOG_CONF)
 
 
 @pytest.fixture
 def own(spark: SparkSession) -> Iterator[SparkSession]:
-    """A session such as penstock works in."""
+    """A session of the pool, as a load uses it."""
     user = UserSession(spark=spark, is_connect=False, master="local[2]", origin="given")
     pool = SessionPool(user, ("delta",))
     with pool.session() as session:

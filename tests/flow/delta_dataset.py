@@ -1,4 +1,4 @@
-"""Delta tables below the pipeline: one dataset, a session of penstock's own, loads by their marks."""
+"""A dataset of Delta tables, used below the pipeline: loads are known by their marks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ITEMS = Table.from_dict(
 
 
 def mark(sequence: int = 1, pipeline: str = "shop") -> LoadMark:
-    """The mark of a load. Load ids are moments, as those of real loads are: these lie in the past."""
+    """Return the mark of a load. As in real loads, its load id is a timestamp; this one is in the past."""
     return LoadMark(
         pipeline_name=pipeline,
         sequence=sequence,
@@ -39,14 +39,14 @@ def mark(sequence: int = 1, pipeline: str = "shop") -> LoadMark:
 
 @dataclass
 class DeltaDataset:
-    """The tables of one dataset, and a session that knows Delta."""
+    """The tables of one dataset, and a session with Delta."""
 
     location: str
     spark: SparkSession
 
     @property
     def client(self) -> DeltaClient:
-        """A client without properties of tables."""
+        """A client whose settings have no table properties."""
         config = DeltaConfiguration(bucket_url=self.location, dataset_name="demo")
         return DELTA.client(Schema("shop"), config, spark=self.spark)
 
@@ -57,7 +57,7 @@ class DeltaDataset:
 
     @property
     def name(self) -> str:
-        """The table in SQL."""
+        """The name of the table in SQL."""
         return self.tables.sql_name("items")
 
     @property
@@ -73,11 +73,11 @@ class DeltaDataset:
         return (tables or self.tables).append(ITEMS, rows, load, spark=self.spark)
 
     def ids(self) -> list[int]:
-        """The rows of the table."""
+        """Return the ids of all rows."""
         return sorted(row["id"] for row in self.tables.read("items", spark=self.spark).collect())
 
     def history(self) -> list[Row]:
-        """The commits, newest first."""
+        """Return the commits, newest first."""
         return self.spark.sql(f"DESCRIBE HISTORY {self.name}").collect()
 
     def restore(self, version: int) -> None:
@@ -95,11 +95,11 @@ class DeltaDataset:
                 path.unlink()
 
     def with_write_callback(self, change: Callable[[str], None]) -> DeltaTables:
-        """The tables, with a call after each write."""
+        """Return the tables, with a call after each write."""
         return replace(self.tables, addressing=PathTablesWithCallback(self.tables.addressing.store, change))  # type: ignore[union-attr]  # tables by path
 
     def overwrite_last_commit(self, _: str) -> None:
-        """Put the commit of another writer in the place of the newest one, as some stores allow."""
+        """Overwrite the newest commit with one of another writer, as some stores allow."""
         newest = max(self.log.glob("*.json"))
         lines = [json.loads(line) for line in newest.read_text().splitlines()]
         for line in lines:
@@ -110,7 +110,7 @@ class DeltaDataset:
 
 @dataclass(frozen=True, slots=True)
 class PathTablesWithCallback(PathTables):
-    """Folders of tables, with a call after each write."""
+    """Tables by path, with a call after each write."""
 
     after_write: Callable[[str], None]
 

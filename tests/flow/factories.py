@@ -1,4 +1,4 @@
-"""The pipeline of these tests: one lake, one dataset."""
+"""Pipelines and sessions for tests of whole runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from penstock.interfaces import Destination
 
-# Where rows are few and statements many, compiling and statistics take longer than the work.
+# With few rows and many statements, compiling and statistics take longer than the work.
 QUICK_CONF: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -28,7 +28,7 @@ CATALOG_CONF: Final = {"spark.sql.catalog.spark_catalog": "org.apache.spark.sql.
 
 
 def new_session(spark: SparkSession, conf: Mapping[str, str]) -> SparkSession:
-    """Another session beside this one."""
+    """Return a new session beside this one, with these settings."""
     session = spark.newSession()
     for key, value in conf.items():
         session.conf.set(key, value)
@@ -36,9 +36,9 @@ def new_session(spark: SparkSession, conf: Mapping[str, str]) -> SparkSession:
 
 
 def quick_session(spark: SparkSession) -> SparkSession:
-    """A session that compiles nothing, where sessions can be made; the tests of steps compile.
+    """Return a session that compiles nothing, or over Connect the given one.
 
-    Spark cannot list tables in it, nor read values of the type VARIANT: what needs that takes `compiled`.
+    Spark cannot list tables in it, nor read values of type VARIANT: such tests use `compiled`.
     """
     return new_session(spark, QUICK_CONF) if MODE != "connect" else spark
 

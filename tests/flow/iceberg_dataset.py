@@ -1,4 +1,4 @@
-"""Iceberg tables below the pipeline: one dataset, a session that knows its catalog, loads by their marks."""
+"""A dataset of Iceberg tables, used below the pipeline: loads are known by their marks."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class IcebergDataset:
 
 @contextmanager
 def open_iceberg_dataset(location: str, spark: SparkSession, **settings: Any) -> Iterator[IcebergDataset]:
-    """Open the dataset `demo` in a session of penstock's own."""
+    """Open the dataset `demo` in a session of the pool."""
     config = IcebergConfiguration(bucket_url=location, dataset_name="demo", **settings)
     user = UserSession(spark=spark, is_connect=False, master="local[2]", origin="given")
     pool = SessionPool(user, ("iceberg",), config.session_conf())
@@ -73,7 +73,7 @@ def open_iceberg_dataset(location: str, spark: SparkSession, **settings: Any) ->
 
 @dataclass(frozen=True, kw_only=True)
 class ObservedCatalog(IcebergCatalog):
-    """A place that tells of each step before it is made."""
+    """A catalog with a call before each step of a commit."""
 
     on_step: Callable[[str, str], None]
 
@@ -99,6 +99,6 @@ class ObservedCatalog(IcebergCatalog):
 
 
 def with_step_callback(tables: IcebergTables, on_step: Callable[[str, str], None]) -> IcebergTables:
-    """The tables, with a call before each step of a commit: what it is, and of which table."""
+    """Return the tables, with a call before each step of a commit: its kind and its table."""
     said = {name: getattr(tables.addressing, name) for name in ("catalog", "dataset", "conf", "is_managed")}
     return replace(tables, addressing=ObservedCatalog(**said, on_step=on_step))

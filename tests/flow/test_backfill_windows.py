@@ -1,4 +1,4 @@
-"""A backfill in windows is killed again and again, and every row is there once."""
+"""A backfill in windows is killed several times and loads every row once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chains of tables on Delta: what holds whatever happens between two commits."""
+"""Chains of tables on Delta: retries, merges and replaces that stop between two commits."""
 
 from __future__ import annotations
 

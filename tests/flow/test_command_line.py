@@ -1,4 +1,4 @@
-"""A load that is stuck is seen and cleared from the command line; the page on failures is run as it is."""
+"""A stuck load is listed and cleared from the command line; the page on failures runs as printed."""
 
 from __future__ import annotations
 

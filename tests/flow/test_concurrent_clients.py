@@ -24,7 +24,7 @@ CLIENTS, LOADS = (int(part) for part in os.environ.get("PENSTOCK_TEST_CLIENTS", 
 
 
 def clients(location: str, folder: Path) -> Counter[str]:
-    """Let all clients run; gives how often a commit was tried again, by table."""
+    """Run all clients; return the number of commit retries by table."""
     running = [
         subprocess.Popen(
             [sys.executable, str(SCRIPT), location, str(folder / str(number)), str(number), str(LOADS)],

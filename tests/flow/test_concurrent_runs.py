@@ -1,4 +1,4 @@
-"""Two runs of one pipeline: the second is refused while the first lives, and goes on when it is gone."""
+"""Two runs of one pipeline: the second is refused while the first one holds the lease."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_run_that_lost_its_lease_stops_without_marking_or_sealing_a_package(
         store.put(f"lease/{epoch + 1:010d}.json", holder)
         beating = [thread for thread in threading.enumerate() if thread.name == "penstock-lease"]
         for thread in beating:
-            thread.join(60)  # a lease that is lost beats no more
+            thread.join(60)  # a lost lease has no heartbeat
         assert beating
         assert not any(thread.is_alive() for thread in beating)
 
@@ -98,7 +98,7 @@ def test_a_run_that_lost_its_lease_stops_without_marking_or_sealing_a_package(
         make_pipeline(location, tmp_path, spark).run(rows)
 
     assert packages_of(location).slots.last() == 0
-    # The other machine may have deleted what it found half done: nothing of it may count.
+    # The other machine may have deleted partial packages: nothing of them may count.
     assert packages_of(location).with_status("extracted") == []
     store.put("lease/0000000002.released", encode_control({"token": "of another machine"}))
     info = make_pipeline(location, tmp_path, spark).run([{"id": 2}], table_name="items")

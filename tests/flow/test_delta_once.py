@@ -1,4 +1,4 @@
-"""A commit to a Delta table is made once, and counts only while the table has it."""
+"""A commit to a Delta table is made once, and counts only as long as the table has it."""
 
 from __future__ import annotations
 

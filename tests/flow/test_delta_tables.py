@@ -1,4 +1,4 @@
-"""What Delta tables are like besides their rows: partitions, clusters, properties, types, files."""
+"""Properties of Delta tables: partitions, clustering, settings, column types, files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REPLACE: dict[str, Any] = {"write_disposition": "replace"}
 
 
 class Lake:
-    """One dataset, and a session that knows Delta to look at its tables."""
+    """One dataset, and a session with Delta that inspects its tables."""
 
     def __init__(self, location: str, tmp_path: Path, spark: SparkSession, own: SparkSession) -> None:
         self.location, self._folder, self._spark, self.own = location, tmp_path, spark, own
@@ -188,7 +188,7 @@ def test_tables_are_read_in_a_session_without_their_catalog(
     lake: Lake, spark: SparkSession, own: SparkSession, tmp_path: Path
 ) -> None:
     lake.run([{"id": 1}])
-    # At an address that no session of this process has seen.
+    # At an address that no session of this process has used.
     moved = str(shutil.copytree(lake.location, tmp_path / "moved"))
     before = spark.conf.getAll
 
@@ -230,7 +230,7 @@ def test_a_table_of_a_filesystem_destination_keeps_its_table_format(
     )
 
     pipeline.run([{"id": 1}], table_name="items", table_format="delta")
-    # What the table said before holds.
+    # The table keeps its format.
     pipeline.run([{"id": 2}], table_name="items")
 
     assert (Path(location) / "demo" / "items" / "_delta_log").is_dir()

@@ -1,4 +1,4 @@
-"""Nested rows through every room and back, the same in every mode of Spark."""
+"""Nested rows from extract to the dataset, the same in every mode of Spark."""
 
 from __future__ import annotations
 

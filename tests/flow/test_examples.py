@@ -1,4 +1,4 @@
-"""The scripts in `examples/` do what they promise: each fails where its promise does not hold."""
+"""The scripts in `examples/` run: each fails if its promise does not hold."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIZES: Final = {
     "many_nested_rows": ("20000",),
     "one_partition_of_many": ("--days", "5", "--rows", "1000"),
 }
-"""What scripts are told so that they end soon."""
+"""Arguments that make the scripts short."""
 
 
 @pytest.mark.at_length

@@ -1,4 +1,4 @@
-"""A table that Delta refuses, and what becomes of the load it came with."""
+"""Loads with a table that Delta refuses: pending, repaired, skipped or rolled back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROWS = [{"id": 1, "tags": ["x", "y"]}]
 
 
 def stand_in_the_way(location: str, other: SparkSession, column: str) -> None:
-    """Put a table where `items` should go."""
+    """Create a table at the path of `items`."""
     rows = other.sql(f"SELECT {column} AS id")
     overwrite = rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
     overwrite.save(f"{location}/demo/items")

@@ -1,4 +1,4 @@
-"""The `filesystem` source, whole runs: each file once, whatever its columns, and bad lines put aside."""
+"""The `filesystem` source, whole runs: each file once, whatever its columns, and bad lines quarantined."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def told(pipeline: penstock.Pipeline) -> Any:
 
 
 def read_counts(pipeline: penstock.Pipeline) -> dict[str, Any]:
-    """What the last extraction says of the files of each resource."""
+    """Return the metrics of files of each resource in the last extraction."""
     info = told(pipeline).last_extract_info
     return {name: found for report in info.packages for name, found in report.metrics.items()}
 
@@ -314,7 +314,7 @@ def test_csv_lines_are_identified_whatever_their_names_encoding_and_types(
     ]
 
 
-# Runs over a folder, and dies when a control file whose path has `deadly` in it is about to be written.
+# Runs over a folder, and ends when a control file whose path contains `deadly` is about to be written.
 KILLED = """
 import os, re, signal, sys
 import penstock
@@ -348,7 +348,7 @@ DEATHS = ("extracted.json", "normalized.json", "committed|complete|loaded")
 
 
 def write_mixed(raw: Path, numbers: range) -> None:
-    """One row in each file: with the columns of three kinds of CSV, or as a line of JSON."""
+    """Return the content of one file with one row: one of three kinds of CSV, or a line of JSON."""
     for number in numbers:
         folder = raw / f"2026/11/{number % 28 + 1:02d}"
         folder.mkdir(parents=True, exist_ok=True)

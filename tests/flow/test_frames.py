@@ -1,4 +1,4 @@
-"""Frames through every room and back: typed, and otherwise as rows of Python."""
+"""Frames from extract to the dataset: typed files, or the same result as Python rows."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def columns(frame: Any) -> dict[str, str]:
 
 
 def content(frame: DataFrame) -> list[tuple[Any, ...]]:
-    """Rows without what differs from load to load."""
+    """Return rows without the columns that differ from load to load."""
     plain = [name for name in frame.columns if not name.startswith("_dlt_") or name == "_dlt_list_idx"]
     return sorted((tuple(row) for row in frame.select(*plain).collect()), key=repr)
 
 
 def expected_ids(package: Package) -> Iterator[str]:
-    """Ids of all rows of a package, by the rule: eighty bits of the hash of where a row stands."""
+    """Return the expected ids of a package: eighty bits of the hash of each row's position."""
     for folder in package.store.names("data/extracted"):
         inside = f"data/extracted/{folder}"
         for name in package.store.names(inside):

@@ -1,4 +1,4 @@
-"""A disk that fills up while Spark writes: the error says where, and the next run ends what was begun."""
+"""A disk that fills up while Spark writes: the error names it, and the next run continues."""
 
 from __future__ import annotations
 

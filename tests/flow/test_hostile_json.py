@@ -1,4 +1,4 @@
-"""Inputs that break tools, through the whole of a run: what arrives, and what is put aside with a reason."""
+"""Hostile rows and lines through a whole run: loaded values, and quarantined rows with their reasons."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def rows() -> Iterator[Any]:
 
 
 def plain(frame: DataFrame) -> list[dict[str, Any]]:
-    """Rows without what has no value. Moments as numbers: Python cannot hold all of them in every zone."""
+    """Return rows without nulls. Timestamps are numbers: Python cannot hold all of them in every zone."""
     columns = [
         f"unix_micros(`{name}`) AS `{name}`" if kind == "timestamp" else f"`{name}`"
         for name, kind in frame.dtypes
@@ -60,7 +60,7 @@ def same(found: Any, expected: Any) -> bool:
 
 
 def differing(found: dict[str, Any], expected: dict[str, Any]) -> Any:
-    """None if the columns that have a value are those that are expected, with these values."""
+    """Return None if the columns with values are the expected ones, else the difference."""
     left = dict(found)
     for pattern, value in expected.items():
         hits = [name for name in left if fnmatch.fnmatchcase(name, pattern) and same(left[name], value)]

@@ -1,4 +1,4 @@
-"""Names, values and keys that read like SQL, Spark variables, JSON paths or globs arrive as they are."""
+"""Names, values and keys that look like SQL, Spark variables, JSON paths or globs are loaded unchanged."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def hostile(request: pytest.FixtureRequest) -> Hostile:
 
 
 def rows_of(pipeline: penstock.Pipeline, table: str) -> list[dict[str, Any]]:
-    """The rows of a table, without the columns of the engine and without nulls."""
+    """Return the rows of a table, without system columns and nulls."""
     found = pipeline.dataset()[table].spark().collect()
     return [
         {name: value for name, value in row.asDict().items() if value is not None and name not in OWN}
@@ -57,7 +57,7 @@ def named(pipeline: penstock.Pipeline, naming: str) -> Schema | None:
 
 
 def canary(spark: SparkSession) -> str:
-    """What the property of the JVM holds that a drawn text sets where it is run as SQL."""
+    """Return the JVM property that a drawn text sets if it is executed as SQL."""
     asked = F.call_function("java_method", F.lit("java.lang.System"), F.lit("getProperty"), F.lit(CANARY))
     found: str = spark.range(1).select(asked).collect()[0][0]
     return found
@@ -72,7 +72,7 @@ def leaves(value: Any) -> Iterable[Any]:
 
 
 def columns_arrive(hostile: Hostile, pipeline: penstock.Pipeline, naming: str, keys: int) -> None:
-    """Keys of rows become columns: each value is in one column, and each key has one of its own."""
+    """Check that keys of rows become columns: one column for each key, with its values."""
     names, below = hostile.texts(keys), hostile.texts(keys)
     rows: list[dict[str, Any]] = []
     for number in range(4):
@@ -106,7 +106,7 @@ def columns_arrive(hostile: Hostile, pipeline: penstock.Pipeline, naming: str, k
 
 
 def dispositions_hold(hostile: Hostile, pipeline: penstock.Pipeline, naming: str, keys: int) -> None:
-    """Keys of merges are told apart, whatever they are, under a column of any name."""
+    """Check that a merge distinguishes keys of any text, under a column of any name."""
     key, values = hostile.texts(2), hostile.texts(2 * keys)
     first = {one: hostile.text() for one in values[: keys + keys // 2]}
     second = {
@@ -140,7 +140,7 @@ def dispositions_hold(hostile: Hostile, pipeline: penstock.Pipeline, naming: str
 
 
 def columns_of_keys(pipeline: penstock.Pipeline, keys: list[str]) -> list[str]:
-    """The columns of two keys, in their order: the first of them is the primary key."""
+    """Return the columns of two keys in order; the first one is the primary key."""
     table = pipeline.default_schema.tables["upserted"]
     names = [name for name in table.columns if name not in OWN]
     assert len(names) == len(keys)
@@ -148,7 +148,7 @@ def columns_of_keys(pipeline: penstock.Pipeline, keys: list[str]) -> list[str]:
 
 
 def tables_arrive(pipeline: penstock.Pipeline, naming: str, names: list[str]) -> None:
-    """Names of tables come from data: all rows of a name are in one table, and every table can be read."""
+    """Check table names from data: all rows of a name are in one table, and every table can be read."""
     rows = [{"n": number, "t": name} for number, name in enumerate([*names, *names])]
     resource = penstock.resource(rows, name="events", table_name=lambda row: row["t"])
 
@@ -173,7 +173,7 @@ def with_cursor(data: Any, name: str) -> Any:
 
 
 def cursors_hold(hostile: Hostile, pipeline: penstock.Pipeline, spark: SparkSession, values: int) -> None:
-    """Cursors of any text divide rows in their order, rows of Python as well as frames."""
+    """Check that cursors of any text order rows, Python rows and frames alike."""
     drawn = hostile.texts(values)
     first = drawn[: values // 2]
     for part in (first, drawn):

@@ -1,4 +1,4 @@
-"""A commit to an Iceberg table is made once, wherever a process dies and whoever else is at it."""
+"""A commit to an Iceberg table is made once, through crashes and other writers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Crash(BaseException):
-    """The process is gone."""
+    """The simulated end of a process."""
 
 
 def dying(tables: IcebergTables, at: str) -> IcebergTables:
@@ -34,7 +34,7 @@ def dying(tables: IcebergTables, at: str) -> IcebergTables:
 
 
 def at_step(tables: IcebergTables, wanted: str, act: Callable[[], Any]) -> IcebergTables:
-    """Let something happen before a step is made for the first time."""
+    """Call back before a step is made for the first time."""
     told: list[str] = []
 
     def tell(step: str, table: str) -> None:
@@ -200,7 +200,7 @@ def test_a_table_that_was_rolled_back_does_not_count_as_loaded(lake: IcebergData
 
 @pytest.mark.parametrize("step", [pytest.param("fast_forward", marks=pytest.mark.at_length), "rollback"])
 def test_an_unfinished_rollback_is_never_published(lake: IcebergDataset, step: str) -> None:
-    """A process dies before it publishes, or after it has gone back and before it has said so."""
+    """A process ends before it publishes, or after the rollback and before it recorded it."""
     lake.append(9, load=mark(1))
     if step == "fast_forward":
         with pytest.raises(Crash):

@@ -1,4 +1,4 @@
-"""What Iceberg tables are like besides their rows: columns, partitions, properties, snapshots, readers."""
+"""Properties of Iceberg tables: columns, partitions, settings, snapshots, readers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UPSERT: dict[str, Any] = {
 
 
 class Lake:
-    """One dataset; what is known of its tables is read off their metadata files, without Spark."""
+    """One dataset; its tables are inspected through their metadata files, without Spark."""
 
     def __init__(self, location: str, tmp_path: Path, spark: SparkSession) -> None:
         self.location, self._folder, self._spark = location, tmp_path, spark
@@ -138,7 +138,7 @@ def test_maintenance_keeps_the_compacted_table_and_its_last_load(lake: Lake) -> 
     assert last.endswith("_6")
     assert {one["snapshot-id"] for one in found["snapshots"]} == set(heads.values())
     (now,) = (one for one in found["snapshots"] if one["snapshot-id"] == heads["main"])
-    # Iceberg joins files where there are five of them.
+    # Iceberg compacts five files or more.
     assert now["summary"]["total-data-files"] == "2"
     assert lake.ids() == [0, 1, 2, 3, 4, 5]
 

@@ -1,4 +1,4 @@
-"""Cursors through whole runs: what was loaded is not loaded again, by rows, frames and DataFrames."""
+"""Cursors through whole runs: loaded rows are not loaded again, for rows, frames and DataFrames."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def loaded(info: LoadInfo, name: str) -> int:
 
 
 def events(spark: SparkSession, until: int) -> DataFrame:
-    """Moments of whole hours, three events for each."""
+    """Return three events for each of several whole hours."""
     hours = (F.col("id") / 3).cast("int")
     at = F.timestamp_micros(F.lit(int(NOON.timestamp()) * 1_000_000) + hours * 3_600_000_000)
     return spark.range(until).select("id", at.alias("At"), F.struct(hours.alias("Hour")).alias("more"))

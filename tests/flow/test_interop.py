@@ -1,4 +1,4 @@
-"""A dataset that one tool began is continued by the other: state, schema and tables."""
+"""A dataset of one tool is continued by the other: state, schema and tables."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def dlt_continues(
     files: str | None = None,
     **hints: Any,
 ) -> dict[str, Any]:
-    """Let dlt load rows in a process of its own; gives what it saw before and after."""
+    """Load rows with dlt in a separate process; return the dataset as dlt reads it before and after."""
     python = os.environ.get("PENSTOCK_TEST_DLT_PYTHON")
     if python is None:
         pytest.skip("PENSTOCK_TEST_DLT_PYTHON is not set: `python3 -m dev.parts dlt` makes one and prints it")
@@ -73,7 +73,7 @@ def ids(tables: dict[str, Any]) -> dict[int, str]:
 
 
 def names_and_tags(tables: dict[str, Any]) -> dict[int, tuple[str, Sequence[str]]]:
-    """Each document in short, and no nested row without a parent."""
+    """Return each document in short; fail on a nested row without a parent."""
     found = documents(tables, "items")
     assert found["orphans"] == {}
     assert len(found["rows"]) == len({row["id"] for row in found["rows"]}), "a key is there once"
@@ -81,7 +81,7 @@ def names_and_tags(tables: dict[str, Any]) -> dict[int, tuple[str, Sequence[str]
 
 
 def check_turns(ours: penstock.Pipeline, location: str, tmp_path: Path, files: str | None = None) -> None:
-    """We begin a dataset, dlt goes on with it, and we go on after it."""
+    """penstock creates a dataset, dlt loads into it, and penstock loads into it again."""
     ours.run(nested_rows(5), table_name="items")
     stored = ours.dataset()["_dlt_version"].spark().collect()[0]["version_hash"]
 
@@ -134,7 +134,7 @@ def test_dlt_upserts_into_tables_of_penstock_and_penstock_upserts_after_it(
     ours.run(penstock.resource(first, name="items", **UPSERT))
     begun = ids(content(ours))
 
-    # dlt, on Delta, never shortens a list: it leaves what is past its end behind.
+    # dlt, on Delta, never shortens a list: it keeps the rows past its end.
     told = dlt_continues(
         location, tmp_path / "dlt", rows=[row(2, "dlt", "w", "v"), row(4, "dlt", "u")], **UPSERT
     )

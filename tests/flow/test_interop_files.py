@@ -1,4 +1,4 @@
-"""A dataset of plain files that one tool began is continued by the other: state, schema and tables."""
+"""A dataset of plain files of one tool is continued by the other: state, schema and tables."""
 
 from __future__ import annotations
 

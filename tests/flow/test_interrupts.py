@@ -1,4 +1,4 @@
-"""SIGTERM in the middle of a run with Spark: everything is let go, and the next run ends what was begun."""
+"""SIGTERM during a run with Spark: everything is released, and the next run finishes the load."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_run_interrupted_in_its_load_records_its_jobs_and_the_next_one_finishe
 
 
 def wait_until_idle(spark: SparkSession) -> None:
-    """Wait until no job has run for a while; the time limit of the test ends it otherwise."""
+    """Wait until no job has run for a while; the time limit of the test bounds it."""
     quiet_since = time.monotonic()
     while time.monotonic() - quiet_since < 5:
         time.sleep(0.05)

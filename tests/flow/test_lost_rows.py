@@ -1,4 +1,4 @@
-"""A file of a package that has fewer rows than were extracted is noticed by normalize."""
+"""Normalize detects a file of a package that has fewer rows than were extracted."""
 
 from __future__ import annotations
 

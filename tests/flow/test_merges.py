@@ -1,4 +1,4 @@
-"""Histories of loads end on Delta and on Iceberg as dlt ends them on DuckDB."""
+"""Histories of loads have the same result on Delta and Iceberg as with dlt on DuckDB."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ FIRST = int(os.environ.get("PENSTOCK_TEST_HISTORIES_FROM", "1000"))
 AS_TEXT = {"timeZone": "UTC", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ssxxx"}
 
 FEW = (19, 97, 254)
-"""What CI has time for: every named difference."""
+"""The histories that CI plays: every named difference."""
 
 
 def loaded(pipeline: penstock.Pipeline, histories: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """All histories side by side, as resources of one pipeline."""
+    """Load all histories as resources of one pipeline; return their tables."""
     for number in range(max(len(one["loads"]) for one in histories)):
         pipeline.run([resource(one, number) for one in histories if number < len(one["loads"])])
     return content(pipeline, [one["name"] for one in histories])
@@ -51,7 +51,7 @@ def resource(one: dict[str, Any], number: int) -> Any:
 
 
 def content(pipeline: penstock.Pipeline, roots: list[str]) -> dict[str, dict[str, Any]]:
-    """All tables of all roots. Each is small and there are many, so they are read in one go."""
+    """Read all tables of all roots in one query: they are small and many."""
     dataset = pipeline.dataset()
     found: dict[str, dict[str, list[Any]]] = {root: {} for root in roots}
     frames = []
@@ -116,7 +116,7 @@ def test_many_merge_histories_end_as_with_dlt(
 def compare(
     histories: list[dict[str, Any]], found: dict[str, dict[str, Any]], theirs: dict[str, Any]
 ) -> dict[str, list[str]]:
-    """Fail where ours differ without a name for it; gives the named differences."""
+    """Fail on a difference without a name; return the named differences."""
     named: dict[str, list[str]] = {}
     wrong: dict[str, Any] = {}
     for one in histories:

@@ -1,4 +1,4 @@
-"""Tables of several kinds in one load and in one dataset."""
+"""Tables of several formats in one load and in one dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of the pipeline's page that need tables: files with schemas, clients, and what a machine keeps."""
+"""Parts of the page on pipelines that need tables: schema files, clients, local state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain files: what they are called, what readers see of them, and what becomes of them."""
+"""Plain files: their names, their readers, replaces and deletions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ VALUES: list[dict[str, Any]] = [
 
 
 class Files:
-    """A dataset of plain files, and a look at the folder behind it."""
+    """A dataset of plain files, and its folder."""
 
     def __init__(self, location: str, tmp_path: Path, spark: SparkSession) -> None:
         self.location, self._tmp_path, self._spark = location, tmp_path, spark
@@ -106,7 +106,7 @@ def test_a_layout_may_have_dates_and_custom_placeholders(files: Files) -> None:
     assert all(name.startswith(f"items/files/year={year}/eu-ITEMS.1") for name in files.names())
     assert ids(files.pipeline(**settings)) == [1, 2]
     assert files.pipeline(**settings).dataset()["items"].columns == ["id", "_dlt_load_id", "_dlt_id"]
-    # Another layout, without a folder for each table: what was loaded before stays what it is.
+    # Another layout, without a folder for each table: files of earlier loads are unchanged.
     flat = files.pipeline(layout="{table_name}.{load_id}.{ext}")
     flat.run([{"id": 3}, {"id": 4}], table_name="items")
     assert len(list(files.path("").glob("items.*.parquet"))) == 1
@@ -116,7 +116,7 @@ def test_a_layout_may_have_dates_and_custom_placeholders(files: Files) -> None:
 @pytest.mark.parametrize("said", ["parquet", "jsonl", "csv"])
 def test_values_round_trip_through_every_format(files: Files, said: str) -> None:
     pipeline = files.run(VALUES, loader_file_format=said)
-    # A column that comes later; older files lack it.
+    # A new column that older files lack.
     pipeline.run([{"id": 3, "late": "x"}], table_name="items")
 
     (first, *_) = files.names()
@@ -182,7 +182,7 @@ def test_a_replace_shows_new_files_at_once_and_deletes_the_old_ones(
     with pytest.raises(Crash):
         files.pipeline().run(rows, destination=dying)
 
-    # The root and what is nested in it are one job, then the load is complete: the deletion is left.
+    # The root and its nested tables are one job, then the load is complete: only the deletion is pending.
     assert set(old) < set(files.names())
     assert ids(files.pipeline()) == [2]
     assert files.pipeline().dataset()["items__tags"].count() == 0

@@ -1,4 +1,4 @@
-"""What a run tells while it goes on, and what its trace knows of Spark, in every mode."""
+"""Progress of a run, and the Spark jobs in its trace, in every mode."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GROUP = "spark.jobGroup.id"
 
 
 class Watching(RecordingCollector):
-    """One that looks at Spark's stages too."""
+    """A collector that watches Spark's stages too."""
 
     shows_stages = True
 

@@ -1,4 +1,4 @@
-"""Readers see complete loads only, whatever goes on, and leave the session as it was."""
+"""Readers see complete loads only, whatever runs meanwhile, and leave the session unchanged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOADS = 3
 
 
 def source(number: int) -> list[Any]:
-    """Two resources: one whose tables are replaced, one that is added to; every row names its load."""
+    """Return two resources, one replaced and one appended to; every row names its load."""
     items = [
         {"id": i, "load": number, "tags": [number, number], "parts": [{"load": number}]} for i in range(4)
     ]
@@ -40,7 +40,7 @@ ALL = " UNION ALL ".join(f"SELECT '{name}', {column} FROM {name}" for name, colu
 
 
 def state(dataset: Dataset) -> dict[str, list[int]]:
-    """The loads whose rows stand in each table."""
+    """Return the loads that have rows in each table."""
     found: dict[str, list[int]] = {name: [] for name in COLUMNS}
     for name, number in dataset(ALL).fetchall():
         found[name].append(number)
@@ -48,7 +48,7 @@ def state(dataset: Dataset) -> dict[str, list[int]]:
 
 
 def after(*numbers: int) -> dict[str, list[int]]:
-    """What the tables hold after these loads."""
+    """Return the expected content of the tables after these loads."""
     last = numbers[-1]
     return {
         "events": list(numbers),
@@ -64,7 +64,7 @@ def dying(location: str, at: int) -> Destination:
 
 
 def stopped(location: str, tmp_path: Path, spark: SparkSession, number: int, *, at: int) -> None:
-    """A load whose process is gone when so many tables are written."""
+    """Run a load whose process ends after this number of written tables."""
     pipeline = make_pipeline(location, tmp_path, spark)
     with pytest.raises(Crash):
         pipeline.run(source(number), destination=dying(location, at))

@@ -1,4 +1,4 @@
-"""The README's example does what the README says, character by character where it can."""
+"""The README's example prints what the README shows, character by character where possible."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LINES = 10
 
 
 def blocks() -> tuple[str, str]:
-    """The example's code and the output printed below it."""
+    """Return the code of the example and the output printed below it."""
     text = README.read_text(encoding="utf-8").partition("<!-- example:")[2]
     code = re.search(r"```python\n(.*?)```", text, re.DOTALL)
     output = re.search(r"```text\n(.*?)```", text, re.DOTALL)
@@ -23,7 +23,7 @@ def blocks() -> tuple[str, str]:
 
 
 def settled(output: str) -> list[str]:
-    """Without what differs from run to run: seconds, load ids, row ids, the folder."""
+    """Return a text without parts that differ from run to run: seconds, load ids, row ids, the folder."""
     text = re.sub(r"\d+\.\d+", "N", output)
     text = re.sub(r"[A-Za-z0-9+/]{14}\b", "ID", text)
     text = re.sub(r"at /\S*/quick_lake", "at FOLDER/quick_lake", text)

@@ -1,4 +1,4 @@
-"""Tables and states begin anew: each mode on each kind of table, and whatever dies between old and new."""
+"""Refresh of tables and states: each mode on each table format, with crashes between old and new."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ OLD: Final[list[dict[str, Any]]] = [
     {"id": 1, "price": 5, "tags": ["x", "y"]},
     {"id": 2, "price": 6, "tags": ["z"]},
 ]
-# Another type for the key, another column, and nothing nested: nothing of this fits into what is there.
+# Another type for the key, another column, and nothing nested: nothing of this fits into the old tables.
 NEW: Final[list[dict[str, Any]]] = [{"id": "a7", "colour": "red"}]
 ROWS: Final[list[dict[str, Any]]] = [{"id": 9, "price": 7}]
 Shown = dict[str, list[Any]]
 
 
 class Shop:
-    """One dataset of one kind of tables."""
+    """One dataset in one table format."""
 
     def __init__(self, kind: str, location: str, folder: Path, spark: SparkSession) -> None:
         make: Callable[..., Destination] = getattr(penstock.destinations, kind)
@@ -78,7 +78,7 @@ def buyers() -> Any:
 
 
 def each(*few: tuple[str, str]) -> pytest.MarkDecorator:
-    """Every kind of table in every mode; CI has time for those that are named."""
+    """Parametrize every table format with every mode; CI runs the named ones."""
     cases = [
         pytest.param(kind, mode, marks=() if (kind, mode) in few else pytest.mark.at_length)
         for kind in KINDS
@@ -93,7 +93,7 @@ def shop(request: pytest.FixtureRequest, location: str, tmp_path: Path, spark: S
 
 
 def after(mode: TRefreshMode) -> tuple[list[dict[str, Any]], Shown]:
-    """What the second run brings, and what is there then."""
+    """The data of the second run, and the expected content after it."""
     found: dict[TRefreshMode, tuple[list[dict[str, Any]], Shown]] = {
         "drop_sources": (NEW, {"orders": ["a7"]}),
         "drop_resources": (NEW, {"orders": ["a7"], "buyers": [3]}),
@@ -138,7 +138,7 @@ def test_through_a_crash_of_a_refresh_readers_see_all_old_rows_or_all_new_rows(
 ) -> None:
     monkeypatch.setenv("LOAD__WORKERS", "1")
     rows, new = after(mode)
-    # The first job has its effect and nobody hears of it; the load counts, and is tidied up after or not.
+    # The first job takes effect without a result; the load is committed, and cleaned up afterwards or not.
     for at, is_after in ((1, True), (2, False), (2, True)):
         folder = tmp_path / f"{at}-{is_after}"
         place = Shop(shop.lake.destination_name, str(folder / "lake"), folder, shop.spark)

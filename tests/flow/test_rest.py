@@ -26,7 +26,7 @@ def api() -> Iterator[Api]:
 
 
 def shop(api: Api, *, spread: bool, rate_limit: str | None = None) -> Any:
-    """Users with their posts, and pages of rows; five requests of users, 7 * 3 of posts, 4 of rows."""
+    """Return users with their posts, and pages of rows: 5 requests of users, 7 * 3 of posts, 4 of rows."""
     shared: dict[str, Any] = {"spread": True} if spread else {}
     posts = {"path": "users/{resources.users.id}/posts", "paginator": {"type": "offset", "limit": 5}}
     users = {"params": {"size": 3}, "paginator": {"type": "page_number", "total_path": "total_pages"}}
@@ -53,7 +53,7 @@ def shop(api: Api, *, spread: bool, rate_limit: str | None = None) -> Any:
 
 
 def tables_of(pipeline: penstock.Pipeline) -> dict[str, list[Any]]:
-    """All rows of all tables, without what is another in each load."""
+    """Return all rows of all tables, without the columns that differ from load to load."""
     found = {}
     for table in sorted(pipeline.dataset().row_counts()):
         frame = pipeline.dataset()[table].spark()
@@ -76,7 +76,7 @@ def test_executors_read_the_same_children_and_pages_as_the_driver(
 
     assert tables_of(spread) == tables_of(whole)
     assert spread.dataset().row_counts()["posts"] == 84
-    # One request more: the first page of rows is asked for to learn how many there are.
+    # One request more: the first page of rows is requested for their number.
     assert sorted(api.paths) == sorted([*asked, "/offset?offset=0&limit=7"])
 
 
@@ -97,7 +97,7 @@ def test_a_rate_limit_counts_the_requests_of_driver_and_executors(
 
     assert pipeline.dataset().row_counts()["posts"] == 84
     assert len(api.seen) == 29
-    # They are sent within 2.8 s. A busy machine takes some of them in late, so less than that is asked.
+    # They are sent within 2.8 s. A busy machine receives some of them late, so the test requires less.
     moments = [moment for moment, *_ in api.seen]
     assert max(moments) - min(moments) >= 1.4
 

@@ -1,4 +1,4 @@
-"""A run that died goes on from where it was, and nothing lands twice."""
+"""The next run resumes a crashed one, and nothing is loaded twice."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_an_extracted_package_is_loaded_by_the_next_run_before_its_own_data(
 
 
 class DeadBeforeCommit(FileLedger):
-    """The process ends when every table is committed and the ledger's row is not."""
+    """A ledger whose process ends after all table commits and before the row of the load."""
 
     def commit(self, record: CommitRecord) -> bool:
         raise SystemExit(record.load_id)

@@ -1,4 +1,4 @@
-"""The ids of rows that are merged: made of their key, or of all that they hold, from root to grandchild."""
+"""Ids of merged rows: from their key or from all their values, from root to grandchild."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def shake(text: str) -> str:
 
 
 def tables_of(resource: Any, spark: SparkSession, folder: Path) -> dict[str, DataFrame]:
-    """Extract and normalize; no destination is needed for that."""
+    """Extract and normalize rows, without a destination."""
     info = penstock.pipeline("ids", pipelines_dir=folder / "pipelines").extract(resource)
     package = Packages.at(info.location).package(info.loads_ids[0])
     normalized = normalize(package, Schema("ids"), spark=spark, naming=naming_convention(), table_extras={})

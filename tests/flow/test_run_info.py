@@ -1,4 +1,4 @@
-"""What `print` shows of runs, in the ways in which they go."""
+"""The texts that `print` shows for runs with different results."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_infos_describe_a_run_that_resumes_a_package_on_another_machine(
 
 @pytest.mark.at_length
 def test_infos_can_be_loaded_as_data(spark: SparkSession, location: str, tmp_path: Path) -> None:
-    """CI does the same without a trace."""
+    """Load the infos of a run; CI does the same without a trace."""
     pipeline = make_pipeline(location, tmp_path, spark)
     info = pipeline.run(ROWS, table_name="items")
     assert pipeline.last_trace is not None

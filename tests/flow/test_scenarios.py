@@ -1,4 +1,4 @@
-"""Runs come to what they do with dlt: dispositions, second runs and failures, on Delta and on Iceberg."""
+"""Scenarios end as with dlt: dispositions, second runs and failures, on Delta and on Iceberg."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SparkLake:
     tool = penstock
 
     def __init__(self, lake: str, folder: Path, spark: SparkSession, other: SparkSession) -> None:
-        """`other` is the session of somebody who changes tables by hand."""
+        """Open a lake; `other` is the session of a user who changes tables by hand."""
         self.folder, self._location = folder / "pipelines", str(folder / "lake")
         self._lake, self._spark, self._other = lake, spark, other
         make: Callable[..., Destination] = getattr(penstock.destinations, lake)
@@ -63,7 +63,7 @@ class SparkLake:
         self._put(dataset, table, "BIGINT", [])
 
     def _put(self, dataset: str, table: str, kind: str, rows: list[Any]) -> None:
-        """A table with these rows, in the place of one that may be there."""
+        """Write a table with these rows, replacing an existing one."""
         assert dataset == DATASET
         columns = f"id {kind}, price BIGINT, _dlt_load_id STRING, _dlt_id STRING"
         if self._lake == "delta":
@@ -78,7 +78,7 @@ class SparkLake:
 
 
 def plain(row: dict[str, Any]) -> dict[str, Any]:
-    """A row as the other side tells it: moments as texts, in UTC."""
+    """Return a row as the recorded answers have it: timestamps as texts in UTC."""
     moments = {key: one for key, one in row.items() if isinstance(one, datetime)}
     aware = {key: one if one.tzinfo else one.replace(tzinfo=UTC) for key, one in moments.items()}
     return {**row, **{key: one.astimezone(UTC).isoformat() for key, one in aware.items()}}

@@ -1,4 +1,4 @@
-"""A secret that a user hands over is found in nothing that is written or shown."""
+"""No secret of a user is written or shown anywhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IN_CONFIG, IN_ARGUMENT, IN_CONF = "canary-in-the-config-1f", "canary-in-an-argum
 IN_EXTRA = "canary-for-executors-4c"
 CANARIES = (IN_CONFIG, IN_ARGUMENT, IN_CONF, IN_EXTRA)
 
-# The secrets reach the user's code as plain texts; then it breaks with one of them in its message.
+# The secrets reach the user's code as plain texts; it then fails with one of them in its message.
 PROGRAM = """
 import json, logging, sys
 import penstock

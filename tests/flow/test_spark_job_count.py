@@ -22,7 +22,7 @@ def rows(count: int) -> Iterator[dict[str, Any]]:
 
 
 def jobs_so_far(spark: SparkSession) -> int:
-    """Ask the scheduler how many jobs it has begun."""
+    """Return the number of jobs that the scheduler has started."""
     context: Any = spark.sparkContext
     begun: int = context._jsc.sc().dagScheduler().numTotalJobs()
     return begun

@@ -1,4 +1,4 @@
-"""Large tables are learned from their first rows; what comes later is found, and nothing is lost."""
+"""The schema of a large table comes from its first rows; later rows of other types are not lost."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def items() -> Iterator[dict[str, Any]]:
 
 
 def surprising() -> Iterator[dict[str, Any]]:
-    """Each surprise alone, in a row of its own."""
+    """Rows with one value of an unexpected type each."""
     yield from items()
     plain = {"id": -1, "at": "2024-05-06T07:08:09Z", "name": "x", "tags": ["t"]}
     yield plain | {"id": "late text"}

@@ -1,4 +1,4 @@
-"""Extraction apart from loading: packages that waited, loads during an extraction, resources that fail."""
+"""Extraction separate from loading: pending packages, loads during an extraction, failed resources."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-# A resource that goes on where the last load ended; the process is killed while the third slice is open.
+# A resource that continues after the last load; the process is killed while the third slice is open.
 CUT = """
 import os, signal, sys
 import penstock

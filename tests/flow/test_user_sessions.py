@@ -1,4 +1,4 @@
-"""Sessions that users bring: without Delta's catalog, with another one, without Delta's extension."""
+"""Sessions of users: without Delta's catalog, with another catalog, without Delta's extension."""
 
 from __future__ import annotations
 

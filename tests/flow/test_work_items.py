@@ -1,4 +1,4 @@
-"""Resources with work items, whole runs: on executors, on the driver, stopped and taken up again."""
+"""Resources with work items, whole runs: on executors, on the driver, killed and resumed."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_an_error_has_its_item_and_traceback_and_finished_items_are_kept(
     def reciprocals(item: int, faults: int = 0) -> Any:
         yield {"id": item, "part": 1 / (8 - item) if item == 8 and not faults else 1}
 
-    # The argument stays the same: only the function changes.
+    # The argument is unchanged: only the function changes.
     with step_raises(ResourceFailed) as failed:
         pipeline.run(penstock.resource(reciprocals, name="parts", work_items=numbers))
     (left,) = packages_of(location).with_status("new")
@@ -173,7 +173,7 @@ def test_resource_state_is_not_available_on_executors(
     def asks(item: int) -> Any:
         yield {"id": item, "state": penstock.current.resource_state()}
 
-    # This Python has penstock on executors too; those of a cluster lack it.
+    # Local executors can import penstock; those of a cluster cannot.
     with step_raises((ResourceFailed, MissingOnExecutors), match="state"):
         make_pipeline(location, tmp_path, spark).run(asks)
 

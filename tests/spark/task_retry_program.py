@@ -1,4 +1,4 @@
-"""A program: normalizes one package several times on executors that are killed or held up meanwhile."""
+"""A program: normalizes one package several times on executors that are killed or paused meanwhile."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HELD_UP = 6.0
 
 
 def main(folder: str) -> None:
-    """Print what came of each run: a digest of all rows, how many, and how many tasks ran twice."""
+    """Print for each run a digest of all rows, their number, and the number of tasks that ran twice."""
     spark = session()
     package = filled(folder)
     for name, disturb in (("quiet", None), ("killed", kill), ("held up", hold_up)):
@@ -41,7 +41,7 @@ def main(folder: str) -> None:
 
 
 def session() -> SparkSession:
-    """Two executors in processes of their own; a task that takes too long is given to both."""
+    """Return a session with two executor processes and speculation: a slow task runs on both."""
     return (
         SparkSession.builder.master("local-cluster[2,1,900]")
         .config("spark.ui.enabled", "false")
@@ -60,7 +60,7 @@ def session() -> SparkSession:
 
 
 def filled(folder: str) -> Package:
-    """A package of several part files."""
+    """Return a package of several part files."""
     package = Packages.at(folder).package(create_load_id())
     package.create()
     where = "data/extracted/orders"
@@ -110,12 +110,12 @@ def run(package: Package, spark: SparkSession, disturb: Callable[[], None] | Non
 
 
 def normalized_folders(package: Package) -> list[Path]:
-    """Where attempts write."""
+    """Return the folders that attempts write to."""
     return list(Path(package.path, "data/normalized").glob("*"))
 
 
 def executors() -> list[psutil.Process]:
-    """The processes of the executors, the oldest first."""
+    """Return the executor processes, the oldest first."""
     found = [
         one
         for one in psutil.Process().children(recursive=True)
@@ -125,12 +125,12 @@ def executors() -> list[psutil.Process]:
 
 
 def kill() -> None:
-    """End an executor in the middle of its task."""
+    """Kill an executor during its task."""
     executors()[0].kill()
 
 
 def hold_up() -> None:
-    """Let an executor stand still, so that its task is begun by another, and then go on."""
+    """Pause an executor until another one has started its task, then resume it."""
     held = executors()[-1]
     os.kill(held.pid, signal.SIGSTOP)
     time.sleep(HELD_UP)

@@ -1,4 +1,4 @@
-"""What fits where is said in Python; SQL carries it out, value for value."""
+"""SQL converts every value as the Python reference does."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ OTHERS: tuple[Any, ...] = (
 
 
 def expected(value: Any, to: Any) -> Any:
-    """What the reference makes of a value, as it is shown."""
+    """Return the result of the reference for a value, in its text form."""
     seen = observe_value(value).type
     kind, plain = typed_value(value) if seen not in ("object", "list") else ("json", value)
     try:

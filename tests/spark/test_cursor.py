@@ -1,4 +1,4 @@
-"""Cursors over DataFrames: what is new, how far it goes, and which rows are known."""
+"""Cursors over DataFrames: new rows, the last value, and rows at the boundary."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 
 
 def numbers(spark: SparkSession) -> DataFrame:
-    """With columns of all kinds, under names that files do not have."""
+    """Return a frame with columns of all types, under names that files cannot have."""
     return spark.range(10).select(
         "id",
         (F.col("id") % 5).alias("odd `n`.x"),

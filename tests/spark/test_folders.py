@@ -1,4 +1,4 @@
-"""Folders as Spark describes them are those that a listing shows."""
+"""Folder digests by Spark equal those of a listing."""
 
 from __future__ import annotations
 

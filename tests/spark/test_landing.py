@@ -1,4 +1,4 @@
-"""DataFrames of a user's session become typed files, and the session stays what it was."""
+"""DataFrames of a user's session become typed files, and the session is unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counting while writing: an answer, or an honest None."""
+"""Row counts observed during a write: a number, or None if unknown."""
 
 from __future__ import annotations
 

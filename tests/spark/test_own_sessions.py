@@ -1,4 +1,4 @@
-"""Sessions of our own: what they take over from the user's, and what they do not."""
+"""Sessions of the pool: settings they copy from the user's session, and settings they do not."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def pool(user: UserSession) -> Iterator[SessionPool]:
 def test_a_thread_without_an_active_session_uses_that_of_the_process_unchanged(
     spark: SparkSession,
 ) -> None:
-    """Each thread has an active session or none; a builder changes the settings of the one that is there."""
+    """Run in a thread without an active session: a builder would change the settings of an active one."""
     before = spark.conf.getAll
 
     with ThreadPoolExecutor(1) as threads:
@@ -105,7 +105,7 @@ def test_an_interrupt_cancels_jobs_of_the_run_and_none_of_the_user(
     user: UserSession, pool: SessionPool
 ) -> None:
     def slow(spark: SparkSession) -> int:
-        # The column in the argument keeps Spark from sleeping once for all rows.
+        # The column in the argument makes Spark sleep for each row, not once.
         wait = F.expr("java_method('java.lang.Thread', 'sleep', 20L + id - id)")
         return len(spark.range(0, 300, 1, 2).select(wait).collect())
 
@@ -161,7 +161,7 @@ def test_sql_text_is_read_as_it_is_written_whatever_the_user_has_set(user: UserS
 
 
 class SharedSession:
-    """The session of a client that cannot make another one, as with Spark Connect 4.0."""
+    """The session of a client that cannot create another one, as with Spark Connect 4.0."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark

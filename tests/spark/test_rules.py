@@ -1,4 +1,4 @@
-"""Decisions are carried out in SQL as they are in Python: the same tables, rows and values."""
+"""SQL applies decisions like the Python reference: the same tables, rows and values."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ CONTAINERS: tuple[JsonForm, ...] = ("object", "list")
 
 @pytest.fixture(scope="module")
 def quick(spark: SparkSession) -> SparkSession:
-    """A session as rows are normalized in, without compiling: hundreds of plans meet a few rows each."""
+    """A session with the settings of normalize, without compiling: hundreds of plans have few rows each."""
     session = spark.newSession()
     for key, value in CONF.items():
         session.conf.set(key, value)
@@ -58,7 +58,7 @@ def quick(spark: SparkSession) -> SparkSession:
 
 
 def raw_rows(spark: SparkSession, texts: list[str]) -> DataFrame:
-    """As rows come out of part files. Literals: a frame out of Python's memory costs half a second."""
+    """Return rows as part files have them. As literals: a frame from Python's memory costs half a second."""
     rows = ", ".join(f"('r{number}', {literal(text)}, 'f', {number}L)" for number, text in enumerate(texts))
     return spark.sql(f"SELECT * FROM VALUES {rows} AS rows(id, text, file, position)")
 
@@ -66,7 +66,7 @@ def raw_rows(spark: SparkSession, texts: list[str]) -> DataFrame:
 def frames(
     spark: SparkSession, label: str, decision: Decision, texts: list[str], learned: RowProfile
 ) -> list[DataFrame]:
-    """One frame for each table, all with the same columns; and the rows that were found odd."""
+    """Return one frame for each table, all with the same columns, and the unexpected rows."""
     dataset = plan_layout(decision, learned)
     raw = raw_rows(spark, texts)
     nested = parse_rows(raw, dataset, None, refused_rows(decision, dataset))
@@ -93,7 +93,7 @@ def frames(
 
 
 def plain(value: Any) -> Any:
-    """A value of JSON with what tags stand for."""
+    """Return a JSON value with its tags replaced by their meaning."""
     if isinstance(value, dict):
         return {key: plain(one) for key, one in value.items()}
     if isinstance(value, list):
@@ -115,7 +115,7 @@ Batch = tuple[str, StoredSchema, Sequence[Any]]
 
 
 def compare(quick: SparkSession, batches: Iterable[Batch]) -> None:
-    """Carry decisions about rows out in SQL and in Python, in a few jobs, and compare what they come to."""
+    """Apply decisions in SQL and in Python, in few jobs, and compare the results."""
     expected: dict[tuple[str, str], Any] = {}
     tables: dict[tuple[str, str], Any] = {}
     all_frames: list[DataFrame] = []
@@ -154,7 +154,7 @@ def batches_of(number: int) -> Iterator[Batch]:
 
 
 def in_ci(starts: range) -> list[Any]:
-    """CI has the first of these, all are taken at length."""
+    """Return the chosen cases: the first ones in CI, all of them at length."""
     return [pytest.param(start, marks=pytest.mark.at_length if start else ()) for start in starts]
 
 
@@ -181,7 +181,7 @@ def test_hard_rows_are_converted_like_the_reference(quick: SparkSession) -> None
 
 
 def surprises(decision: Decision, learned: RowProfile, row: Any, number: int) -> bool:
-    """Whether a row holds what the rows before did not, or what none of the decided columns takes."""
+    """Return whether a row has a value that earlier rows did not have, or that no decided column accepts."""
     for path, _, value in walk_values(row, number):
         if any(
             is_kept_as_json(decision, path[:end], form) for end in range(len(path)) for form in CONTAINERS

@@ -1,4 +1,4 @@
-"""Literals and identifiers as Spark reads them; a session that replaces variables finds none in a literal."""
+"""Spark reads literals and identifiers as written, in sessions that substitute variables too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The road of raw rows: typed, named, with ids that do not move."""
+"""Steps of normalize: rows are typed and named, and their ids are stable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Executors that die or stand still in the middle of the shape job change nothing of what comes out."""
+"""Killed and paused executors change nothing in the result of normalize."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run in a process of its own: one client of a Connect server, one pipeline, loads one after another."""
+"""A program: one client of a Connect server runs one pipeline several times."""
 
 import json
 import logging
@@ -16,15 +16,15 @@ conflicts: Counter[str] = Counter()
 
 
 class Counting(logging.Handler):
-    """Counts the commits that were tried again."""
+    """A counter of commit retries by table."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """One more."""
+        """Count one retry."""
         conflicts[record.getMessage().split(" ")[3]] += 1
 
 
 def data(load: int) -> list[object]:
-    """What this client loads: a table of its own, and two that all clients load into."""
+    """Return the data of this client: one table for it alone, and two that all clients load into."""
     own = [{"id": load * 10 + row, "tags": ["x", "y"]} for row in range(3)]
     events = [{"client": number, "load": load, "row": row} for row in range(2)]
     # Every key comes twice, the second time with a shorter list.
@@ -50,7 +50,7 @@ pipeline = penstock.pipeline(
     dataset_name="demo",
     spark=spark,
 )
-sys.stdin.readline()  # all clients begin together
+sys.stdin.readline()  # all clients start together
 for load in range(loads):
     pipeline.run(data(load))
 print(json.dumps(conflicts), flush=True)

@@ -1,4 +1,4 @@
-"""Run by dlt's own Python: opens a dataset, tells what it sees, loads rows, tells again."""
+"""A program for dlt's own Python: describes a dataset, loads rows into it, and describes it again."""
 
 import gzip
 import io
@@ -17,7 +17,7 @@ said = json.loads(given)
 
 
 files = said.get("files")
-"""What plain files are; None for Delta tables."""
+"""The format of plain files; None for Delta tables."""
 
 
 @dlt.resource(name="items", **({} if files else {"table_format": "delta"}), **said["hints"])
@@ -28,7 +28,7 @@ def items():
 
 
 def in_files(pipeline, table):
-    """The rows of a table in all files that dlt takes for its own."""
+    """Return the rows of a table in all files that dlt lists for it."""
     readers = {"parquet": pq.read_table, "jsonl": pj.read_json, "csv": pc.read_csv}
     with pipeline._fs_client() as client:
         paths = client.list_table_files(table)
@@ -40,7 +40,7 @@ def in_files(pipeline, table):
 
 
 def seen(pipeline):
-    """Everything that dlt knows of the dataset, as plain data."""
+    """Return everything that dlt reads of the dataset, as plain data."""
     if files:
         rows = {
             table: in_files(pipeline, table) for table in sorted(pipeline.default_schema.data_table_names())
