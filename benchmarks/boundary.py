@@ -115,7 +115,7 @@ def measure(folder: Path, rows: int, size: int) -> dict[str, float]:
         schema_name="shop",
         naming=naming_convention("snake_case", 255),
         state={"sources": from_typed(sources)},
-        boundaries=packages.store,
+        boundary_store=packages.store,
     )
     seconds = time.monotonic() - started
     state = {"sources": thaw(done.extracted.state)}

@@ -23,9 +23,9 @@ import psutil
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-import penstock  # noqa: F401 - names who lands frames
 from penstock.extract.run import extract
 from penstock.package import Packages, create_load_id
+from penstock.pipeline.frame_engine import SparkFrameEngine
 from penstock.schema import naming_convention
 from penstock.sources import flows_of
 from penstock.testing import nested_rows
@@ -152,7 +152,14 @@ def landed(data: Any, folder: Path, rows: int) -> None:
     """Extract into a fresh package; every row must have arrived."""
     package = Packages.at(str(folder)).package(create_load_id())
     (flow,) = flows_of(data, table_name="items")
-    done = extract(flow, package, schema_name="shop", naming=naming_convention("snake_case", 255), state={})
+    done = extract(
+        flow,
+        package,
+        schema_name="shop",
+        naming=naming_convention("snake_case", 255),
+        state={},
+        frame_engine=SparkFrameEngine(),
+    )
     if done.report.rows != rows:
         raise SystemExit(f"{rows} rows went in and {done.report.rows} came out")
 

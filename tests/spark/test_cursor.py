@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import functions as F
 
-from penstock.interfaces.framecursor import FrameBounds
+from penstock.interfaces.frame_engine import FrameBounds
 from penstock.spark.cursor import (
     MISSING,
     aggregates,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from penstock.interfaces.frame_writer import FrameWriteResult
+    from penstock.interfaces.frame_engine import FrameWriteResult
 
 
 def read_back(spark: SparkSession, landed: FrameWriteResult) -> DataFrame:

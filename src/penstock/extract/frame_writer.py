@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from penstock.errors import FilesChanged, StorageNotShared, UsageError
 from penstock.extract.frames import frame_batches
 from penstock.extract.parts import TypedPartWriter
-from penstock.interfaces.frame_writer import write_frame
+from penstock.interfaces.frame_engine import require_frame_engine
 from penstock.package.quarantine import QUARANTINE_TABLE
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from penstock.extract.quarantine_writer import QuarantineWriter
     from penstock.extract.routing import Route
     from penstock.extract.table_writers import TableWriter, TableWriters
-    from penstock.interfaces.frame_writer import FrameHook, QuarantiningFrame
+    from penstock.interfaces.frame_engine import FrameEngine, FrameHook, QuarantiningFrame
     from penstock.interfaces.frames import FrameKind
     from penstock.package import FileStorage
 
@@ -32,8 +32,10 @@ _HIDDEN_PREFIXES: Final = ("_", ".")
 class FrameWriter:
     """Takes the frames of all resources of a flow. Rows beside them go their own way."""
 
-    def __init__(self, writers: TableWriters, quarantine: QuarantineWriter) -> None:
-        self._writers, self._quarantine = writers, quarantine
+    def __init__(
+        self, writers: TableWriters, quarantine: QuarantineWriter, engine: FrameEngine | None = None
+    ) -> None:
+        self._writers, self._quarantine, self._engine = writers, quarantine, engine
         self._typed_writers: dict[tuple[str, str], list[TableWriter]] = {}
 
     def write(self, frame: Any, kind: FrameKind, route: Route) -> int:
@@ -111,7 +113,12 @@ class FrameWriter:
         return written.parts.rows + written.quarantine_parts.rows
 
     def _new_parts(self, *, is_text: bool = False) -> SparkPartFiles:
-        return SparkPartFiles(store=self._writers.store, folder=self._writers.new_folder(), is_text=is_text)
+        return SparkPartFiles(
+            store=self._writers.store,
+            folder=self._writers.new_folder(),
+            engine=require_frame_engine(self._engine),
+            is_text=is_text,
+        )
 
     def _add_parts(self, table: str, route: Route, parts: SparkPartFiles) -> None:
         if parts.is_text and not parts.rows:
@@ -126,6 +133,7 @@ class SparkPartFiles:
 
     store: FileStorage
     folder: str
+    engine: FrameEngine
     is_text: bool = False
     """Whether the one column holds rows as JSON texts."""
     columns: Mapping[str, Any] | None = None
@@ -138,7 +146,7 @@ class SparkPartFiles:
 
     def write_frame(self, frame: Any, hook: FrameHook | None, quarantine_column: str | None = None) -> None:
         """Have the frame written, and look at what came of it; what Spark did not count, the files tell."""
-        landed = write_frame(
+        landed = self.engine.write_frame(
             frame,
             self.store.path(self.folder),
             hook=hook,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from penstock.extract.cursor.cursors import Cursors
     from penstock.extract.steps import Stage
-    from penstock.interfaces.frame_writer import FrameHook
+    from penstock.interfaces.frame_engine import FrameHook
     from penstock.interfaces.source import Flow, ItemStep, Limit, Stream
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from penstock.extract.plan import Rotation, Workload
     from penstock.extract.routing import Route, TableRouter
     from penstock.extract.table_writers import TableWriter
-    from penstock.interfaces.frame_writer import RowSender
+    from penstock.interfaces.frame_engine import FrameEngine, RowSender
     from penstock.interfaces.frames import FrameKind
     from penstock.package import FileStorage
 
@@ -65,6 +65,7 @@ class PackageWriter:
         workload: Workload,
         attempt: str | None = None,
         send: RowSender | None = None,
+        frame_engine: FrameEngine | None = None,
         submit: WorkSubmitter | None = None,
     ) -> Iterator[Self]:
         """For the time of a block; at its end all files are complete. With `send` a session writes them.
@@ -74,7 +75,7 @@ class PackageWriter:
         apart = workload.on_error == "continue"
         with TableWriters(store, rotation, per_resource=apart, attempt=attempt, send=send) as writers:
             aside = QuarantineWriter(writers, on_bad_row=workload.on_bad_row)
-            yield cls(writers, router, aside, FrameWriter(writers, aside), submit)
+            yield cls(writers, router, aside, FrameWriter(writers, aside, frame_engine), submit)
 
     @property
     def quarantined_rows(self) -> dict[str, int]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from penstock.extract.frames import Batch
-    from penstock.interfaces.frame_writer import RowSender
+    from penstock.interfaces.frame_engine import RowSender
     from penstock.package import FileStorage
 
 ROW_COLUMN = "row"

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from penstock.extract.nodes import Node
     from penstock.extract.waves.executors import ExecutorBackend
     from penstock.extract.waves.split import WaveResource
-    from penstock.interfaces.frame_writer import RowSender
+    from penstock.interfaces.frame_engine import FrameEngine, RowSender
     from penstock.interfaces.refresh import Refresh
     from penstock.interfaces.source import Flow, Stream
     from penstock.package import FileStorage, Package
@@ -94,6 +94,7 @@ class Extractor:
         schema_tables: Mapping[str, Table] = FrozenMap[Any](),
         boundary_store: FileStorage | None = None,
         executors: ExecutorBackend | None = None,
+        frame_engine: FrameEngine | None = None,
         rotation: Rotation | None = None,
         workload: Workload | None = None,
         commit_interval: float | None = None,
@@ -114,7 +115,8 @@ class Extractor:
             schema_tables=schema_tables,
             has_commit_interval=commit_interval is not None,
         )
-        self._cursors = Cursors(state, source=schema_name)
+        self._cursors = Cursors(state, source=schema_name, frame_engine=frame_engine)
+        self._frame_engine = frame_engine
         self._schema_tables, self._boundary_store, self._executors = schema_tables, boundary_store, executors
         self._split = FlowSplit(driver_flow=flow)
         self._send = send
@@ -142,6 +144,7 @@ class Extractor:
                 workload=self._workload,
                 attempt=uuid.uuid4().hex[:12] if self._split.wave_resources else None,
                 send=self._send,
+                frame_engine=self._frame_engine,
                 submit=engine.submit,
             ) as filling:
                 self._drain(engine, filling, telling)
@@ -388,14 +391,18 @@ def truncated_tables(
     )
 
 
-def read_items(flow: Flow, sessions: Callable[[Mapping[str, str]], Any] | None = None) -> Iterator[Any]:
+def read_items(
+    flow: Flow,
+    sessions: Callable[[Mapping[str, str]], Any] | None = None,
+    frame_engine: FrameEngine | None = None,
+) -> Iterator[Any]:
     """The items of all selected streams, pages taken apart, marks taken off. State lasts as long as this.
 
     `sessions` are for resources that make DataFrames.
     """
     state = current_context().state
     kept = {} if state is None else state
-    cursors = Cursors(kept, source=str(flow.name))
+    cursors = Cursors(kept, source=str(flow.name), frame_engine=frame_engine)
     with (
         override_context(
             source_name=flow.name,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from types import TracebackType
 
-    from penstock.interfaces.frame_writer import RowSender
+    from penstock.interfaces.frame_engine import RowSender
     from penstock.package import FileStorage
 
 _CLOSER_THREADS: Final = 16

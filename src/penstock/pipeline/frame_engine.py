@@ -1,4 +1,4 @@
-"""The parts of Spark and of `extract` that lower packages use without importing them."""
+"""The engine that a pipeline passes to `extract` for DataFrames, and iteration over sources with it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,32 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.interfaces import Flow
-    from penstock.interfaces.frame_writer import FrameHook, FrameWriteResult
-    from penstock.interfaces.framecursor import FrameCursorEngine
+    from penstock.interfaces.frame_engine import FrameCursorEngine, FrameHook, FrameWriteResult
+
+
+class SparkFrameEngine:
+    """Writes and filters DataFrames by Spark, which is imported when the first of them is read."""
+
+    @property
+    def cursors(self) -> FrameCursorEngine:
+        """The filters and aggregates of cursors."""
+        return late_imports.cursor
+
+    def write_frame(
+        self,
+        frame: DataFrame,
+        address: str,
+        *,
+        hook: FrameHook | None = None,
+        conf: Mapping[str, str] | None = None,
+        quarantine_column: str | None = None,
+    ) -> FrameWriteResult:
+        """Write a DataFrame of a resource to files, by the session that it belongs to."""
+        track_session = current_context().track_session
+        with nullcontext() if track_session is None else track_session(frame.sparkSession):
+            return late_imports.frame_writer.write_frame(
+                frame, address, hook=hook, conf=conf, quarantine_column=quarantine_column
+            )
 
 
 def read_items(flow: Flow) -> Iterator[Any]:
@@ -31,25 +55,4 @@ def read_items(flow: Flow) -> Iterator[Any]:
                 sessions[key] = late_imports.workspace.open_reading_session(flow.needs, conf)
             return sessions[key]
 
-    return late_imports.extract_run.read_items(flow, session)
-
-
-def write_frame(
-    frame: DataFrame,
-    address: str,
-    *,
-    hook: FrameHook | None = None,
-    conf: Mapping[str, str] | None = None,
-    quarantine_column: str | None = None,
-) -> FrameWriteResult:
-    """Write a DataFrame of a resource to files, by the session that it belongs to."""
-    track_session = current_context().track_session
-    with nullcontext() if track_session is None else track_session(frame.sparkSession):
-        return late_imports.frame_writer.write_frame(
-            frame, address, hook=hook, conf=conf, quarantine_column=quarantine_column
-        )
-
-
-def frame_cursor_engine() -> FrameCursorEngine:
-    """Return the module that filters DataFrames by a cursor."""
-    return late_imports.cursor
+    return late_imports.extract_run.read_items(flow, session, SparkFrameEngine())

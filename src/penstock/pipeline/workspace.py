@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Flow, JobClientBase, Ledger
-    from penstock.interfaces.frame_writer import RowSender
+    from penstock.interfaces.frame_engine import RowSender
     from penstock.package import Manifest
     from penstock.package.lease import Lease
     from penstock.pipeline.restore import PipelineSnapshot

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, NullType, StructField, StructType
 
 from penstock.interfaces.file_schema import file_column_name
-from penstock.interfaces.framecursor import FrameBounds, FrameObservation
+from penstock.interfaces.frame_engine import FrameBounds, FrameObservation
 from penstock.schema.spark_sql import quote_name
 from penstock.spark.paths import spark_path
 from penstock.spark.session import missing_conf
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
-    from penstock.interfaces.frame_writer import FrameWriteResult
+    from penstock.interfaces.frame_engine import FrameWriteResult
 
 FURTHEST: Final = "penstock_furthest"
 MISSING: Final = "penstock_missing"

@@ -10,7 +10,7 @@ from pyspark.sql.types import StructField, StructType
 
 from penstock.errors import StorageNotShared, UnsupportedData, UsageError
 from penstock.interfaces.file_schema import PLACEHOLDER_COLUMN
-from penstock.interfaces.frame_writer import FrameHook, FrameWriteResult
+from penstock.interfaces.frame_engine import FrameHook, FrameWriteResult
 from penstock.spark.database_errors import as_database_error
 from penstock.spark.frame_schema import FrameColumn, writable_schema
 from penstock.spark.observation import WriteMetrics, observe_frame

@@ -1,7 +1,8 @@
-"""DataFrames of Spark as extract sees them: somebody else writes them, and the files are looked at."""
+"""Spark DataFrames in extract: an engine writes them, and extract reads the files for the counts."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -9,75 +10,83 @@ import pyarrow.parquet as pq
 import pytest
 from tests.unit.extract.extraction import extracted
 
-from penstock.errors import StorageNotShared
+from penstock.errors import InternalError, StorageNotShared
 from penstock.interfaces.file_schema import struct_field, struct_type
-from penstock.interfaces.frame_writer import FrameWriteResult, register_frame_writer
+from penstock.interfaces.frame_engine import FrameCursorEngine, FrameWriteResult
 from penstock.package import Package, Packages
-from penstock.pipeline.frame_engine import write_frame
 from penstock.schema.frozen_map import freeze
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from penstock.extract.run import ExtractResult
 
 COLUMNS = struct_type([struct_field("id", "long", name="id")])
 
 
 class DataFrame:
-    """What is known of a frame before it is landed: where its class comes from."""
+    """A frame with the module of Spark's class, by which extract recognizes it."""
 
     __module__ = "pyspark.sql.connect.dataframe"
 
-    def __init__(self, *files: int, told: int | None) -> None:
-        self.files, self.told = files, told
+    def __init__(self, *file_rows: int, row_count: int | None) -> None:
+        self.file_rows, self.row_count = file_rows, row_count
 
 
-def write(
-    frame: Any, address: str, *, hook: Any = None, conf: Any = None, quarantine_column: Any = None
-) -> FrameWriteResult:
-    from pathlib import Path
+class LocalFrameEngine:
+    """Writes the files of a `DataFrame` with pyarrow."""
 
-    for number, rows in enumerate(frame.files):
-        Path(address).mkdir(parents=True, exist_ok=True)
-        pq.write_table(pa.table({"id": range(rows)}), f"{address}/part-{number}.parquet")
-        Path(address, "_SUCCESS").touch()
-    return FrameWriteResult(address=address, columns=COLUMNS, rows=frame.told)
+    @property
+    def cursors(self) -> FrameCursorEngine:
+        raise NotImplementedError
+
+    def write_frame(
+        self, frame: Any, address: str, *, hook: Any = None, conf: Any = None, quarantine_column: Any = None
+    ) -> FrameWriteResult:
+        for number, rows in enumerate(frame.file_rows):
+            Path(address).mkdir(parents=True, exist_ok=True)
+            pq.write_table(pa.table({"id": range(rows)}), f"{address}/part-{number}.parquet")
+            Path(address, "_SUCCESS").touch()
+        return FrameWriteResult(address=address, columns=COLUMNS, rows=frame.row_count)
 
 
 @pytest.fixture
-def package(tmp_path: Path) -> Iterator[Package]:
-    register_frame_writer(write)
-    yield Packages.at(str(tmp_path)).package("17.5")
-    register_frame_writer(write_frame)
+def package(tmp_path: Path) -> Package:
+    return Packages.at(str(tmp_path)).package("17.5")
 
 
-def test_what_spark_counted_is_taken_over(package: Package) -> None:
-    (table,) = extracted(DataFrame(3, 4, told=7), package, table_name="t").extracted.tables
+def extract_frames(data: Any, package: Package) -> ExtractResult:
+    return extracted(data, package, table_name="t", frame_engine=LocalFrameEngine())
+
+
+def test_the_row_count_that_spark_reports_is_used(package: Package) -> None:
+    (table,) = extract_frames(DataFrame(3, 4, row_count=7), package).extracted.tables
 
     assert (table.data_format, table.rows, table.files) == ("typed", 7, 2)
     assert table.bytes > 0
     assert table.columns == freeze(COLUMNS)
 
 
-def test_what_spark_did_not_count_is_told_by_the_files(package: Package) -> None:
-    (table,) = extracted(DataFrame(3, 4, told=None), package, table_name="t").extracted.tables
+def test_rows_that_spark_did_not_count_are_counted_from_the_files(package: Package) -> None:
+    (table,) = extract_frames(DataFrame(3, 4, row_count=None), package).extracted.tables
 
     assert table.rows == 7
 
 
-def test_files_that_only_executors_see_are_an_error(package: Package) -> None:
+def test_files_that_the_driver_cannot_see_are_an_error(package: Package) -> None:
     with pytest.raises(StorageNotShared, match="not by the driver"):
-        extracted(DataFrame(told=7), package, table_name="t")
+        extract_frames(DataFrame(row_count=7), package)
 
 
-def test_every_dataframe_has_a_folder_of_its_own(package: Package) -> None:
-    def frames() -> Iterator[Any]:
-        yield DataFrame(1, told=1)
-        yield DataFrame(2, told=2)
+def test_every_dataframe_has_its_own_folder(package: Package) -> None:
+    frames = iter([DataFrame(1, row_count=1), DataFrame(2, row_count=2)])
 
-    tables = extracted(frames(), package, table_name="t").extracted.tables
+    tables = extract_frames(frames, package).extracted.tables
 
     assert [(table.folder, table.rows) for table in tables] == [
         ("data/extracted/00000", 1),
         ("data/extracted/00001", 2),
     ]
+
+
+def test_a_dataframe_without_an_engine_is_an_error(package: Package) -> None:
+    with pytest.raises(InternalError, match="no engine for DataFrames"):
+        extracted(DataFrame(1, row_count=1), package, table_name="t")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from penstock.extract.cursor.boundary_files import BoundaryFiles
     from penstock.extract.cursor.hashset import CompactHashSet
     from penstock.interfaces.cursor_options import CursorOptions
+    from penstock.interfaces.frame_engine import FrameEngine
     from penstock.interfaces.incremental import Incremental
 
 _HASHES: Final = "unique_hashes"
@@ -48,8 +49,15 @@ class Cursors:
     Without `files` all hashes are stored in the state.
     """
 
-    def __init__(self, state: dict[str, Any], *, source: str, files: BoundaryFiles | None = None) -> None:
-        self._state, self._source, self.files = state, source, files
+    def __init__(
+        self,
+        state: dict[str, Any],
+        *,
+        source: str,
+        files: BoundaryFiles | None = None,
+        frame_engine: FrameEngine | None = None,
+    ) -> None:
+        self._state, self._source, self.files, self._frame_engine = state, source, files, frame_engine
         self._trackers: list[tuple[Tracker, dict[str, Any]]] = []
         self._seen_items: dict[tuple[str, str], SeenItems] = {}
 
@@ -80,7 +88,7 @@ class Cursors:
             stop=stop,
         )
         incremental.bind(progress, resource_name=resource, terms=options)
-        tracker = Tracker(progress, is_loaded=is_loaded)
+        tracker = Tracker(progress, is_loaded=is_loaded, frame_engine=self._frame_engine)
         if options.end_value is None:
             self._trackers.append((tracker, entry))
         return tracker

@@ -12,7 +12,7 @@ from penstock.errors import (
     IncrementalPrimaryKeyMissing,
     UnsupportedData,
 )
-from penstock.interfaces.framecursor import FrameBounds, FrameObservation, frame_cursor_engine
+from penstock.interfaces.frame_engine import FrameBounds, FrameObservation
 from penstock.interfaces.hints import key_columns
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from penstock.extract.cursor.progress import CursorProgress
-    from penstock.interfaces.frame_writer import FrameWriteResult
+    from penstock.interfaces.frame_engine import FrameCursorEngine, FrameWriteResult
 
 _LOG = logger("penstock.extract")
 
@@ -29,8 +29,8 @@ _LOG = logger("penstock.extract")
 class SparkFrameCursor:
     """Filters a DataFrame, and advances the cursor when the DataFrame is written."""
 
-    def __init__(self, progress: CursorProgress) -> None:
-        self._progress, self._options = progress, progress.options
+    def __init__(self, progress: CursorProgress, engine: FrameCursorEngine) -> None:
+        self._progress, self._options, self._engine = progress, progress.options, engine
         if not self._options.is_min_or_max:
             raise UnsupportedData(
                 data_type="Spark DataFrame", reason="its last_value_func must be max or min"
@@ -48,27 +48,26 @@ class SparkFrameCursor:
             )
         known_hashes = progress.boundary.earlier_digests() if progress.deduplicates else ()
         try:
-            return frame_cursor_engine().new_rows(frame, bounds, known_hashes=known_hashes)
+            return self._engine.new_rows(frame, bounds, known_hashes=known_hashes)
         except TypeError as error:
             bound = progress.start_value if progress.start_value is not None else progress.end_value
             raise progress.coercion_error("initial_value or last value", bound, "a column", error) from error
 
     def aggregates(self, frame: DataFrame) -> dict[str, Column]:
         """Return the aggregates to observe during the write."""
-        return frame_cursor_engine().aggregates(frame, self._bounds(frame))
+        return self._engine.aggregates(frame, self._bounds(frame))
 
     def record_written(
         self, result: FrameWriteResult, frame: DataFrame, observed: Mapping[str, Any] | None
     ) -> bool:
         """Advance the cursor past the written rows; return whether any were written."""
         progress, bounds = self._progress, self._bounds(frame)
-        asked = frame_cursor_engine()
-        values = asked.aggregates_from_files(frame, result, bounds) if observed is None else observed
-        observation = asked.observation(values, frame, bounds)
+        values = self._engine.aggregates_from_files(frame, result, bounds) if observed is None else observed
+        observation = self._engine.observation(values, frame, bounds)
         if observation.missing_count and self._options.on_cursor_value_missing == "raise":
             raise IncrementalCursorPathHasValueNone(resource=progress.resource, cursor_path=bounds.column)
         if observation.last_value is not None and self._advance(observation) and progress.deduplicates:
-            for digest in asked.boundary_hashes(frame, result, bounds, progress.last_value):
+            for digest in self._engine.boundary_hashes(frame, result, bounds, progress.last_value):
                 progress.boundary.add(digest)
         progress.clamp_to_previous()
         return observation.last_value is not None or bool(observation.missing_count)

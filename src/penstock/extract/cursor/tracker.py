@@ -8,17 +8,25 @@ from penstock.errors import UnsupportedData
 from penstock.extract.cursor.frames import FrameCursor
 from penstock.extract.cursor.rows import RowCursor
 from penstock.extract.cursor.spark_frames import SparkFrameCursor
+from penstock.interfaces.frame_engine import require_frame_engine
 from penstock.interfaces.frames import frame_kind
 
 if TYPE_CHECKING:
     from penstock.extract.cursor.progress import CursorProgress
+    from penstock.interfaces.frame_engine import FrameEngine
 
 
 class Tracker:
     """Passes new rows. Items of threads pass here too, one after the other."""
 
-    def __init__(self, progress: CursorProgress, *, is_loaded: bool = True) -> None:
-        self.progress, self._is_loaded = progress, is_loaded
+    def __init__(
+        self,
+        progress: CursorProgress,
+        *,
+        is_loaded: bool = True,
+        frame_engine: FrameEngine | None = None,
+    ) -> None:
+        self.progress, self._is_loaded, self._frame_engine = progress, is_loaded, frame_engine
         self._row_cursor = RowCursor(progress)
         self._frame_cursor: FrameCursor | None = None
         self._spark_cursor: SparkFrameCursor | None = None
@@ -41,7 +49,9 @@ class Tracker:
     def spark_cursor(self) -> SparkFrameCursor:
         """The cursor over Spark DataFrames."""
         if self._spark_cursor is None:
-            self._spark_cursor = SparkFrameCursor(self.progress)
+            self._spark_cursor = SparkFrameCursor(
+                self.progress, require_frame_engine(self._frame_engine).cursors
+            )
         return self._spark_cursor
 
     def record_item(self, has_rows: bool) -> None:  # noqa: FBT001 - the only argument

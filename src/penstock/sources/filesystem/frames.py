@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
-from penstock.interfaces.frame_writer import QuarantiningFrame
+from penstock.interfaces.frame_engine import QuarantiningFrame
 from penstock.package import tags
 from penstock.package.quarantine import ROOT_PATH, UNREADABLE_RULE
 from penstock.package.sql import quote_name

@@ -12,7 +12,7 @@ from sqlglot import exp, tokenize
 from sqlglot.errors import TokenError
 
 from penstock.errors import UsageError
-from penstock.interfaces.framecursor import CursorRange
+from penstock.interfaces.frame_engine import CursorRange
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
