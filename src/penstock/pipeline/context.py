@@ -15,6 +15,7 @@ from penstock.schema.stored_schema import MAX_NAME_LENGTH
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from penstock.interfaces.frame_engine import FrameEngine
     from penstock.pipeline.settings import RunConfiguration
     from penstock.pipeline.workdir import WorkDir
 
@@ -32,6 +33,8 @@ class PipelineContext:
     runtime: RunConfiguration | None = None
     """The settings of runs; None: resolved when a run begins."""
     collector: Collector = field(default_factory=Collector)
+    frame_engine: FrameEngine | None = None
+    """Writes and filters DataFrames of Spark during extraction."""
 
     @property
     def default_schema_name(self) -> str:

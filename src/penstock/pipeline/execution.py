@@ -298,6 +298,7 @@ class Execution:
             dispositions=frozenset(capabilities.supported_write_dispositions),
             table_formats=frozenset(table_formats) - {"native"},
             collector=self._target.pipeline.collector,
+            frame_engine=self._target.pipeline.frame_engine,
             send=self._workspace.row_sender(self._extract_settings),
             **options,
         )

@@ -16,7 +16,6 @@ from penstock.extract.source_state import reset_refreshed
 from penstock.extract.waves.checkpoints import resumable_packages
 from penstock.interfaces.progress import Collector
 from penstock.package import package_context
-from penstock.pipeline.frame_engine import SparkFrameEngine
 from penstock.pipeline.refresh import RefreshTracker, without_dropped_tables
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from penstock.extract.settings import ExtractConfiguration
     from penstock.extract.waves.executors import ExecutorBackend
     from penstock.interfaces import Flow
-    from penstock.interfaces.frame_engine import RowSender
+    from penstock.interfaces.frame_engine import FrameEngine, RowSender
     from penstock.package import Package, Packages
     from penstock.package.lease import Lease
     from penstock.pipeline.restore import PipelineSnapshot
@@ -55,6 +54,8 @@ class Extraction:
     collector: Collector = field(default_factory=Collector)
     executors: ExecutorBackend | None = None
     """Runs resources with work items on executors; None: they run on the driver."""
+    frame_engine: FrameEngine | None = None
+    """Writes and filters DataFrames of Spark."""
     send: RowSender | None = None
     """Writes files by a Spark session; None: this machine writes them."""
 
@@ -128,7 +129,7 @@ class Extraction:
             schema_tables=without_dropped_tables(schema, refresh).tables,
             boundary_store=self.packages.store,
             executors=self.executors,
-            frame_engine=SparkFrameEngine(),
+            frame_engine=self.frame_engine,
             workload=self.settings.workload,
             commit_interval=self.settings.commit_interval,
             collector=self.collector,

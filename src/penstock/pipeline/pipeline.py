@@ -16,6 +16,7 @@ from penstock.pipeline import late_imports
 from penstock.pipeline.arguments import check_dispositions, check_file_format, resolve_extract_settings
 from penstock.pipeline.configuration import salt_of
 from penstock.pipeline.context import PipelineContext, format_dataset_name
+from penstock.pipeline.frame_engine import SparkFrameEngine
 from penstock.pipeline.local_pipeline import LocalPipeline
 from penstock.pipeline.progress import resolve_collector
 from penstock.pipeline.schema_files import SchemaFiles
@@ -657,6 +658,7 @@ class Pipeline:
             restore_from_destination=self.config.restore_from_destination,
             runtime=self._runtime,
             collector=self.collector,
+            frame_engine=SparkFrameEngine(),
         )
 
     def _require_destination(self) -> Destination:

@@ -79,6 +79,7 @@ class UnboundPackages:
                 settings=settings,
                 on_report=recorder.record_extracted,
                 collector=pipeline.collector,
+                frame_engine=pipeline.frame_engine,
             )
             load_ids = [package.load_id for package in extraction.extract(flows)]
         return recorder.extract_info(load_ids)

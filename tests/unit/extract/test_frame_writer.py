@@ -72,7 +72,7 @@ def test_rows_that_spark_did_not_count_are_counted_from_the_files(package: Packa
 
 
 def test_files_that_the_driver_cannot_see_are_an_error(package: Package) -> None:
-    with pytest.raises(StorageNotShared, match="not by the driver"):
+    with pytest.raises(StorageNotShared, match="not to the driver"):
         extract_frames(DataFrame(row_count=7), package)
 
 
