@@ -527,8 +527,8 @@ MUTANTS = (
     unit(
         "size of a plain file that was brought",
         "destinations/filesystem/table_files.py",
-        "        if found != file.bytes:\n",
-        "        if found is None:\n",
+        "        if size != file.bytes:\n",
+        "        if size is None:\n",
         f"{DESTINATIONS}/filesystem/test_table_files.py",
         f"{DESTINATIONS}/filesystem/test_plain_client.py",
         f"{DESTINATIONS}/filesystem/test_table_log.py",

@@ -235,7 +235,7 @@ def test_reading_a_table_with_a_deleted_file_is_an_error(files: Files) -> None:
     files.run([{"id": 2}])
     files.path(files.names()[0]).unlink()
 
-    with pytest.raises(DestinationTerminalException, match="files of table items are gone"):
+    with pytest.raises(DestinationTerminalException, match="files of table items do not exist"):
         ids(pipeline)
 
 

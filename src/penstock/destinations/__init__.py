@@ -1,13 +1,13 @@
-"""Where the water leaves: one folder for each destination.
+"""The destinations of penstock: Delta, Iceberg, and plain files.
 
-Takes:   sealed jobs of a package.
-Gives:   committed tables and a ledger that says which loads count.
-Touches: package, spark, interfaces, schema, errors.
+Input:   sealed jobs of a package.
+Output:  committed tables, and a ledger of complete loads.
+Imports: package, spark, interfaces, schema, config, errors.
 """
 
 from typing import Any
 
-# The folders first, so that the functions below keep their names.
+# The packages are imported first, so that the functions below keep their names.
 import penstock.destinations.delta
 import penstock.destinations.filesystem
 import penstock.destinations.iceberg  # noqa: F401 - see above
@@ -17,9 +17,9 @@ __all__ = ["delta", "filesystem", "iceberg"]
 
 
 def delta(bucket_url: str | None = None, **settings: Any) -> Destination:
-    """Delta tables by path, below `bucket_url`, or by name with `catalog=`.
+    """Return a destination of Delta tables: by path below `bucket_url`, or by name with `catalog=`.
 
-    Without a location the one from the configuration holds, and on a local Spark `./<pipeline_name>_lake`.
+    The default location is that of the configuration, else on a local Spark `./<pipeline_name>_lake`.
 
     >>> delta(bucket_url="s3://lake").destination_name
     'delta'
@@ -28,9 +28,10 @@ def delta(bucket_url: str | None = None, **settings: Any) -> Destination:
 
 
 def filesystem(bucket_url: str | None = None, **settings: Any) -> Destination:
-    """Tables in folders below `bucket_url`: plain files, or with `table_format="delta"` what `delta` writes.
+    """Return a destination of folders below `bucket_url`: plain files, or the format that a table names.
 
-    `layout` says what plain files are called, `loader_file_format` what they are: `parquet`, `jsonl`, `csv`.
+    `layout` is the template for the names of plain files, `loader_file_format` one of `parquet`, `jsonl`,
+    `csv`.
 
     >>> filesystem(bucket_url="s3://lake").destination_name
     'filesystem'
@@ -39,9 +40,9 @@ def filesystem(bucket_url: str | None = None, **settings: Any) -> Destination:
 
 
 def iceberg(bucket_url: str | None = None, **settings: Any) -> Destination:
-    """Iceberg tables in a catalog: below `bucket_url`, or in the one that `catalog=` says.
+    """Return a destination of Iceberg tables: below `bucket_url`, or in the catalog `catalog=`.
 
-    Without a location the one from the configuration holds, and on a local Spark `./<pipeline_name>_lake`.
+    The default location is that of the configuration, else on a local Spark `./<pipeline_name>_lake`.
 
     >>> iceberg(bucket_url="/lake", catalog="jdbc", catalog_properties={"uri": "jdbc:…"}).destination_name
     'iceberg'

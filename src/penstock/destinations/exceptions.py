@@ -1,7 +1,4 @@
-"""What destinations with tables raise, by the names that programs for dlt catch.
-
-`dlt.destinations.exceptions` has these names. Both they and ours mean one class.
-"""
+"""The exceptions of destinations under the names of `dlt.destinations.exceptions`."""
 
 from __future__ import annotations
 

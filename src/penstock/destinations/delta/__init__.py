@@ -1,1 +1,1 @@
-"""Delta tables by path: `<bucket_url>/<dataset>/<table>`, with the ledger beside them."""
+"""Delta tables, by path (`<bucket_url>/<dataset>/<table>`, with the ledger beside them) or in a catalog."""

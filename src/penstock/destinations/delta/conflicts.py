@@ -1,7 +1,7 @@
-"""Commits that are refused: after those of others they are tried again, by a rule of the table they are not.
+"""Refused commits to Delta tables: conflicts are retried, violated constraints are not.
 
-Delta lets the first of two commits through that could have seen each other's rows, and refuses the second one
-without a trace in the table.
+Of two concurrent commits that could have read each other's rows Delta accepts the first, and refuses the
+second without a trace in the table.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from penstock.errors import DestinationTerminalException
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Classic Spark and Connect give these errors other classes; both have the names in their text.
+# The classes of these errors differ between classic Spark and Connect; the names in their text do not.
 _CONFLICTS: Final = (
     "DELTA_CONCURRENT_APPEND",
     "DELTA_CONCURRENT_DELETE_READ",
@@ -27,7 +27,7 @@ _CONFLICTS: Final = (
     "DELTA_METADATA_CHANGED",
     "DELTA_PROTOCOL_CHANGED",
 )
-# Not more than the rule: what follows in their text are values of a row. That of a length begins with one.
+# Only the constraint: the rest of the text has values of a row. That of a length begins with one.
 _VIOLATED_CONSTRAINT: Final = re.compile(
     r"\[DELTA_(?:(?:VIOLATE_CONSTRAINT|NOT_NULL_CONSTRAINT)\w*\][^\n]*|EXCEED_CHAR\w*\])"
 )
@@ -36,7 +36,7 @@ _log = logger("penstock.delta")
 
 
 def is_conflict(error: BaseException) -> bool:
-    """Whether a commit was refused because another one came first.
+    """Return whether a commit was refused because of a concurrent commit.
 
     >>> is_conflict(RuntimeError("[DELTA_CONCURRENT_APPEND.WITHOUT_HINT] Transaction conflict detected."))
     True
@@ -46,27 +46,27 @@ def is_conflict(error: BaseException) -> bool:
 
 
 def violated_constraint(error: BaseException) -> str | None:
-    """The rule of a table that a row broke, in Delta's words.
+    """Return the constraint of a table that a row violates, in Delta's words.
 
-    >>> told = "[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK a (b > 0) violated by row with values:"
-    >>> violated_constraint(RuntimeError(told))
+    >>> message = "[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK a (b > 0) violated by row with values:"
+    >>> violated_constraint(RuntimeError(message))
     '[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK a (b > 0) violated'
     """
-    found = _VIOLATED_CONSTRAINT.search(str(error))
-    return found[0].removesuffix(_VALUES_SUFFIX) if found else None
+    match = _VIOLATED_CONSTRAINT.search(str(error))
+    return match[0].removesuffix(_VALUES_SUFFIX) if match else None
 
 
 def retry_on_conflict(
     table: str, commit: Callable[[], object], *, wait: Callable[[float], None] = time.sleep
 ) -> None:
-    """Make a commit, again as often as another one comes first, and never if its rows are refused."""
+    """Make a commit, and retry it on a conflict; raise a terminal error if a row violates a constraint."""
     try:
         retry_commit(table, commit, is_conflict=is_conflict, log=_log, wait=wait)
     except Exception as error:
-        if rule := violated_constraint(error):
+        if constraint := violated_constraint(error):
             raise DestinationTerminalException(
-                f"table {table} refuses a row: {rule}",
-                hint="change the rule or the rows; `drop_pending_packages` gives this load up",
+                f"a row violates a constraint of table {table}: {constraint}",
+                hint="change the constraint or the rows; `drop_pending_packages` aborts this load",
                 table=table,
             ) from error
         raise

@@ -1,4 +1,4 @@
-"""What a Delta table is made of, as statements: columns, partitions, clusters, properties."""
+"""DDL of Delta tables: columns, partitions, clustering, properties, and type widening."""
 
 from __future__ import annotations
 
@@ -23,47 +23,47 @@ if TYPE_CHECKING:
 
 
 TYPE_WIDENING: Final = "delta.enableTypeWidening"
-"""The property of tables whose columns may change to a larger type. Not every reader knows such tables."""
+"""The property of tables whose columns may be widened. Not every reader supports such tables."""
 _PROPERTY_HINTS: Final = ("x-databricks-table-properties", "x-table-properties")
 _CLUSTER_HINTS: Final = ("cluster", "x-databricks-cluster")
 
 
 def partition_columns(table: Table) -> tuple[str, ...]:
-    """The columns that tell folders of a table apart."""
+    """Return the partition columns."""
     return columns_with(table, ("partition",))
 
 
 def cluster_columns(table: Table) -> tuple[str, ...]:
-    """The columns by which rows stand together; a table with partitions has none.
+    """Return the clustering columns; a partitioned table has none.
 
-    Delta refuses columns that it has no order for, such as truth, and names them.
+    Delta refuses columns without an order, such as booleans.
     """
     return () if partition_columns(table) else columns_with(table, _CLUSTER_HINTS)
 
 
 def table_properties(table: Table, settings: Mapping[str, Any]) -> dict[str, str]:
-    """The properties that a table is to have."""
+    """Return the properties of a table by its hints and the settings."""
     return effective_properties(table, settings, _PROPERTY_HINTS)
 
 
 def is_true(value: Any) -> bool:
-    """Whether a property that was given as text or as a value is switched on."""
+    """Return whether a property, a text or a value, is true."""
     return value is not None and property_text(value).lower() == "true"
 
 
 def create_statement(name: str, table: Table, properties: Mapping[str, str]) -> str:
-    """Make a table without rows, unless it is there; `name` is an SQL name."""
+    """Return the statement that creates an empty table if it does not exist; `name` is an SQL name."""
     parts = [f"CREATE TABLE IF NOT EXISTS {name} ({column_list(table)}) USING delta"]
-    for words, names in (("PARTITIONED", partition_columns(table)), ("CLUSTER", cluster_columns(table))):
+    for keyword, names in (("PARTITIONED", partition_columns(table)), ("CLUSTER", cluster_columns(table))):
         if names:
-            parts.append(f"{words} BY ({', '.join(map(quote_name, names))})")
+            parts.append(f"{keyword} BY ({', '.join(map(quote_name, names))})")
     if properties:
         parts.append(f"TBLPROPERTIES ({property_list(properties)})")
     return " ".join(parts)
 
 
 def cluster_statement(name: str, columns: Iterable[str]) -> str:
-    """Let rows that come from now on stand together by these columns.
+    """Return the statement that sets the clustering of rows written from now on.
 
     >>> cluster_statement("`t`", ()), cluster_statement("`t`", ("a",))
     ('ALTER TABLE `t` CLUSTER BY NONE', 'ALTER TABLE `t` CLUSTER BY (`a`)')
@@ -75,7 +75,7 @@ def cluster_statement(name: str, columns: Iterable[str]) -> str:
 ALTERABLE_TYPES: Final[frozenset[tuple[DataType, DataType]]] = frozenset(
     (("bigint", "decimal"), ("bigint", "wei"))
 )
-"""Types that columns can be changed from and to, rows and all."""
+"""Pairs of types of which Delta widens the first to the second."""
 
 _INTEGER_TYPES: Final[Mapping[str, tuple[int, frozenset[str]]]] = {
     "TINYINT": (10, frozenset(("SMALLINT", "INT", "BIGINT", "DOUBLE"))),
@@ -83,12 +83,12 @@ _INTEGER_TYPES: Final[Mapping[str, tuple[int, frozenset[str]]]] = {
     "INT": (10, frozenset(("BIGINT", "DOUBLE"))),
     "BIGINT": (20, frozenset[str]()),
 }
-"""For each whole number the digits before the point that a decimal needs for it, and the types it fits."""
+"""For each integer type the digits before the point that a decimal needs for it, and its wider types."""
 _DECIMAL: Final = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 
 
 def can_widen(old_type: str, new_type: str) -> bool:
-    """Whether Delta changes a column from one type to another and reads the files that are there.
+    """Return whether Delta can widen a column and still read its existing files.
 
     >>> can_widen("INT", "BIGINT"), can_widen("BIGINT", "DECIMAL(38,9)"), can_widen("BIGINT", "DOUBLE")
     (True, True, False)
@@ -107,13 +107,13 @@ def can_widen(old_type: str, new_type: str) -> bool:
 def wider_types(
     table: str, types: Mapping[str, tuple[str, str]], properties: Mapping[str, str]
 ) -> dict[str, str]:
-    """The columns that get a larger type. A smaller one in the schema fits into what the table has."""
-    found = {column: to for column, (has, to) in types.items() if can_widen(has, to)}
-    if found and properties.get(TYPE_WIDENING) != "true":
-        column = next(iter(found))
-        has, to = types[column]
+    """Return the columns to widen. A narrower type in the schema fits into that of the table."""
+    wider = {column: new for column, (old, new) in types.items() if can_widen(old, new)}
+    if wider and properties.get(TYPE_WIDENING) != "true":
+        column = next(iter(wider))
+        old, new = types[column]
         raise DestinationTerminalException(
-            f"{table}.{column} holds {has}, and rows with {to} come",
-            hint=f"set the table property {TYPE_WIDENING} to true, if all its readers know such tables",
+            f"{table}.{column} has the type {old}, and rows have {new}",
+            hint=f"set the table property {TYPE_WIDENING} to true, if all its readers support such tables",
         )
-    return found
+    return wider

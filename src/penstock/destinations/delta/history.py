@@ -1,4 +1,4 @@
-"""What the history of a Delta table says of the loads that wrote to it. No Spark here."""
+"""The history of a Delta table: its commits, their metadata, and the loads that made them. No Spark here."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _FENCED: Final = "fenced"
 
 
 def app_id(mark: LoadMark) -> str:
-    """Whose transactions these are: Delta keeps the newest number of each."""
+    """Return the application id of the transactions of a pipeline; Delta keeps its newest number."""
     return f"penstock/{mark.pipeline_name}"
 
 
 def load_metadata(mark: LoadMark) -> str:
-    """What the commits of a load say."""
+    """Return the metadata of the commits of a load."""
     return json.dumps(
         {
             "load_id": mark.load_id,
@@ -38,14 +38,14 @@ def load_metadata(mark: LoadMark) -> str:
 
 
 def parse_commit(version: int, text: str | None) -> TableCommit:
-    """What a commit says of itself; what others write there is theirs."""
+    """Parse the metadata of a commit; one of another writer has no load."""
     try:
-        said = json.loads(text or "null")
+        metadata = json.loads(text or "null")
     except ValueError:
-        said = None
-    match said:
+        metadata = None
+    match metadata:
         case {"load_id": str(load_id), "manifest": str()} | {"prepares": str(load_id)}:
-            return TableCommit(version=version, load_id=load_id, pipeline_name=said.get("pipeline"))
+            return TableCommit(version=version, load_id=load_id, pipeline_name=metadata.get("pipeline"))
         case {"undone": str(load_id)}:
             return TableCommit(version=version, undoes=load_id)
         case _:
@@ -53,38 +53,37 @@ def parse_commit(version: int, text: str | None) -> TableCommit:
 
 
 def create_table_metadata(mark: LoadMark) -> str:
-    """What a commit says that creates a table for the rows of a load, before they are written.
+    """Return the metadata of the commit that creates an empty table for the rows of a load.
 
-    It is part of the load for readers. An attempt that looks for the rows of the load does not take it
-    for their commit.
+    For readers it is part of the load. It is not the commit that a retry looks for.
     """
     return json.dumps({"prepares": mark.load_id, "pipeline": mark.pipeline_name})
 
 
 def fence_metadata(load_id: str) -> str:
-    """What a commit says that uses up the transaction number of an aborted load, and writes no rows."""
+    """Return the metadata of the empty commit that uses up the transaction number of an aborted load."""
     return json.dumps({_FENCED: load_id})
 
 
 def is_without_rows(text: str | None, load_id: str) -> bool:
-    """Whether a commit after that of a load changes no row: a table may be taken back although it exists."""
+    """Return whether a commit changes no row, so that an earlier one can still be undone."""
     return text == maintenance_metadata(load_id) or (text or "").startswith(f'{{"{_FENCED}"')
 
 
 def maintenance_metadata(load_id: str) -> str:
-    """What a commit says that changes no rows, and sets right what the load's commit undid."""
+    """Return the metadata of a commit that restores table settings after the commit of a load."""
     return json.dumps({"kept": load_id})
 
 
 def undo_metadata(applied: AppliedJob, load_id: str) -> str:
-    """What the commit says that takes a job back."""
+    """Return the metadata of the commit that undoes a job."""
     return json.dumps({"undone": load_id, "version": applied.version_after})
 
 
 def is_in_effect(later_commits: Sequence[Row], applied: AppliedJob, load_id: str) -> bool | None:
-    """Whether a table shows what a job wrote, by the commits after it, newest first.
+    """Return whether the commit of a job is in effect, by the commits after it, newest first.
 
-    None where the table was restored to a moment: only a restore to a version says what the table shows.
+    None after a restore to a timestamp: only a restore to a version shows what the table contains.
     """
     after = applied.version_after or 0
     state: bool | None = True
@@ -100,78 +99,78 @@ def is_in_effect(later_commits: Sequence[Row], applied: AppliedJob, load_id: str
 
 
 def row_count(metrics: Mapping[str, Any]) -> int | None:
-    """Rows of the load that are in the table now; a merge also counts those that it only copied."""
+    """Return the rows that a load added; the output rows of a merge include copied ones."""
     merged = [metrics.get(name) for name in ("numTargetRowsInserted", "numTargetRowsUpdated")]
     if any(count is not None for count in merged):
         return sum(int(count) for count in merged if count is not None)
-    counted = metrics.get("numOutputRows")
-    return int(counted) if counted is not None else None
+    output_rows = metrics.get("numOutputRows")
+    return int(output_rows) if output_rows is not None else None
 
 
 _CREATE_OPERATIONS: Final = frozenset(("CREATE TABLE", "CREATE OR REPLACE TABLE"))
-# A commit that was just made is nearly always the newest; the one before it is looked at with it.
+# A commit that was just made is nearly always the newest; the one before it is read too.
 _NEWEST_COMMITS: Final = 2
-# How far back a commit is looked for first; tables that many write to may need a longer look.
+# The first search for a commit; a table with many writers may need a longer one.
 _RECENT_COMMITS: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableHistory:
-    """The commits to one table; each question asks the table anew."""
+    """The commits to one table; each method reads them again."""
 
     table: str
     read_commits: Callable[[int | None], list[Row]]
-    """Returns so many commits, or all, newest first."""
+    """Return the given number of commits, or all, newest first."""
 
     def version(self) -> int:
-        """The number of the newest commit."""
+        """Return the number of the newest commit."""
         return int(self.read_commits(1)[0]["version"])
 
     def commits_of_load(self, mark: LoadMark) -> list[Row]:
-        """The commit of a load's rows, and those before it that were looked at; empty where there is none."""
+        """Return the commit of a load and earlier ones, newest first; empty if the load has none."""
         for limit in (_NEWEST_COMMITS, _RECENT_COMMITS, None):
-            found = self.read_commits(limit)
-            for place, commit in enumerate(found):
-                # The one before it must be among them, unless it is the first of all.
-                is_last = place + 1 == len(found) and commit["version"] > 0 and limit is not None
+            commits = self.read_commits(limit)
+            for index, commit in enumerate(commits):
+                # The commit before it is needed too, unless it is the first of the table.
+                is_last = index + 1 == len(commits) and commit["version"] > 0 and limit is not None
                 if commit["userMetadata"] == load_metadata(mark) and not is_last:
-                    return found[place:]
+                    return commits[index:]
         return []
 
     def reaches_back_to(self, mark: LoadMark) -> bool:
-        """Whether the history is whole since a load began: Delta deletes what is old."""
+        """Return whether the history is complete since a load began: Delta deletes old commits."""
         oldest = self.read_commits(None)[-1]
         return bool(oldest["version"] == 0 or oldest["timestamp"].timestamp() < float(mark.load_id))
 
     def is_undone(self, applied: AppliedJob, load_id: str) -> bool:
-        """Whether a table was brought back, by us or by hand. One that was changed otherwise is an error."""
-        since = self._commits_after(applied)
-        if is_in_effect(since, applied, load_id) is False:
+        """Return whether a job was undone, by penstock or by hand. Raise if rows changed otherwise since."""
+        later_commits = self._commits_after(applied)
+        if is_in_effect(later_commits, applied, load_id) is False:
             return True
-        if any(not is_without_rows(commit["userMetadata"], load_id) for commit in since):
+        if any(not is_without_rows(commit["userMetadata"], load_id) for commit in later_commits):
             raise DestinationTerminalException(
                 f"{self.table} was changed after version {applied.version_after} and cannot be rolled back",
-                hint=f"bring it back by hand to what it was before load {load_id}, with RESTORE TABLE",
+                hint=f"restore the version before load {load_id} by hand, with RESTORE TABLE",
             )
         return False
 
     def check_in_effect(self, applied: AppliedJob, load_id: str) -> None:
-        """Raise unless the table shows what a job wrote."""
+        """Raise `CommitRolledBack` unless the commit of a job is in effect."""
         if not is_in_effect(self._commits_after(applied), applied, load_id):
             raise CommitRolledBack(table=self.table, load_id=load_id, version=applied.version_after)
 
     def _commits_after(self, applied: AppliedJob) -> list[Row]:
-        """The commits after that of a job."""
+        """Return the commits after that of a job, newest first."""
         after, newest = applied.version_after or 0, self.version()
         return self.read_commits(newest - after) if newest > after else []
 
 
 def applied_job(table: str, commits: Sequence[Row]) -> AppliedJob:
-    """What the first of these commits did, newest first."""
-    commit, before = commits[0], next(iter(commits[1:]), None)
-    # A table that was made for the first rows had no version that anybody wrote.
+    """Return the result of the job that made the first of these commits, newest first."""
+    commit, previous = commits[0], next(iter(commits[1:]), None)
+    # The commit that creates a table for its first rows is not a version to restore.
     is_first = commit["version"] == 0 or (
-        before is not None and before["version"] == 0 and before["operation"] in _CREATE_OPERATIONS
+        previous is not None and previous["version"] == 0 and previous["operation"] in _CREATE_OPERATIONS
     )
     return AppliedJob(
         table=table,

@@ -1,4 +1,4 @@
-"""Keeps Delta tables in order after a load."""
+"""Maintenance of Delta tables after a load: OPTIMIZE and VACUUM."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 _MAX_FILE_SIZE: Final = "spark.databricks.delta.optimize.maxFileSize"
 _RETENTION_CHECK: Final = "spark.databricks.delta.retentionDurationCheck.enabled"
-# Delta lists a folder in as many tasks as this says, however few files there are: by default 10,000.
+# Delta lists a folder in this many tasks, even for few files; the default is 10,000.
 _LISTING_CONF: Final = {"spark.sql.sources.parallelPartitionDiscovery.parallelism": "100"}
 _log = logger("penstock.delta")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeltaMaintenance:
-    """What is done, and to which tables."""
+    """The maintenance of the tables of one dataset."""
 
     tables: DeltaTables
     optimize: bool
@@ -36,25 +36,25 @@ class DeltaMaintenance:
 
     @property
     def is_enabled(self) -> bool:
-        """Whether there is anything to do."""
+        """Whether any task is enabled."""
         return self.optimize or self.vacuum_hours is not None
 
     def run(self, names: Iterable[str], load_id: str, *, spark: SparkSession) -> None:
-        """Do it for tables that a load wrote to; what fails is told in the log."""
+        """Run the enabled tasks for tables that a load wrote to; log failures."""
         for name in names:
-            for chore in self._tasks(name, load_id):
-                run_maintenance_task(name, chore, retry=retry_on_conflict, log=_log, spark=spark)
+            for task in self._tasks(name, load_id):
+                run_maintenance_task(name, task, retry=retry_on_conflict, log=_log, spark=spark)
 
     def _tasks(self, name: str, load_id: str) -> Iterable[MaintenanceTask]:
-        called = self.tables.sql_name(name)
-        # Readers see by this that the commit changed no row.
+        sql_name = self.tables.sql_name(name)
+        # By this metadata readers know that the commit changed no row.
         mark = {USER_METADATA: json.dumps({"optimized": load_id})}
         if self.optimize:
             size = self.tables.file_size
             conf = mark | ({} if size is None else {_MAX_FILE_SIZE: str(size)})
-            yield MaintenanceTask(label="OPTIMIZE", statement=f"OPTIMIZE {called}", conf=conf)
+            yield MaintenanceTask(label="OPTIMIZE", statement=f"OPTIMIZE {sql_name}", conf=conf)
         if self.vacuum_hours is not None:
             # The settings refuse fewer hours, unless the user allows them.
-            sure = {_RETENTION_CHECK: "false"} if self.vacuum_hours < SAFE_VACUUM_HOURS else {}
-            text = f"VACUUM {called} RETAIN {float(self.vacuum_hours)} HOURS"
-            yield MaintenanceTask(label="VACUUM", statement=text, conf=mark | _LISTING_CONF | sure)
+            unchecked = {_RETENTION_CHECK: "false"} if self.vacuum_hours < SAFE_VACUUM_HOURS else {}
+            statement = f"VACUUM {sql_name} RETAIN {float(self.vacuum_hours)} HOURS"
+            yield MaintenanceTask(label="VACUUM", statement=statement, conf=mark | _LISTING_CONF | unchecked)

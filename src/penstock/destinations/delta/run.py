@@ -31,7 +31,7 @@ from penstock.destinations.delta.history import (
     undo_metadata,
 )
 from penstock.destinations.lake.addressing import DatasetTables
-from penstock.destinations.lake.ddl import set_properties_statement
+from penstock.destinations.lake.ddl import changed_properties, set_properties_statement
 from penstock.errors import CommitLost, CommitRolledBack, DestinationAhead, DestinationTerminalException
 from penstock.interfaces import AppliedJob, TableCommit
 from penstock.package.sql import quote_name
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 _LAST_COMMIT: Final = "spark.databricks.delta.lastCommitVersionInSession"
 USER_METADATA: Final = "spark.databricks.delta.commitInfo.userMetadata"
 _FILE_SIZE: Final = "spark.databricks.delta.optimizeWrite.binSize"
-# Rules by which Delta refuses to read, and the words for it: a version is old though a load has just left
-# it behind; a session that nothing is written in lacks the catalog that writing needs.
+# Errors of reads, and the checks that raise them: a version is older than the retention although a load has
+# just replaced it; the session lacks the catalog that only writes need.
 _READ_CHECKS: Final = {
     "TIME_TRAVEL_BEYOND_DELETED_FILE_RETENTION": (
         "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
@@ -61,12 +61,12 @@ _READ_CHECKS: Final = {
         "spark.databricks.delta.requiredSparkConfsCheck.enabled"
     ),
 }
-# Tables are read side by side: who came second would take what the first one set for the user's own.
+# Tables are read in parallel: a second thread would take the settings of the first for the user's own.
 _READ_CHECKS_LOCK: Final = threading.Lock()
-# A catalog that is not Delta's knows where a table is, and nothing of its versions.
+# A catalog that is not Delta's has the location of a table, but not its versions.
 _NO_TIME_TRAVEL: Final = "UNSUPPORTED_FEATURE.TIME_TRAVEL"
 _WRITE_CONF_PREFIX: Final = "spark.databricks.delta.write."
-# All rows go, whatever the session of the user says of partitions.
+# All rows are replaced, whatever the user's session sets for partitions.
 _ALL_PARTITIONS: Final = {"partitionOverwriteMode": "static"}
 _SOURCE_VIEW: Final = "penstock_merge_source"
 
@@ -76,45 +76,45 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
     """The tables of one dataset."""
 
     file_size: int | None = None
-    """Bytes that files should have; None leaves it to the number of tasks."""
+    """The target size of a file in bytes; None leaves it to the number of tasks."""
 
     @property
     def can_merge_from_itself(self) -> bool:
-        """Delta reads a source as it was when the statement began."""
+        """Whether a merge source may read the table: Delta reads it as of the start of the statement."""
         return True
 
     def read(self, table: str, version: int | None = None, *, spark: SparkSession) -> DataFrame:
-        """A frame over a table in the given session."""
+        """Return a frame over a table in the given session."""
         try:
             return self.addressing.read(table, version, spark=spark)
         except AnalysisException as error:
-            told = error.getCondition() or ""
-            if not any(rule in told for rule in (*_READ_CHECKS, _NO_TIME_TRAVEL)):
+            condition = error.getCondition() or ""
+            if not any(name in condition for name in (*_READ_CHECKS, _NO_TIME_TRAVEL)):
                 raise
-            # The question is asked once more without these rules; a frame keeps what it was told.
+            # The read is retried without these checks; a frame keeps the settings of its creation.
             with _checks_disabled(spark, *_READ_CHECKS.values()):
-                if version is not None and _NO_TIME_TRAVEL in told:
+                if version is not None and _NO_TIME_TRAVEL in condition:
                     reader = spark.read.format("delta").option("versionAsOf", version)
                     return reader.load(self._location(table, spark))
                 return self.addressing.read(table, version, spark=spark)
 
     def version(self, table: str, *, spark: SparkSession) -> int:
-        """The number of the newest commit."""
+        """Return the number of the newest commit."""
         return self._history(table, spark).version()
 
     def properties_of(self, table: str, *, spark: SparkSession) -> dict[str, str]:
-        """The properties that a table has."""
+        """Return the current properties of a table."""
         return dict(self._detail(table, spark)["properties"])
 
     def commits(self, table: str, most: int | None, *, spark: SparkSession) -> tuple[TableCommit, ...]:
-        """The commits, newest first, and the loads that made them."""
+        """Return the commits, newest first, with the loads that made them."""
         return tuple(
             parse_commit(row["version"], row["userMetadata"])
             for row in self._history(table, spark).read_commits(most)
         )
 
     def append(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
-        """Append once; a table that is not there is made as its hints say."""
+        """Append rows once; create the table by its hints if it does not exist."""
         partitions: tuple[str, ...] = ()
         if not self.exists(table.name, spark=spark):
             partitions = partition_columns(table)
@@ -124,7 +124,7 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
     def overwrite(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
         """Replace all rows in one commit.
 
-        The table stays, with its partitions, properties and grants, and with columns that these rows lack.
+        The table keeps its partitions, properties and grants, and the columns that these rows lack.
         """
         if not self.exists(table.name, spark=spark):
             return self.append(table, rows, mark, spark=spark)
@@ -133,16 +133,16 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
         return applied
 
     def recreate(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
-        """Put these rows and their columns in the place of all that is there, in one commit.
+        """Replace data and schema in one commit; earlier versions can still be read.
 
-        Readers of earlier versions see what was there. The mark is looked for before: where a catalog
-        replaces a table, nobody promises that a transaction is made once.
+        The history is searched for the mark first: a catalog may replace a table without checking the
+        transaction number.
         """
         if not self.exists(table.name, spark=spark):
             return self.append(table, rows, mark, spark=spark)
         properties = table_properties(table, self.properties)
-        seen = self._history(table.name, spark).commits_of_load(mark)
-        if not seen:
+        commits = self._history(table.name, spark).commits_of_load(mark)
+        if not commits:
             options = {**_transaction_options(mark), **self._file_size_options(), **_ALL_PARTITIONS}
             with _mark_commits(spark, mark), temporary_conf(spark, self._file_size_conf()):
                 spark.conf.unset(_LAST_COMMIT)
@@ -153,8 +153,8 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
                     ),
                 )
         applied = (
-            self._skipped_job(table.name, seen, mark, spark)
-            if seen
+            self._skipped_job(table.name, commits, mark, spark)
+            if commits
             else self._applied_job(table.name, mark, spark)
         )
         self._restore_properties(table.name, properties, mark, spark)
@@ -170,13 +170,13 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
         *,
         spark: SparkSession,
     ) -> AppliedJob:
-        """Merge a source into a table, in one commit with the columns that it lacks."""
+        """Merge a source into a table; missing columns are added by the same commit."""
         with _mark_commits(spark, mark):
             spark.conf.unset(_LAST_COMMIT)
             source.createOrReplaceTempView(_SOURCE_VIEW)
             try:
-                text = statement.sql(target=self.sql_name(table.name), source=quote_name(_SOURCE_VIEW))
-                retry_on_conflict(table.name, lambda: spark.sql(text))
+                merge = statement.sql(target=self.sql_name(table.name), source=quote_name(_SOURCE_VIEW))
+                retry_on_conflict(table.name, lambda: spark.sql(merge))
             finally:
                 spark.catalog.dropTempView(_SOURCE_VIEW)
         return self._applied_job(table.name, mark, spark)
@@ -186,13 +186,13 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
         spark.sql(f"DELETE FROM {self.sql_name(table)}")
 
     def drop(self, table: str, *, spark: SparkSession) -> None:
-        """Take a table away with all its rows, if it is there."""
+        """Drop a table with all its rows, if it exists."""
         self.addressing.drop(table, spark=spark)
 
     def undo(self, applied: AppliedJob, load_id: str, *, spark: SparkSession) -> None:
-        """Bring a table back to the version before a job by one commit, unless it has moved on since.
+        """Restore the version before a job by one commit; raise if the table changed since.
 
-        A table that the job had made is left without rows: Delta has no version before the first.
+        A table that the job created is left without rows: Delta has no version before the first.
         """
         history = self._history(applied.table, spark)
         if applied.version_after is None or history.is_undone(applied, load_id):
@@ -205,7 +205,7 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
                 spark.sql(f"RESTORE TABLE {name} TO VERSION AS OF {applied.version_before}")
 
     def to_undo(self, table: str, mark: LoadMark, *, spark: SparkSession) -> AppliedJob | None:
-        """What a load did to a table; None where it did nothing, or nothing of it is left."""
+        """Return the commit of a load that is still in effect; None if there is none."""
         if not self.exists(table, spark=spark):
             return None
         history = self._history(table, spark)
@@ -221,9 +221,9 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
         return None
 
     def verify(self, applied: AppliedJob, mark: LoadMark, *, spark: SparkSession) -> None:
-        """Raise unless a table still shows what a job of a load wrote.
+        """Raise `CommitRolledBack` unless the commit of a job is in effect.
 
-        Where the history does not reach back to the load, the result of the job is the evidence.
+        If the history does not reach back to the load, the result of the job is accepted as evidence.
         """
         table, history = applied.table, self._history(applied.table, spark)
         if not self.exists(table, spark=spark) or (
@@ -235,26 +235,26 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
     def fence(self, table: str, mark: LoadMark, *, spark: SparkSession) -> None:
         """Use up the transaction number of an aborted load, so that Delta skips a late commit of it.
 
-        Delta skips this commit too where the load has one. A table that does not exist cannot be fenced.
+        Delta skips this commit too if the load has one. A table that does not exist cannot be fenced.
         """
         if not self.exists(table, spark=spark):
             return
-        nothing = spark.createDataFrame([], self.read(table, spark=spark).schema)
+        no_rows = spark.createDataFrame([], self.read(table, spark=spark).schema)
         options = {**_transaction_options(mark), "userMetadata": fence_metadata(mark.load_id)}
-        retry_on_conflict(table, lambda: self.addressing.write(table, nothing, "append", options, ()))
+        retry_on_conflict(table, lambda: self.addressing.write(table, no_rows, "append", options, ()))
 
     def _has_rows(self, table: str, mark: LoadMark, spark: SparkSession) -> bool:
-        """Whether a table has rows of a load; only the commit of that load brings them."""
+        """Return whether a table has rows of a load; only the commit of that load adds them."""
         rows = self.read(table, spark=spark)
         return LOAD_ID_COLUMN in rows.columns and bool(
             rows.where(F.col(LOAD_ID_COLUMN) == mark.load_id).select(LOAD_ID_COLUMN).take(1)
         )
 
     def _create(self, table: Table, mark: LoadMark, *, spark: SparkSession) -> None:
-        """Make a table without rows, where the first rows cannot make it or could not say what it is like.
+        """Create an empty table, if the first write cannot create it or cannot set its properties.
 
         The commit names the load: a reader sees the table once that is complete. It is not marked as the
-        commit of the rows, which may fail and be tried again.
+        commit of the rows, which may fail and be retried.
         """
         properties = table_properties(table, self.properties)
         if self.addressing.requires_create_table or properties or cluster_columns(table):
@@ -262,7 +262,7 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
                 spark.sql(create_statement(self.sql_name(table.name), table, properties))
 
     def _restore_clustering(self, table: Table, mark: LoadMark, spark: SparkSession) -> None:
-        """Delta forgets by which columns rows stand together when all of them are overwritten."""
+        """Set the clustering columns again, which Delta removes when all rows are overwritten."""
         columns = cluster_columns(table)
         if columns and tuple(self._detail(table.name, spark)["clusteringColumns"]) != columns:
             with temporary_conf(spark, {USER_METADATA: maintenance_metadata(mark.load_id)}):
@@ -271,19 +271,16 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
     def _restore_properties(
         self, table: str, wanted: Mapping[str, str], mark: LoadMark, spark: SparkSession
     ) -> None:
-        """A folder has the properties that it had: those that differ are set."""
-        has = self.properties_of(table, spark=spark) if wanted else {}
-        differing = {key: value for key, value in wanted.items() if has.get(key) != value}
-        if differing:
+        """Set changed properties, which a recreated table by path keeps."""
+        changed = changed_properties(self.properties_of(table, spark=spark), wanted) if wanted else {}
+        if changed:
             with temporary_conf(spark, {USER_METADATA: maintenance_metadata(mark.load_id)}):
-                spark.sql(set_properties_statement(self.sql_name(table), differing))
+                spark.sql(set_properties_statement(self.sql_name(table), changed))
 
     def _file_size_conf(self) -> dict[str, str]:
-        """What a session is told for files of a certain size."""
         return {} if self.file_size is None else {_FILE_SIZE: str(max(self.file_size >> 20, 1))}
 
     def _file_size_options(self) -> dict[str, str]:
-        """What a writer is told for it."""
         return {"optimizeWrite": "true"} if self.file_size is not None else {}
 
     def _write(
@@ -305,9 +302,9 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
         return self._applied_job(table, mark, spark)
 
     def _applied_job(self, table: str, mark: LoadMark, spark: SparkSession) -> AppliedJob:
-        """What the last write came to; nothing counts as written until the history shows it.
+        """Return the result of the last write, read from the history.
 
-        Delta skips a write whose transaction it has: then the session has no version.
+        Delta skips a write whose transaction number it has: then the session has no version.
         """
         is_new = spark.conf.get(_LAST_COMMIT, None) is not None
         commits = self._history(table, spark).commits_of_load(mark)
@@ -320,9 +317,9 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
     def _skipped_job(
         self, table: str, commits: Sequence[Row], mark: LoadMark, spark: SparkSession
     ) -> AppliedJob:
-        """What an earlier attempt of a load came to, if that is what the table shows.
+        """Return the result of an earlier attempt of a load; raise unless it is in effect.
 
-        Where the history does not reach back to the load, rows of it are the evidence.
+        If the history does not reach back to the load, its rows are accepted as evidence.
         """
         history = self._history(table, spark)
         if commits:
@@ -337,20 +334,20 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
         return spark.sql(f"DESCRIBE DETAIL {self.sql_name(table)}").collect()[0]
 
     def _location(self, table: str, spark: SparkSession) -> str:
-        told = spark.sql(f"DESCRIBE TABLE EXTENDED {self.sql_name(table)}").where("col_name = 'Location'")
-        return str(told.select("data_type").collect()[0][0])
+        details = spark.sql(f"DESCRIBE TABLE EXTENDED {self.sql_name(table)}").where("col_name = 'Location'")
+        return str(details.select("data_type").collect()[0][0])
 
     def _history(self, table: str, spark: SparkSession) -> TableHistory:
         def commits(limit: int | None) -> list[Row]:
-            most = "" if limit is None else f" LIMIT {limit}"
-            # The statement runs at once: to ask for some of its columns would take a job of its own.
-            return spark.sql(f"DESCRIBE HISTORY {self.sql_name(table)}{most}").collect()
+            clause = "" if limit is None else f" LIMIT {limit}"
+            # The statement runs at once: a projection would run another job.
+            return spark.sql(f"DESCRIBE HISTORY {self.sql_name(table)}{clause}").collect()
 
         return TableHistory(table=table, read_commits=commits)
 
 
 def _transaction_options(mark: LoadMark) -> dict[str, str]:
-    """What a writer is told of the load that it writes for."""
+    """Return the options of a writer that mark the commit of a load."""
     return {
         "txnAppId": app_id(mark),
         "txnVersion": str(mark.sequence),
@@ -360,28 +357,28 @@ def _transaction_options(mark: LoadMark) -> dict[str, str]:
 
 @contextmanager
 def _mark_commits(spark: SparkSession, mark: LoadMark) -> Iterator[None]:
-    """Statements have no options: in the block the session itself says whose commit it is."""
-    said = {
+    """Mark the commits of statements in the block by session settings, as statements take no options."""
+    conf = {
         f"{_WRITE_CONF_PREFIX}txnAppId": app_id(mark),
         f"{_WRITE_CONF_PREFIX}txnVersion": str(mark.sequence),
         USER_METADATA: load_metadata(mark),
     }
-    with temporary_conf(spark, said):
+    with temporary_conf(spark, conf):
         yield
 
 
 @contextmanager
 def _checks_disabled(spark: SparkSession, *checks: str) -> Iterator[None]:
-    """Rules are off in the block, and afterwards as they were: the session may be the user's."""
+    """Disable checks in the block, and restore them afterwards: the session may be the user's."""
     with _READ_CHECKS_LOCK:
-        before = {rule: spark.conf.get(rule, None) for rule in checks}
-        for rule in checks:
-            spark.conf.set(rule, "false")
+        previous = {check: spark.conf.get(check, None) for check in checks}
+        for check in checks:
+            spark.conf.set(check, "false")
         try:
             yield
         finally:
-            for rule, said in before.items():
-                if said is None:
-                    spark.conf.unset(rule)
+            for check, value in previous.items():
+                if value is None:
+                    spark.conf.unset(check)
                 else:
-                    spark.conf.set(rule, said)
+                    spark.conf.set(check, value)

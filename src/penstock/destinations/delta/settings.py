@@ -1,4 +1,4 @@
-"""Where a Delta lake is, and what its tables are like."""
+"""The settings of a Delta lake."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ if TYPE_CHECKING:
     from penstock.schema.types import DataType
 
 SAFE_VACUUM_HOURS: Final = 168.0
-"""Below this Delta refuses to delete files, unless its check is switched off."""
+"""Below this Delta refuses to delete files, unless its check is disabled."""
 
 
 @configspec
 class DeltaConfiguration(LakeConfiguration):
     """The settings of one lake.
 
-    `dlt.destinations.filesystem` is how dlt finds its own way to the same tables.
+    `destination_type` is the destination by which dlt continues the same tables.
     """
 
     destination_type: ClassVar[str] = "dlt.destinations.filesystem"
     destination_name: Annotated[str | None, NotResolved()] = "delta"
 
     catalog: str | None = None
-    """A catalog of Spark's: tables are `<catalog>.<dataset>.<table>` then, and it says where they are."""
+    """A Spark catalog with the tables `<catalog>.<dataset>.<table>`; it determines their location."""
     table_properties: dict[str, Any] | None = None
-    """Properties that all tables have, such as `delta.logRetentionDuration`; kept so at every load."""
+    """Properties of all tables, such as `delta.logRetentionDuration`; each load sets them again."""
     target_file_size: Annotated[int | None, Field(gt=0)] = None
-    """Bytes that a file should have; None leaves it to Spark."""
+    """The target size of a file in bytes; None leaves it to Spark."""
     optimize: bool = False
-    """Whether small files are joined after each load, in the tables that it wrote to."""
+    """Whether small files are compacted after each load, in the tables that it wrote to."""
     vacuum_hours: Annotated[float | None, Field(ge=0)] = None
-    """Files that no version of the last so many hours needs are deleted after each load; None: never."""
+    """After each load delete files that no version of the last so many hours needs; None: never."""
     allow_short_vacuum: bool = False
-    """Whether `vacuum_hours` may be less than a week, which switches Delta's own check off."""
+    """Whether `vacuum_hours` may be less than a week, which disables Delta's own check."""
 
     def bound(self, **context: Any) -> Self:
-        """Refuse to delete files of the last week unless the user allows it."""
+        """Resolve the location, and refuse to delete files of the last week unless the user allows it."""
         if (
             self.vacuum_hours is not None
             and self.vacuum_hours < SAFE_VACUUM_HOURS
@@ -53,32 +53,30 @@ class DeltaConfiguration(LakeConfiguration):
             raise UsageError(
                 f"vacuum_hours is {self.vacuum_hours:g}, and Delta keeps files for "
                 f"{SAFE_VACUUM_HOURS:g} hours: "
-                "readers, loads that are not finished, undo and reads of older versions need them",
+                "readers, unfinished loads, undo and reads of older versions need them",
                 hint=f"set destination.{name}.vacuum_hours to {SAFE_VACUUM_HOURS:g} or more, "
-                "or accept that with "
-                f"destination.{name}.allow_short_vacuum = true",
+                f"or accept the risk with destination.{name}.allow_short_vacuum = true",
             )
         return super().bound(**context)
 
     @property
     def properties(self) -> dict[str, Any]:
-        """The properties that all tables have."""
+        """The properties of all tables."""
         return self.table_properties or {}
 
     @property
     def alterable_types(self) -> frozenset[tuple[DataType, DataType]]:
-        """Columns may get a larger type where all tables have the property that allows it."""
+        """The types that columns can be widened from and to, if all tables have the property for it."""
         return ALTERABLE_TYPES if is_true(self.properties.get(TYPE_WIDENING)) else frozenset()
 
     def fingerprint(self) -> str:
-        """A hash of the location; empty where none is set."""
-        shown = redact(self.bucket_url) if self.bucket_url else ""
-        # A location alone keeps the hash that it had before there were catalogs.
-        told = f"{self.catalog} {shown}" if self.catalog else shown
-        return hashlib.shake_128(told.encode()).hexdigest(8) if told else ""
+        """Return a hash of the location; empty if none is set."""
+        location = redact(self.bucket_url) if self.bucket_url else ""
+        text = f"{self.catalog} {location}" if self.catalog else location
+        return hashlib.shake_128(text.encode()).hexdigest(8) if text else ""
 
     def __str__(self) -> str:
-        """The catalog, or the location without credentials."""
+        """Return the catalog, or the location without credentials."""
         if self.catalog:
             return self.catalog
         return redact(self.bucket_url).rstrip("/") if self.bucket_url else self.destination_name or "delta"

@@ -1,1 +1,1 @@
-"""Folders of tables as dlt names them: plain files, or a table format that the table says."""
+"""Tables in folders with dlt's names: plain files, or the table format that a table names."""

@@ -1,4 +1,4 @@
-"""A bucket opened for one dataset: each table goes to the client of its kind."""
+"""The client of a bucket: each table is delegated to the client of its table format."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class FilesystemClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
-    """Tables of several kinds in one dataset, with one ledger: each says its kind by its table format."""
+    """Tables of several formats in one dataset, with one ledger."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class FilesystemClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo
             **dict.fromkeys(PLAIN_TABLE_FORMATS, self.plain),
             "delta": delta,
         }
-        """The client of each table format; without one a table is plain files."""
+        """The client of each table format; None is the format of plain files."""
         self._is_delta_checked = False
         if config.iceberg_configuration is not None:
             self.clients["iceberg"] = IcebergClient(
@@ -59,47 +59,47 @@ class FilesystemClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo
             )
 
     def client_for(self, table: str) -> TableClient:
-        """The client of a table: by what its root says in the schema of the load, or in the stored one."""
+        """Return the client of a table, by the format of its root in the current or the stored schema."""
         tables = self.schema.tables if table in self.schema.tables else self.plain.known_tables
-        said = root_table(table, tables).extras.get("table_format") if table in tables else None
-        if said not in self.clients:
+        table_format = root_table(table, tables).extras.get("table_format") if table in tables else None
+        if table_format not in self.clients:
             raise UsageError(
-                f"table {table} is to be an {said} table, and no catalog is set for those",
-                hint="name one, such as filesystem(bucket_url=…, iceberg={'catalog': 'hadoop'})",
+                f"table {table} has the table format {table_format}, and no catalog is set for it",
+                hint="set one, such as filesystem(bucket_url=…, iceberg={'catalog': 'hadoop'})",
                 table=table,
             )
-        return self.clients[said]
+        return self.clients[table_format]
 
     def initialize_storage(self, truncate_tables: Iterable[str] | None = None) -> None:
-        """Make room for tables of every kind; the listed ones are emptied."""
-        named = list(truncate_tables or ())
-        for kind in self._all_clients():
-            kind.initialize_storage([table for table in named if self.client_for(table) is kind])
+        """Initialize the storage of every format; truncate the given tables."""
+        names = list(truncate_tables or ())
+        for client in self._all_clients():
+            client.initialize_storage([table for table in names if self.client_for(table) is client])
 
     def drop_storage(self) -> None:
         """Delete the dataset with all its tables and packages."""
-        for kind in self._all_clients():
-            kind.drop_storage()
+        for client in self._all_clients():
+            client.drop_storage()
 
     def drop_tables(self, *tables: str) -> None:
-        """Take tables away; what is not there is gone already."""
+        """Drop those of the tables that exist."""
         for table in tables:
             self.client_for(table).drop_tables(table)
 
     def update_stored_schema(
         self, only_tables: Iterable[str] | None = None, expected_update: TSchemaTables | None = None
     ) -> TSchemaTables | None:
-        """Bring the tables of each kind up to the schema, once none of them is refused."""
-        named = list(self.schema.tables if only_tables is None else only_tables)
+        """Apply the schema to the tables of each format; plain tables are checked first."""
+        names = list(self.schema.tables if only_tables is None else only_tables)
         if self._spark is not None:
-            for table in named:
+            for table in names:
                 self._ready_client(table, self._spark)
         applied: TSchemaTables = {}
-        for kind in self._all_clients():
-            owned = [table for table in named if self.client_for(table) is kind]
+        for client in self._all_clients():
+            owned = [table for table in names if self.client_for(table) is client]
             if owned:
-                update = {name: told for name, told in (expected_update or {}).items() if name in owned}
-                applied |= kind.update_stored_schema(owned, update) or {}
+                update = {name: table for name, table in (expected_update or {}).items() if name in owned}
+                applied |= client.update_stored_schema(owned, update) or {}
         return applied
 
     def start_file_load(self, table: TTableSchema, file_path: str, load_id: str) -> LoadJob:
@@ -107,59 +107,59 @@ class FilesystemClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo
         return self.client_for(table["name"]).start_file_load(table, file_path, load_id)
 
     def restore_file_load(self, file_path: str) -> LoadJob:
-        """Find a job with the client of its table."""
+        """Restore a job with the client of its table."""
         return self.client_for(ParsedLoadJobFileName.parse(file_path).table_name).restore_file_load(file_path)
 
     def complete_load(self, load_id: str) -> None:
-        """Let each kind tidy up after the load."""
-        for kind in self._all_clients():
-            kind.complete_load(load_id)
+        """Complete the load in each format."""
+        for client in self._all_clients():
+            client.complete_load(load_id)
 
     def table_names(self) -> tuple[str, ...]:
-        """The tables of all kinds."""
-        return tuple(sorted({name for kind in self._all_clients() for name in kind.table_names()}))
+        """Return the tables of all formats."""
+        return tuple(sorted({name for client in self._all_clients() for name in client.table_names()}))
 
     def table_version(self, table: str, *, spark: SparkSession) -> int | None:
-        """The newest version, in the numbers of its kind."""
+        """Return the newest version of a table; its meaning depends on the format."""
         return self._ready_client(table, spark).table_version(table, spark=spark)
 
     def commits(self, table: str, *, most: int | None = None, spark: SparkSession) -> Sequence[TableCommit]:
-        """The commits to a table, newest first."""
+        """Return the commits to a table, newest first."""
         return self._ready_client(table, spark).commits(table, most=most, spark=spark)
 
     def read(self, table: str, version: int | None = None, *, spark: SparkSession) -> DataFrame:
-        """A frame over a table in the given session."""
+        """Return a frame over a table in the given session."""
         return self._ready_client(table, spark).read(table, version, spark=spark)
 
     def sql_name(self, table: str) -> str | None:
-        """How Spark SQL calls a table; plain files have no name."""
+        """Return the name of a table in Spark SQL; None for plain files."""
         return self.client_for(table).sql_name(table)
 
     def to_undo(self, table: str, mark: LoadMark) -> AppliedJob | None:
-        """What a load did to a table."""
+        """Return the commit of a load that is still in effect."""
         return self.client_for(table).to_undo(table, mark)
 
     def undo(self, applied: AppliedJob, load_id: str) -> None:
-        """Bring a table back to what it was before a job."""
+        """Restore the version of a table before a job."""
         self.client_for(applied.table).undo(applied, load_id)
 
     def verify(self, applied: AppliedJob, mark: LoadMark) -> None:
-        """Raise unless a table still shows what a job of a load wrote."""
+        """Raise `CommitRolledBack` unless the commit of a job is in effect."""
         self.client_for(applied.table).verify(applied, mark)
 
     def fence(self, table: str, mark: LoadMark) -> None:
-        """Refuse commits of an aborted load from now on."""
+        """Refuse later commits of an aborted load."""
         self.client_for(table).fence(table, mark)
 
     def _ready_client(self, table: str, spark: SparkSession) -> TableClient:
-        """The client of a table, if the session knows its kind."""
-        kind = self.client_for(table)
-        # All sessions of one Spark have what it was started with: the first one answers for all.
-        if kind is self.clients["delta"] and not self._is_delta_checked:
+        """Return the client of a table; raise if the session lacks its format."""
+        client = self.client_for(table)
+        # All sessions of one Spark have the same jars, so one check is enough.
+        if client is self.clients["delta"] and not self._is_delta_checked:
             check_format(spark, "delta")
             self._is_delta_checked = True
-        return kind
+        return client
 
     def _all_clients(self) -> tuple[TableClient, ...]:
-        # Plain files first: what they refuse is refused before a table of another kind is changed.
+        # Plain files first: they refuse a schema before a table of another format is altered.
         return tuple(dict.fromkeys((self.plain, *self.clients.values())))

@@ -1,4 +1,4 @@
-"""Parquet, JSON lines and CSV: how each takes the columns of a table, and how they are read back."""
+"""File formats of plain files: how Parquet, JSON lines and CSV store the columns of a table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TIMESTAMP_OPTIONS: Final = {
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
-# Quotes are doubled, and blanks belong to their values: as others write and read such files.
+# Quotes are doubled and blanks are part of values, as in the files of other tools.
 _CSV_OPTIONS: Final = {
     "header": "true",
     "escape": '"',
@@ -29,24 +29,24 @@ _CSV_OPTIONS: Final = {
     "ignoreTrailingWhiteSpace": "false",
 }
 _STRICT_OPTIONS: Final = {"mode": "FAILFAST"}
-# Nothing between two commas is null, and so is not a text that is empty: that one is in quotes.
+# An unquoted empty field is null; an empty text is quoted.
 _CSV_READ_OPTIONS: Final = {"nullValue": "\ue000null\ue000", "multiLine": "true", "lineSep": "\n"}
 
 
 @dataclass(frozen=True, slots=True)
 class FileCodec:
-    """How a file is written; of CSV also which columns stand in it, for only their order tells them."""
+    """The format of a file; for CSV also its columns, in order."""
 
     format: FileFormat
     columns: tuple[str, ...] = ()
 
     @property
     def spark_format(self) -> str:
-        """Spark's word for it."""
+        """Spark's name of the format."""
         return _SPARK_FORMATS[self.format]
 
     def write_options(self, *, is_compressed: bool) -> dict[str, str]:
-        """Options of Spark's writer; Parquet has a compression of its own."""
+        """Return options of Spark's writer; Parquet has its own compression."""
         match self.format:
             case "parquet":
                 return {}
@@ -60,7 +60,7 @@ class FileCodec:
                 }
 
     def read_options(self) -> dict[str, str]:
-        """Options of Spark's reader: a value that is not what its column says is an error, not a null."""
+        """Return options of Spark's reader: a value that does not parse is an error, not a null."""
         match self.format:
             case "parquet":
                 return {}
@@ -70,19 +70,20 @@ class FileCodec:
                 return {**_STRICT_OPTIONS, **_CSV_OPTIONS, **_CSV_READ_OPTIONS}
 
     def write_expressions(self, table: Table) -> list[str]:
-        """The columns of a table as select expressions for the writer."""
+        """Return the columns of a table as select expressions for the writer."""
         return [
-            f"{self._write_expression(one)} AS {quote_name(one.name)}" for one in table.complete_columns()
+            f"{self._write_expression(column)} AS {quote_name(column.name)}"
+            for column in table.complete_columns()
         ]
 
     def read_schema(self, columns: Iterable[Column]) -> str:
-        """The columns as the reader finds them in the file."""
-        known = {one.name: one for one in columns}
-        names = self.columns or tuple(known)
-        return ", ".join(f"{quote_name(name)} {self._stored_type(known.get(name))}" for name in names)
+        """Return the columns of the file as Spark SQL DDL."""
+        by_name = {column.name: column for column in columns}
+        names = self.columns or tuple(by_name)
+        return ", ".join(f"{quote_name(name)} {self._stored_type(by_name.get(name))}" for name in names)
 
     def has_column(self, column: Column) -> bool:
-        """Whether files of this form may hold the column: CSV names its columns, other formats do not."""
+        """Return whether such a file may have a column: only CSV files list their columns."""
         return self.format != "csv" or column.name in self.columns
 
     def _write_expression(self, column: Column) -> str:
@@ -109,13 +110,13 @@ def _is_text_in_csv(column: Column) -> bool:
 
 
 def codec_for(table: Table, file_format: FileFormat) -> FileCodec:
-    """How the rows of a table are written."""
-    names = tuple(one.name for one in table.complete_columns()) if file_format == "csv" else ()
+    """Return the codec for the rows of a table."""
+    names = tuple(column.name for column in table.complete_columns()) if file_format == "csv" else ()
     return FileCodec(file_format, names)
 
 
 def file_extension(file_format: FileFormat, *, is_compressed: bool) -> str:
-    """How the names of such files end.
+    """Return the extension of such files.
 
     >>> file_extension("parquet", is_compressed=True), file_extension("jsonl", is_compressed=True)
     ('parquet', 'jsonl.gz')
@@ -124,10 +125,10 @@ def file_extension(file_format: FileFormat, *, is_compressed: bool) -> str:
 
 
 def format_from_extension(ext: str) -> FileFormat | None:
-    """What stands in a file that ends so; None where penstock cannot read it.
+    """Return the format of files with an extension; None if penstock cannot read it.
 
     >>> format_from_extension("csv.gz"), format_from_extension("insert_values")
     ('csv', None)
     """
-    word = ext.removesuffix(".gz")
-    return next((one for one in FORMATS if one == word), None)
+    name = ext.removesuffix(".gz")
+    return next((file_format for file_format in FORMATS if file_format == name), None)

@@ -1,4 +1,4 @@
-"""What the files of a table are called: a template with placeholders, as dlt has it."""
+"""The file layout: a template for the names of files, with dlt's placeholders."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEFAULT_LAYOUT: Final = "{table_name}/{load_id}.{file_id}.{ext}"
 _PLACEHOLDER: Final = re.compile(r"\{(.*?)\}")
 _BEFORE_TABLE: Final = frozenset(("schema_name",))
 _FILE_PLACEHOLDERS: Final = ("schema_name", "table_name", "load_id", "file_id", "ext")
-# Spark and Hadoop take these for patterns, and some stores for something else.
+# Spark and Hadoop read these as patterns; some stores give them another meaning.
 _UNSAFE: Final = re.compile(r"[*?\[\]{}\\^\x00-\x1f\x7f]")
 _MONTHS: Final = (
     *("january", "february", "march", "april", "may", "june"),
@@ -60,7 +60,7 @@ PLACEHOLDERS: Final = (*_FILE_PLACEHOLDERS, *_DATE_PLACEHOLDERS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileNameParts:
-    """What the name of one file is made of."""
+    """The parts of the name of one file."""
 
     schema_name: str
     table_name: str
@@ -68,12 +68,12 @@ class FileNameParts:
     file_id: str
     ext: str
     created_at: datetime
-    """The moment of the package, in UTC: whoever names the file again gives it the same name."""
+    """The timestamp of the package, in UTC, so that a retry uses the same name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileLayout:
-    """A template for names, checked.
+    """A validated template for names.
 
     >>> layout = FileLayout(template="{table_name}/{load_id}.{file_id}.{ext}")
     >>> layout.prefix("shop", "items"), layout.has_own_folder
@@ -82,21 +82,21 @@ class FileLayout:
 
     template: str = DEFAULT_LAYOUT
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Placeholders of the user's: values, or functions of schema, table, load id, file id and extension."""
+    """The user's placeholders: values, or functions of schema, table, load id, file id and extension."""
 
     def __post_init__(self) -> None:
-        """Refuse a template that does not tell tables, loads and files apart."""
+        """Raise if files of two tables or loads could have the same name."""
         names = _PLACEHOLDER.findall(self.template)
         unknown = [name for name in names if name not in PLACEHOLDERS and name not in self.extra]
         if unknown:
             raise InvalidFilesystemLayout(
-                layout=self.template, reason=f"nobody knows the placeholder {unknown[0]!r}"
+                layout=self.template, reason=f"unknown placeholder {unknown[0]!r}"
             )
         _check_prefix(self.template, names)
         if not {"file_id", "load_id"} & set(names):
             raise InvalidFilesystemLayout(
                 layout=self.template,
-                reason="files of two loads would have one name: it has neither {load_id} nor {file_id}",
+                reason="files of two loads would have the same name: it has neither {load_id} nor {file_id}",
             )
 
     @property
@@ -106,44 +106,45 @@ class FileLayout:
 
     @property
     def has_file_id(self) -> bool:
-        """Whether several files of one load have names of their own."""
+        """Whether a load can have several files."""
         return "{file_id}" in self.template
 
     @property
     def has_own_folder(self) -> bool:
-        """Whether nothing but files of one table stands in its folder."""
+        """Whether each table has its own folder."""
         return "{table_name}/" in self.template
 
     def prefix(self, schema_name: str, table: str) -> str:
-        """What the names of all files of a table begin with."""
+        """Return the common prefix of the names of all files of a table."""
         end = self.full_template.index("{table_name}") + len("{table_name}") + 1
         return self.full_template[:end].replace("{schema_name}", schema_name).replace("{table_name}", table)
 
     def key(self, parts: FileNameParts) -> str:
-        """The name of a file below the folder of its dataset."""
-        given = {name: getattr(parts, name) for name in _FILE_PLACEHOLDERS}
-        values = {**given, **{name: tell(parts.created_at) for name, tell in _DATE_PLACEHOLDERS.items()}}
-        values |= {name: self._extra_value(name, value, given) for name, value in self.extra.items()}
-        found = _PLACEHOLDER.sub(lambda place: str(values[place[1]]), self.full_template)
-        if _UNSAFE.search(found):
+        """Return the name of a file below the folder of its dataset."""
+        file_values = {name: getattr(parts, name) for name in _FILE_PLACEHOLDERS}
+        dates = {name: render(parts.created_at) for name, render in _DATE_PLACEHOLDERS.items()}
+        extra = {name: self._extra_value(name, value, file_values) for name, value in self.extra.items()}
+        values = {**file_values, **dates, **extra}
+        key = _PLACEHOLDER.sub(lambda match: str(values[match[1]]), self.full_template)
+        if _UNSAFE.search(key):
             raise InvalidFilesystemLayout(
                 layout=self.template,
-                reason=f"the name {found!r} has a character in it that files cannot have",
+                reason=f"the name {key!r} has a character that is not allowed in file names",
             )
-        return found
+        return key
 
     def pattern(self, schema_name: str, table: str) -> re.Pattern[str]:
-        """What the names of files of a table look like; the groups `load_id` and `ext` are told.
+        """Return the pattern of the names of files of a table, with the groups `load_id` and `ext`.
 
-        >>> found = FileLayout().pattern("shop", "items").fullmatch("items/1700000000.25.0a1b.jsonl.gz")
-        >>> found and (found["load_id"], found["ext"])
+        >>> match = FileLayout().pattern("shop", "items").fullmatch("items/1700000000.25.0a1b.jsonl.gz")
+        >>> match and (match["load_id"], match["ext"])
         ('1700000000.25', 'jsonl.gz')
         """
         known = {
             "schema_name": re.escape(schema_name),
             "table_name": re.escape(table),
             "load_id": r"(?P<load_id>\d+\.\d+|[^/.]+)",
-            # Letters and digits alone: what stands before it could be a part of the name of another table.
+            # Letters and digits only: text before it could be part of the name of another table.
             "file_id": r"[0-9A-Za-z]+",
             "ext": r"(?P<ext>[a-z]+(?:\.gz)?)",
         }
@@ -153,7 +154,7 @@ class FileLayout:
             if not number % 2:
                 parts.append(re.escape(part))
                 continue
-            # A group may have a name once; what comes again is told already.
+            # The name of a group must be unique in a pattern.
             parts.append(r"[^/]+?" if part in seen else known.get(part, r"[^/]+?"))
             seen.add(part) if part in {"load_id", "ext"} else None
         return re.compile("".join(parts))
@@ -162,7 +163,7 @@ class FileLayout:
         if not callable(value):
             return str(value)
         try:
-            return str(value(*(file_values[one] for one in _FILE_PLACEHOLDERS)))
+            return str(value(*(file_values[placeholder] for placeholder in _FILE_PLACEHOLDERS)))
         except TypeError as error:
             raise InvalidFilesystemLayout(
                 layout=self.template,
@@ -174,11 +175,13 @@ class FileLayout:
 def _check_prefix(layout: str, names: list[str]) -> None:
     if "table_name" not in names:
         raise CantExtractTablePrefix(layout=layout, reason="it has no {table_name}")
-    before = [name for name in names[: names.index("table_name")] if name not in _BEFORE_TABLE]
-    if before:
+    leading = [name for name in names[: names.index("table_name")] if name not in _BEFORE_TABLE]
+    if leading:
         raise CantExtractTablePrefix(
-            layout=layout, reason=f"{{{before[0]}}} stands before {{table_name}}; only {{schema_name}} may"
+            layout=layout, reason=f"{{{leading[0]}}} is before {{table_name}}; only {{schema_name}} may be"
         )
     end = layout.index("{table_name}") + len("{table_name}")
     if layout[end : end + 1] == "{":
-        raise CantExtractTablePrefix(layout=layout, reason="nothing stands between {table_name} and the next")
+        raise CantExtractTablePrefix(
+            layout=layout, reason="no text separates {table_name} from the next placeholder"
+        )

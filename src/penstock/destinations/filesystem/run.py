@@ -1,4 +1,4 @@
-"""Rows become files in a package, and files become frames: the only file of the room that starts jobs."""
+"""Reads and writes of plain files: the only module of the package that starts jobs."""
 
 from __future__ import annotations
 
@@ -28,76 +28,76 @@ if TYPE_CHECKING:
     from penstock.package.storage import FileStorage
     from penstock.schema import Column, Table
 
-# Spark's own default is a form that others cannot read all moments from.
+# Not every reader supports all timestamps in Spark's default type.
 _TIMESTAMP_CONF: Final = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
-# However the user cuts files, one name is for one file.
+# A layout with one name for each load needs one file, whatever limit the user sets.
 _ONE_FILE_CONF: Final = {"spark.sql.files.maxRecordsPerFile": "0"}
 MAX_FILES_BY_PATH: Final = 32
-"""Spark looks up so many files one by one; beyond that a folder is listed."""
+"""Up to this number files are read by their paths; for more, Spark lists a folder."""
 
 
 def write_rows(
     rows: DataFrame, table: Table, codec: FileCodec, address: str, *, one_file: bool, is_compressed: bool
 ) -> int | None:
-    """Write rows into a folder; gives how many there were, None where nobody counted."""
-    counted, seen = observe_frame(
+    """Write rows into a folder, and return their number; None if Spark did not count them."""
+    observed, observation = observe_frame(
         with_missing_columns(rows, table).selectExpr(*codec.write_expressions(table))
     )
-    whole = counted.coalesce(1) if one_file else counted
-    rules = {**_TIMESTAMP_CONF, **(_ONE_FILE_CONF if one_file else {})}
-    with temporary_conf(rows.sparkSession, rules):
-        writer = whole.write.mode("overwrite").options(**codec.write_options(is_compressed=is_compressed))
+    frame = observed.coalesce(1) if one_file else observed
+    conf = {**_TIMESTAMP_CONF, **(_ONE_FILE_CONF if one_file else {})}
+    with temporary_conf(rows.sparkSession, conf):
+        writer = frame.write.mode("overwrite").options(**codec.write_options(is_compressed=is_compressed))
         writer.format(codec.spark_format).save(spark_path(address))
-    return seen.rows()
+    return observation.rows()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileReader:
-    """The files of a table, read in a session."""
+    """Reads the files of a table in a session."""
 
     store: FileStorage
     folder: str | None
-    """A folder that has nothing but files of the table in it, if there is one."""
+    """A folder with files of this table only; None if the layout has none."""
     columns: Sequence[Column]
     spark: SparkSession
 
     def frame(self, files: DataFiles) -> DataFrame:
-        """All rows of these files, with all columns."""
+        """Return all rows of these files, with all columns."""
         groups: dict[FileCodec, list[str]] = {}
         for key, form in files.items():
             groups.setdefault(form, []).append(key)
         frames = [self._read_group(form, keys) for form, keys in groups.items()]
-        return reduce(lambda one, other: one.unionByName(other), frames) if frames else self._empty_frame()
+        return reduce(lambda left, right: left.unionByName(right), frames) if frames else self._empty_frame()
 
     def _read_group(self, codec: FileCodec, keys: list[str]) -> DataFrame:
         reader = self.spark.read.schema(codec.read_schema(self.columns)).format(codec.spark_format)
-        # Names such as `day=1` in a path are not columns of the table.
+        # Path segments such as `day=1` are not columns of the table.
         reader = reader.options(**codec.read_options(), recursiveFileLookup="true")
         reader = reader.options(**missing_conf(self.store.hadoop_conf, self.spark))
         names = {key.rsplit("/", 1)[-1] for key in keys}
         is_inside = self.folder is not None and all(key.startswith(f"{self.folder}/") for key in keys)
         if self.folder is None or not is_inside or len(keys) <= MAX_FILES_BY_PATH or len(names) < len(keys):
-            found = reader.load([spark_path(self.store.path(key)) for key in keys])
+            rows = reader.load([spark_path(self.store.path(key)) for key in keys])
         else:
             folder = reader.option("pathGlobFilter", f"*.{codec.format}*").load(
                 spark_path(self.store.path(self.folder))
             )
-            found = folder.where(F.col("_metadata.file_name").isin(sorted(names)))
-        return found.select(*(_read_column(codec, one).alias(one.name) for one in self.columns))
+            rows = folder.where(F.col("_metadata.file_name").isin(sorted(names)))
+        return rows.select(*(_read_column(codec, column).alias(column.name) for column in self.columns))
 
     def _empty_frame(self) -> DataFrame:
-        return self.spark.createDataFrame([], ", ".join(_column_ddl(one) for one in self.columns))
+        return self.spark.createDataFrame([], ", ".join(map(_column_ddl, self.columns)))
 
 
 def _read_column(codec: FileCodec, column: Column) -> SparkColumn:
-    """A column of the table, by the Column API: the session is the user's, and may change SQL text."""
-    kind = spark_type(column)
+    """Return a column of the table, by the Column API: settings of the user's session may change SQL text."""
+    sql_type = spark_type(column)
+    stored = F.col(quote_name(column.name)) if codec.has_column(column) else F.lit(None)
     if NESTED_TYPE_HINT in column.hints and codec.format == "csv":
-        return F.from_json(F.col(quote_name(column.name)) if codec.has_column(column) else F.lit(None), kind)
+        return F.from_json(stored, sql_type)
     if not codec.has_column(column):
-        return F.lit(None).cast(kind)
-    found = F.col(quote_name(column.name))
-    return F.unbase64(found) if codec.format == "csv" and column.data_type == "binary" else found
+        return stored.cast(sql_type)
+    return F.unbase64(stored) if codec.format == "csv" and column.data_type == "binary" else stored
 
 
 def _column_ddl(column: Column) -> str:

@@ -1,4 +1,4 @@
-"""Where the folders are and what files are called, under the names that dlt has for it."""
+"""The settings of the filesystem destination, under dlt's names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.interfaces import DestinationClientDwhConfiguration
 
 @configspec
 class FilesystemConfiguration(DeltaConfiguration):
-    """The settings of a bucket; those of `delta` hold here too.
+    """The settings of a bucket, with those of `delta`.
 
     >>> FilesystemConfiguration(deltalake_configuration={"delta.appendOnly": "true"}).properties
     {'delta.appendOnly': 'true'}
@@ -23,45 +23,45 @@ class FilesystemConfiguration(DeltaConfiguration):
     destination_name: Annotated[str | None, NotResolved()] = "filesystem"
 
     deltalake_configuration: dict[str, Any] | None = None
-    """dlt's word for `table_properties`."""
+    """dlt's name of `table_properties`."""
     iceberg: dict[str, Any] | None = None
-    """The catalog of tables with `table_format="iceberg"`, in the words of `iceberg(...)`."""
+    """The settings of tables with `table_format="iceberg"`, as `iceberg(...)` takes them."""
     layout: str = DEFAULT_LAYOUT
-    """What plain files are called below the folder of their dataset."""
+    """The template for the names of plain files below the folder of the dataset."""
     extra_placeholders: dict[str, Any] | None = None
-    """More placeholders for the layout: values, or functions of schema, table, load, file and extension."""
+    """More placeholders of the layout: values, or functions of schema, table, load, file and extension."""
     loader_file_format: FileFormat = "parquet"
-    """What plain files are, where their table does not say."""
+    """The default format of plain files."""
     disable_compression: bool = False
-    """Whether JSON lines and CSV are written as they are, and not as `.gz`."""
+    """Whether JSON lines and CSV are written without gzip."""
 
     @property
     def properties(self) -> dict[str, Any]:
-        """The properties that all tables have, under both names."""
+        """The properties of all tables, under both names."""
         return {**(self.deltalake_configuration or {}), **(self.table_properties or {})}
 
     @property
     def iceberg_configuration(self) -> IcebergConfiguration | None:
-        """The settings of Iceberg tables; they stand in the same dataset, and open by the same keys."""
+        """The settings of Iceberg tables in the same dataset, with the same credentials."""
         if self.iceberg is None:
             return None
         shared = {name: getattr(self, name) for name in DestinationClientDwhConfiguration.model_fields}
         shared |= {"bucket_url": self.bucket_url, "credentials": self.credentials}
-        found = IcebergConfiguration(**self.iceberg).model_copy(update=shared)
-        found.check_warehouse()
-        return found
+        config = IcebergConfiguration(**self.iceberg).model_copy(update=shared)
+        config.check_warehouse()
+        return config
 
     @property
     def session_needs(self) -> tuple[str, ...]:
-        """Iceberg, where it has a catalog."""
+        """Iceberg, if a catalog is configured."""
         return () if self.iceberg is None else ("iceberg",)
 
     @property
     def session_wishes(self) -> tuple[str, ...]:
-        """Delta, for the tables that name it."""
+        """Delta, for tables with that format."""
         return ("delta",)
 
     def session_conf(self) -> dict[str, str]:
-        """What a session must be told to know the catalog of Iceberg tables."""
-        found = self.iceberg_configuration
-        return {} if found is None else found.session_conf()
+        """Return the session settings of the Iceberg catalog."""
+        config = self.iceberg_configuration
+        return {} if config is None else config.session_conf()

@@ -1,4 +1,10 @@
-"""The files of a table as they stand in its folder, and which of them are others': dlt writes no log."""
+"""The files of a plain table: those that open loads publish, those in its log, and those of other writers.
+
+Spark gives its files new names on each attempt, so a process that resumes after a crash cannot tell from them
+what was to be published. So the list of files is stored by put-if-absent before the first of them is
+published: every later attempt publishes the same list. Publishing a file twice changes nothing. dlt writes no
+log, so files of its complete loads are found by their names.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +28,12 @@ if TYPE_CHECKING:
     from penstock.interfaces import Ledger, LoadSnapshot
     from penstock.package.storage import FileStorage
 
-
 _MAX_THREADS: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedFile:
-    """One file: where it stands in the package, what it is called at the end, and its bytes."""
+    """One file: its path in the package, its final key, and its size in bytes."""
 
     path: str
     key: str
@@ -37,40 +42,40 @@ class PublishedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileList:
-    """The files that a load brings for a table."""
+    """The files that a load publishes for a table."""
 
     form: FileCodec
     files: tuple[PublishedFile, ...]
     rows: int | None
 
     def by_key(self) -> DataFiles:
-        """The files by their final names."""
-        return {one.key: self.form for one in self.files}
+        """Return the files by their final keys."""
+        return {file.key: self.form for file in self.files}
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for the control file."""
+        """Return plain data for the control file."""
         return asdict(self)
 
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> FileList:
-        """Read what `to_dict` gave."""
+        """Read the output of `to_dict`."""
         form = document["form"]
         return FileList(
             form=FileCodec(form["format"], tuple(form["columns"])),
-            files=tuple(PublishedFile(**one) for one in document["files"]),
+            files=tuple(PublishedFile(**file) for file in document["files"]),
             rows=document["rows"],
         )
 
 
 @dataclass(frozen=True, slots=True)
 class FileLists:
-    """The lists of loads that are under way, for one table."""
+    """The file lists of open loads, for one table."""
 
     store: FileStorage
     table: str
 
     def find(self, load_id: str) -> FileList | None:
-        """The list of a load; None while nobody has written it down, and once its load is complete."""
+        """Return the list of a load; None before it is recorded and after the load is complete."""
         name = self._name(load_id)
         document = read_control(self.store, name)
         if document is None:
@@ -83,18 +88,20 @@ class FileLists:
             ) from error
 
     def record(self, load_id: str, file_list: FileList) -> FileList:
-        """Write it down, unless somebody has; gives what counts."""
+        """Record a list unless another process has, and return the one that was recorded first."""
         self.store.put_if_absent(self._name(load_id), encode_control(file_list.to_dict()))
         return self.find(load_id) or file_list
 
     def pending_keys(self) -> frozenset[str]:
-        """The files of all loads that are under way."""
-        loads = [name.removesuffix(".json") for name in self.store.names(self._folder)]
-        found = [self.find(load) for load in loads]
-        return frozenset(key for one in found if one is not None for key in one.by_key())
+        """Return the keys of the files of all open loads."""
+        load_ids = [name.removesuffix(".json") for name in self.store.names(self._folder)]
+        file_lists = [self.find(load_id) for load_id in load_ids]
+        return frozenset(
+            key for file_list in file_lists if file_list is not None for key in file_list.by_key()
+        )
 
     def delete(self, load_id: str) -> None:
-        """The load is complete, or taken back."""
+        """Delete the list of a load that is complete or undone."""
         self.store.delete(self._name(load_id))
 
     @property
@@ -106,29 +113,29 @@ class FileLists:
 
 
 def publish_files(file_list: FileList, package: FileStorage, store: FileStorage) -> None:
-    """Bring all files of a list to their names; those that are there stay."""
+    """Copy all files of a list to their final keys; files that exist are skipped."""
 
-    def bring(file: PublishedFile) -> None:
+    def publish(file: PublishedFile) -> None:
         if _size(store, file.key) == file.bytes:
             return
         store.copy_from(package, file.path, file.key)
-        found = _size(store, file.key)
-        if found != file.bytes:
+        size = _size(store, file.key)
+        if size != file.bytes:
             raise DestinationTransientException(
-                f"{store.path(file.key)} has {found} bytes, and {file.bytes} were written",
-                hint="run again; if it comes again, look at what else writes there",
+                f"{store.path(file.key)} has {size} bytes, and {file.bytes} were written",
+                hint="run again; if the error repeats, find what else writes there",
             )
 
-    _for_each(file_list.files, bring, store)
+    _for_each(file_list.files, publish, store)
 
 
 def delete_files(keys: Iterable[str], store: FileStorage) -> None:
-    """Delete files; what is gone is no error."""
+    """Delete those of the files that exist."""
     _for_each(keys, store.delete, store)
 
 
 def _for_each(items: Iterable[Any], act: Callable[[Any], None], store: FileStorage) -> None:
-    """On a disk one by one, elsewhere many at a time: there an answer takes longer than the work."""
+    """Apply an action to each item: in order on a disk, in threads on a store with higher latency."""
     if store.is_local:
         for item in items:
             act(item)
@@ -145,7 +152,7 @@ def _size(store: FileStorage, key: str) -> int | None:
 
 
 class ParsedFileName(NamedTuple):
-    """What the name of a file tells."""
+    """The parts of a file name."""
 
     load_id: str | None
     format: FileFormat
@@ -155,8 +162,8 @@ class ParsedFileName(NamedTuple):
 class TableFiles:
     """One table in its folder.
 
-    Files that are in the log are what the log says. Others count if a load of somebody who keeps no log has
-    brought them, and that load is complete. Files of ours that are not in the log yet never do.
+    Files of penstock belong to the table if its log has them. Other files belong to it if a complete load of
+    a writer without a log wrote them.
     """
 
     store: FileStorage
@@ -172,93 +179,92 @@ class TableFiles:
 
     @cached_property
     def file_lists(self) -> FileLists:
-        """The files of loads that are under way."""
+        """The file lists of open loads."""
         return FileLists(self.store, self.table)
 
     @property
     def folder(self) -> str:
-        """The folder that has all files of the table in it; empty for that of the dataset."""
+        """The folder with all files of the table; empty for that of the dataset."""
         return self.layout.prefix(self.schema_name, self.table).rpartition("/")[0]
 
     def list_files(self) -> dict[str, ParsedFileName]:
-        """The files that are there by the names of the layout. One listing."""
+        """Return the existing files whose names match the layout. One listing."""
         return self._parse_names(self.store.tree(self.folder))
 
     def files(self, version: int | None = None) -> DataFiles:
-        """The files of the table after a commit, or as they are, with those of others."""
-        # Before the log: a file of ours that is seen here is on a list, or in the log by the time it is read.
+        """Return the files of the table after a commit, or now, with those of other writers."""
+        # Listed before the log is read: any file of penstock is then on a list or in the log.
         names = self.store.tree(self.folder)
         present = self._parse_names(names)
         pending = self.file_lists.pending_keys() if present else frozenset[str]()
         last = self.log.last_version()
-        ours = self.log.live_files(last if version is None else version)
+        logged = self.log.live_files(last if version is None else version)
         if version is not None:
-            # What later commits have replaced was there.
-            ours |= self.log.adopted_files(after=version, last=last)
-        gone = self._missing_files(ours, frozenset(names))
+            # Files that later commits have replaced existed at that version.
+            logged |= self.log.adopted_files(after=version, last=last)
+        missing = self._missing_files(logged, frozenset(names))
         known = self.log.known_files(last) | pending
-        strangers = {key: told for key, told in present.items() if key not in known}
+        foreign = {key: name for key, name in present.items() if key not in known}
         return {
-            **{key: form for key, form in ours.items() if key not in gone},
-            **self._complete_foreign_files(strangers),
+            **{key: form for key, form in logged.items() if key not in missing},
+            **self._complete_foreign_files(foreign),
         }
 
     def has_foreign_origin(self) -> bool:
-        """Whether files are there of somebody who keeps no log; an open load may be about to replace them."""
+        """Return whether a writer without a log began the table; an open load may replace its files."""
         if not self.log.has_all_entries():
-            return False  # what was there before the first commit is settled
+            return False  # files from before the first commit are settled
         replaced = self.log.adopted_files(after=0, last=self.log.last_version())
         return bool(self.foreign_files()) or any(key in replaced for key in self.list_files())
 
     def foreign_files(self) -> DataFiles:
-        """Files of complete loads that are not in the log."""
+        """Return files of complete loads that are not in the log."""
         present = self.list_files()
         known = self.log.known_files(self.log.last_version()) | self.file_lists.pending_keys()
-        return self._complete_foreign_files({key: told for key, told in present.items() if key not in known})
+        return self._complete_foreign_files({key: name for key, name in present.items() if key not in known})
 
     def _parse_names(self, names: Iterable[str]) -> dict[str, ParsedFileName]:
-        """Those of the files that the layout knows, and what their names tell."""
+        """Parse those of the names that match the layout."""
         pattern = self.layout.pattern(self.schema_name, self.table)
-        found: dict[str, ParsedFileName] = {}
+        parsed: dict[str, ParsedFileName] = {}
         for name in names:
             match = pattern.fullmatch(name)
-            kind = format_from_extension(match["ext"]) if match else None
-            if match and kind:
-                found[name] = ParsedFileName(match.groupdict().get("load_id"), kind)
-        return found
+            file_format = format_from_extension(match["ext"]) if match else None
+            if match and file_format:
+                parsed[name] = ParsedFileName(match.groupdict().get("load_id"), file_format)
+        return parsed
 
     def _load_id_of(self, key: str) -> str:
-        """Return the load that a file is named after; empty where the layout does not say."""
-        return next((told.load_id or "" for told in self._parse_names([key]).values()), "")
+        """Return the load id in the name of a file; empty if the layout has none."""
+        return next((name.load_id or "" for name in self._parse_names([key]).values()), "")
 
-    def _missing_files(self, ours: DataFiles, names: frozenset[str]) -> frozenset[str]:
-        """Files that the log knows and that are not there. An error, unless others have replaced them."""
-        missing = [key for key in ours if key not in names]
-        # Loads before may have had another layout, and a file may have come since the first look.
-        there = {
-            name for folder in {key.rpartition("/")[0] for key in missing} for name in self.store.tree(folder)
-        }
-        gone = frozenset(key for key in missing if key not in there)
-        if gone and not self._was_replaced(gone):
+    def _missing_files(self, logged: DataFiles, names: frozenset[str]) -> frozenset[str]:
+        """Return files in the log that do not exist; raise unless another writer has replaced them."""
+        candidates = [key for key in logged if key not in names]
+        # Earlier loads may have had another layout, and a file may have been published since the listing.
+        folders = {key.rpartition("/")[0] for key in candidates}
+        present = {name for folder in folders for name in self.store.tree(folder)}
+        missing = frozenset(key for key in candidates if key not in present)
+        if missing and not self._was_replaced(missing):
             raise DestinationTerminalException(
-                f"{len(gone)} files of table {self.table} are gone, {min(gone)} among them",
-                hint="open the dataset again; if they were not replaced meanwhile, somebody has deleted them",
+                f"{len(missing)} files of table {self.table} do not exist, {min(missing)} among them",
+                hint="open the dataset again; unless a load has replaced them, they were deleted by hand",
                 table=self.table,
-                missing=len(gone),
+                missing=len(missing),
             )
-        return gone
+        return missing
 
     def _complete_foreign_files(self, candidates: Mapping[str, ParsedFileName]) -> DataFiles:
-        theirs = {load: self._is_foreign(load) for load in {told.load_id for told in candidates.values()}}
+        is_foreign = {load: self._is_foreign(load) for load in {name.load_id for name in candidates.values()}}
         return {
-            key: self._codec(key, told.format) for key, told in candidates.items() if theirs[told.load_id]
+            key: self._codec(key, name.format) for key, name in candidates.items() if is_foreign[name.load_id]
         }
 
-    def _codec(self, key: str, kind: FileFormat) -> FileCodec:
-        return FileCodec(kind, read_csv_header(self.store, key) if kind == "csv" else ())
+    def _codec(self, key: str, file_format: FileFormat) -> FileCodec:
+        return FileCodec(file_format, read_csv_header(self.store, key) if file_format == "csv" else ())
 
     def _is_foreign(self, load_id: str | None) -> bool:
-        """Whether a complete load is of somebody who keeps no log; a name without a load tells nothing."""
+        """Return whether a load is complete and of a writer without a log; True without a load id."""
         if load_id is None:
             return True
         record = self._complete_loads.find(load_id)
@@ -268,15 +274,15 @@ class TableFiles:
     def _complete_loads(self) -> LoadSnapshot:
         return self.ledger.snapshot()
 
-    def _was_replaced(self, gone: Iterable[str]) -> bool:
-        """Whether somebody without a log has loaded since: dlt deletes the files of a table it replaces."""
-        newest = max((self.log.load_id_of_file(key) or self._load_id_of(key) for key in gone), default="")
+    def _was_replaced(self, missing: Iterable[str]) -> bool:
+        """Return whether a writer without a log has loaded since: dlt deletes the files that it replaces."""
+        newest = max((self.log.load_id_of_file(key) or self._load_id_of(key) for key in missing), default="")
         later = (load.load_id for load in self._complete_loads.loads() if load.load_id > newest)
         return any(self._is_foreign(load_id) for load_id in later)
 
 
 def read_csv_header(store: FileStorage, key: str) -> tuple[str, ...]:
-    """The names in the first line."""
+    """Return the column names in the first line of a CSV file."""
     with store.open(key) as stream:
         if key.endswith(".gz"):
             with gzip.GzipFile(fileobj=stream) as unpacked:

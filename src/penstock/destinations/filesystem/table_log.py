@@ -1,10 +1,10 @@
-"""The log of a plain table: one small object for each commit to it, numbered, put if absent.
+"""The log of a plain table: one small, numbered object for each commit, created by put-if-absent.
 
-A table is the files that its log says. What a load has put down beside them does not count before its entry
-is there, and an entry counts for readers once its load is complete.
+The files in the log are the table. Published files do not belong to it before their entry exists, and readers
+see an entry once its load is complete.
 
-The log does not grow without end: an entry that has all files of the table in it makes those before it
-unnecessary, and they are deleted when they are old. What is still to be known of them is in `older`.
+The size of the log is bounded: a checkpoint lists all files of the table, and old entries before it are
+deleted. The headers that are still needed of them are in `older`.
 """
 
 from __future__ import annotations
@@ -30,16 +30,18 @@ DataFiles = dict[str, FileCodec]
 """Files by their keys: names below the folder of the dataset."""
 _RECENT_HEADERS: Final = 50
 _CHECKPOINT_INTERVAL: Final = 16
-"""So many entries at most are read to know all files."""
+"""The entries at most that are read to list all files."""
 _RETAINED_ENTRIES: Final = 100
 _RETENTION_SECONDS: Final = 24 * 3600.0
-"""Entries stay for as many commits and for as long: readers and loads that are taken back need them."""
+"""Entries are retained for this many commits and this long: readers and undo need them."""
 _MAX_UNDO_HEADERS: Final = 1000
+_STORED_NAMES: Final = {"removed": "gone", "checkpoint": "whole", "tombstones": "buried"}
+"""The fields of an entry that have other names in its object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitHeader:
-    """A commit in short."""
+    """The header of a commit."""
 
     version: int
     load_id: str | None = None
@@ -49,7 +51,7 @@ class CommitHeader:
     replaces: bool = False
 
     def to_table_commit(self) -> TableCommit:
-        """As readers want it."""
+        """Return the commit as readers use it."""
         return TableCommit(
             version=self.version,
             load_id=self.load_id,
@@ -61,7 +63,7 @@ class CommitHeader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogEntry:
-    """One commit: `append` adds files, `replace` puts them in the place of all, `undo` says what is left."""
+    """One commit: `append` adds files, `replace` replaces all files, `undo` lists the remaining ones."""
 
     kind: Literal["append", "replace", "undo"]
     load_id: str | None = None
@@ -72,25 +74,25 @@ class LogEntry:
     rows: int | None = None
     files: DataFiles = field(default_factory=dict)
     adopted: DataFiles = field(default_factory=dict)
-    """Files of others among those that are replaced."""
-    gone: tuple[str, ...] = ()
-    """Files to be deleted once the load is complete."""
-    whole: DataFiles | None = None
-    """All files after this commit, where somebody has put them together."""
-    buried: tuple[str, ...] = ()
-    """Files that commits before have replaced and that may still be there; told together with the whole."""
+    """Replaced files of other writers."""
+    removed: tuple[str, ...] = ()
+    """Files to delete once the load is complete."""
+    checkpoint: DataFiles | None = None
+    """All files after this commit; None in entries without a checkpoint."""
+    tombstones: tuple[str, ...] = ()
+    """Files that earlier commits have replaced and that may still exist; only with a checkpoint."""
     version: int = 0
     recent: tuple[CommitHeader, ...] = ()
-    """This commit and those before it, newest first: one look tells them."""
+    """The headers of this commit and of those before it, newest first, so that one read lists them."""
     older: tuple[CommitHeader, ...] | None = None
-    """Of the commits before those: the one next to them, the newest of each pipeline, and what was undone.
+    """Of the commits before `recent`: the newest one, the newest of each pipeline, and undone loads.
 
     None in an entry that an older release wrote.
     """
 
     @staticmethod
     def of_load(mark: LoadMark, **values: Any) -> LogEntry:
-        """The commit of a load."""
+        """Return the commit of a load."""
         return LogEntry(
             load_id=mark.load_id,
             pipeline_name=mark.pipeline_name,
@@ -101,7 +103,7 @@ class LogEntry:
 
     @property
     def header(self) -> CommitHeader:
-        """The commit in short."""
+        """The header of the commit."""
         return CommitHeader(
             version=self.version,
             load_id=self.load_id,
@@ -113,37 +115,38 @@ class LogEntry:
 
     @property
     def known_files(self) -> frozenset[str]:
-        """All files that it knows of, in the table or not."""
-        return frozenset((*self.files, *self.adopted, *self.gone, *self.buried, *(self.whole or ())))
+        """All files in the entry, whether or not they belong to the table."""
+        checkpoint = self.checkpoint or ()
+        return frozenset((*self.files, *self.adopted, *self.removed, *self.tombstones, *checkpoint))
 
-    def files_after(self, before: DataFiles) -> DataFiles:
-        """The files after this commit."""
-        if self.whole is not None:
-            return dict(self.whole)
-        return dict(self.files) if self.kind == "replace" else {**before, **self.files}
+    def files_after(self, previous: DataFiles) -> DataFiles:
+        """Return the files after this commit."""
+        if self.checkpoint is not None:
+            return dict(self.checkpoint)
+        return dict(self.files) if self.kind == "replace" else {**previous, **self.files}
 
     def to_json(self) -> bytes:
-        """The content of the object."""
-        document = asdict(self)
-        for name in ("files", "adopted", "whole"):
-            found: DataFiles | None = getattr(self, name)
-            document[name] = None if found is None else _group_by_codec(found)
-        return encode_control(document)
+        """Return the content of the object."""
+        values = asdict(self)
+        for name in ("files", "adopted", "checkpoint"):
+            files: DataFiles | None = getattr(self, name)
+            values[name] = None if files is None else _group_by_codec(files)
+        return encode_control({_STORED_NAMES.get(name, name): value for name, value in values.items()})
 
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> LogEntry:
-        """Read what `to_json` wrote."""
-        said = {
-            **document,
-            "files": _ungroup_files(document["files"]),
-            "adopted": _ungroup_files(document["adopted"]),
-        }
-        said["whole"] = None if document["whole"] is None else _ungroup_files(document["whole"])
-        said["gone"], said["buried"] = tuple(document["gone"]), tuple(document["buried"])
-        said["recent"] = tuple(CommitHeader(**one) for one in document["recent"])
-        older = document.get("older")
-        said["older"] = None if older is None else tuple(CommitHeader(**one) for one in older)
-        return LogEntry(**said)
+        """Read the output of `to_json`."""
+        values = dict(document)
+        for name, stored_name in _STORED_NAMES.items():
+            values[name] = values.pop(stored_name)
+        for name in ("files", "adopted", "checkpoint"):
+            values[name] = None if values[name] is None else _ungroup_files(values[name])
+        for name in ("removed", "tombstones"):
+            values[name] = tuple(values[name])
+        for name in ("recent", "older"):
+            headers = values.get(name)
+            values[name] = None if headers is None else tuple(CommitHeader(**header) for header in headers)
+        return LogEntry(**values)
 
 
 class TableLog:
@@ -152,44 +155,44 @@ class TableLog:
     def __init__(self, store: FileStorage, table: str) -> None:
         self._store, self._folder = store, f"{LOG_FOLDER}/{table}"
         self.table = table
-        self.read = cache(self._read)  # what is there once never changes
+        self.read = cache(self._read)  # entries are immutable
 
     def last_version(self) -> int:
-        """The number of the newest commit; 0 where there is none."""
+        """Return the number of the newest commit; 0 if there is none."""
         return max(_versions(self._store.names(self._folder)), default=0)
 
     def find_version(self, version: int) -> LogEntry | None:
-        """The commit of a number; None when it is too old and was deleted."""
+        """Return the commit with a number; None if it was deleted."""
         return self.read(version) if self._store.exists(self._entry_name(version)) else None
 
     def has_all_entries(self) -> bool:
-        """Whether no commit was deleted."""
+        """Return whether no commit was deleted."""
         return self._store.exists(self._entry_name(1))
 
     def live_files(self, version: int) -> DataFiles:
-        """The files of the table after a commit."""
+        """Return the files of the table after a commit."""
         entries: list[LogEntry] = []
         for number in range(version, 0, -1):
             entries.append(self.read(number))
-            if entries[-1].whole is not None or entries[-1].kind == "replace":
+            if entries[-1].checkpoint is not None or entries[-1].kind == "replace":
                 break
-        found: DataFiles = {}
+        files: DataFiles = {}
         for entry in reversed(entries):
-            found = entry.files_after(found)
-        return found
+            files = entry.files_after(files)
+        return files
 
     def known_files(self, version: int) -> frozenset[str]:
-        """All files that the newest commits know of, back to one that knows the whole table."""
-        found: set[str] = set()
+        """Return all files in the entries back to the last checkpoint."""
+        files: set[str] = set()
         for number in range(version, 0, -1):
             entry = self.read(number)
-            found |= entry.known_files
-            if entry.whole is not None:
+            files |= entry.known_files
+            if entry.checkpoint is not None:
                 break
-        return frozenset(found)
+        return frozenset(files)
 
     def adopted_files(self, *, after: int, last: int) -> DataFiles:
-        """Files of others that commits after one have found in the table."""
+        """Return the files of other writers that later commits have replaced."""
         return {
             key: form
             for number in range(after + 1, last + 1)
@@ -197,11 +200,11 @@ class TableLog:
         }
 
     def has_commits(self) -> bool:
-        """Whether a load was ever committed; a load that was only kept from it makes no table."""
-        return any(one.undoes is None for one in self.headers())
+        """Return whether a load was ever committed; the entry of an aborted load alone is no commit."""
+        return any(header.undoes is None for header in self.headers())
 
     def load_id_of_file(self, key: str) -> str | None:
-        """The load that brought a file."""
+        """Return the load that wrote a file."""
         for number in range(self.last_version(), 0, -1):
             entry = self.find_version(number)
             if entry is None or key in entry.files:
@@ -209,42 +212,43 @@ class TableLog:
         return None
 
     def headers(self) -> Iterator[CommitHeader]:
-        """The commits in short, newest first; of those that were deleted, what is still to be known."""
+        """Yield the headers of the commits, newest first; of deleted ones those that are still needed."""
         last = self.last_version()
         entry = self.read(last) if last else None
         while entry is not None:
             yield from entry.recent
             number = entry.recent[-1].version - 1
-            before = self.find_version(number) if number else None
-            if number and before is None:
+            previous = self.find_version(number) if number else None
+            if number and previous is None:
                 if entry.older is None:
-                    self.read(number)  # nothing was deleted by a release that wrote no such field
+                    self.read(number)  # a release without this field deleted no entry: raises
                 yield from entry.older or ()
-            entry = before
+            entry = previous
 
     def find_load(self, load_id: str) -> LogEntry | None:
-        """The commit of a load."""
-        found = next((one for one in self.headers() if one.load_id == load_id), None)
-        return self.read(found.version) if found else None
+        """Return the commit of a load."""
+        header = next((header for header in self.headers() if header.load_id == load_id), None)
+        return self.read(header.version) if header else None
 
     def find_mark(self, mark: LoadMark) -> LogEntry | None:
-        """The commit of a load; looked for no further back than the loads of its pipeline before it.
+        """Return the commit of a load; None if the table has none.
 
-        A load that was taken back is never committed: whoever is late with it is told. So is a load whose
-        number, or a later one, another load has used.
+        Raise if the load was undone, or if another load of the pipeline has its sequence or a later one. The
+        search ends at the previous load of the pipeline.
         """
         is_ahead = False
-        for one in self.headers():
-            if one.undoes == mark.load_id:
+        for header in self.headers():
+            if header.undoes == mark.load_id:
                 raise DestinationTerminalException(
                     f"load {mark.load_id} was rolled back from table {self.table}",
-                    hint="nothing is left to do: another run has given it up",
+                    hint="no action is needed: another run has aborted it",
                     table=self.table,
                 )
-            if one.pipeline_name == mark.pipeline_name and one.sequence is not None:
-                if one.load_id == mark.load_id and self.read(one.version).manifest_hash == mark.manifest_hash:
-                    return self.read(one.version)
-                if one.sequence < mark.sequence:
+            if header.pipeline_name == mark.pipeline_name and header.sequence is not None:
+                entry = self.read(header.version) if header.load_id == mark.load_id else None
+                if entry is not None and entry.manifest_hash == mark.manifest_hash:
+                    return entry
+                if header.sequence < mark.sequence:
                     break
                 is_ahead = True
         if is_ahead:
@@ -252,36 +256,36 @@ class TableLog:
         return None
 
     def is_undone(self, load_id: str) -> bool:
-        """Whether a load was taken back."""
-        return any(one.undoes == load_id for one in self.headers())
+        """Return whether a load was undone."""
+        return any(header.undoes == load_id for header in self.headers())
 
     def commit(self, build_entry: Callable[[int], LogEntry | None]) -> LogEntry | None:
-        """Add an entry that is made for the table after a given commit; None makes none.
+        """Add the entry that `build_entry` returns for the last version; None adds none.
 
-        Whoever comes second with one number looks again: what the other one did may be the same.
+        It is called again if another writer takes the number first.
         """
         while True:
             last = self.last_version()
-            made = build_entry(last)
-            if made is None:
+            new_entry = build_entry(last)
+            if new_entry is None:
                 return None
-            entry = self._finalize(made, last)
+            entry = self._finalize(new_entry, last)
             if not self._store.put_if_absent(self._entry_name(entry.version), entry.to_json()):
                 continue
-            # The number may be free because its commit was deleted while this process slept.
+            # The number may be free because its entry was deleted while this process was suspended.
             if self.last_version() < entry.version + _RETAINED_ENTRIES:
                 return self.read(entry.version)
             self._store.delete(self._entry_name(entry.version))
 
     def prune(self, complete_loads: Container[str]) -> list[str]:
-        """Delete old entries, and return files that they have replaced and that may still be there.
+        """Delete old entries, and return files that they have replaced and that may still exist.
 
-        What stays begins with an entry that has all files in it. Commits of loads that may not be complete
-        stay with the one before them: readers see that one, and undo goes back to it. The lowest number goes
-        first, so a process that dies leaves a log without gaps.
+        The first retained entry has a checkpoint. Commits of loads that may be incomplete are retained with
+        the commit before them, which readers see and undo restores. Entries are deleted in ascending order,
+        so that a crash leaves a log without gaps.
         """
         listed = {
-            int(one.name[:-5]): one for one in self._store.entries(self._folder) if _versions([one.name])
+            int(item.name[:-5]): item for item in self._store.entries(self._folder) if _versions([item.name])
         }
         last, first = max(listed, default=0), min(listed, default=0)
         newest = self.read(last) if last else None
@@ -289,33 +293,33 @@ class TableLog:
             return []
         limit = min(
             last - _RETAINED_ENTRIES,
-            *(one.version - 1 for one in _incomplete_headers(newest, complete_loads)),
+            *(header.version - 1 for header in _incomplete_headers(newest, complete_loads)),
             last,
         )
         start = limit - limit % _CHECKPOINT_INTERVAL
-        too_young = time.time() - _RETENTION_SECONDS
-        if start not in listed or start <= first or listed[start].modified > too_young:
+        expiry = time.time() - _RETENTION_SECONDS
+        if start not in listed or start <= first or listed[start].modified > expiry:
             return []
-        alive = self.live_files(last)
+        live = self.live_files(last)
         replaced: dict[str, None] = {}
-        for number in sorted(one for one in listed if one < start):
-            replaced |= dict.fromkeys(key for key in self.read(number).gone if key not in alive)
+        for number in sorted(number for number in listed if number < start):
+            replaced |= dict.fromkeys(key for key in self.read(number).removed if key not in live)
             self._store.delete(self._entry_name(number))
         return list(replaced)
 
     def drop(self) -> None:
-        """Forget the table."""
+        """Delete the log."""
         self._store.delete(self._folder)
 
     def _finalize(self, new_entry: LogEntry, last: int) -> LogEntry:
-        before = self.read(last) if last else None
+        previous = self.read(last) if last else None
         entry = replace(new_entry, version=last + 1)
-        if entry.whole is None and entry.version % _CHECKPOINT_INTERVAL == 0:
-            entry = replace(entry, whole=entry.files_after(self.live_files(last)))
-        if entry.whole is not None:
-            entry = replace(entry, buried=self._tombstones(last))
-        recent = (entry.header, *(before.recent if before else ()))
-        older = self._older_headers(before) if before else ()
+        if entry.checkpoint is None and entry.version % _CHECKPOINT_INTERVAL == 0:
+            entry = replace(entry, checkpoint=entry.files_after(self.live_files(last)))
+        if entry.checkpoint is not None:
+            entry = replace(entry, tombstones=self._tombstones(last))
+        recent = (entry.header, *(previous.recent if previous else ()))
+        older = self._older_headers(previous) if previous else ()
         for header in recent[_RECENT_HEADERS:]:
             older = _with_aged_header(older, header, recent)
         return replace(entry, recent=recent[:_RECENT_HEADERS], older=older)
@@ -330,15 +334,15 @@ class TableLog:
         return older
 
     def _tombstones(self, last: int) -> tuple[str, ...]:
-        """Files that are replaced and may be there: of older ones only those that are."""
-        found: dict[str, None] = {}
+        """Return replaced files that may still exist; those of the last checkpoint only if they do."""
+        tombstones: dict[str, None] = {}
         for number in range(last, 0, -1):
             entry = self.read(number)
-            found |= dict.fromkeys(entry.gone)
-            if entry.whole is not None:
-                found |= dict.fromkeys(key for key in entry.buried if self._store.exists(key))
+            tombstones |= dict.fromkeys(entry.removed)
+            if entry.checkpoint is not None:
+                tombstones |= dict.fromkeys(key for key in entry.tombstones if self._store.exists(key))
                 break
-        return tuple(found)
+        return tuple(tombstones)
 
     def _entry_name(self, version: int) -> str:
         return f"{self._folder}/{version:010}.json"
@@ -348,7 +352,7 @@ class TableLog:
         document = read_control(self._store, name)
         if document is None:
             raise DestinationTerminalException(
-                f"commit {version} of table {self.table} is not there: it was deleted as too old, or by hand",
+                f"commit {version} of table {self.table} does not exist: it expired or was deleted by hand",
                 hint="open the dataset again, or run again",
                 table=self.table,
             )
@@ -368,30 +372,30 @@ def _versions(names: Iterable[str]) -> list[int]:
 def _with_aged_header(
     older: tuple[CommitHeader, ...], header: CommitHeader, newer: Iterable[CommitHeader]
 ) -> tuple[CommitHeader, ...]:
-    """Add the commit that is not among the recent ones any more, and drop what it makes unnecessary."""
-    undone = {one.undoes for one in (*newer, *older) if one.undoes is not None}
-    takes_over = header.load_id is not None and header.load_id not in undone
-    undoes = [one for one in older if one.undoes is not None][: _MAX_UNDO_HEADERS - 1]
+    """Add a header that is not recent any more, and remove those that it supersedes."""
+    undone = {known.undoes for known in (*newer, *older) if known.undoes is not None}
+    supersedes = header.load_id is not None and header.load_id not in undone
+    undoes = [known for known in older if known.undoes is not None][: _MAX_UNDO_HEADERS - 1]
     loads = [
-        one
-        for one in older
-        if one.undoes is None
-        and one.load_id is not None
-        and one.load_id not in undone
-        and not (takes_over and one.pipeline_name == header.pipeline_name)
+        known
+        for known in older
+        if known.undoes is None
+        and known.load_id is not None
+        and known.load_id not in undone
+        and not (supersedes and known.pipeline_name == header.pipeline_name)
     ]
-    return (header, *sorted((*undoes, *loads), key=lambda one: -one.version))
+    return (header, *sorted((*undoes, *loads), key=lambda known: -known.version))
 
 
 def _incomplete_headers(newest: LogEntry, complete_loads: Container[str]) -> list[CommitHeader]:
-    """Return the commits of loads that are not complete. A pipeline is through with loads before its last."""
+    """Return the commits of incomplete loads. Of each pipeline only the last load can be incomplete."""
     headers = (*newest.recent, *(newest.older or ()))
-    undone = {one.undoes for one in headers}
+    undone = {header.undoes for header in headers}
     last: dict[str | None, CommitHeader] = {}
-    for one in headers:
-        if one.load_id is not None and one.load_id not in undone:
-            last.setdefault(one.pipeline_name, one)
-    return [one for one in last.values() if one.load_id not in complete_loads]
+    for header in headers:
+        if header.load_id is not None and header.load_id not in undone:
+            last.setdefault(header.pipeline_name, header)
+    return [header for header in last.values() if header.load_id not in complete_loads]
 
 
 def _group_by_codec(files: DataFiles) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""How the tables of a dataset, their branches and what is known of them are called in a catalog."""
+"""Addressing of Iceberg tables, and the statements about their branches and snapshots."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _LOCATION_KEYS: Final = (".type", ".uri", ".warehouse")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IcebergCatalog(CatalogNames):
-    """A catalog that knows Iceberg tables."""
+    """A catalog of Iceberg tables."""
 
     conf: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """What a session must be told to know the catalog; it may hold a password."""
+    """The session settings of the catalog; they may contain a password."""
     is_managed: bool = True
-    """Whether penstock has named the catalog, and no session of the user's has it by itself."""
+    """Whether penstock configures the catalog, so that the user's session may lack it."""
 
     def read(self, table: str, version: int | None, *, spark: SparkSession) -> DataFrame:
-        """A frame over a table in the given session, which may be the user's.
+        """Return a frame over a table in the given session, which may be the user's.
 
-        A session that does not know the catalog is told of it, under a name that nobody else uses. In one
-        that has it by itself the catalog may remember tables as they were: it is asked to look again.
+        A managed catalog is registered in the session, under a name of its own. Any other catalog may cache
+        tables, so the table is refreshed.
         """
         if self.is_managed:
             self._register(spark)
@@ -41,25 +41,27 @@ class IcebergCatalog(CatalogNames):
         return CatalogNames.read(self, table, version, spark=spark)
 
     def _register(self, spark: SparkSession) -> None:
-        """A session opens a catalog once: what it is told of it afterwards changes nothing."""
-        has = {key: spark.conf.get(key, None) for key in self.conf}
-        if any(has[key] not in {None, self.conf[key]} for key in self.conf if key.endswith(_LOCATION_KEYS)):
+        """Set the catalog in the session. A session opens a catalog once: later settings have no effect."""
+        current = {key: spark.conf.get(key, None) for key in self.conf}
+        if any(
+            current[key] not in {None, self.conf[key]} for key in self.conf if key.endswith(_LOCATION_KEYS)
+        ):
             raise UsageError(
                 f"the session has another catalog with the name {self.catalog}",
                 hint="give one of them another catalog_name, or read it in another session",
             )
         for key, value in self.conf.items():
-            if has[key] != value:
+            if current[key] != value:
                 spark.conf.set(key, value)
 
     def branch_sql_name(self, table: str, branch: str) -> str:
-        """A branch of a table in SQL, to be written to."""
+        """Return the name of a branch in SQL, to write to."""
         return quote_name(self.catalog, self.dataset, table, f"branch_{branch}")
 
     def history_query(self, table: str, summary: str) -> str:
-        """The query for all snapshots and names of a table; `shown` is SQL for what is said of a snapshot."""
+        """Return the query for all snapshots and refs of a table; `summary` is SQL for the summary column."""
         snapshots, refs = (
-            quote_name(self.catalog, self.dataset, table, one) for one in ("snapshots", "refs")
+            quote_name(self.catalog, self.dataset, table, view) for view in ("snapshots", "refs")
         )
         return (
             f"SELECT snapshot_id, parent_id, operation, {summary} AS summary, NULL AS name, NULL AS age "
@@ -68,21 +70,21 @@ class IcebergCatalog(CatalogNames):
         )
 
     def create_branch_statement(self, table: str, branch: str, version: int | None) -> str:
-        """Begin a branch at a version, or with nothing in a table that has none.
+        """Return the statement that creates a branch at a version; an empty one in a table without commits.
 
-        The version stays with it for as long as the branch does: readers are held there until the load is
-        complete, and nobody's upkeep may delete it.
+        The branch retains the version: readers are held back to it until the load is complete, and no
+        maintenance may expire it.
         """
-        at = "" if version is None else f" AS OF VERSION {version}"
-        name = quote_name(branch)
+        clause = "" if version is None else f" AS OF VERSION {version}"
         return (
-            f"ALTER TABLE {self.sql_name(table)} CREATE BRANCH {name}{at} WITH SNAPSHOT RETENTION 2 SNAPSHOTS"
+            f"ALTER TABLE {self.sql_name(table)} CREATE BRANCH {quote_name(branch)}{clause} "
+            "WITH SNAPSHOT RETENTION 2 SNAPSHOTS"
         )
 
     def expire_branch_statement(self, table: str, branch: str, version: int) -> str:
-        """Let a branch go by itself, a day after the commit of its load, when anybody expires snapshots.
+        """Return the statement that lets a branch expire, a day after the commit of its load.
 
-        Until then it tells an attempt of the load that comes late that there is nothing left to do.
+        Until then a late attempt of the load finds that it is already committed.
         """
         return (
             f"ALTER TABLE {self.sql_name(table)} CREATE OR REPLACE BRANCH {quote_name(branch)} "
@@ -90,11 +92,11 @@ class IcebergCatalog(CatalogNames):
         )
 
     def drop_branch_statement(self, table: str, branch: str) -> str:
-        """Take a branch away, if it is there."""
+        """Return the statement that drops a branch if it exists."""
         return f"ALTER TABLE {self.sql_name(table)} DROP BRANCH IF EXISTS {quote_name(branch)}"
 
     def call_statement(self, procedure: str, table: str, **arguments: str) -> str:
-        """Call a procedure on a table; the arguments are SQL."""
-        said = {"table": literal(self.sql_name(table)), **arguments}
-        words = ", ".join(f"{name} => {value}" for name, value in said.items())
-        return f"CALL {quote_name(self.catalog)}.system.{procedure}({words})"
+        """Return the call of a procedure on a table; the arguments are SQL."""
+        named = {"table": literal(self.sql_name(table)), **arguments}
+        text = ", ".join(f"{name} => {value}" for name, value in named.items())
+        return f"CALL {quote_name(self.catalog)}.system.{procedure}({text})"

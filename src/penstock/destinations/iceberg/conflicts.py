@@ -1,7 +1,7 @@
-"""Commits to Iceberg tables that others came before, or of which nobody knows whether they were made.
+"""Refused commits to Iceberg tables, and commits of unknown state.
 
-Both are looked at again and made again where they are not there. What a commit of unknown state has written
-is never cleaned up: it may be part of the table.
+Both are retried after another look at the history. The files of a commit of unknown state are never deleted:
+they may be part of the table.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _CONFLICTS: Final = (
     NOT_AN_ANCESTOR,
     "CommitFailedException",
     _UNKNOWN,
-    # Rows that a merge would have had to see came after it had looked.
+    # Rows that a merge should have read were committed after it read the table.
     "Found conflicting files",
     "Found new conflicting delete files",
     "Missing required files to delete",
-    # Another attempt of the same load has made its branch, or another writer the same column.
+    # Another attempt of the same load created its branch, or another writer the same column.
     "already exists",
     "FIELD_ALREADY_EXISTS",
-    # The load is complete, and its branches are gone.
+    # The load is complete, and its branches were dropped.
     "Cannot use branch (does not exist)",
     "Ref does not exist",
 )
@@ -37,11 +37,11 @@ _NO_BRANCHES: Final = ("UnsupportedOperationException", "not supported", "UNSUPP
 
 
 class CommittedMeanwhile(Exception):
-    """Somebody else has committed since the table was looked at."""
+    """Another writer has committed since the history was read."""
 
 
 def is_conflict(error: Exception) -> bool:
-    """Whether a commit was refused because another one came first, or may have been made.
+    """Return whether a commit was refused because of a concurrent commit, or is of unknown state.
 
     >>> is_conflict(RuntimeError("Cannot fast-forward: main is not an ancestor of b"))
     True
@@ -50,24 +50,24 @@ def is_conflict(error: Exception) -> bool:
 
 
 def is_branch_unsupported(error: Exception) -> bool:
-    """Whether a catalog refuses branches altogether."""
+    """Return whether a catalog does not support branches."""
     return _mentions(error, _NO_BRANCHES) and not is_conflict(error)
 
 
 def is_commit_state_unknown(error: Exception) -> bool:
-    """Whether nobody knows if a commit was made."""
+    """Return whether a commit is of unknown state."""
     return _mentions(error, (_UNKNOWN,))
 
 
 def is_fast_forward_refused(error: Exception) -> bool:
-    """Whether a branch was certainly not published."""
+    """Return whether a branch was certainly not published."""
     return _mentions(error, (NOT_AN_ANCESTOR,))
 
 
 def retry_on_conflict(
     table: str, commit: Callable[[], Result], *, wait: Callable[[float], None] = time.sleep
 ) -> Result:
-    """Make a commit, again as often as another one comes first."""
+    """Make a commit, and retry it on a conflict."""
     return retry_commit(table, commit, is_conflict=is_conflict, log=LOG, wait=wait)
 
 

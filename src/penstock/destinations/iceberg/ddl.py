@@ -1,4 +1,4 @@
-"""What an Iceberg table is made of, as statements: columns, partitions, properties, types."""
+"""DDL of Iceberg tables: columns, partitions, properties, and type widening."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _NUMBER_TRANSFORMS: Final = frozenset(("bucket", "truncate"))
 _NESTED_PARTS: Final = {"array": ("element",), "map": ("key", "value")}
 _DECIMAL: Final = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 _WIDENINGS: Final = frozenset((("INT", "BIGINT"), ("FLOAT", "DOUBLE")))
-# Iceberg has no whole numbers of less than 32 bits: they are kept as these.
+# Iceberg has no integers of less than 32 bits and stores them as these types.
 _STORED_AS: Final = {"TINYINT": "INT", "SMALLINT": "INT"}
 
 
 def partition_fields(table: Table) -> tuple[str, ...]:
-    """The partitions of a table, as SQL: first what dlt's hint says, then columns with the hint `partition`.
+    """Return the partitions of a table as SQL: those of dlt's hint, then columns with the hint `partition`.
 
     >>> from penstock.schema import Table
-    >>> said = [{"transform": "bucket", "source_column": "id", "param_value": 8}]
-    >>> partition_fields(Table.from_dict({"name": "t", PARTITION_HINT: said}))
+    >>> specs = [{"transform": "bucket", "source_column": "id", "param_value": 8}]
+    >>> partition_fields(Table.from_dict({"name": "t", PARTITION_HINT: specs}))
     ('bucket(8, `id`)',)
     """
-    said = tuple(_partition_field(table, one) for one in table.extras.get(PARTITION_HINT) or ())
-    named = (quote_name(name) for name in columns_with(table, ("partition",)))
-    return tuple(dict.fromkeys((*said, *named)))
+    fields = tuple(_partition_field(table, spec) for spec in table.extras.get(PARTITION_HINT) or ())
+    columns = (quote_name(name) for name in columns_with(table, ("partition",)))
+    return tuple(dict.fromkeys((*fields, *columns)))
 
 
 def _partition_field(table: Table, spec: Mapping[str, Any]) -> str:
@@ -53,18 +53,18 @@ def _partition_field(table: Table, spec: Mapping[str, Any]) -> str:
             return f"{transform}({number}, {quote_name(column)})"
     raise SchemaCorruptedException(
         table=table.name,
-        reason=f"{dict(spec)} is no partition: it takes a source_column, and a transform that is identity, "
-        f"{', '.join(_TIME_TRANSFORMS)}, or bucket or truncate with a param_value",
+        reason=f"{dict(spec)} is not a partition: it needs a source_column, and a transform that is "
+        f"identity, {', '.join(_TIME_TRANSFORMS)}, or bucket or truncate with a param_value",
     )
 
 
 def table_properties(table: Table, settings: Mapping[str, Any]) -> dict[str, str]:
-    """The properties that a table is to have."""
+    """Return the properties of a table by its hints and the settings."""
     return effective_properties(table, settings, _PROPERTY_HINTS)
 
 
 def create_statement(name: str, table: Table, properties: Mapping[str, str]) -> str:
-    """Make a table without rows, unless it is there; `name` is an SQL name."""
+    """Return the statement that creates an empty table if it does not exist; `name` is an SQL name."""
     fields = ", ".join(partition_fields(table))
     parts = [f"CREATE TABLE IF NOT EXISTS {name} ({column_list(table)}) USING iceberg"]
     parts += [f"PARTITIONED BY ({fields})"] if fields else []
@@ -72,9 +72,9 @@ def create_statement(name: str, table: Table, properties: Mapping[str, str]) -> 
 
 
 def replace_statement(name: str, table: Table | None, properties: Mapping[str, str], query: str) -> str:
-    """Put a table with the rows and columns of a query in the place of the one that is there.
+    """Return the statement that replaces data and schema of a table by those of a query.
 
-    `table` says its partitions; None where nobody knows any.
+    `table` has the partitions; None if they are not known.
 
     >>> replace_statement("`t`", None, {}, "SELECT 1 AS id")
     "CREATE OR REPLACE TABLE `t` USING iceberg TBLPROPERTIES ('format-version' = '2') AS SELECT 1 AS id"
@@ -87,51 +87,50 @@ def replace_statement(name: str, table: Table | None, properties: Mapping[str, s
 
 
 def missing_fields(table_struct: Mapping[str, Any], row_struct: Mapping[str, Any]) -> dict[str, str]:
-    """The columns that a table lacks, inside of structs too, as SQL names with their types.
+    """Return the columns that a table lacks, in structs too, as SQL names with their types.
 
-    Both are structs as Spark writes them in JSON.
+    Both arguments are structs as Spark writes them in JSON.
 
     >>> point = {"type": "struct", "fields": [{"name": "x", "type": "long"}]}
-    >>> nothing = {"type": "struct", "fields": []}
-    >>> def a_list(of):
-    ...     kind = {"type": "array", "elementType": of}
-    ...     return {"type": "struct", "fields": [{"name": "at", "type": kind}]}
-    >>> missing_fields(a_list(nothing), a_list(point)), missing_fields(nothing, point)
+    >>> empty = {"type": "struct", "fields": []}
+    >>> def with_list(element):
+    ...     array = {"type": "array", "elementType": element}
+    ...     return {"type": "struct", "fields": [{"name": "at", "type": array}]}
+    >>> missing_fields(with_list(empty), with_list(point)), missing_fields(empty, point)
     ({'`at`.`element`.`x`': 'BIGINT'}, {'`x`': 'BIGINT'})
     """
-    return {
-        quote_name(*path): spark_type_from_json(kind) for path, kind in _missing(table_struct, row_struct, ())
-    }
+    missing = _missing(table_struct, row_struct, ())
+    return {quote_name(*path): spark_type_from_json(json_type) for path, json_type in missing}
 
 
 def _missing(table_type: Any, row_type: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
     if isinstance(table_type, str) or isinstance(row_type, str) or table_type["type"] != row_type["type"]:
         return
-    for inner in _NESTED_PARTS.get(row_type["type"], ()):
-        yield from _missing(table_type[f"{inner}Type"], row_type[f"{inner}Type"], (*path, inner))
-    known = {field["name"]: field["type"] for field in table_type.get("fields", ())}
+    for part in _NESTED_PARTS.get(row_type["type"], ()):
+        yield from _missing(table_type[f"{part}Type"], row_type[f"{part}Type"], (*path, part))
+    table_fields = {field["name"]: field["type"] for field in table_type.get("fields", ())}
     for field in row_type.get("fields", ()):
-        name, kind = field["name"], field["type"]
-        if name in known:
-            yield from _missing(known[name], kind, (*path, name))
+        name, field_type = field["name"], field["type"]
+        if name in table_fields:
+            yield from _missing(table_fields[name], field_type, (*path, name))
         else:
-            yield (*path, name), kind
+            yield (*path, name), field_type
 
 
 def add_columns_statement(name: str, columns: Mapping[str, str]) -> str:
-    """Add columns by their SQL names; those that are there keep their ids."""
-    added = ", ".join(f"{column} {sql_type}" for column, sql_type in columns.items())
-    return f"ALTER TABLE {name} ADD COLUMNS ({added})"
+    """Return the statement that adds columns by their SQL names; existing ones keep their ids."""
+    definitions = ", ".join(f"{column} {sql_type}" for column, sql_type in columns.items())
+    return f"ALTER TABLE {name} ADD COLUMNS ({definitions})"
 
 
 def can_widen(old_type: str, new_type: str) -> bool:
-    """Whether Iceberg changes a column from one type to another and reads the files that are there.
+    """Return whether Iceberg can widen a column and still read its existing files.
 
     >>> can_widen("INT", "BIGINT"), can_widen("DECIMAL(9,2)", "DECIMAL(12,2)"), can_widen("INT", "DOUBLE")
     (True, True, False)
     """
-    kept = _STORED_AS.get(old_type, old_type), _STORED_AS.get(new_type, new_type)
-    narrower, wider = (_DECIMAL.fullmatch(one) for one in kept)
+    stored_types = _STORED_AS.get(old_type, old_type), _STORED_AS.get(new_type, new_type)
+    narrower, wider = (_DECIMAL.fullmatch(stored_type) for stored_type in stored_types)
     if narrower and wider:
         return narrower[2] == wider[2] and int(wider[1]) > int(narrower[1])
-    return kept in _WIDENINGS
+    return stored_types in _WIDENINGS

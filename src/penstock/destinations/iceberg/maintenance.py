@@ -1,7 +1,7 @@
-"""Keeps Iceberg tables in order after a load.
+"""Maintenance of Iceberg tables after a load: branches, compaction, and the expiry of snapshots.
 
-What readers are held at while a load of any pipeline is not complete stays: the branch of that load keeps it.
-A table that others are at is left for the next load.
+The version to which an open load holds readers back is retained by the branch of that load. A table with an
+open load of another pipeline is skipped.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedLoad:
-    """A load that is complete, and the branch that it was published from."""
+    """A complete load, and the branch from which it was published."""
 
     mark: LoadMark
     branch: str | None
-    """None where commits are made without."""
+    """None if commits are made without branches."""
     versions: Mapping[str, int | None]
     """The commit of each table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IcebergMaintenance:
-    """What is done to the tables of a load."""
+    """The maintenance of the tables of one dataset."""
 
     catalog: IcebergCatalog
     read_history: HistoryReader
@@ -45,39 +45,39 @@ class IcebergMaintenance:
     expire_hours: float | None = None
 
     def run(self, names: Iterable[str], load: PublishedLoad, *, spark: SparkSession) -> None:
-        """Do it for tables that a load wrote to; what fails is told in the log."""
-        before = datetime.now(UTC) - timedelta(hours=self.expire_hours or 0)
+        """Run the enabled tasks for tables that a load wrote to; log failures."""
+        older_than = datetime.now(UTC) - timedelta(hours=self.expire_hours or 0)
         for name in names:
-            chores = [*self.branch_tasks(name, load)]
+            tasks = [*self.branch_tasks(name, load)]
             if not self._has_open_loads(name, load.mark.pipeline_name, spark):
-                chores += self.maintenance_tasks(name, before)
-            for chore in chores:
-                run_maintenance_task(name, chore, retry=retry_on_conflict, log=LOG, spark=spark)
+                tasks += self.maintenance_tasks(name, older_than)
+            for task in tasks:
+                run_maintenance_task(name, task, retry=retry_on_conflict, log=LOG, spark=spark)
 
     def branch_tasks(self, name: str, load: PublishedLoad) -> Iterable[MaintenanceTask]:
-        """The branch of the load stays for a while, and goes by itself."""
+        """Yield the task that lets the branch of the load expire."""
         version = load.versions.get(name)
         if load.branch is not None and version is not None:
-            text = self.catalog.expire_branch_statement(name, load.branch, version)
-            yield MaintenanceTask(label="REPLACE BRANCH", statement=text)
+            statement = self.catalog.expire_branch_statement(name, load.branch, version)
+            yield MaintenanceTask(label="REPLACE BRANCH", statement=statement)
 
     def maintenance_tasks(self, name: str, older_than: datetime) -> Iterable[MaintenanceTask]:
-        """What is done to a table that nobody else is at."""
+        """Yield the enabled tasks of a table without open loads of other pipelines."""
         if self.optimize:
             yield MaintenanceTask(
                 label="rewrite_data_files", statement=self.catalog.call_statement("rewrite_data_files", name)
             )
         if self.expire_hours is not None:
-            # In the zone of the sessions that penstock works in.
-            moment = f"TIMESTAMP {literal(older_than.strftime('%Y-%m-%d %H:%M:%S.%f'))}"
-            text = self.catalog.call_statement("expire_snapshots", name, older_than=moment)
-            yield MaintenanceTask(label="expire_snapshots", statement=text)
+            # In UTC, the time zone of penstock's sessions.
+            timestamp = f"TIMESTAMP {literal(older_than.strftime('%Y-%m-%d %H:%M:%S.%f'))}"
+            statement = self.catalog.call_statement("expire_snapshots", name, older_than=timestamp)
+            yield MaintenanceTask(label="expire_snapshots", statement=statement)
 
     def _has_open_loads(self, name: str, pipeline_name: str, spark: SparkSession) -> bool:
-        """Whether a load of another pipeline is open in a table; nobody looks where nothing is to be done."""
+        """Return whether a table has an open load of another pipeline; only checked if a task is enabled."""
         if not self.optimize and self.expire_hours is None:
             return False
         others = self.read_history(name, spark=spark).open_branches_of_others(pipeline_name)
         if others:
-            LOG.info("%s is not tidied up: another load is not complete (%s)", name, ", ".join(others))
+            LOG.info("maintenance of %s is skipped: another load is open (%s)", name, ", ".join(others))
         return bool(others)

@@ -1,8 +1,8 @@
-"""How a commit gets to where readers see it, once, whoever else is at it.
+"""The publisher of commits to Iceberg tables: each commit is published once, with any number of writers.
 
-Rows are written to a branch that begins at what readers see, as exactly one snapshot with the mark of the
-load. Then `main` is moved to it, which the table does only as long as nobody has committed in between: two
-attempts of one load, or two writers, cannot both get through. Whoever is refused looks again.
+Rows are written to a branch that begins at the head of `main`, as exactly one snapshot with the mark of the
+load. Then `main` is fast-forwarded to it, which the table refuses if another commit was made in between: of
+two attempts of one load, or of two writers, only one succeeds. The refused one retries.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ _SNAPSHOT_PROPERTY: Final = "spark.sql.iceberg.snapshot-property."
 
 
 class HistoryReader(Protocol):
-    """Finds out what a table has gone through."""
+    """Reads the history of a table."""
 
     def __call__(self, table: str, *, spark: SparkSession) -> SnapshotHistory:
-        """Look at a table as it is now."""
+        """Return the current history of a table."""
 
 
 def snapshot_conf(summary: Mapping[str, str]) -> dict[str, str]:
-    """The settings by which a session writes this into its snapshots."""
+    """Return the session settings that add these properties to the summary of snapshots."""
     return {f"{_SNAPSHOT_PROPERTY}{name}": value for name, value in summary.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publisher:
-    """The tables of one dataset, as commits get into them."""
+    """The publisher of commits to the tables of one dataset."""
 
     catalog: IcebergCatalog
     read_history: HistoryReader
@@ -73,66 +73,64 @@ class Publisher:
         prepare: Callable[[], None],
         spark: SparkSession,
     ) -> AppliedJob:
-        """Make the commit of a load unless it is there.
+        """Make the commit of a load unless the table has it.
 
-        `ready` brings the table into shape; `write` makes one snapshot in the place that it is given. Both
-        are called again when somebody else came first.
+        `prepare` creates or alters the table; `write` makes one snapshot of the branch or table that it is
+        given. Both are called again after a conflict.
         """
 
         def once() -> AppliedJob:
             prepare()
-            seen = self.read_history(table, spark=spark)
-            found = seen.find_commit(table, mark)
-            if found is not None:
-                return seen.applied_job(table, found, skipped=True)
-            for name in seen.leftover_branches(mark):
-                spark.sql(self.catalog.drop_branch_statement(table, name))
-            branch = seen.staged_branch(mark) or self._write_branch(table, mark, seen, write, spark)
+            history = self.read_history(table, spark=spark)
+            commit = history.find_commit(table, mark)
+            if commit is not None:
+                return history.applied_job(table, commit, skipped=True)
+            self._drop_leftover_branches(table, mark, history, spark)
+            branch = history.staged_branch(mark) or self._write_branch(table, mark, history, write, spark)
             if branch is None:
                 return self._commit_directly(table, mark, write, spark, load_properties(mark))
-            return self._publish(table, mark, branch, seen.head, spark)
+            return self._publish(table, mark, branch, history.head, spark)
 
         return retry_on_conflict(table, once)
 
     def recreate(
         self, table: str, mark: LoadMark, write: Callable[[], None], *, spark: SparkSession
     ) -> AppliedJob:
-        """Put another table in the place of the one that is there, in one commit, unless that was done.
+        """Replace a table in one commit, unless the load has done so.
 
-        Branches have no columns of their own, so it is done where readers see it: that no other attempt does
-        the same is left to the lease. A branch holds what was there until the load is complete.
+        A branch has no schema of its own, so `main` is written directly: only the lease prevents a concurrent
+        attempt. A branch retains the previous version until the load is complete.
         """
 
         def once() -> AppliedJob:
-            seen = self.read_history(table, spark=spark)
-            found = seen.find_commit(table, mark)
-            if found is not None:
-                return seen.applied_job(table, found, skipped=True)
-            for name in seen.leftover_branches(mark):
-                spark.sql(self.catalog.drop_branch_statement(table, name))
-            self._retain_head(table, mark, seen, spark)
+            history = self.read_history(table, spark=spark)
+            commit = history.find_commit(table, mark)
+            if commit is not None:
+                return history.applied_job(table, commit, skipped=True)
+            self._drop_leftover_branches(table, mark, history, spark)
+            self._retain_head(table, mark, history, spark)
             return self._commit_directly(
                 table,
                 mark,
                 lambda _: write(),
                 spark,
-                {**load_properties(mark), **replace_properties(seen.head)},
+                {**load_properties(mark), **replace_properties(history.head)},
             )
 
         return retry_on_conflict(table, once)
 
     def fence(self, table: str, mark: LoadMark, write: Callable[[str], None], *, spark: SparkSession) -> None:
-        """Publish a snapshot that says that a load was aborted, unless the load was published before it.
+        """Publish a snapshot that marks a load as aborted, unless the load was published before it.
 
-        `write` appends no rows. A branch that began before this snapshot cannot be published any more.
+        `write` appends no rows. A branch that began before this snapshot can no longer be published.
         """
         summary = undo_properties(AppliedJob(table=table), mark.load_id)
 
         def once() -> None:
-            seen = self.read_history(table, spark=spark)
-            if seen.has_commit(mark) or seen.is_undone(mark.load_id):
+            history = self.read_history(table, spark=spark)
+            if history.has_commit(mark) or history.is_undone(mark.load_id):
                 return
-            branch = self._write_branch(table, mark, seen, write, spark, summary)
+            branch = self._write_branch(table, mark, history, write, spark, summary)
             if branch is None:
                 with temporary_conf(spark, snapshot_conf(summary)):
                     write(self.catalog.sql_name(table))
@@ -148,8 +146,14 @@ class Publisher:
 
         retry_on_conflict(table, once)
 
+    def _drop_leftover_branches(
+        self, table: str, mark: LoadMark, history: SnapshotHistory, spark: SparkSession
+    ) -> None:
+        for branch in history.leftover_branches(mark):
+            spark.sql(self.catalog.drop_branch_statement(table, branch))
+
     def _retain_head(self, table: str, mark: LoadMark, history: SnapshotHistory, spark: SparkSession) -> None:
-        """Keep what readers see from being expired as long as they may need it."""
+        """Create a branch that retains the head of `main` for readers."""
         branch = branch_name(mark)
         if self.commit_mode == "direct" or history.head is None or branch in history.refs:
             return
@@ -168,19 +172,19 @@ class Publisher:
         spark: SparkSession,
         summary: Mapping[str, str] | None = None,
     ) -> str | None:
-        """Write the rows to a branch of this attempt alone; None where there are no branches."""
+        """Write rows to a branch of this attempt, and return its name; None if branches are not supported."""
         if self.commit_mode == "direct":
             return None
         branch = branch_name(mark)
         if branch in history.refs:
-            # Somebody who may be alive works on it.
+            # Another attempt that may still run writes to it.
             branch = f"{branch}_{uuid.uuid4().hex[:8]}"
         try:
             spark.sql(self.catalog.create_branch_statement(table, branch, history.head))
-        except Exception as error:  # classic Spark gives some of Java's as they are
+        except Exception as error:  # classic Spark raises some Java errors unchanged
             if not is_branch_unsupported(error):
                 raise
-            LOG.warning("%s cannot have branches, so its commits are made without: see `commits`", table)
+            LOG.warning("%s does not support branches, so commits are direct: see `commits`", table)
             return None
         with temporary_conf(spark, snapshot_conf(summary or load_properties(mark))):
             write(self.catalog.branch_sql_name(table, branch))
@@ -189,14 +193,14 @@ class Publisher:
     def _publish(
         self, table: str, mark: LoadMark, branch: str, head: int | None, spark: SparkSession
     ) -> AppliedJob:
-        """Move readers from `head`, which the branch began at, to the commit on it."""
-        seen = self.read_history(table, spark=spark)
-        found = seen.find_visible(table, mark)
-        if found is not None:
-            return seen.applied_job(table, found, skipped=True)
-        version = seen.refs.get(branch)
-        if version is None or seen.head != head or not seen.is_publishable(version, mark):
-            # A branch that was taken away begins anew with the next snapshot, wherever the table is then.
+        """Fast-forward `main` from `head`, where the branch began, to the commit on the branch."""
+        history = self.read_history(table, spark=spark)
+        commit = history.find_visible(table, mark)
+        if commit is not None:
+            return history.applied_job(table, commit, skipped=True)
+        version = history.refs.get(branch)
+        if version is None or history.head != head or not history.is_publishable(version, mark):
+            # The retry creates the branch again, at the new head.
             spark.sql(self.catalog.drop_branch_statement(table, branch))
             raise CommittedMeanwhile(table)
         try:
@@ -207,7 +211,7 @@ class Publisher:
             if is_fast_forward_refused(error):
                 spark.sql(self.catalog.drop_branch_statement(table, branch))
             raise
-        return seen.applied_job(table, seen.snapshots[version])
+        return history.applied_job(table, history.snapshots[version])
 
     def _commit_directly(
         self,
@@ -217,9 +221,9 @@ class Publisher:
         spark: SparkSession,
         summary: Mapping[str, str],
     ) -> AppliedJob:
-        """Write where readers see it. That no other attempt does the same is left to the lease.
+        """Write to `main`. Only the lease prevents a concurrent attempt.
 
-        A commit of unknown state that is not there may still come: it is not made again in this run.
+        A commit of unknown state that the history lacks may still be made: it is not retried in this run.
         """
         try:
             with temporary_conf(spark, snapshot_conf(summary)):
@@ -227,9 +231,9 @@ class Publisher:
         except Exception as error:  # as above
             if not is_commit_state_unknown(error):
                 raise
-            LOG.warning("nobody knows whether a commit to %s was made: it is looked for", table)
-        seen = self.read_history(table, spark=spark)
-        made = seen.find_commit(table, mark)
-        if made is None:
+            LOG.warning("a commit to %s is of unknown state: its history is read", table)
+        history = self.read_history(table, spark=spark)
+        commit = history.find_commit(table, mark)
+        if commit is None:
             raise CommitLost(table=table, sequence=mark.sequence)
-        return seen.applied_job(table, made)
+        return history.applied_job(table, commit)

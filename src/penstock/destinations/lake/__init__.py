@@ -1,1 +1,1 @@
-"""What table formats have in common: what a load does to the tables of a chain, and the SQL for it."""
+"""The part that all table formats share: the plan of a chain, its merge sets, and the commits of a load."""

@@ -1,4 +1,4 @@
-"""A dataset in folders: its ledger and its packages stand beside the tables, whatever those are made of."""
+"""The client of a dataset in folders: its ledger and its packages, beside tables of any format."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PACKAGE_ROOT_FOLDER: Final = "_dlt_roots"
 
 
 class DatasetClient(JobClientBase, WithStateSync, WithLedger, WithPackageStorage):
-    """A dataset opened for one schema: everything but its data tables."""
+    """A dataset opened for one schema, without its data tables."""
 
     def __init__(
         self,
@@ -52,67 +52,69 @@ class DatasetClient(JobClientBase, WithStateSync, WithLedger, WithPackageStorage
         self._spark = spark
 
     def is_storage_initialized(self) -> bool:
-        """Whether anything was ever loaded here, by dlt or by us."""
+        """Return whether dlt or penstock has ever loaded anything here."""
         return self.ledger().is_initialized()
 
     def ledger(self) -> FileLedger:
-        """The ledger in dlt's file form, beside the tables."""
+        """Return the ledger, files in dlt's form beside the tables."""
         return FileLedger(self.store)
 
     def package_root(self, pipeline_name: str) -> str:
-        """Packages stand next to the data, where executors reach them."""
+        """Return the folder of packages next to the data, where executors reach it."""
         return f"{self.root}/{_PACKAGE_FOLDER}/{pipeline_name}"
 
     def recorded_root(self, pipeline_name: str) -> str:
-        """Where the packages of the last run were; nothing is recorded while they are next to the data."""
-        found = read_control(self.store, f"{_PACKAGE_ROOT_FOLDER}/{pipeline_name}.json")
-        if found is None:
+        """Return the package root of the last run; only one that is not next to the data is recorded."""
+        record = read_control(self.store, f"{_PACKAGE_ROOT_FOLDER}/{pipeline_name}.json")
+        if record is None:
             return self.package_root(pipeline_name)
-        return f"{self.root}/{found['root']}" if found["is_below"] else str(found["root"])
+        return f"{self.root}/{record['root']}" if record["is_below"] else str(record["root"])
 
     def record_root(self, pipeline_name: str, root: str) -> bool:
-        """Record where packages are: an address, or a path below the dataset."""
+        """Record a package root: an address, or a path below the dataset. False if another run was first."""
         name = f"{_PACKAGE_ROOT_FOLDER}/{pipeline_name}.json"
-        below = spark_path(root).removeprefix(f"{spark_path(self.root)}/")
-        is_below = below != spark_path(root)
-        content = encode_control({"root": below if is_below else root, "is_below": is_below})
+        relative = spark_path(root).removeprefix(f"{spark_path(self.root)}/")
+        is_below = relative != spark_path(root)
+        content = encode_control({"root": relative if is_below else root, "is_below": is_below})
         if not self.store.exists(name):
             return self.store.put_if_absent(name, content)
         self.store.put(name, content)
         return True
 
     def get_stored_schema(self) -> StorageSchemaInfo | None:
-        """The newest version of the client's schema in the ledger."""
+        """Return the newest version of the client's schema in the ledger."""
         return self.ledger().last_schema(self.schema.name)
 
     def get_stored_state(self, pipeline_name: str) -> StateInfo | None:
-        """The state after the last complete load of a pipeline."""
+        """Return the state after the last complete load of a pipeline."""
         return self.ledger().last_state(pipeline_name)
 
     def displayable_location(self) -> str:
-        """The folder of the dataset, without credentials."""
+        """Return the folder of the dataset, without credentials."""
         return f"{self.config}/{self.dataset_name}"
 
     def previous_tables(self) -> Mapping[str, Table]:
-        """The tables as the last load left them."""
+        """Return the tables of the stored schema."""
         stored = self.get_stored_schema()
         return Schema.from_dict(json.loads(stored.schema)).tables if stored else {}
 
     def all_tables(self) -> Mapping[str, Table]:
-        """All tables that were ever loaded here, with the columns that any schema has for them."""
+        """Return all tables that were ever loaded here, with their columns of every schema."""
         ledger = self.ledger()
-        found: dict[str, Table] = {}
+        merged: dict[str, Table] = {}
         for name, load_id in ledger.snapshot().last_loads().items():
             load = ledger.find_commit(schema_name=name, load_id=load_id)
             stored = load and ledger.find_schema(schema_name=name, version_hash=load.schema_version_hash)
             tables = Schema.from_dict(json.loads(stored.schema)).tables if stored else {}
-            for table, told in tables.items():
-                base, other = sorted((found.get(table, told), told), key=lambda one: not one.has_seen_data)
-                found[table] = base.with_columns(other.columns.values())
-        return found
+            for table_name, table in tables.items():
+                base, other = sorted(
+                    (merged.get(table_name, table), table), key=lambda candidate: not candidate.has_seen_data
+                )
+                merged[table_name] = base.with_columns(other.columns.values())
+        return merged
 
     def session(self) -> SparkSession:
-        """The session that this client was opened with."""
+        """Return the session that this client was opened with."""
         if self._spark is None:
-            raise InternalError("a table was to be written without a Spark session")
+            raise InternalError("a table cannot be written without a Spark session")
         return self._spark

@@ -1,4 +1,4 @@
-"""How the rows of a chain are merged, read off the hints of its root table."""
+"""Merge hints: how the rows of a chain are merged, by the hints of its root table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from penstock.schema import Table
 
 MergeStrategy = Literal["delete-insert", "upsert", "insert-only", "scd2"]
-"""How rows meet those that are there; the first is the default, unless a destination has another one."""
+"""How rows are merged into existing ones; the first is the default, unless a destination has another one."""
 
 STRATEGIES: Final[tuple[MergeStrategy, ...]] = get_args(MergeStrategy)
 _NEEDS_PRIMARY_KEY: Final = frozenset(("upsert", "insert-only"))
@@ -21,13 +21,13 @@ _NEEDS_PRIMARY_KEY: Final = frozenset(("upsert", "insert-only"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HardDelete:
-    """The column that says of a row that it is to be deleted: true, or any value where it is no boolean."""
+    """The column that flags rows to delete: true, or any value if it is not a boolean."""
 
     column: str
     is_bool: bool
 
     def sql(self, alias: str | None = None) -> str:
-        """Whether a row is to be deleted; never null.
+        """Return the condition of flagged rows, which is never null.
 
         >>> HardDelete(column="gone", is_bool=True).sql("s")
         '(`s`.`gone` IS NOT NULL AND `s`.`gone`)'
@@ -38,21 +38,21 @@ class HardDelete:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scd2Hints:
-    """The columns of a table that keeps old versions of its rows."""
+    """The columns of a table with row versions."""
 
     valid_from: str
     valid_to: str
     version: str
-    """The column that differs when anything in the row does."""
+    """The column with a hash of the row."""
     active_record_timestamp: str | None
-    """What stands in `valid_to` of a row that is valid now; None for null."""
+    """The value of `valid_to` in active rows; None for null."""
     boundary: str | None
-    """The moment at which versions change; None for that of the load."""
+    """The timestamp at which versions change; None for that of the load."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeHints:
-    """What the root table says about how it is merged, the tables nested in it with it."""
+    """The merge hints of a root table, which hold for its nested tables too."""
 
     strategy: MergeStrategy
     primary_key: tuple[str, ...] = ()
@@ -60,28 +60,28 @@ class MergeHints:
     hard_delete: HardDelete | None = None
     dedup_sort: tuple[str, Literal["asc", "desc"]] | None = None
     is_deduplicated: bool = False
-    """Whether the user promises that no primary key comes twice in a load."""
+    """Whether the user declares that a load has no duplicate primary keys."""
     row_key: str = ID_COLUMN
     scd2: Scd2Hints | None = None
 
     @property
     def key_sets(self) -> tuple[tuple[str, ...], ...]:
-        """Rows are the same when all columns of one of these sets are equal; nulls never are."""
+        """Rows match if they are equal in all columns of one of these sets; nulls never match."""
         return tuple(keys for keys in (self.primary_key, self.merge_key) if keys)
 
     @property
     def deduplicates(self) -> bool:
-        """Whether of rows with one primary key in a load all but one are left out."""
+        """Whether only one row of each primary key in a load is merged."""
         return bool(self.primary_key) and not self.is_deduplicated and self.scd2 is None
 
     @property
     def skips_rows(self) -> bool:
-        """Whether a row of the load may not get into its table."""
+        """Whether rows of the load may be left out of the table."""
         return self.deduplicates or (self.hard_delete is not None and self.scd2 is None)
 
 
 def merge_hints(root: Table, default: MergeStrategy = STRATEGIES[0]) -> MergeHints:
-    """Read the hints of a root table whose disposition is merge; columns without a type do not count."""
+    """Return the merge hints of a root table; columns without a type are ignored."""
     strategy = root.extras.get("x-merge-strategy") or default
     if strategy not in STRATEGIES:
         raise SchemaCorruptedException(
@@ -90,7 +90,7 @@ def merge_hints(root: Table, default: MergeStrategy = STRATEGIES[0]) -> MergeHin
     primary_key = _columns_with(root, "primary_key")
     if strategy in _NEEDS_PRIMARY_KEY and not primary_key:
         raise SchemaCorruptedException(
-            table=root.name, reason=f"the merge strategy {strategy!r} needs a primary key, and there is none"
+            table=root.name, reason=f"the merge strategy {strategy!r} needs a primary key"
         )
     return MergeHints(
         strategy=strategy,
@@ -109,13 +109,13 @@ def _columns_with(table: Table, hint: str) -> tuple[str, ...]:
 
 
 def _single_column(table: Table, hint: str) -> str | None:
-    found = _columns_with(table, hint)
-    if len(found) > 1:
+    columns = _columns_with(table, hint)
+    if len(columns) > 1:
         raise SchemaCorruptedException(
             table=table.name,
-            reason=f"{' and '.join(found)} have the hint {hint!r}, which one column may have",
+            reason=f"{' and '.join(columns)} have the hint {hint!r}, which only one column may have",
         )
-    return found[0] if found else None
+    return columns[0] if columns else None
 
 
 def _hard_delete(table: Table) -> HardDelete | None:
@@ -130,25 +130,25 @@ def _dedup_sort(table: Table) -> tuple[str, Literal["asc", "desc"]] | None:
     direction = table.columns[name].hints["dedup_sort"]
     if direction not in {"asc", "desc"}:
         raise SchemaCorruptedException(
-            table=table.name, reason=f"{name} is to be sorted {direction!r}, which is neither asc nor desc"
+            table=table.name, reason=f"dedup_sort of {name} must be asc or desc, got {direction!r}"
         )
     return name, cast("Literal['asc', 'desc']", direction)
 
 
 def _scd2_hints(table: Table) -> Scd2Hints:
-    since, until = (_single_column(table, hint) for hint in ("x-valid-from", "x-valid-to"))
-    if since is None or until is None:
+    valid_from, valid_to = (_single_column(table, hint) for hint in ("x-valid-from", "x-valid-to"))
+    if valid_from is None or valid_to is None:
         raise SchemaCorruptedException(
-            table=table.name, reason="it keeps versions of rows and has no columns for when they are valid"
+            table=table.name, reason="the merge strategy 'scd2' needs two columns for the validity of rows"
         )
     return Scd2Hints(
-        valid_from=since,
-        valid_to=until,
+        valid_from=valid_from,
+        valid_to=valid_to,
         version=_single_column(table, "x-row-version") or ID_COLUMN,
-        active_record_timestamp=_text(table.columns[until].hints.get("x-active-record-timestamp")),
+        active_record_timestamp=_text(table.columns[valid_to].hints.get("x-active-record-timestamp")),
         boundary=_text(table.extras.get("x-boundary-timestamp")),
     )
 
 
-def _text(moment: Any) -> str | None:
-    return None if moment is None else str(moment)
+def _text(timestamp: Any) -> str | None:
+    return None if timestamp is None else str(timestamp)

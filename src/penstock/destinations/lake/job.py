@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class StagedTables(Protocol):
-    """What a chain is loaded from."""
+    """The staged rows that a chain is loaded from."""
 
     @property
     def store(self) -> FileStorage:
@@ -34,30 +34,30 @@ class StagedTables(Protocol):
 
     @property
     def mark(self) -> LoadMark:
-        """What the commits are marked with."""
+        """The mark of the commits."""
 
     @property
     def created_at(self) -> str:
-        """The moment of the load."""
+        """The timestamp of the load."""
 
     @property
     def tables(self) -> frozenset[str]:
         """The tables that get rows."""
 
     def frame(self, table: str, spark: SparkSession) -> DataFrame:
-        """The rows of a table, with the column `AT`."""
+        """Return the rows of a table, with the column `POSITION`."""
 
 
 @dataclass(frozen=True)
 class StagedPackage:
-    """The rows of a sealed package, found from one of its job files."""
+    """The staged rows of a sealed package, read through one of its job files."""
 
     job_path: str
     credentials: AwsCredentials | None = None
 
     @cached_property
     def job(self) -> JobFile:
-        """What the job file says."""
+        """The parsed job file."""
         return read_job(self.job_path, credentials=self.credentials)
 
     @cached_property
@@ -71,29 +71,29 @@ class StagedPackage:
 
     @cached_property
     def mark(self) -> LoadMark:
-        """What the commits are marked with."""
-        found = self._package.load_mark()
-        if found is None:
+        """The mark of the commits."""
+        mark = self._package.load_mark()
+        if mark is None:
             raise InternalError(f"{self.job_path} is not part of a sealed load", hint="report this")
-        return found
+        return mark
 
     @cached_property
     def created_at(self) -> str:
-        """The moment of the load: that of its package."""
+        """The timestamp of the load, which is that of its package."""
         return self._package.state()["created_at"]
 
     @cached_property
     def _jobs(self) -> dict[str, str]:
-        """The job of each table, as it was sealed: another run may still write into the package."""
+        """The job of each table in the sealed manifest: another run may still write into the package."""
         return {entry.table: entry.job for entry in sealed_manifest(self._package, self.mark).tables}
 
     @property
     def tables(self) -> frozenset[str]:
-        """The tables that get rows: those that have a job."""
+        """The tables that get rows, which are those with a job."""
         return frozenset(self._jobs)
 
     def frame(self, table: str, spark: SparkSession) -> DataFrame:
-        """The rows of a table, with the column `AT`."""
+        """Return the rows of a table, with the column `POSITION`."""
         return self._package.job(self._jobs[table]).frame(spark, position=POSITION)
 
 

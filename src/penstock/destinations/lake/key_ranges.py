@@ -1,6 +1,6 @@
-"""Which part of a table a merge need look at: literals from the keys that come in the load.
+"""Key ranges of a load: literals by which a merge prunes files of a table.
 
-A table format skips files by what stands in a condition as literals, and cannot skip any by a join.
+A table format prunes files by literals in a condition, but not by a join.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from penstock.schema import Table
 
 MAX_VALUES: Final = 1_000
-"""More values of a partition column than these are told by their bounds."""
+"""More values of a partition column than these are described by their bounds."""
 MAX_TEXT_LENGTH: Final = 200
-"""Longer texts do not belong into a statement."""
+"""Longer texts are kept out of a statement."""
 _ORDERED_TYPES: Final = frozenset(("text", "bigint", "decimal", "wei", "timestamp", "date"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyRange:
-    """What the load has in one column: all values, or the lowest and the highest, as text."""
+    """The values of a load in one column, as text: all of them, or the lowest and the highest."""
 
     column: str
     sql_type: str
@@ -34,17 +34,17 @@ class KeyRange:
     values: tuple[str, ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for control files."""
+        """Return plain data for control files."""
         return asdict(self)
 
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> KeyRange:
-        """Read what `to_dict` gave."""
+        """Read the output of `to_dict`."""
         values = document["values"]
         return KeyRange(**{**document, "values": None if values is None else tuple(values)})
 
     def sql(self, alias: str) -> str | None:
-        """The condition that rows with such a value fulfil; None where nothing is known.
+        """Return the condition of rows in the range; None if the range has no bound.
 
         >>> KeyRange(column="id", sql_type="BIGINT", low="1", high="9").sql("t")
         "(`t`.`id` >= CAST('1' AS BIGINT) AND `t`.`id` <= CAST('9' AS BIGINT))"
@@ -64,28 +64,30 @@ class KeyRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyRangeQuery:
-    """What is to be found out about one key column of the staged rows."""
+    """The query for the range of one key column of the staged rows."""
 
     column: str
     sql_type: str
     is_partition: bool
 
     def aggregates(self) -> tuple[str, ...]:
-        """SQL for the lowest and the highest value, and for all values of a partition column."""
+        """Return SQL for the lowest and the highest value, and for all values of a partition column."""
         name = quote_name(self.column)
         bounds = (f"CAST(min({name}) AS STRING)", f"CAST(max({name}) AS STRING)")
-        every = f"array_sort(collect_set(CAST({name} AS STRING)))"
-        return (*bounds, f"if(size({every}) <= {MAX_VALUES}, {every}, NULL)") if self.is_partition else bounds
+        values = f"array_sort(collect_set(CAST({name} AS STRING)))"
+        return (
+            (*bounds, f"if(size({values}) <= {MAX_VALUES}, {values}, NULL)") if self.is_partition else bounds
+        )
 
     def to_range(self, low: str | None, high: str | None, values: Sequence[str] | None = None) -> KeyRange:
-        """The answer as a value. The beginning of a long text is a lower bound; an upper one there is not."""
-        known = None if values is None or any(map(_is_long, values)) else tuple(values)
+        """Return the range. The beginning of a long text is a lower bound; it has no upper bound."""
+        short_values = None if values is None or any(map(_is_long, values)) else tuple(values)
         return KeyRange(
             column=self.column,
             sql_type=self.sql_type,
             low=low[:MAX_TEXT_LENGTH] if low is not None else None,
             high=None if high is None or _is_long(high) else high,
-            values=known,
+            values=short_values,
         )
 
 
@@ -94,7 +96,7 @@ def _is_long(text: str) -> bool:
 
 
 def key_range_queries(table: Table, key_sets: Iterable[Iterable[str]]) -> tuple[KeyRangeQuery, ...]:
-    """The key columns that files can be told apart by; a value of any other column may have changed."""
+    """Return queries for the key columns that have an ordered type; any other column may have changed."""
     names = dict.fromkeys(name for keys in key_sets for name in keys)
     columns = [table.columns[name] for name in names if table.columns[name].data_type in _ORDERED_TYPES]
     return tuple(
@@ -106,12 +108,12 @@ def key_range_queries(table: Table, key_sets: Iterable[Iterable[str]]) -> tuple[
 def pruning_condition(
     ranges: Iterable[KeyRange], key_sets: Sequence[Sequence[str]], alias: str
 ) -> str | None:
-    """The condition that every row fulfils which has a key of the load; None where any row may."""
-    conditions = {one.column: one.sql(alias) for one in ranges}
-    found = [[text for name in keys if (text := conditions.get(name))] for keys in key_sets]
-    if not found or not all(found):
+    """Return a condition that holds for every row with a key of the load; None if any row may have one."""
+    conditions = {key_range.column: key_range.sql(alias) for key_range in ranges}
+    bounds = [[text for name in keys if (text := conditions.get(name))] for keys in key_sets]
+    if not bounds or not all(bounds):
         return None
-    alternatives = [" AND ".join(texts) for texts in found]
-    return (
-        alternatives[0] if len(alternatives) == 1 else f"({' OR '.join(f'({one})' for one in alternatives)})"
-    )
+    alternatives = [" AND ".join(texts) for texts in bounds]
+    if len(alternatives) == 1:
+        return alternatives[0]
+    return f"({' OR '.join(f'({alternative})' for alternative in alternatives)})"

@@ -1,7 +1,6 @@
-"""Keeps tables in order after a load: small files are joined, what no reader needs is deleted.
+"""Maintenance of tables after a load: compaction and the deletion of old files.
 
-A load is complete before this begins, and stays so whatever comes of it. The pipeline does not write while it
-tidies up; others may, and whoever of two commits later gives way: here that means to try again.
+The load is complete before it begins, so a failure is only logged. A conflict with another writer is retried.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ _MAX_MESSAGE_LENGTH: Final = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaintenanceTask:
-    """Something that is done to a table, and the settings that hold meanwhile."""
+    """One maintenance statement, and the session settings for it."""
 
     label: str
-    """How it is called in the log."""
+    """Its name in the log."""
     statement: str
     conf: Mapping[str, str] = field(default_factory=dict)
 
@@ -39,10 +38,10 @@ def run_maintenance_task(
     log: logging.Logger,
     spark: SparkSession,
 ) -> None:
-    """Do it; whatever fails is told in the log."""
+    """Run a task; log a failure."""
     try:
         with temporary_conf(spark, task.conf):
             retry(table, lambda: spark.sql(task.statement))
-    except Exception as error:  # classic Spark gives some of Java's as they are; the load is complete
-        told = " ".join(redact(str(error)).split())[:_MAX_MESSAGE_LENGTH]
-        log.warning("%s of %s was left: %s", task.label, table, told)
+    except Exception as error:  # classic Spark raises some Java errors unchanged; the load is complete
+        message = " ".join(redact(str(error)).split())[:_MAX_MESSAGE_LENGTH]
+        log.warning("%s of %s failed: %s", task.label, table, message)

@@ -1,7 +1,7 @@
-"""What the tables of a chain agree on, written into the package before the first of them changes.
+"""The merge sets of a chain: what its tables must agree on, written into the package before the first commit.
 
-The rows of the root that give way can only be found while they are there, and its children go first. So they
-are looked up once; whoever goes on after a crash, or works on another table of the chain, reads them.
+The root rows that are replaced can only be found while they exist, and the children change first. So the sets
+are computed once; a process that resumes after a crash, or that loads another table of the chain, reads them.
 """
 
 from __future__ import annotations
@@ -32,53 +32,57 @@ if TYPE_CHECKING:
     from penstock.package.storage import FileStorage
     from penstock.schema import Table
 
-
 SetName = Literal["left_out", "gone", "unnamed", "retired", "begun"]
+"""The sets, by the names that they have in a package.
+
+`left_out`: positions of skipped root rows; `gone`: ids of superseded root rows; `unnamed`: ids of nested rows
+without a root key below them; `retired`: versions that end; `begun`: positions of versions that begin.
+"""
 _FOLDER: Final = "merge"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredSet:
-    """A set as it stands in the package."""
+    """A set in the package."""
 
     path: str
     """Relative to the package; it names the attempt that wrote it."""
     columns: str
-    """Its columns as Spark SQL writes them."""
+    """The columns as Spark SQL DDL."""
     rows: int | None
-    """None when nobody counted them."""
+    """None if they were not counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeSets:
-    """Everything that the tables of one chain agree on."""
+    """The sets and key ranges of one chain."""
 
     sets: Mapping[SetName, StoredSet]
     ranges: tuple[KeyRange, ...] = ()
 
     def find(self, name: SetName) -> StoredSet | None:
-        """A set that has something in it."""
-        found = self.sets.get(name)
-        return None if found is None or found.rows == 0 else found
+        """Return a set that is not empty."""
+        stored = self.sets.get(name)
+        return None if stored is None or stored.rows == 0 else stored
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for the control file."""
+        """Return plain data for the control file."""
         return {
-            "sets": {name: asdict(one) for name, one in self.sets.items()},
-            "ranges": [one.to_dict() for one in self.ranges],
+            "sets": {name: asdict(stored) for name, stored in self.sets.items()},
+            "ranges": [key_range.to_dict() for key_range in self.ranges],
         }
 
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> MergeSets:
-        """Read what `to_dict` gave."""
+        """Read the output of `to_dict`."""
         return MergeSets(
-            sets={name: StoredSet(**one) for name, one in document["sets"].items()},
-            ranges=tuple(KeyRange.from_dict(one) for one in document["ranges"]),
+            sets={name: StoredSet(**stored) for name, stored in document["sets"].items()},
+            ranges=tuple(KeyRange.from_dict(key_range) for key_range in document["ranges"]),
         )
 
 
 def read_sets(store: FileStorage, root: str) -> MergeSets | None:
-    """What the tables of a chain agree on, or None while nobody has written it down."""
+    """Return the published sets of a chain; None before they are published."""
     document = read_control(store, _control_file(root))
     if document is None:
         return None
@@ -90,13 +94,13 @@ def read_sets(store: FileStorage, root: str) -> MergeSets | None:
 
 
 def publish_sets(store: FileStorage, root: str, merge_sets: MergeSets) -> MergeSets:
-    """Write it down, unless somebody has; gives what counts."""
+    """Publish the sets unless another process has, and return those that were published first."""
     store.put_if_absent(_control_file(root), encode_control(merge_sets.to_dict()))
     return read_sets(store, root) or merge_sets
 
 
 def set_data_path(root: str, attempt: str, name: SetName) -> str:
-    """Where an attempt writes a set; it goes with the data of the package."""
+    """Return the folder of the package to which an attempt writes a set."""
     return f"data/{_FOLDER}/{root}/{attempt}/{name}"
 
 
@@ -104,44 +108,19 @@ def _control_file(root: str) -> str:
     return f"{_FOLDER}/{root}.json"
 
 
-@dataclass(eq=False)
-class _ChainLock:
-    lock: threading.Lock
-
-
-class ChainLocks:
-    """One at a time for each chain.
-
-    The tables of a chain are written side by side, and one of them is enough to find out what they agree on.
-    This saves work only: what counts is decided by who writes it down first.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._chain_locks: WeakValueDictionary[str, _ChainLock] = WeakValueDictionary()
-
-    @contextmanager
-    def hold(self, chain: str) -> Iterator[None]:
-        """Wait for the turn, and have it for the length of the block."""
-        with self._lock:
-            turn = self._chain_locks.setdefault(chain, _ChainLock(threading.Lock()))
-        with turn.lock:
-            yield
-
-
 class ReadableTables(Protocol):
-    """Tables that can be looked at."""
+    """Tables that can be read."""
 
     def exists(self, table: str, *, spark: SparkSession) -> bool:
-        """Whether there is such a table."""
+        """Return whether a table exists."""
 
     def read(self, table: str, version: int | None = None, *, spark: SparkSession) -> DataFrame:
-        """The table as it is."""
+        """Return a frame over a table."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MergeSetFinder:
-    """One chain of a load. Nothing here runs a job: what is found is a frame."""
+    """The frames of the sets of one chain. Nothing here runs a job."""
 
     plan: ChainPlan
     schema: Mapping[str, Table]
@@ -151,7 +130,7 @@ class MergeSetFinder:
 
     @property
     def hints(self) -> MergeHints:
-        """How the chain is merged."""
+        """The merge hints of the chain."""
         if self.plan.hints is None:
             raise InternalError(f"{self.plan.root} is not merged", hint="report this")
         return self.plan.hints
@@ -162,11 +141,11 @@ class MergeSetFinder:
         return self.staged_rows(self.plan.root)
 
     def staged_rows(self, table: str) -> DataFrame:
-        """The staged rows of a table, with all of its columns."""
+        """Return the staged rows of a table, with all of its columns."""
         return shape.with_missing_columns(self.staged.frame(table, self.spark), self.schema[table])
 
     def set_names(self) -> list[SetName]:
-        """What there is to find; a set comes after those that it is found by."""
+        """Return the sets to compute, each after those that it depends on."""
         sets = self.plan.sets
         names: list[SetName] = ["left_out"] if sets.skipped_rows else []
         if not self.target.exists(self.plan.root, spark=self.spark):
@@ -177,7 +156,7 @@ class MergeSetFinder:
         return names
 
     def find(self, name: SetName, ranges: Iterable[KeyRange]) -> DataFrame | None:
-        """A set as a frame; None where there is no table to look at."""
+        """Return a set as a frame; None if the table that it is read from does not exist."""
         if name == "left_out":
             return shape.skipped_positions(self.root_rows, self.hints)
         if not self.target.exists(self.plan.root, spark=self.spark):
@@ -185,30 +164,55 @@ class MergeSetFinder:
         target = self.target.read(self.plan.root, spark=self.spark)
         history = self.hints.scd2
         if name == "gone":
-            prune = pruning_condition(ranges, self.hints.key_sets, "t")
-            seen = target.alias("t").where(prune) if prune else target
+            condition = pruning_condition(ranges, self.hints.key_sets, "t")
+            candidates = target.alias("t").where(condition) if condition else target
             return shape.superseded_root_ids(
-                seen, self.root_rows, self.hints, self.plan.sets.superseding_keys
+                candidates, self.root_rows, self.hints, self.plan.sets.superseding_keys
             )
         if name == "begun" and history:
             return shape.new_versions(target, self.root_rows, history)
         return shape.ended_versions(target, self.root_rows, self.hints, history) if history else None
 
     def rows_without_root_key(self, superseded_ids: DataFrame) -> DataFrame | None:
-        """Rows between that do not name their root, from the root downwards."""
-        marks = {self.plan.root: superseded_ids}
-        found: list[DataFrame] = []
+        """Return the superseded rows of intermediate tables that have no root key, parents first."""
+        superseded = {self.plan.root: superseded_ids}
+        frames: list[DataFrame] = []
         for name in self.plan.sets.intermediate_tables:
-            table, above = self.schema[name], marks.get(self.schema[name].parent or "")
-            if above is None or not self.target.exists(name, spark=self.spark):
+            table, parent_ids = self.schema[name], superseded.get(self.schema[name].parent or "")
+            if parent_ids is None or not self.target.exists(name, spark=self.spark):
                 continue
             (link,), parent_key = self.plan.step(name).match, self.plan.step(name).parent_key
-            marks[name] = shape.rows_without_root_key(
+            superseded[name] = shape.rows_without_root_key(
                 self.target.read(name, spark=self.spark),
-                above,
+                parent_ids,
                 row_key=next(iter(table.columns_with("row_key")), ID_COLUMN),
                 parent_key=parent_key or link,
                 root_key=None if link == parent_key else link,
             )
-            found.append(marks[name].withColumn(shape.TABLE_NAME, F.lit(name)))
-        return reduce(lambda one, other: one.unionByName(other), found) if found else None
+            frames.append(superseded[name].withColumn(shape.TABLE_NAME, F.lit(name)))
+        return reduce(lambda left, right: left.unionByName(right), frames) if frames else None
+
+
+@dataclass(eq=False)
+class _ChainLock:
+    lock: threading.Lock
+
+
+class ChainLocks:
+    """One lock for each chain.
+
+    The tables of a chain are loaded in parallel, and one of them is enough to compute the sets. The locks
+    only save work: the sets that are published first win.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._chain_locks: WeakValueDictionary[str, _ChainLock] = WeakValueDictionary()
+
+    @contextmanager
+    def hold(self, chain: str) -> Iterator[None]:
+        """Hold the lock of a chain for the length of the block."""
+        with self._lock:
+            chain_lock = self._chain_locks.setdefault(chain, _ChainLock(threading.Lock()))
+        with chain_lock.lock:
+            yield

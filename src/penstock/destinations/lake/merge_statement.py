@@ -1,4 +1,4 @@
-"""The MERGE of one table, as text: every name and value is quoted by sqlglot."""
+"""The MERGE statement of one table; every name and value is quoted by sqlglot."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from penstock.destinations.lake.plan import ChainStep
 
 OP_COLUMN: Final = "_penstock_op"
-"""The column of the source that tells rows from marks."""
+"""The column of the source that separates rows of the load from the keys of superseded rows."""
 ROW, SUPERSEDED = "row", "mark"
 _TARGET_ALIAS, _SOURCE_ALIAS = "t", "s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeStatement:
-    """All that the text of a MERGE is made of, but for the names of target and source."""
+    """A MERGE without the names of its target and source."""
 
     step: ChainStep
     hints: MergeHints
     columns: Sequence[str]
-    """The columns that rows of the load have."""
+    """The columns of the rows of the load."""
     target_columns: Collection[str]
-    """The columns that the table has; those that it lacks are added with the same commit."""
+    """The columns of the table; missing ones are added by the same commit."""
     pruning_condition: str | None = None
 
     @property
@@ -37,10 +37,10 @@ class MergeStatement:
         return any(name not in self.target_columns for name in self.columns)
 
     def sql(self, *, target: str, source: str) -> str:
-        """The statement; `target` and `source` are SQL names."""
-        words = "MERGE WITH SCHEMA EVOLUTION INTO" if self.evolves_schema else "MERGE INTO"
+        """Return the statement; `target` and `source` are SQL names."""
+        verb = "MERGE WITH SCHEMA EVOLUTION INTO" if self.evolves_schema else "MERGE INTO"
         lines = [
-            f"{words} {target} AS {quote_name(_TARGET_ALIAS)}",
+            f"{verb} {target} AS {quote_name(_TARGET_ALIAS)}",
             f"USING {source} AS {quote_name(_SOURCE_ALIAS)}",
             f"ON {self._on_condition()}",
         ]
@@ -55,12 +55,12 @@ class MergeStatement:
         conditions += [
             f"{self._root_reference(name)} = {quote_name(_SOURCE_ALIAS, name)}" for name in self.step.match
         ]
-        if self.step.merge_kind == "history" and self.hints.scd2 is not None:
+        if self.step.merge_kind == "scd2" and self.hints.scd2 is not None:
             conditions += self._active_conditions(self.hints.scd2)
         return " AND ".join((*conditions, *([self.pruning_condition] if self.pruning_condition else [])))
 
     def _root_reference(self, name: str) -> str:
-        """What a row of the table names: its root, or its parent where it is too old to know its root."""
+        """Return the key of the root, or of the parent for rows older than the root key."""
         if self.step.parent_key is None:
             return quote_name(_TARGET_ALIAS, name)
         return root_reference(self.target_columns, name, self.step.parent_key, _TARGET_ALIAS)
@@ -71,16 +71,16 @@ class MergeStatement:
 
     def _matched_clauses(self) -> list[str]:
         match self.step.merge_kind:
-            case "exchange":
+            case "delete_insert":
                 return ["WHEN MATCHED THEN DELETE"]
             case "upsert":
                 flag = self.hints.hard_delete
                 deleted = [f"WHEN MATCHED AND {flag.sql(_SOURCE_ALIAS)} THEN DELETE"] if flag else []
                 return [*deleted, f"WHEN MATCHED THEN UPDATE SET {self._assignments(self.columns)}"]
-            case "history":
-                until = [self.hints.scd2.valid_to] if self.hints.scd2 else []
-                return [f"WHEN MATCHED THEN UPDATE SET {self._assignments(until)}"]
-            case "add" | None:
+            case "scd2":
+                ended = [self.hints.scd2.valid_to] if self.hints.scd2 else []
+                return [f"WHEN MATCHED THEN UPDATE SET {self._assignments(ended)}"]
+            case "insert" | None:
                 return []
             case _:
                 assert_never(self.step.merge_kind)
@@ -104,7 +104,7 @@ class MergeStatement:
 
 
 def root_reference(columns: Collection[str], root_key: str, parent_key: str, alias: str) -> str:
-    """What nested rows name, in a table with these columns: their root, or else their parent.
+    """Return SQL for the root key of nested rows, or else their parent key, in a table with these columns.
 
     >>> root_reference({"root", "parent"}, "root", "parent", "t")
     'coalesce(`t`.`root`, `t`.`parent`)'
@@ -114,7 +114,7 @@ def root_reference(columns: Collection[str], root_key: str, parent_key: str, ali
 
 
 def active_condition(scd2: Scd2Hints, alias: str | None = None) -> str:
-    """Whether a version is valid now."""
+    """Return the condition of active versions."""
     name = quote_name(alias, scd2.valid_to) if alias else quote_name(scd2.valid_to)
     if scd2.active_record_timestamp is None:
         return f"{name} IS NULL"
@@ -122,7 +122,7 @@ def active_condition(scd2: Scd2Hints, alias: str | None = None) -> str:
 
 
 def timestamp_literal(text: str | None) -> str:
-    """A moment as a value; None is null.
+    """Return a timestamp as an SQL value; None is null.
 
     >>> timestamp_literal("2024-01-02T03:04:05+00:00")
     "CAST('2024-01-02T03:04:05+00:00' AS TIMESTAMP)"

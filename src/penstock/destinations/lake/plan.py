@@ -1,8 +1,8 @@
-"""What a load does to each table of a chain, in order: pure decisions.
+"""The plan of a chain: the commit of each of its tables, in order. Pure decisions.
 
-Children come before their root, so whoever sees a root row finds its children. What several tables must agree
-on, such as which rows of the root give way, is found out once and written down before the first of them
-changes: `Sets` says what that is.
+Children are committed before their root, so that a reader who sees a root row finds its children. Decisions
+that several tables must share, such as which root rows are superseded, are made once and stored before the
+first commit: see `MergeSetPlan`.
 """
 
 from __future__ import annotations
@@ -21,92 +21,93 @@ if TYPE_CHECKING:
     from penstock.interfaces import Renewal
     from penstock.schema import Table
 
-CommitKind = Literal["nothing", "append", "overwrite", "renew", "merge"]
-"""What kind of commit is made; `renew` puts a table of another shape in the place of what is there."""
+CommitKind = Literal["nothing", "append", "overwrite", "recreate", "merge"]
+"""The kind of a commit; `recreate` replaces data and schema."""
 
 RowFilter = Literal["all", "winners", "kept", "new"]
-"""Which staged rows go into the table.
+"""The staged rows that are written.
 
-`all`; `winners`: without those that another row with the same primary key wins over; `kept`: without those to
-be deleted either; `new`: the versions that are not valid yet. A nested row goes with its root row.
+`all`; `winners`: without duplicates of a primary key; `kept`: also without rows flagged for deletion; `new`:
+versions that are not active yet. A nested row follows its root row.
 """
 
-SupersededSet = Literal["keys", "gone", "retired"]
-"""Which rows of the table give way.
+SupersededSet = Literal["keys", "root_ids", "ended_versions"]
+"""The rows of the table that are deleted or ended.
 
-`keys`: those with a key that comes in the load; `gone`: those that belong to a root row with such a key;
-`retired`: those whose version is not valid any more.
+`keys`: rows with a key of the load; `root_ids`: rows below a root row with such a key; `ended_versions`:
+versions that are not active any more.
 """
 
-MergeKind = Literal["exchange", "upsert", "add", "history"]
-"""What a merge does.
+MergeKind = Literal["delete_insert", "upsert", "insert", "scd2"]
+"""The kind of a merge.
 
-`exchange`: deletes what is marked and adds rows; `upsert`: updates rows with the same key, deletes, adds;
-`add`: adds rows whose key is not there; `history`: ends versions and adds others.
+`delete_insert`: delete superseded rows and insert rows; `upsert`: update rows with the same key, delete
+flagged ones, insert the others; `insert`: insert rows with new keys; `scd2`: end versions and insert new
+ones.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainStep:
-    """The commit that one table gets."""
+    """The commit of one table."""
 
     table: str
     commit: CommitKind
     rows: RowFilter | None = None
-    """None: no rows of this load go into the table."""
+    """None: no rows of this load are written."""
     merge_kind: MergeKind | None = None
     superseded: SupersededSet | None = None
     match: tuple[str, ...] = ()
-    """The columns that a row of the table and one of the load, or a mark, have in common."""
+    """The columns by which rows of the table match rows of the load or superseded keys."""
     parent_key: str | None = None
-    """For nested rows that do not name their root yet: what they name is marked as well."""
+    """The parent key of nested rows, for rows that are older than the root key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeSetPlan:
-    """What the tables of a chain must agree on."""
+    """The merge sets of a chain."""
 
     skipped_rows: bool = False
-    """Rows of the root that do not get into it."""
+    """Root rows of the load that are not written."""
     superseding_keys: tuple[tuple[str, ...], ...] = ()
-    """Rows that give way: those of the root that equal a staged row in one of these sets of columns."""
+    """Sets of key columns: an existing root row that equals a staged row in one of them is superseded."""
     intermediate_tables: tuple[str, ...] = ()
-    """Nested tables that have others nested in them, parents first: rows that do not name their root.
+    """Nested tables with nested tables of their own, parents first: their rows without a root key.
 
-    Such rows are from before the chain was merged; those below them are found by them.
+    Such rows are older than the first merge of the chain; rows below them are found through them.
     """
     versions: bool = False
     """Versions that end, and versions that begin."""
 
     @property
     def needs_target_table(self) -> bool:
-        """Whether some of it is found in the table that changes."""
+        """Whether a set is read from the table that changes."""
         return bool(self.superseding_keys) or self.versions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainPlan:
-    """What happens to a chain of tables."""
+    """The commits of a chain of tables."""
 
     root: str
     hints: MergeHints | None
-    """None where the chain is not merged."""
+    """None if the chain is not merged."""
     sets: MergeSetPlan
     steps: tuple[ChainStep, ...]
-    """Nested tables before those that they are nested in."""
+    """Nested tables before their parents."""
 
     @property
     def is_flat(self) -> bool:
-        """Whether there is one table: then it has nothing to agree on with others."""
+        """Whether the chain has one table, so that no set is shared."""
         return len(self.steps) == 1
 
     @property
     def is_merged(self) -> bool:
-        """Whether rows meet others with the same key."""
+        """Whether any table is merged."""
         return any(step.commit == "merge" for step in self.steps)
 
     def step(self, table: str) -> ChainStep:
-        """The commit of one table."""
+        """Return the commit of one table."""
         return next(step for step in self.steps if step.table == table)
 
     def steps_for(self, table: str, with_rows: Collection[str]) -> tuple[ChainStep, ...]:
@@ -119,12 +120,12 @@ class ChainPlan:
 
 
 def chain_tables(root: str, tables: Mapping[str, Table], with_rows: Collection[str]) -> tuple[Table, ...]:
-    """The tables that a load must look at, root first: those that get rows, and those that had some."""
-    found = [tables[root]]
-    for table in found:
-        found += [one for one in tables.values() if one.parent == table.name]
+    """Return the tables of a chain, root first, that get rows or have seen some."""
+    chain = [tables[root]]
+    for parent in chain:
+        chain += [table for table in tables.values() if table.parent == parent.name]
     return tuple(
-        table for table in found if table.name == root or table.name in with_rows or table.has_seen_data
+        table for table in chain if table.name == root or table.name in with_rows or table.has_seen_data
     )
 
 
@@ -135,10 +136,10 @@ def plan_chain(
     with_rows: Collection[str],
     default_strategy: MergeStrategy = STRATEGIES[0],
 ) -> ChainPlan:
-    """Decide what the tables of a chain get, where all of them are there; `at_first` is for others.
+    """Plan the commits of a chain, as if all of its tables existed; see `first_load_step` for others.
 
-    `with_rows` names the tables that get rows. `default_strategy` is for roots that do not say how they are
-    merged. A chain that begins anew gets what it would get if none of its tables were there.
+    `with_rows` names the tables that get rows. `default_strategy` is for roots without a merge strategy. A
+    chain that is refreshed is planned as if none of its tables existed.
     """
     plan = _plan_by_disposition(root, tables, with_rows, default_strategy)
     renewal = renewal_of(root, tables)
@@ -165,7 +166,7 @@ def _plan_by_disposition(
 
 
 def first_load_step(step: ChainStep) -> ChainStep:
-    """What a table gets that is not there yet: its rows, without a look at others."""
+    """Return the commit of a table that does not exist yet: an append of its rows."""
     if step.rows is None:
         return ChainStep(table=step.table, commit="nothing")
     rows: RowFilter = "kept" if step.rows == "winners" else step.rows
@@ -173,23 +174,23 @@ def first_load_step(step: ChainStep) -> ChainStep:
 
 
 def without_superseded(step: ChainStep) -> ChainStep:
-    """What a table gets when nothing gives way: an exchange is an append then."""
-    if step.merge_kind != "exchange":
+    """Return the commit of a table without superseded rows: a delete-insert becomes an append."""
+    if step.merge_kind != "delete_insert":
         return step
     return first_load_step(step)
 
 
 def _plan_refresh(plan: ChainPlan, renewal: Renewal, with_rows: Collection[str]) -> ChainPlan:
-    """The same rows in the place of all that is there; tables without rows are emptied, or not part of it.
+    """Replace all existing rows by the same rows; tables without rows are truncated, or left out of the plan.
 
-    Nothing is looked up in the tables, so all that they must agree on is which rows are left out.
+    The existing tables are not read, so the only set is that of skipped rows.
     """
-    how: CommitKind = "renew" if renewal == "table" else "overwrite"
-    first = ((step.table, first_load_step(step).rows) for step in plan.steps)
+    commit: CommitKind = "recreate" if renewal == "table" else "overwrite"
+    row_filters = ((step.table, first_load_step(step).rows) for step in plan.steps)
     steps = tuple(
-        # All versions are new to a table that begins anew.
-        ChainStep(table=table, commit=how, rows="all" if rows == "new" else rows)
-        for table, rows in first
+        # All versions are new to an empty table.
+        ChainStep(table=table, commit=commit, rows="all" if rows == "new" else rows)
+        for table, rows in row_filters
         if renewal == "rows" or table in with_rows
     )
     return replace(plan, sets=MergeSetPlan(skipped_rows=plan.sets.skipped_rows), steps=steps)
@@ -223,7 +224,7 @@ def _plan_merge(chain: tuple[Table, ...], hints: MergeHints, with_rows: Collecti
     )
     if root.name in with_rows:
         return plan
-    # Without a row nothing is known of what shall give way: the tables stay as they are.
+    # Without root rows no key is known by which rows are superseded: the tables are kept unchanged.
     return replace(plan, steps=tuple(ChainStep(table=step.table, commit="nothing") for step in plan.steps))
 
 
@@ -231,20 +232,22 @@ def _plan_sets(hints: MergeHints, nested: tuple[Table, ...]) -> MergeSetPlan:
     is_flat = not nested
     match hints.strategy:
         case "delete-insert" if is_flat and len(hints.key_sets) < 2:  # noqa: PLR2004 - one key is matched as it is
-            gone: tuple[tuple[str, ...], ...] = ()
+            keys: tuple[tuple[str, ...], ...] = ()
         case "delete-insert":
-            gone = hints.key_sets
+            keys = hints.key_sets
         case "upsert":
-            gone = () if is_flat else (hints.primary_key,)
+            keys = () if is_flat else (hints.primary_key,)
         case "insert-only":
-            gone = ()
+            keys = ()
         case "scd2":
             return MergeSetPlan(versions=True)
         case _:
             assert_never(hints.strategy)
-    above = {table.parent for table in nested}
-    between = tuple(table.name for table in nested if table.name in above) if gone else ()
-    return MergeSetPlan(skipped_rows=hints.skips_rows, superseding_keys=gone, intermediate_tables=between)
+    parents = {table.parent for table in nested}
+    intermediate = tuple(table.name for table in nested if table.name in parents) if keys else ()
+    return MergeSetPlan(
+        skipped_rows=hints.skips_rows, superseding_keys=keys, intermediate_tables=intermediate
+    )
 
 
 def _root_step(table: Table, hints: MergeHints, *, is_flat: bool) -> ChainStep:
@@ -255,15 +258,20 @@ def _root_step(table: Table, hints: MergeHints, *, is_flat: bool) -> ChainStep:
         case "delete-insert" if is_flat and len(hints.key_sets) == 1:
             (keys,) = hints.key_sets
             return ChainStep(
-                table=name, commit="merge", rows="kept", merge_kind="exchange", superseded="keys", match=keys
+                table=name,
+                commit="merge",
+                rows="kept",
+                merge_kind="delete_insert",
+                superseded="keys",
+                match=keys,
             )
         case "delete-insert":
             return ChainStep(
                 table=name,
                 commit="merge",
                 rows="kept",
-                merge_kind="exchange",
-                superseded="gone",
+                merge_kind="delete_insert",
+                superseded="root_ids",
                 match=(hints.row_key,),
             )
         case "upsert":
@@ -272,7 +280,7 @@ def _root_step(table: Table, hints: MergeHints, *, is_flat: bool) -> ChainStep:
             )
         case "insert-only":
             return ChainStep(
-                table=name, commit="merge", rows="kept", merge_kind="add", match=hints.primary_key
+                table=name, commit="merge", rows="kept", merge_kind="insert", match=hints.primary_key
             )
         case "scd2":
             version = hints.scd2.version if hints.scd2 else ID_COLUMN
@@ -280,8 +288,8 @@ def _root_step(table: Table, hints: MergeHints, *, is_flat: bool) -> ChainStep:
                 table=name,
                 commit="merge",
                 rows="new",
-                merge_kind="history",
-                superseded="retired",
+                merge_kind="scd2",
+                superseded="ended_versions",
                 match=(version,),
             )
         case _:
@@ -303,8 +311,8 @@ def _nested_step(table: Table, root: Table, hints: MergeHints, with_rows: Collec
                 table=table.name,
                 commit="merge",
                 rows="kept" if has_rows else None,
-                merge_kind="exchange",
-                superseded="gone",
+                merge_kind="delete_insert",
+                superseded="root_ids",
                 match=(_link_column(table, root),),
                 parent_key=next(iter(table.columns_with("parent_key")), None),
             )
@@ -312,17 +320,19 @@ def _nested_step(table: Table, root: Table, hints: MergeHints, with_rows: Collec
             if not has_rows:
                 return ChainStep(table=table.name, commit="nothing")
             rows: RowFilter = "new" if hints.strategy == "scd2" else "kept"
-            return ChainStep(table=table.name, commit="merge", rows=rows, merge_kind="add", match=(row_key,))
+            return ChainStep(
+                table=table.name, commit="merge", rows=rows, merge_kind="insert", match=(row_key,)
+            )
         case _:
             assert_never(hints.strategy)
 
 
 def _link_column(table: Table, root: Table) -> str:
-    """The column that names the root row, or the parent where rows do not name their root."""
+    """Return the root key column, or else the parent key column."""
     for hint in ("root_key", "parent_key"):
-        found = table.columns_with(hint)
-        if found:
-            return found[0]
+        columns = table.columns_with(hint)
+        if columns:
+            return columns[0]
     raise SchemaCorruptedException(
-        table=table.name, reason=f"its rows do not say which row of {root.name} they belong to"
+        table=table.name, reason=f"it has no column with the key of {root.name} or of its parent"
     )

@@ -1,4 +1,4 @@
-"""Loads the tables of a chain: finds out what they agree on, then makes one commit for each."""
+"""The load of a chain: compute its merge sets, then commit each of its tables."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ _COUNT_TIMEOUT: Final = 0.5
 
 
 class LakeTables(ReadableTables, Protocol):
-    """What a chain needs of a table format: each writing method makes one commit with a mark, once."""
+    """The operations that a chain needs of a table format. Each write is one marked commit, made once."""
 
     @property
     def can_merge_from_itself(self) -> bool:
-        """Whether what is merged into a table may be read from it in the same statement."""
+        """Whether the source of a merge may read its target."""
 
     def append(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
-        """Add rows; a table that is not there is made."""
+        """Append rows; create the table if it does not exist."""
 
     def overwrite(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
-        """Put rows in the place of all that are there."""
+        """Replace all rows."""
 
     def recreate(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
-        """Put a table with these rows and columns in the place of the one that is there."""
+        """Replace data and schema."""
 
     def merge(
         self,
@@ -73,12 +73,12 @@ class LakeTables(ReadableTables, Protocol):
         *,
         spark: SparkSession,
     ) -> AppliedJob:
-        """Merge a source into a table that is there."""
+        """Merge a source into an existing table."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChainLoad:
-    """One chain of a sealed load and the tables that it goes into."""
+    """One chain of a sealed load, and its target tables."""
 
     root: str
     schema: Mapping[str, Table]
@@ -91,7 +91,7 @@ class ChainLoad:
 
     @cached_property
     def plan(self) -> ChainPlan:
-        """What each table gets."""
+        """The commits of the chain."""
         return plan_chain(
             self.root,
             self.schema,
@@ -100,10 +100,14 @@ class ChainLoad:
         )
 
     def commit(self, planned: ChainStep) -> AppliedJob | None:
-        """Make the commit of one table; None where the table gets none."""
+        """Commit one table, and return the result; None if the plan has no commit for it."""
         exists = self.target.exists(planned.table, spark=self.spark)
         step = planned if exists else first_load_step(planned)
-        if step.merge_kind is not None and step.superseded == "gone" and self._superseded_keys(step) is None:
+        if (
+            step.merge_kind is not None
+            and step.superseded == "root_ids"
+            and self._superseded_keys(step) is None
+        ):
             step = without_superseded(step)
         table, mark, spark = self.schema[step.table], self.staged.mark, self.spark
         match step.commit:
@@ -114,7 +118,7 @@ class ChainLoad:
             case "overwrite":
                 rows = self._rows(step) if step.rows else self._empty_frame(step.table)
                 return self.target.overwrite(table, rows, mark, spark=spark)
-            case "renew":
+            case "recreate":
                 return self.target.recreate(table, self._rows(step), mark, spark=spark)
             case "merge":
                 return self._merge(step, table)
@@ -126,7 +130,7 @@ class ChainLoad:
         rows = self._rows(step) if step.rows else None
         ends = (
             {hints.scd2.valid_to: timestamp_literal(self._boundary)}
-            if step.merge_kind == "history" and hints.scd2
+            if step.merge_kind == "scd2" and hints.scd2
             else {}
         )
         merge = MergeStatement(
@@ -151,9 +155,9 @@ class ChainLoad:
 
     @property
     def _is_self_contained(self) -> bool:
-        """Whether sets need not be written down: one table finds out what it needs as it is merged."""
-        can_look = self.target.can_merge_from_itself or not self.plan.sets.needs_target_table
-        return self.plan.is_flat and can_look
+        """Whether no set is stored: the merge of a single table computes what it needs."""
+        can_read_target = self.target.can_merge_from_itself or not self.plan.sets.needs_target_table
+        return self.plan.is_flat and can_read_target
 
     @property
     def _boundary(self) -> str:
@@ -164,7 +168,7 @@ class ChainLoad:
         return self.spark.createDataFrame([], self.target.read(table, spark=self.spark).schema)
 
     def _rows(self, step: ChainStep) -> DataFrame:
-        """The rows that go into a table, with all of its columns."""
+        """Return the rows to write to a table, with all of its columns."""
         staged = self._set_finder.staged_rows(step.table)
         is_root = step.table == self.root
         values: dict[str, str] = {}
@@ -178,74 +182,74 @@ class ChainLoad:
             case "kept" | "winners" if self._is_self_contained:
                 return shape.filter_rows(staged, self._hints, step.rows)
             case "kept" | "winners":
-                places = self._find_set("left_out")
-                return staged if places is None else shape.anti_join_rows(staged, places, step.rows)
+                positions = self._find_set("left_out")
+                return staged if positions is None else shape.anti_join_rows(staged, positions, step.rows)
             case "new":
-                places = self._new_versions()
-                return staged if places is None else shape.semi_join_rows(staged, places)
+                positions = self._new_versions()
+                return staged if positions is None else shape.semi_join_rows(staged, positions)
             case _:
                 return staged
 
     def _new_versions(self) -> DataFrame | None:
-        """Places of versions that begin; None means all."""
+        """Return the positions of versions that begin; None means all."""
         if self._is_self_contained:
             return self._set_finder.find("begun", ())
-        written = self._merge_sets.sets.get("begun")
-        return None if written is None else self._read_set(written)
+        stored = self._merge_sets.sets.get("begun")
+        return None if stored is None else self._read_set(stored)
 
     def _superseded_keys(self, step: ChainStep) -> DataFrame | None:
-        """What gives way; None where nothing does."""
+        """Return the keys of superseded rows; None if no row is superseded."""
         match step.superseded:
             case "keys":
                 return shape.distinct_keys(self._set_finder.root_rows, step.match)
-            case "gone":
+            case "root_ids":
                 return self._superseded_ids(step)
-            case "retired":
+            case "ended_versions":
                 ended = self._find_set("retired")
                 return None if ended is None else ended.select(F.col(shape.ROW_ID).alias(step.match[0]))
             case _:
                 return None
 
     def _superseded_ids(self, step: ChainStep) -> DataFrame | None:
-        """The ids of what gives way: root rows, and rows between that do not name theirs."""
+        """Return the ids of superseded root rows, and of superseded parents without a root key."""
         ids = self._find_set("gone")
         if ids is None:
             return None
         parent = self.schema[step.table].parent
-        older = self._merge_sets.find("unnamed") if parent in self.plan.sets.intermediate_tables else None
-        if older is not None:
-            found = self._read_set(older).where(F.col(shape.TABLE_NAME) == F.lit(parent))
-            ids = ids.unionByName(found.select(shape.ROW_ID))
+        unnamed = self._merge_sets.find("unnamed") if parent in self.plan.sets.intermediate_tables else None
+        if unnamed is not None:
+            parents = self._read_set(unnamed).where(F.col(shape.TABLE_NAME) == F.lit(parent))
+            ids = ids.unionByName(parents.select(shape.ROW_ID))
         return ids.select(F.col(shape.ROW_ID).alias(step.match[0]))
 
     def _pruning_condition(self, step: ChainStep) -> str | None:
-        """Only rows of the root have the keys that are known."""
-        if step.table != self.root or step.merge_kind == "history":
+        """Return the pruning condition of a root; nested rows lack the keys of the load."""
+        if step.table != self.root or step.merge_kind == "scd2":
             return None
         return pruning_condition(self._merge_sets.ranges, self._hints.key_sets, "t")
 
     def _find_set(self, name: SetName) -> DataFrame | None:
         if self._is_self_contained:
             return self._set_finder.find(name, self._merge_sets.ranges)
-        written = self._merge_sets.find(name)
-        return None if written is None else self._read_set(written)
+        stored = self._merge_sets.find(name)
+        return None if stored is None else self._read_set(stored)
 
     def _read_set(self, stored: StoredSet) -> DataFrame:
-        # Reads with a given schema: otherwise Spark runs a job to find it in the files.
+        # Without a schema Spark runs a job to read it from the files.
         return self.spark.read.schema(stored.columns).parquet(spark_path(self.staged.store.path(stored.path)))
 
     @property
     def _merge_sets(self) -> MergeSets:
-        """What the tables agree on; it is found out once.
+        """The sets of the chain, computed once.
 
-        Not by `cached_property`: before Python 3.12 that holds one lock for all chains, while Spark works.
+        Not a `cached_property`: before Python 3.12 that holds one lock for all chains while Spark runs.
         """
         if not self._sets_cache:
             self._sets_cache.append(self._load_sets())
         return self._sets_cache[0]
 
     def _load_sets(self) -> MergeSets:
-        """Find out what the tables agree on; a table that is alone needs only the range of its keys."""
+        """Read or publish the sets; a self-contained merge needs only its key ranges."""
         if self._is_self_contained:
             return MergeSets(sets={}, ranges=self._key_ranges())
         store = self.staged.store
@@ -254,38 +258,33 @@ class ChainLoad:
 
     def _compute_sets(self) -> MergeSets:
         attempt, ranges = uuid.uuid4().hex[:12], self._key_ranges()
-        found: dict[SetName, StoredSet] = {}
+        stored: dict[SetName, StoredSet] = {}
         for name in self._set_finder.set_names():
-            if name == "unnamed" and found["gone"].rows == 0:
+            if name != "unnamed":
+                frame = self._set_finder.find(name, ranges)
+            elif stored["gone"].rows == 0:
                 continue
-            is_found_by = self._read_set(found["gone"]) if name == "unnamed" else None
-            frame = (
-                self._set_finder.find(name, ranges)
-                if is_found_by is None
-                else self._set_finder.rows_without_root_key(is_found_by)
-            )
+            else:
+                frame = self._set_finder.rows_without_root_key(self._read_set(stored["gone"]))
             if frame is not None:
-                found[name] = self._write_set(name, attempt, frame)
-        return MergeSets(sets=found, ranges=ranges)
+                stored[name] = self._write_set(name, attempt, frame)
+        return MergeSets(sets=stored, ranges=ranges)
 
     def _write_set(self, name: SetName, attempt: str, frame: DataFrame) -> StoredSet:
         path = set_data_path(self.root, attempt, name)
-        counted, seen = observe_frame(frame)
-        counted.write.mode("overwrite").parquet(spark_path(self.staged.store.path(path)))
-        # Spark never tells of a frame that turns out empty as it is planned: it is not worth a wait.
-        rows = seen.rows(timeout=_COUNT_TIMEOUT)
+        observed, observation = observe_frame(frame)
+        observed.write.mode("overwrite").parquet(spark_path(self.staged.store.path(path)))
+        # Spark reports no count of a frame that is planned as empty.
+        rows = observation.rows(timeout=_COUNT_TIMEOUT)
         return StoredSet(path=path, columns=shape.columns_ddl(frame), rows=rows)
 
     def _key_ranges(self) -> tuple[KeyRange, ...]:
-        """The range of each key in the load, where there is something to skip."""
-        asked = key_range_queries(self.schema[self.root], self._hints.key_sets) if self.plan.is_merged else ()
-        if not asked or self._hints.scd2 or not self.target.exists(self.root, spark=self.spark):
+        """Return the range of each key of the load, if files of the root can be pruned by it."""
+        if not self.plan.is_merged:
             return ()
-        texts = [text for one in asked for text in one.aggregates()]
-        answers = list(self._set_finder.root_rows.selectExpr(*texts).collect()[0])
-        found = []
-        for one in asked:
-            size = len(one.aggregates())
-            found.append(one.to_range(*answers[:size]))
-            answers = answers[size:]
-        return tuple(found)
+        queries = key_range_queries(self.schema[self.root], self._hints.key_sets)
+        if not queries or self._hints.scd2 or not self.target.exists(self.root, spark=self.spark):
+            return ()
+        aggregates = [aggregate for query in queries for aggregate in query.aggregates()]
+        values = iter(self._set_finder.root_rows.selectExpr(*aggregates).collect()[0])
+        return tuple(query.to_range(*(next(values) for _ in query.aggregates())) for query in queries)

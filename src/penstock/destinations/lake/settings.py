@@ -1,4 +1,4 @@
-"""Where a lake is, and by which keys it is opened: the settings that all of them have."""
+"""The settings of every lake: its location and its credentials."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from penstock.package.storage import absolute_path
 
 @configspec
 class LakeConfiguration(DestinationClientDwhConfiguration):
-    """The settings of a folder or a bucket, for tables and packages at once.
+    """The settings of a folder or a bucket, for tables and packages.
 
     >>> LakeConfiguration(bucket_url="s3://lake", credentials={"region_name": "eu-west-1"}).credentials
     AwsCredentials(region_name='eu-west-1')
     """
 
     bucket_url: str | None = None
-    """The folder or bucket below which the datasets stand; with a catalog, the ledgers and packages."""
+    """The folder or bucket of the datasets; with a catalog, of the ledgers and packages."""
     credentials: AwsCredentials | None = None
-    """The keys of the bucket, and of that of `package_storage`; None for those of the machine."""
+    """The credentials of the bucket, and of that of `package_storage`; None for those of the machine."""
 
     @property
     def storage_location(self) -> str | None:
@@ -30,13 +30,13 @@ class LakeConfiguration(DestinationClientDwhConfiguration):
 
     @property
     def storage_credentials(self) -> AwsCredentials | None:
-        """The keys of the bucket."""
+        """The credentials of the bucket."""
         return self.credentials
 
     def bound(
         self, *, pipeline_name: str, dataset_name: str, default_schema_name: str | None, master: str
     ) -> Self:
-        """A location that is not set is a folder beside you; that only on a local Spark."""
+        """Resolve the location; on a local Spark it defaults to a folder in the working directory."""
         bound = super().bound(
             pipeline_name=pipeline_name,
             dataset_name=dataset_name,

@@ -68,7 +68,7 @@ def test_a_row_that_a_table_refuses_is_refused_for_good_and_its_values_are_not_t
 ) -> None:
     commit = Commit(refused=1, message=message)
 
-    with pytest.raises(DestinationTerminalException, match=f"items refuses .*{told}") as caught:
+    with pytest.raises(DestinationTerminalException, match=f"constraint of table items: .*{told}") as caught:
         retry_on_conflict("items", commit, wait=commit.pauses.append)
 
     assert commit.calls == 1

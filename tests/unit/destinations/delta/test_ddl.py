@@ -105,6 +105,6 @@ def test_a_larger_type_needs_the_word_of_the_user_and_a_smaller_one_needs_none()
 
     assert wider_types("items", types, {"delta.enableTypeWidening": "true"}) == {"a": "BIGINT"}
     assert wider_types("items", {"b": types["b"]}, {}) == {}
-    with pytest.raises(DestinationTerminalException, match=r"items\.a holds INT") as refused:
+    with pytest.raises(DestinationTerminalException, match=r"items\.a has the type INT") as refused:
         wider_types("items", types, {})
     assert "delta.enableTypeWidening" in (refused.value.hint or "")

@@ -93,10 +93,10 @@ def test_placeholders_of_the_user_are_values_or_functions() -> None:
     ("template", "error", "told"),
     [
         ("{table_name}/{month}.{file_id}", InvalidFilesystemLayout, "'month'"),
-        ("{table_name}/{curr_date}.{ext}", InvalidFilesystemLayout, "one name"),
+        ("{table_name}/{curr_date}.{ext}", InvalidFilesystemLayout, "the same name"),
         ("{load_id}/{file_id}.{ext}", CantExtractTablePrefix, "no {table_name}"),
-        ("{load_id}/{table_name}/{file_id}", CantExtractTablePrefix, "{load_id} stands before"),
-        ("{table_name}{file_id}.{ext}", CantExtractTablePrefix, "between"),
+        ("{load_id}/{table_name}/{file_id}", CantExtractTablePrefix, "{load_id} is before"),
+        ("{table_name}{file_id}.{ext}", CantExtractTablePrefix, "no text separates"),
     ],
 )
 def test_a_layout_that_does_not_tell_files_apart_is_refused(

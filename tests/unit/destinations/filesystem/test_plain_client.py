@@ -193,7 +193,7 @@ def test_only_files_of_the_table_are_dropped_with_it(client: PlainClient) -> Non
     assert sorted(left) == ["items__tags_2.5_cc.parquet", "items_old_2.5_bb.parquet"]
 
 
-@pytest.mark.parametrize("how", ["overwrite", "renew"])
+@pytest.mark.parametrize("how", ["overwrite", "recreate"])
 def test_a_table_that_begins_anew_has_the_files_of_its_load_and_can_be_taken_back(
     client: PlainClient, tmp_path: Path, how: Any
 ) -> None:

@@ -109,7 +109,7 @@ def test_a_file_that_is_gone_is_an_error_unless_dlt_has_replaced_the_table(store
     store.delete("items/3.5.aa.parquet")
 
     with pytest.raises(
-        DestinationTerminalException, match=r"1 files of table items are gone, items/3\.5\.aa"
+        DestinationTerminalException, match=r"1 files of table items do not exist, items/3\.5\.aa"
     ):
         table(store).files()
 
@@ -145,7 +145,7 @@ def test_files_of_dlt_are_shown_until_the_load_that_replaces_them_is_complete(st
     put(store, "items/7.5.bb.parquet")
     complete(store, "7.5", by_dlt=True)
     found = table(store).foreign_files()
-    entry = LogEntry(kind="replace", adopted=found, gone=("items/1.5.aa.parquet", *found))
+    entry = LogEntry(kind="replace", adopted=found, removed=("items/1.5.aa.parquet", *found))
     table(store).log.commit(lambda _: entry)
 
     assert list(table(store).files(1)) == ["items/1.5.aa.parquet", "items/7.5.bb.parquet"]
@@ -157,7 +157,7 @@ def test_files_that_were_replaced_and_not_deleted_yet_do_not_come_back(store: Fi
     put(store, "items/7.5.bb.parquet")
     complete(store, "7.5", by_dlt=True)
     found = table(store).foreign_files()
-    entry = LogEntry(kind="replace", adopted=found, gone=tuple(found))
+    entry = LogEntry(kind="replace", adopted=found, removed=tuple(found))
     table(store).log.commit(lambda _: entry)
     for number in range(2, 16 + more):
         ours(store, number, f"items/{number}.5.aa.parquet")
@@ -197,5 +197,5 @@ def test_dlt_excuses_only_files_that_were_there_before_its_load(store: FileStora
     ours(store, 3, "elsewhere/aa.parquet")
     store.delete("elsewhere/aa.parquet")
 
-    with pytest.raises(DestinationTerminalException, match="files of table items are gone"):
+    with pytest.raises(DestinationTerminalException, match="files of table items do not exist"):
         table(store).files()

@@ -85,7 +85,12 @@ def test_a_table_is_what_its_log_says_at_any_version(steps: list[tuple[str, int]
 def test_an_entry_reads_back_as_it_was_written(store: FileStorage) -> None:
     log = TableLog(store, "items")
     entry = LogEntry(
-        kind="undo", undoes="1.5", files={"k": CSV}, adopted={"l": PARQUET}, gone=("m",), whole={"n": PARQUET}
+        kind="undo",
+        undoes="1.5",
+        files={"k": CSV},
+        adopted={"l": PARQUET},
+        removed=("m",),
+        checkpoint={"n": PARQUET},
     )
 
     assert log.commit(lambda _: entry) == TableLog(store, "items").read(1)
@@ -214,7 +219,7 @@ def grow(log: TableLog, pipelines: list[str], *, undo: Collection[int] = ()) -> 
                 for key, form in log.live_files(log.last_version()).items()
                 if key != f"items/{number}"
             }
-            undoing = LogEntry(kind="undo", undoes=one.load_id, whole=left)
+            undoing = LogEntry(kind="undo", undoes=one.load_id, checkpoint=left)
             log.commit(partial(_always, undoing))
     return entries
 
@@ -346,10 +351,10 @@ def test_a_commit_in_the_place_of_a_deleted_one_does_not_count(store: FileStorag
 def test_files_that_deleted_entries_have_replaced_are_named_unless_they_are_back(store: FileStorage) -> None:
     log = TableLog(store, "items")
     add(log, mark(1), "items/x1")
-    log.commit(lambda _: LogEntry.of_load(mark(2), kind="replace", files={}, gone=("items/x1",)))
-    log.commit(lambda _: LogEntry(kind="undo", undoes="shop2", whole={"items/x1": CSV}))
+    log.commit(lambda _: LogEntry.of_load(mark(2), kind="replace", files={}, removed=("items/x1",)))
+    log.commit(lambda _: LogEntry(kind="undo", undoes="shop2", checkpoint={"items/x1": CSV}))
     log.commit(lambda _: LogEntry.of_load(mark(3), kind="append", files={"items/x3": CSV}))
-    log.commit(lambda _: LogEntry(kind="replace", files={"items/x1": CSV}, gone=("items/x3",)))
+    log.commit(lambda _: LogEntry(kind="replace", files={"items/x1": CSV}, removed=("items/x3",)))
     grow(log, ["a"] * 60)
 
     assert log.prune(Everything()) == ["items/x3"]

@@ -88,7 +88,7 @@ def test_skip_does_nothing() -> None:
 def test_delete_insert_of_one_table_matches_by_its_key() -> None:
     plan = plan_chain("items", tables(root_table()), with_rows=("items",))
 
-    assert steps(plan) == [("items", "merge", "exchange", "kept", "keys", ("id",))]
+    assert steps(plan) == [("items", "merge", "delete_insert", "kept", "keys", ("id",))]
     assert plan.sets.superseding_keys == ()
     assert plan.is_flat
 
@@ -96,7 +96,7 @@ def test_delete_insert_of_one_table_matches_by_its_key() -> None:
 def test_with_two_keys_the_rows_that_give_way_are_found_first() -> None:
     plan = plan_chain("items", tables(root_table(merge_key=("day",))), with_rows=("items",))
 
-    assert steps(plan) == [("items", "merge", "exchange", "kept", "gone", ("_dlt_id",))]
+    assert steps(plan) == [("items", "merge", "delete_insert", "kept", "root_ids", ("_dlt_id",))]
     assert plan.sets.superseding_keys == (("id",), ("day",))
 
 
@@ -104,10 +104,10 @@ def test_delete_insert_of_a_chain_takes_children_with_their_roots() -> None:
     plan = plan_chain("items", whole(root_table()), with_rows=("items", "items__tags"))
 
     assert steps(plan) == [
-        ("items__parts__sizes", "merge", "exchange", None, "gone", ("_dlt_root_id",)),
-        ("items__parts", "merge", "exchange", None, "gone", ("_dlt_root_id",)),
-        ("items__tags", "merge", "exchange", "kept", "gone", ("_dlt_root_id",)),
-        ("items", "merge", "exchange", "kept", "gone", ("_dlt_id",)),
+        ("items__parts__sizes", "merge", "delete_insert", None, "root_ids", ("_dlt_root_id",)),
+        ("items__parts", "merge", "delete_insert", None, "root_ids", ("_dlt_root_id",)),
+        ("items__tags", "merge", "delete_insert", "kept", "root_ids", ("_dlt_root_id",)),
+        ("items", "merge", "delete_insert", "kept", "root_ids", ("_dlt_id",)),
     ]
     assert (plan.sets.skipped_rows, plan.sets.superseding_keys) == (True, (("id",),))
 
@@ -122,7 +122,7 @@ def test_rows_that_do_not_name_their_root_are_found_by_their_parents() -> None:
 def test_rows_that_name_nothing_are_refused() -> None:
     lost = nested_table("items__tags", root_key=False).without_columns("_dlt_parent_id")
 
-    with pytest.raises(SchemaCorruptedException, match="which row of items they belong to"):
+    with pytest.raises(SchemaCorruptedException, match="no column with the key of items"):
         plan_chain("items", tables(root_table(), lost), with_rows=("items", "items__tags"))
 
 
@@ -148,7 +148,7 @@ def test_a_table_that_does_not_say_how_it_is_merged_goes_by_the_destination() ->
         for root in (root_table(strategy="delete-insert"), root_table())
     )
 
-    assert (said.merge_kind, silent.merge_kind) == ("exchange", "upsert")
+    assert (said.merge_kind, silent.merge_kind) == ("delete_insert", "upsert")
 
 
 def test_an_upsert_updates_the_root_and_exchanges_its_children() -> None:
@@ -159,7 +159,7 @@ def test_an_upsert_updates_the_root_and_exchanges_its_children() -> None:
     )
 
     assert steps(plan) == [
-        ("items__tags", "merge", "exchange", "kept", "gone", ("_dlt_root_id",)),
+        ("items__tags", "merge", "delete_insert", "kept", "root_ids", ("_dlt_root_id",)),
         ("items", "merge", "upsert", "winners", None, ("id",)),
     ]
     assert plan.sets.superseding_keys == (("id",),)
@@ -174,8 +174,8 @@ def test_insert_only_adds_what_is_not_there() -> None:
 
     assert steps(plan) == [
         ("items__x", "nothing", None, None, None, ()),
-        ("items__tags", "merge", "add", "kept", None, ("_dlt_id",)),
-        ("items", "merge", "add", "kept", None, ("id",)),
+        ("items__tags", "merge", "insert", "kept", None, ("_dlt_id",)),
+        ("items", "merge", "insert", "kept", None, ("id",)),
     ]
 
 
@@ -187,8 +187,8 @@ def test_history_ends_versions_and_adds_others_and_children_stay() -> None:
     )
 
     assert steps(plan) == [
-        ("items__tags", "merge", "add", "new", None, ("_dlt_id",)),
-        ("items", "merge", "history", "new", "retired", ("_dlt_id",)),
+        ("items__tags", "merge", "insert", "new", None, ("_dlt_id",)),
+        ("items", "merge", "scd2", "new", "ended_versions", ("_dlt_id",)),
     ]
     assert plan.sets.versions
 
@@ -246,13 +246,13 @@ def test_every_table_of_a_chain_gets_one_commit_at_most_and_nested_rows_go_with_
         assert not step.match or step.commit == "merge"
         assert first_load_step(step).commit in {"append", "nothing"}
         assert (first_load_step(step).commit == "append") == (step.rows is not None)
-        if step.merge_kind == "exchange":
+        if step.merge_kind == "delete_insert":
             assert without_superseded(step) == first_load_step(step)
-        if step.superseded == "gone":
+        if step.superseded == "root_ids":
             assert plan.sets.superseding_keys
     if strategy in {"delete-insert", "upsert"}:
-        # What deletes a root deletes what is nested in it, rows or not.
-        assert all(step.superseded == "gone" for step in plan.steps[:-1])
+        # Deleting a root row deletes its nested rows, with or without new ones.
+        assert all(step.superseded == "root_ids" for step in plan.steps[:-1])
 
 
 DISPOSITIONS = st.sampled_from(["append", "replace", *STRATEGIES])
@@ -279,7 +279,7 @@ def test_a_chain_that_begins_anew_gets_what_it_would_get_if_nothing_were_there(
     assert {name: "new" if at_once[name] == "new" else rows for name, rows in found.items()} == {
         name: rows for name, rows in at_once.items() if renewal == "rows" or name in with_rows
     }
-    assert {step.commit for step in plan.steps} == {"renew" if renewal == "table" else "overwrite"}
+    assert {step.commit for step in plan.steps} == {"recreate" if renewal == "table" else "overwrite"}
     assert not plan.sets.needs_target_table
     assert plan.sets.skipped_rows == before.sets.skipped_rows
     assert plan.hints == before.hints
