@@ -89,9 +89,7 @@ class FileLayout:
         names = _PLACEHOLDER.findall(self.template)
         unknown = [name for name in names if name not in PLACEHOLDERS and name not in self.extra]
         if unknown:
-            raise InvalidFilesystemLayout(
-                layout=self.template, reason=f"unknown placeholder {unknown[0]!r}"
-            )
+            raise InvalidFilesystemLayout(layout=self.template, reason=f"unknown placeholder {unknown[0]!r}")
         _check_prefix(self.template, names)
         if not {"file_id", "load_id"} & set(names):
             raise InvalidFilesystemLayout(
