@@ -1,9 +1,8 @@
-"""One run of a pipeline at a time: a lease that is a chain of epochs, each taken by put-if-absent.
+"""The lease of one pipeline: a chain of epochs, each taken by put-if-absent.
 
-The holder of the highest epoch holds the lease and beats: it rewrites a small file. Whoever finds a beat
-that is old by the clock watches it for longer than a living holder would let pass, by a clock that cannot
-jump, and only then takes the next epoch. The lease saves work; what keeps a late holder from deciding
-anything is the sequence slot.
+The holder of the highest epoch sends heartbeats: it rewrites a small file. A process that finds an old
+heartbeat watches it for longer than the lease lives, by a monotonic clock, before it takes the next epoch.
+The lease avoids wasted work; the sequence slot is what stops a late holder from deciding a load.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ _DIGITS = 10
 _KEPT_EPOCHS = 3
 _FENCE: Final = "fence"
 _FILE_NAME: Final = re.compile(rf"([0-9]{{{_DIGITS}}})\.(json|beat|released|fence)")
-# Of a clock that cannot jump, one that goes on while the machine sleeps, where there is one.
+# A monotonic clock, if possible one that also runs while the machine sleeps.
 _CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 _unreleased_tokens: Final[set[str]] = set()
-"""Tokens of leases of this process that ended while their storage, say a full disk, refused the release."""
+"""Tokens of ended leases of this process that the storage, such as a full disk, did not let it release."""
 
 
 def _now() -> float:
@@ -50,7 +49,7 @@ def _now() -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseTimes:
-    """Seconds. A holder beats every `beat`; one that has not beaten for `alive` may be taken for dead."""
+    """Seconds between heartbeats (`beat`), and without one until the lease expires (`alive`)."""
 
     beat: float = 5.0
     alive: float = 30.0
@@ -65,7 +64,7 @@ def _user_name() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseHolder:
-    """A process that holds the lease, or held it."""
+    """The process that holds, or held, the lease."""
 
     token: str = field(default_factory=lambda: uuid.uuid4().hex)
     host: str = field(default_factory=socket.gethostname)
@@ -77,17 +76,17 @@ class LeaseHolder:
     alive: float = 30.0
 
     def is_dead(self) -> bool:
-        """True only when it is certain: the same machine and table of processes, and no such process."""
+        """Return whether the process has certainly ended: on this machine, with no such process."""
         if self.machine is None or self.machine != machine_id() or self.process <= 0:
             return False
         return has_ended(self.process)
 
 
 class Lease:
-    """A lease that this process holds. Use `held`, or call `release` in the end.
+    """A lease that this process holds. Use `hold_lease`, or call `release` at the end.
 
-    `on_lost` is called once, from a thread of the lease, when another run has taken over or the storage
-    cannot be reached for so long that one may have.
+    `on_lost` is called once, from a thread of the lease, when another run has taken over, or may have because
+    the storage was unreachable for too long.
     """
 
     def __init__(
@@ -102,31 +101,31 @@ class Lease:
         self._storage, self.epoch, self.holder = storage, epoch, holder
         self._on_lost = on_lost
         self.notes: list[str] = []
-        """What this run found that an earlier one had left too late."""
+        """Notes for the report of the run about packages that earlier runs marked too late."""
         self._last_heartbeat = acquired_at
         self._heartbeat_count = 0
         self._lost, self._released, self._loss_lock = threading.Event(), threading.Event(), threading.Lock()
         self._thread = threading.Thread(target=self._send_heartbeats, name="penstock-lease", daemon=True)
         self._thread.start()
-        # A storage that hangs holds a beat up for minutes; somebody must see that time runs out.
+        # A heartbeat may hang in the storage for minutes, so another thread watches the expiry.
         threading.Thread(target=self._watch_expiry, name="penstock-lease-watch", daemon=True).start()
 
     @property
     def is_lost(self) -> bool:
-        """Whether this process must stop working for the pipeline."""
+        """Whether this process must stop working on the pipeline."""
         return self._lost.is_set()
 
     def check(self) -> None:
-        """Stop here if the lease is lost, or if it was not renewed for so long that it may be."""
+        """Raise `LeaseLost` if the lease is lost or has expired."""
         if self._is_expired():
             self._mark_lost()
         if self._lost.is_set():
             raise LeaseLost(epoch=self.epoch, host=self.holder.host)
 
     def confirm(self) -> None:
-        """Ask the storage whether this is still the highest epoch; raise `LeaseLost` if it is not.
+        """Read the highest epoch from the storage; raise `LeaseLost` unless it is this one.
 
-        What this process wrote before a call that returns was written before any later run began.
+        Everything written before a call that returns was written before any later run began.
         """
         self.check()
         if current_epoch(self._storage) > self.epoch:
@@ -146,15 +145,15 @@ class Lease:
             _release(self._storage, self.epoch, self.holder)
         except OSError as error:
             _unreleased_tokens.add(self.holder.token)
-            _log.warning("the next run may have to wait, as the lease was not given back: %s", error)
+            _log.warning("the lease was not released, so the next run may have to wait: %s", error)
 
     def _send_heartbeats(self) -> None:
         while not self._released.wait(self.holder.beat):
             try:
                 self._renew()
             except OSError as error:
-                # A storage that does not answer may come back in time; the deadline decides.
-                _log.debug("a beat was missed: %s", error)
+                # The storage may answer again before the lease expires.
+                _log.debug("a heartbeat failed: %s", error)
             if self._lost.is_set():
                 return
 
@@ -164,8 +163,8 @@ class Lease:
                 self._mark_lost()
 
     def _renew(self) -> None:
-        """Renew, but never what has run out: whoever watched may be about to take it, or have taken it."""
-        begun = _now()
+        """Renew the lease, but never an expired one: a watcher may already own it."""
+        started_at = _now()
         if self._is_expired():
             self._mark_lost()
             return
@@ -174,7 +173,7 @@ class Lease:
         if current_epoch(self._storage) > self.epoch:
             self._mark_lost()
             return
-        self._last_heartbeat = begun
+        self._last_heartbeat = started_at
 
     def _is_expired(self) -> bool:
         return _now() - self._last_heartbeat > self.holder.alive
@@ -195,33 +194,33 @@ def acquire_lease(
     times: LeaseTimes | None = None,
     on_lost: Callable[[], None] | None = None,
 ) -> Lease:
-    """Take the lease, or say who has it.
+    """Take the lease, or raise `PipelineLocked` with its holder.
 
-    A holder that was killed is noticed after `alive` seconds, on the same machine at once.
+    A killed holder is detected after `alive` seconds, on the same machine at once.
     """
-    limits = times or LeaseTimes()
-    holder = LeaseHolder(beat=limits.beat, alive=limits.alive)
+    lease_times = times or LeaseTimes()
+    holder = LeaseHolder(beat=lease_times.beat, alive=lease_times.alive)
     epoch = current_epoch(storage)
     was_held = epoch > 0 and not storage.exists(_path(epoch, "released"))
-    last_sign = _wait_for_expiry(storage, epoch, pipeline) if was_held else None
-    mine, since = epoch + 1, _now()
-    if not storage.put_if_absent(_path(mine, "json"), encode_control(asdict(holder))):
+    last_heartbeat = _wait_for_expiry(storage, epoch, pipeline) if was_held else None
+    own_epoch, acquired_at = epoch + 1, _now()
+    if not storage.put_if_absent(_path(own_epoch, "json"), encode_control(asdict(holder))):
         raise _locked_error(storage, pipeline)
     try:
-        if current_epoch(storage) > mine:
+        if current_epoch(storage) > own_epoch:
             raise _locked_error(storage, pipeline)
-        if was_held and storage.read(_path(epoch, "beat")) != last_sign:
-            # It beat just now: it will find this epoch and stop, but until then it may go on.
-            _release(storage, mine, holder)
+        if was_held and storage.read(_path(epoch, "beat")) != last_heartbeat:
+            # The holder is alive. It will find this epoch and stop, but may still be working.
+            _release(storage, own_epoch, holder)
             raise _locked_error(storage, pipeline)
-        write_heartbeat(storage, mine, 0)
+        write_heartbeat(storage, own_epoch, 0)
     except OSError:
-        with suppress(OSError):  # nobody works under this epoch, so nobody should wait for its end
-            _release(storage, mine, holder)
+        with suppress(OSError):  # no run works under this epoch, so no run should wait for its expiry
+            _release(storage, own_epoch, holder)
         raise
-    lease = Lease(storage, mine, holder, acquired_at=since, on_lost=on_lost)
-    with suppress(OSError):  # what is left is in nobody's way, and goes next time
-        _delete_old_epochs(storage, mine)
+    lease = Lease(storage, own_epoch, holder, acquired_at=acquired_at, on_lost=on_lost)
+    with suppress(OSError):  # old epochs are harmless, and deleted by the next run
+        _delete_old_epochs(storage, own_epoch)
     return lease
 
 
@@ -233,7 +232,7 @@ def hold_lease(
     times: LeaseTimes | None = None,
     on_lost: Callable[[], None] | None = None,
 ) -> Iterator[Lease]:
-    """Hold the lease for the time of a block."""
+    """Hold the lease for the length of a block."""
     lease = acquire_lease(storage, pipeline=pipeline, times=times, on_lost=on_lost)
     try:
         yield lease
@@ -242,12 +241,12 @@ def hold_lease(
 
 
 def current_epoch(storage: FileStorage) -> int:
-    """The epoch that counts, 0 when nobody ever held the lease."""
+    """Return the highest epoch, 0 when the lease was never held."""
     return max((epoch for epoch, suffix, _ in _list_files(storage) if suffix == "json"), default=0)
 
 
 def write_heartbeat(storage: FileStorage, epoch: int, count: int) -> None:
-    """Show that the holder lives."""
+    """Write a heartbeat."""
     storage.put(_path(epoch, "beat"), encode_control({"count": count, "at": time.time()}))
 
 
@@ -256,30 +255,30 @@ def _release(storage: FileStorage, epoch: int, holder: LeaseHolder) -> None:
 
 
 def _wait_for_expiry(storage: FileStorage, epoch: int, pipeline: str) -> bytes | None:
-    """Return when the holder is dead, with its last sign of life; raise at once while it shows one."""
+    """Wait until the holder is dead and return its last heartbeat; raise as soon as it is alive."""
     holder = _read_holder(storage, epoch)
-    if holder is None:  # tidied away, so others have held it since
+    if holder is None:  # deleted as an old epoch, so later ones exist
         raise _locked_error(storage, pipeline)
-    seen = storage.read(_path(epoch, "beat"))
+    heartbeat = storage.read(_path(epoch, "beat"))
     if holder.is_dead() or holder.token in _unreleased_tokens:
-        return seen
+        return heartbeat
     if abs(time.time() - _last_heartbeat_at(storage, epoch, holder)) < holder.alive:
         raise _locked_error(storage, pipeline)
-    # Far off by the clock, which may be wrong on either side: a living holder beats while it is watched.
-    until = _now() + max(holder.alive, 2 * holder.beat)
-    while _now() < until:
+    # The heartbeat is old, but a clock may be wrong: a living holder sends another one in this time.
+    deadline = _now() + max(holder.alive, 2 * holder.beat)
+    while _now() < deadline:
         time.sleep(min(holder.beat, 1.0))
         if storage.exists(_path(epoch, "released")):
             return storage.read(_path(epoch, "beat"))
-        if storage.read(_path(epoch, "beat")) != seen or current_epoch(storage) > epoch:
+        if storage.read(_path(epoch, "beat")) != heartbeat or current_epoch(storage) > epoch:
             raise _locked_error(storage, pipeline)
-    return seen
+    return heartbeat
 
 
 def _locked_error(storage: FileStorage, pipeline: str) -> PipelineLocked:
-    # Others may go on while this looks; who held it last is told as well as it can be.
+    # The holder may change meanwhile; report the last one that can be read.
     holder = _read_holder(storage, current_epoch(storage)) or LeaseHolder(
-        host="unknown", process=0, user="somebody"
+        host="unknown", process=0, user="unknown"
     )
     return PipelineLocked(
         pipeline=pipeline,
@@ -299,17 +298,17 @@ def _read_holder(storage: FileStorage, epoch: int) -> LeaseHolder | None:
     path = storage.path(name)
     holder = read_record(LeaseHolder, content, path=path)
     if min(holder.beat, holder.alive) <= 0:
-        raise PackageDamaged(path=path, reason="it beats never, or has no time to live")
+        raise PackageDamaged(path=path, reason="its heartbeat or lifetime is not positive")
     return holder
 
 
 def _last_heartbeat_at(storage: FileStorage, epoch: int, holder: LeaseHolder) -> float:
-    """When the holder says it has beaten last. What cannot be understood is watched, as if it were old."""
+    """Return the time of the last heartbeat; an unreadable one counts as old, so it is watched."""
     try:
-        seen = read_control(storage, _path(epoch, "beat")) or {}
+        heartbeat = read_control(storage, _path(epoch, "beat")) or {}
     except PackageDamaged:
         return -math.inf
-    at = seen.get("at", holder.started_at)
+    at = heartbeat.get("at", holder.started_at)
     try:
         return float(at) if isinstance(at, int | float) else -math.inf
     except OverflowError:
@@ -317,12 +316,12 @@ def _last_heartbeat_at(storage: FileStorage, epoch: int, holder: LeaseHolder) ->
 
 
 def write_fence(storage: FileStorage, epoch: int, document: Mapping[str, Any]) -> None:
-    """Write what the run of an epoch accepts of the runs before it."""
+    """Write the fence of an epoch: the packages of earlier runs that it accepts."""
     storage.put(_path(epoch, _FENCE), encode_control(document))
 
 
 def read_fence(storage: FileStorage) -> tuple[int, dict[str, Any]]:
-    """Read the fence of the highest epoch that has one; epoch 0 when there is none."""
+    """Read the fence of the highest epoch that has one; epoch 0 when none has."""
     epoch = max((epoch for epoch, suffix, _ in _list_files(storage) if suffix == _FENCE), default=0)
     return epoch, (read_control(storage, _path(epoch, _FENCE)) or {}) if epoch else {}
 
@@ -336,8 +335,8 @@ def _delete_old_epochs(storage: FileStorage, epoch: int) -> None:
 
 
 def _list_files(storage: FileStorage) -> list[tuple[int, str, str]]:
-    found = (_FILE_NAME.fullmatch(name) for name in storage.names(LEASE_FOLDER))
-    return [(int(name[1]), name[2], name[0]) for name in found if name]
+    matches = (_FILE_NAME.fullmatch(name) for name in storage.names(LEASE_FOLDER))
+    return [(int(match[1]), match[2], match[0]) for match in matches if match]
 
 
 def _path(epoch: int, suffix: str) -> str:

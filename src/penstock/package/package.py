@@ -1,4 +1,4 @@
-"""A package is a folder that never moves; its status is the furthest marker found in it."""
+"""A package: a folder that never moves, whose status is its latest marker."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _EPOCH_KEY: Final = "epoch"
 
 @dataclass(frozen=True)
 class Package:
-    """One load's folder."""
+    """The folder of one load."""
 
     store: FileStorage
     load_id: str
@@ -66,73 +66,73 @@ class Package:
 
     @property
     def status(self) -> TLoadPackageStatus:
-        """The furthest marker that is there; one listing."""
+        """The status by the latest marker; one listing."""
         names = frozenset(self.store.names(""))
         if COMPLETED_FILE in names:
             return self.final_status() or "loaded"
-        # A late write into a deleted folder leaves one marker alone: without the first one none counts.
+        # A late write into a deleted package leaves a single marker, which must not count.
         if EXTRACTED_FILE not in names:
             return "new"
         return "normalized" if NORMALIZED_FILE in names else "extracted"
 
     def exists(self) -> bool:
-        """Whether there is anything of it."""
+        """Return whether the folder has any content."""
         return bool(self.store.names(""))
 
     def require_exists(self) -> Package:
-        """Itself, or an error when nothing of it is there."""
+        """Return the package; raise `LoadPackageNotFound` when it does not exist."""
         if not self.exists():
             raise LoadPackageNotFound(load_id=self.load_id, path=self.path)
         return self
 
     def create(self, state: TLoadPackageState | None = None) -> None:
-        """Make the folder: its first file is the state. One that is there stays as it is."""
+        """Create the folder with its first file, the state; an existing one is unchanged."""
         self.store.put_if_absent(STATE_FILE, as_json(with_version(state or default_state(self.load_id))))
 
     def mark_extracted(self, document: Mapping[str, Any], *, epoch: int | None = None) -> None:
-        """All rows are in; from here on the package will not be extracted again.
+        """Mark all rows as written: the package will not be extracted again.
 
-        `epoch` is that of the lease under which it is written; None for packages that no run has made.
+        `epoch` is that of the lease of the run; None for a package that was not made by a run.
         """
         fenced = {} if epoch is None else {_EPOCH_KEY: epoch}
         self.store.put(EXTRACTED_FILE, encode_control({**document, **fenced}))
 
     def read_extracted(self) -> dict[str, Any]:
-        """What the extract stage left for the next one."""
+        """Return the document that extract wrote; empty before that."""
         return read_control(self.store, EXTRACTED_FILE) or {}
 
     def extract_epoch(self) -> int | None:
-        """Return the epoch of the run that extracted the package; None when no run has."""
+        """Return the epoch of the run that extracted the package; None when it was not made by a run."""
         epoch = self.read_extracted().get(_EPOCH_KEY)
         if epoch is not None and (not isinstance(epoch, int) or isinstance(epoch, bool)):
             raise PackageDamaged(path=self.store.path(EXTRACTED_FILE), reason=f"its epoch is {epoch!r:.80}")
         return epoch
 
     def mark_normalized(self, document: Mapping[str, Any]) -> None:
-        """All job files are in; what is left is to seal and to load them."""
+        """Mark all job files as written: the package is pending for seal and load."""
         self.store.put(NORMALIZED_FILE, encode_control(document))
 
     def read_normalized(self) -> dict[str, Any]:
-        """What the normalize stage left: the tables, their folders, and what these hold."""
+        """Return the document that normalize wrote: tables, folders, rows and bytes; empty before that."""
         return read_control(self.store, NORMALIZED_FILE) or {}
 
     def normalized_schema(self) -> dict[str, Any]:
         """Return the schema that normalize wrote, or else the one in `schema.json`."""
         schema = self.read_normalized().get("schema") or self.schema()
         if not isinstance(schema, dict):
-            raise PackageDamaged(path=self.store.path(NORMALIZED_FILE), reason="there is no schema in it")
+            raise PackageDamaged(path=self.store.path(NORMALIZED_FILE), reason="it has no schema")
         return schema
 
     def mark_sealed(self, mark: LoadMark) -> None:
-        """Note the slot that the package has taken, for whoever opens one of its jobs."""
+        """Record the slot of the package, for processes that open its jobs."""
         self.store.put(SEALED_FILE, encode_control(asdict(mark)))
 
     def load_mark(self) -> LoadMark | None:
-        """The slot that the package has taken, or None while it has none."""
+        """Return the slot of the package; None before it is sealed."""
         return read_mark(self.store)
 
     def complete(self, status: TLoadPackageStatus = "loaded", *, exist_ok: bool = True) -> str:
-        """Write the last marker; gives the package's path. With `again=False` a second time is an error."""
+        """Write the last marker; return the path of the package. Idempotent, unless `exist_ok` is False."""
         if status not in FINISHED_STATUSES:
             raise UsageError(f"a package cannot end as {status!r}", hint="use 'loaded' or 'aborted'")
         if not exist_ok and self.store.exists(COMPLETED_FILE):
@@ -142,7 +142,7 @@ class Package:
         return self.path
 
     def final_status(self) -> TLoadPackageStatus | None:
-        """How the package ended, or None while it has not."""
+        """Return the status of a finished package, else None."""
         content = read_control(self.store, COMPLETED_FILE)
         if content is None:
             return None
@@ -152,121 +152,124 @@ class Package:
         return status
 
     def remove_data(self) -> None:
-        """Let the data files go: one request to the storage, whatever their number."""
+        """Delete the data files, in one request to the storage."""
         self.store.delete(DATA_FOLDER)
 
     def remove_orphaned_attempts(self, folders: Collection[str]) -> None:
-        """Delete what normalize wrote in attempts that the sealed manifest does not name; safe to call again.
+        """Delete attempts of normalize without a folder in the sealed manifest. Idempotent.
 
-        `folders` are those that the manifest names, relative to the package.
+        `folders` are those in the manifest, relative to the package.
         """
         for attempt in orphaned_attempts(self.store.names(ATTEMPTS_FOLDER), folders):
             self.store.delete(f"{ATTEMPTS_FOLDER}/{attempt}")
 
     def record_followups(self, job_id: str, followups: Sequence[str]) -> None:
-        """Note the ids of the jobs that follow a job, or its whole chain. They count from here on."""
+        """Record the ids of the jobs that follow a job or a whole chain: they count from now on."""
         self.store.put(f"{FOLLOWUPS_FOLDER}/{job_id}.json", encode_control({"jobs": list(followups)}))
 
     def followups(self) -> dict[str, tuple[str, ...]]:
         """Return the ids of the jobs that follow others, by the job that they follow."""
-        noted = {
+        documents = {
             name: read_control(self.store, f"{FOLLOWUPS_FOLDER}/{name}")
             for name in self.store.names(FOLLOWUPS_FOLDER)
         }
-        return {name.removesuffix(".json"): tuple((found or {})["jobs"]) for name, found in noted.items()}
+        return {
+            name.removesuffix(".json"): tuple((document or {})["jobs"])
+            for name, document in documents.items()
+        }
 
     def save_schema(self, document: Mapping[str, Any]) -> None:
-        """The schema of this package, for people who look at it; the sealed one is in the slot."""
+        """Write the schema for inspection; the sealed one is in the slot."""
         self.store.put(SCHEMA_FILE, as_json(document))
 
     def schema(self) -> dict[str, Any]:
-        """The schema as it was saved."""
+        """Return the saved schema."""
         document = self.store.read_json(SCHEMA_FILE)
         if not isinstance(document, dict) or not isinstance(document.get("name"), str):
-            raise PackageDamaged(path=self.store.path(SCHEMA_FILE), reason="there is no schema in it")
+            raise PackageDamaged(path=self.store.path(SCHEMA_FILE), reason="it has no schema")
         return document
 
     def save_schema_updates(self, tables: Mapping[str, Any]) -> None:
-        """The tables that the destination must still change."""
+        """Write the tables that the destination must change."""
         self.store.put(SCHEMA_UPDATES_FILE, encode_control({"tables": dict(tables)}))
 
     def schema_updates(self) -> dict[str, Any] | None:
-        """What `save_schema_updates` left, or None once it was applied."""
-        found = self._read_tables(SCHEMA_UPDATES_FILE)
-        return None if self.applied_schema_updates() is not None else found
+        """Return the pending schema updates; None once they are applied."""
+        tables = self._read_tables(SCHEMA_UPDATES_FILE)
+        return None if self.applied_schema_updates() is not None else tables
 
     def commit_schema_updates(self, applied: Mapping[str, Any]) -> None:
-        """What the destination has changed; from here on there is nothing left to change."""
+        """Record the tables that the destination has changed: no update is pending any more."""
         self.store.put(APPLIED_SCHEMA_UPDATES_FILE, encode_control({"tables": dict(applied)}))
         self.store.delete(SCHEMA_UPDATES_FILE)
 
     def applied_schema_updates(self) -> dict[str, Any] | None:
-        """What the destination has changed, or None while it was not asked."""
+        """Return the tables that the destination has changed; None before that."""
         return self._read_tables(APPLIED_SCHEMA_UPDATES_FILE)
 
     def state(self) -> TLoadPackageState:
-        """The package's own state; a new one where none was saved."""
+        """Return the state of the package; a new one if none was saved."""
         document = self.store.read_json(STATE_FILE)
         if document is None:
             return default_state(self.load_id)
         return read_state(document, path=self.store.path(STATE_FILE))
 
     def save_state(self, state: TLoadPackageState) -> TLoadPackageState:
-        """Write the state with its hash and version; gives what was written."""
+        """Write the state with its hash and version; return the written state."""
         saved = with_version(state)
         self.store.put(STATE_FILE, as_json(saved))
         return saved
 
     def cancel(self) -> None:
-        """Tell everybody who works on this package to stop."""
+        """Cancel the package: processes that work on it stop at their next check."""
         self.store.put(CANCELLED_FILE, b"")
 
     def raise_if_cancelled(self) -> None:
-        """Stop here if somebody has called `cancel`."""
+        """Raise `LoadPackageCancelled` if the package was cancelled."""
         if self.store.exists(CANCELLED_FILE):
             raise LoadPackageCancelled(load_id=self.load_id)
 
     def add_job(self, job: JobFile) -> None:
-        """Put a job file among the new ones."""
+        """Add a job file to `new_jobs`."""
         self.jobs.add(job.name.file_name(), encode_control(job.to_dict()))
 
     def job(self, file_name: str) -> JobFile:
-        """Open a job file, done or not, whatever the number of its tries is by now."""
-        placed = self.jobs.list_jobs().jobs.get(ParsedLoadJobFileName.parse(file_name).job_id())
-        return read_job_file(self.store, placed.path if placed else f"{NEW_JOBS}/{file_name}")
+        """Open a job file in any state, whatever its number of tries."""
+        listed = self.jobs.list_jobs().jobs.get(ParsedLoadJobFileName.parse(file_name).job_id())
+        return read_job_file(self.store, listed.path if listed else f"{NEW_JOBS}/{file_name}")
 
     def delete(self) -> None:
-        """Remove the folder with all that is in it.
+        """Delete the folder with its content.
 
-        The markers go first: a folder that is half deleted must not look like one that waits to be loaded.
+        Markers first: a partly deleted package must not look like a pending one.
         """
         self.store.delete(EXTRACTED_FILE)
         self.store.delete(NORMALIZED_FILE)
         self.store.delete("")
 
     def _read_tables(self, name: str) -> dict[str, Any] | None:
-        found = read_control(self.store, name)
-        if found is None:
+        document = read_control(self.store, name)
+        if document is None:
             return None
-        tables = found.get("tables")
+        tables = document.get("tables")
         if not isinstance(tables, dict) or not all(_is_table(table) for table in tables.values()):
-            raise PackageDamaged(path=self.store.path(name), reason="there are no tables in it")
+            raise PackageDamaged(path=self.store.path(name), reason="it has no tables")
         return tables
 
 
 def orphaned_attempts(attempts: Iterable[str], folders: Iterable[str]) -> list[str]:
-    """Return the attempts of normalize of which no folder is named.
+    """Return the attempts of normalize of which no folder is in `folders`.
 
     >>> orphaned_attempts(["5c1c", "f0d1"], ["data/extracted/00000", "data/normalized/f0d1/00000"])
     ['5c1c']
     """
-    inside = (
+    paths = (
         folder.removeprefix(f"{ATTEMPTS_FOLDER}/")
         for folder in folders
         if folder.startswith(f"{ATTEMPTS_FOLDER}/")
     )
-    named = {path.partition("/")[0] for path in inside}
-    return [attempt for attempt in attempts if attempt not in named]
+    current = {path.partition("/")[0] for path in paths}
+    return [attempt for attempt in attempts if attempt not in current]
 
 
 def _is_table(document: Any) -> bool:

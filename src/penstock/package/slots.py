@@ -1,7 +1,7 @@
-"""Sequence slots: the order of a pipeline's loads, and for each the one decision, commit or abort.
+"""Sequence slots: the order of a pipeline's loads, and for each one decision, commit or abort.
 
-A number is taken by put-if-absent and never given back. A process that was paused and wakes up late finds its
-number taken, so it cannot decide anything that was decided without it.
+A number is taken by put-if-absent and never released. A process that was paused finds its number taken, so it
+cannot override a decision.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DecisionKind = Literal["commit", "abort"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadDecision:
-    """What became of a sealed load. `by` tells who decided, `facts` what they knew."""
+    """The decision on a sealed load. `by` identifies the process, `facts` are for those that continue."""
 
     sequence: int
     load_id: str
@@ -40,24 +40,24 @@ class LoadDecision:
 
 
 class Slots:
-    """The slots of one pipeline in one dataset. Numbers begin at 1 and are dense, unless slots were lost."""
+    """The slots of one pipeline in one dataset. Numbers start at 1 and are dense, unless slots were lost."""
 
     def __init__(self, storage: FileStorage) -> None:
         self._storage = storage
 
     def last(self) -> int:
-        """The highest number taken, 0 when there is none.
+        """Return the highest number taken, 0 when none is.
 
-        A note of the last number saves the listing; it may be behind, so the way on from it is walked.
+        The hint file saves the listing; it may be behind, so later numbers are tried one by one.
         """
-        noted = self._hinted_last()
-        number = noted if self._is_taken(noted) else self._last_listed()
+        hinted = self._hinted_last()
+        number = hinted if self._is_taken(hinted) else self._last_listed()
         while self._is_taken(number + 1):
             number += 1
         return number
 
     def read(self, sequence: int) -> Manifest | None:
-        """The manifest in a slot."""
+        """Return the manifest in a slot; None when the slot is free."""
         content = self._storage.read(_slot_path(sequence))
         if content is None:
             return None
@@ -65,55 +65,55 @@ class Slots:
         if manifest.sequence != sequence:
             raise PackageDamaged(
                 path=self._storage.path(_slot_path(sequence)),
-                reason=f"it says it is slot {manifest.sequence}",
+                reason=f"its sequence is {manifest.sequence}",
             )
         return manifest
 
     def seal(self, manifest: Manifest) -> bool:
-        """Take the slot of the manifest's number. False when something else stands there."""
+        """Take the slot of the manifest's number; return False when it has other content. Idempotent."""
         name, content = _slot_path(manifest.sequence), manifest.to_json()
-        # The same content was put there by an earlier call of ours that was stopped.
+        # An earlier call that was interrupted wrote the same content.
         if not self._storage.put_if_absent(name, content) and self._storage.read(name) != content:
             return False
-        with suppress(PackageDamaged):  # the slot is taken, with its note or without
+        with suppress(PackageDamaged):  # the slot is taken, with or without the hint
             self._storage.put(f"{SLOTS_FOLDER}/{_HINT_FILE}", encode_control({"sequence": manifest.sequence}))
         return True
 
     def decide(self, decision: LoadDecision) -> LoadDecision:
-        """Decide a sealed load; gives the decision that stands, which may be somebody else's."""
+        """Decide a sealed load; return the decision that counts, which may be that of another process."""
         self._storage.put_if_absent(_decision_path(decision.sequence), encode_control(asdict(decision)))
-        standing = self.find_decision(decision.sequence)
-        if standing is None:
+        effective = self.find_decision(decision.sequence)
+        if effective is None:
             raise PackageDamaged(
                 path=self._storage.path(_decision_path(decision.sequence)),
-                reason="it was written and is not there",
+                reason="it was written but does not exist",
             )
-        return standing
+        return effective
 
     def find_decision(self, sequence: int) -> LoadDecision | None:
-        """The decision on a load, or None while it is open."""
+        """Return the decision on a load; None while it is undecided."""
         document = read_control(self._storage, _decision_path(sequence))
         if document is None:
             return None
         path = self._storage.path(_decision_path(sequence))
-        outcome = read_record(LoadDecision, document, path=path)
-        if outcome.sequence != sequence:
-            raise PackageDamaged(path=path, reason=f"it says it is about {outcome.sequence}")
-        return outcome
+        decision = read_record(LoadDecision, document, path=path)
+        if decision.sequence != sequence:
+            raise PackageDamaged(path=path, reason=f"its sequence is {decision.sequence}")
+        return decision
 
     def _hinted_last(self) -> int:
         try:
-            noted = (read_control(self._storage, f"{SLOTS_FOLDER}/{_HINT_FILE}") or {}).get("sequence")
-        except (PackageDamaged, UnsupportedVersion):  # the note only saves a listing
+            sequence = (read_control(self._storage, f"{SLOTS_FOLDER}/{_HINT_FILE}") or {}).get("sequence")
+        except (PackageDamaged, UnsupportedVersion):  # the hint only saves a listing
             return 0
-        return noted if isinstance(noted, int) else 0
+        return sequence if isinstance(sequence, int) else 0
 
     def _is_taken(self, sequence: int) -> bool:
         return 0 < sequence <= MAX_SEQUENCE and self._storage.exists(_slot_path(sequence))
 
     def _last_listed(self) -> int:
-        names = (_SLOT_NAME.fullmatch(name) for name in self._storage.names(SLOTS_FOLDER))
-        return max((int(name[1]) for name in names if name), default=0)
+        matches = (_SLOT_NAME.fullmatch(name) for name in self._storage.names(SLOTS_FOLDER))
+        return max((int(match[1]) for match in matches if match), default=0)
 
 
 def _slot_path(sequence: int) -> str:

@@ -285,7 +285,7 @@ def test_a_root_may_be_a_link(packages: Packages, tmp_path: Path) -> None:
 def test_a_manifest_in_the_slot_of_another_number_is_damage(packages: Packages, sequence: int) -> None:
     packages.store.put("slots/0000000002.json", manifest_of(LOAD_ID, sequence).to_json())
 
-    with pytest.raises(PackageDamaged, match=r"0000000002.json is damaged: it says it is slot"):
+    with pytest.raises(PackageDamaged, match=r"0000000002.json is damaged: its sequence is"):
         packages.slots.read(2)
 
 
@@ -297,7 +297,7 @@ def test_a_package_whose_mark_points_to_no_slot_of_its_own_is_damaged_and_kept(
     packages.slots.seal(manifest_of(LOAD_ID, 1))
     packages.package(LOAD_ID).mark_sealed(replace(MARK, sequence=sequence))
 
-    with pytest.raises(PackageDamaged, match=f"does not stand in slot {sequence}"):
+    with pytest.raises(PackageDamaged, match=f"is not in slot {sequence}"):
         packages.drop(LOAD_ID)
 
     assert packages.package(LOAD_ID).exists()

@@ -60,7 +60,7 @@ def test_what_was_not_extracted_to_its_end_is_not_carried_and_stays(
 ) -> None:
     package.store.delete("extracted.json")
 
-    with pytest.raises(PackageDamaged, match="was not extracted to its end"):
+    with pytest.raises(PackageDamaged, match="was not extracted completely"):
         transfer_package(package, target, lease=lease, is_transferred=False)
 
     assert package.store.exists("data/extracted/00000/part-0.parquet")
@@ -92,7 +92,7 @@ def test_a_copy_that_is_short_is_an_error_and_the_original_stays(
     # A disk that loses the end of a file without saying so.
     monkeypatch.setattr("shutil.copyfileobj", lambda rows, copy, size: copy.write(rows.read()[:-1]))
 
-    with pytest.raises(PackageDamaged, match="999 of 1000 bytes arrived"):
+    with pytest.raises(PackageDamaged, match="999 of 1000 bytes were copied"):
         transfer_package(package, target, lease=lease, is_transferred=False)
 
     assert package.status == "extracted"

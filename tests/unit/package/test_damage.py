@@ -306,5 +306,5 @@ def test_a_lease_without_a_beat_is_as_old_as_its_holder(packages: Packages) -> N
 def test_a_schema_of_something_else_is_no_schema(packages: Packages) -> None:
     packages.store.put(f"{PACKAGE}/schema.json", b'{"tables":{}}')
 
-    with pytest.raises(PackageDamaged, match="there is no schema in it"):
+    with pytest.raises(PackageDamaged, match="it has no schema"):
         packages.normalized_packages.schema_name(LOAD_ID)

@@ -160,7 +160,7 @@ def test_all_packages_are_kept_when_no_number_is_given(packages: Packages) -> No
 def test_a_slot_with_the_content_of_another_is_damage(packages: Packages) -> None:
     packages.store.put("slots/0000000001.json", manifest_of(ONE, 2).to_json())
 
-    with pytest.raises(PackageDamaged, match="it says it is slot 2"):
+    with pytest.raises(PackageDamaged, match="its sequence is 2"):
         packages.last_sealed()
 
 
