@@ -114,7 +114,7 @@ class Pipeline:
         spark: SparkSession | None = None,
         hooks: Sequence[RunHooks] = (),
     ) -> None:
-        """Use `penstock.pipeline` or `penstock.attach`, which fill in what the settings say."""
+        """Use `penstock.pipeline` or `penstock.attach`, which fill in values of the settings."""
         self.pipeline_name = check_name(pipeline_name)
         self.pipelines_dir = Path(pipelines_dir)
         self.pipeline_salt = salt_of(pipeline_name, pipeline_salt)
@@ -135,7 +135,7 @@ class Pipeline:
         self._reset()
 
     def _reset(self) -> None:
-        """Be as if made just now."""
+        """Reset to the state of a newly created pipeline."""
         self._last_trace: PipelineTrace | None = None
         self._dev_since = datetime.now(UTC) if self.dev_mode else None
         self.dataset_name = format_dataset_name(
@@ -181,23 +181,23 @@ class Pipeline:
         """Extract, normalize and load `data`; packages left by an earlier run are finished first.
 
         `data` is a source, a resource, a list of them, or rows: a list, an iterator, a generator, a function
-        that gives one of these, or a frame. A row is a dict, or a value that becomes the column `value`.
-        Nested dicts are flattened into columns, nested lists become tables of their own. `table_name` is
-        needed where the data has no name. The hints are those of every resource, over what they say
-        themselves. Without data only what is pending is finished.
+        that returns one of these, or a frame. A row is a dict, or a value for the column `value`. Nested
+        dicts are flattened into columns, nested lists become separate tables. `table_name` is required if the
+        data has no name. Hints apply to every resource and replace its own. Without data only pending
+        packages are loaded.
 
-        `destination`, `staging`, `dataset_name` and `credentials` hold from this call on.
-        `loader_file_format` says what plain files are: `parquet`, `jsonl` or `csv`; tables keep to it.
-        `schema_contract` counts before those of sources and resources, for all tables of this run.
-        `nested="keep"` leaves structs, lists and maps of frames what they are.
+        `destination`, `staging`, `dataset_name` and `credentials` apply to this call and later ones.
+        `loader_file_format` is the format of plain files: `parquet`, `jsonl` or `csv`; a table never changes
+        it. `schema_contract` replaces those of sources and resources, for all tables of this run.
+        `nested="keep"` keeps structs, lists and maps of frames as nested columns.
 
-        With `refresh` the source begins anew: `drop_sources` drops all tables and the whole state of each
-        source, `drop_resources` those of the resources that are extracted, and `drop_data` deletes their rows
-        and forgets their state. What is there goes with the commits that bring the new rows, never before.
+        `refresh` starts from scratch: `drop_sources` drops all tables and the whole state of each source,
+        `drop_resources` those of the extracted resources, and `drop_data` deletes their rows and their state.
+        The commits that write the new rows delete the old ones, never an earlier step.
 
-        With `on_error="continue"` a resource that raises is left out of the load, and told in the result.
-        With `commit_interval`, in seconds, what has come so far is loaded every so often while extraction
-        goes on. Both can be settings of the section `extract`.
+        With `on_error="continue"` a resource that raises is left out of the load, and the result reports it.
+        With `commit_interval`, in seconds, rows are loaded at this interval while extraction continues. Both
+        can be settings of the section `extract`.
         """
         self._bind(destination, dataset_name, staging, credentials)
         check_file_format(loader_file_format)
@@ -218,8 +218,10 @@ class Pipeline:
                     nested=nested,
                 )
             check_dispositions(flows, self._require_destination())
-            said = {"on_error": on_error, "commit_interval": commit_interval}
-            self._execution(recorder, resolve_extract_settings(self.pipeline_name, **said)).run(flows)
+            extract_settings = resolve_extract_settings(
+                self.pipeline_name, on_error=on_error, commit_interval=commit_interval
+            )
+            self._execution(recorder, extract_settings).run(flows)
             return recorder.load_info()
 
     def extract(  # noqa: PLR0913 - the arguments are the page's
@@ -240,13 +242,12 @@ class Pipeline:
         nested: NestedValues | None = None,
         on_error: OnError | None = None,
     ) -> ExtractInfo:
-        """Extract `data` into a package, and leave it for the next `run` to normalize and load.
+        """Extract `data` into a package, which the next `run` normalizes and loads.
 
-        The destination need not be known. Then the package waits in the working folder, or where the setting
-        `extract.package_storage` says, and a later run carries it to its destination. Spark is not started
-        for Python rows. The arguments are those of `run`; `workers` and `max_parallel_items` are settings of
-        the section `extract` where they are not said. `parent_table_name` makes the table one that is nested
-        in another.
+        The destination need not be known. The package is then stored in the working folder, or in
+        `extract.package_storage` of the settings, and a later run transfers it to its destination. Spark is
+        not started for Python rows. The arguments are those of `run`; `workers` and `max_parallel_items`
+        replace settings of the section `extract`. `parent_table_name` nests the table in another.
         """
         with self._record_call() as recorder:
             flows = flows_of(
@@ -262,21 +263,21 @@ class Pipeline:
                 refresh=refresh or self.refresh,
                 nested=nested,
             )
-            extraction = resolve_extract_settings(
+            settings = resolve_extract_settings(
                 self.pipeline_name, max_parallel_items=max_parallel_items, workers=workers, on_error=on_error
             ).model_copy(update={"commit_interval": None})
             if self.destination is not None:
                 check_dispositions(flows, self.destination)
-                return self._execution(recorder, extraction).extract(flows)
-            return self._unbound_packages(extraction).extract(flows, settings=extraction, recorder=recorder)
+                return self._execution(recorder, settings).extract(flows)
+            return self._unbound_packages(settings).extract(flows, settings=settings, recorder=recorder)
 
     def normalize(
         self, workers: int = 1, loader_file_format: TLoaderFileFormat | None = None
     ) -> NormalizeInfo:
-        """Normalize what `extract` has left, and leave it for `load`. The destination must be known.
+        """Normalize extracted packages, which `load` then loads. The destination must be known.
 
-        `loader_file_format` is that of tables which say none: what plain files are, as in `run`. `workers`
-        changes nothing: Spark shares the work out.
+        `loader_file_format` is the default format of plain files, as in `run`. `workers` has no effect: Spark
+        distributes the work.
         """
         del workers
         check_file_format(loader_file_format)
@@ -293,36 +294,35 @@ class Pipeline:
         workers: int | None = None,
         raise_on_failed_jobs: bool | None = None,
     ) -> LoadInfo:
-        """Load what `normalize` has left.
+        """Load normalized packages.
 
-        `workers` jobs run side by side. With `raise_on_failed_jobs=False` a chain of tables with a job that
-        cannot be done is left out, and told in the result. Both are settings of the section `load` where they
-        are not said.
+        `workers` jobs run in parallel. With `raise_on_failed_jobs=False` a chain of tables with a job that
+        failed for good is left out, and the result reports it. Both replace settings of the section `load`.
         """
         self._bind(destination, dataset_name, credentials=credentials)
         with self._record_call() as recorder:
-            said = {"workers": workers, "raise_on_failed_jobs": raise_on_failed_jobs}
-            self._execution(recorder, load_overrides=said).load()
+            overrides = {"workers": workers, "raise_on_failed_jobs": raise_on_failed_jobs}
+            self._execution(recorder, load_overrides=overrides).load()
             return recorder.load_info()
 
     @property
     def last_trace(self) -> PipelineTrace | None:
-        """What the last run that has ended came to, well or not; None before it.
+        """The trace of the last run that ended, successful or not; None before it.
 
-        That of this object, else of this machine. A run that was killed has no trace: `penstock pipeline NAME
-        info` shows when it began.
+        The last run of this object, or else of this machine. A run that was killed has no trace: `penstock
+        pipeline NAME info` shows when it began.
         """
         return self._last_trace or self._history().last()
 
     def traces(self) -> Iterator[PipelineTrace]:
-        """What the last runs on this machine came to, the newest first; a hundred are kept."""
+        """Return the traces of the last hundred runs on this machine, newest first."""
         return self._history().traces()
 
     # --- packages
 
     @property
     def has_data(self) -> bool:
-        """Whether there is anything: a schema, a package, or a load at the destination."""
+        """Whether a schema, a package or a load at the destination exists."""
         return (
             not self._state_view().is_new
             or self.has_pending_data
@@ -331,51 +331,51 @@ class Pipeline:
 
     @property
     def has_pending_data(self) -> bool:
-        """Whether a package waits to be normalized or loaded."""
+        """Whether a package is pending: not yet normalized, or not yet loaded."""
         return self._package_listing().has_pending
 
     @property
     def first_run(self) -> bool:
-        """Whether no load of this pipeline has been completed yet."""
+        """Whether no load of this pipeline is complete yet."""
         return not self.list_completed_load_packages() and self._state_view().is_new
 
     def list_extracted_resources(self) -> Sequence[str]:
-        """Where the rows stand that will be normalized; `list_extracted_load_packages` says more."""
+        """Return the folders of extracted rows; `list_extracted_load_packages` returns their packages."""
         return self._package_listing().extracted_folders()
 
     def list_extracted_load_packages(self) -> Sequence[str]:
-        """The ids of packages that are or will be normalized."""
+        """Return the ids of extracted packages, which are to be normalized."""
         return self._package_listing().extracted_ids()
 
     def list_normalized_load_packages(self) -> Sequence[str]:
-        """The ids of packages that are or will be loaded."""
+        """Return the ids of normalized packages, which are to be loaded."""
         return self._package_listing().normalized_ids()
 
     def list_completed_load_packages(self) -> Sequence[str]:
-        """The ids of packages that are loaded; of old ones nothing is kept."""
+        """Return the ids of loaded packages, as far as they are retained."""
         return self._package_listing().completed_ids()
 
     def get_load_package_info(self, load_id: str) -> LoadPackageInfo:
-        """A package, with all jobs and their states."""
+        """Return a package, with all jobs and their states."""
         return self._package_listing().info(load_id)
 
     def get_load_package_state(self, load_id: str) -> TLoadPackageState:
-        """What a package remembers."""
+        """Return the state of a package."""
         return self._package_listing().state(load_id)
 
     def list_failed_jobs_in_package(self, load_id: str) -> Sequence[LoadJobInfo]:
-        """The jobs of a package that failed, those that wait to be tried again too, with their messages."""
+        """Return the jobs of a package that failed, with messages; also those that will be retried."""
         return self._package_listing().failed_jobs(load_id)
 
     def drop_pending_packages(self, with_partial_loads: bool = True) -> None:  # noqa: FBT001, FBT002 - the page's
-        """Delete the packages that wait: extracted, normalized, and those that are loaded in part.
+        """Delete pending packages: extracted, normalized, and partially loaded.
 
-        Tables that have rows of such a load already go back to what they were, by one commit each. Nothing is
-        dropped if somebody has written to one of them since: the error says to which. With
-        `with_partial_loads=False` a load that was begun stays, and the next `run` goes on with it.
+        Tables with rows of a partial load are rolled back, by one commit each. Nothing is dropped if another
+        writer has changed one of them since: the error names the table. With `with_partial_loads=False` a
+        load that has started is kept, and the next `run` resumes it.
 
-        State and schema are those of the last complete load, so the next `run` asks the source again for what
-        was dropped.
+        State and schema are then those of the last complete load, so the next `run` extracts the dropped rows
+        again.
         """
         with self._run_context():
             unbound = self._unbound_packages()
@@ -390,13 +390,13 @@ class Pipeline:
 
     @property
     def state(self) -> dict[str, Any]:
-        """The state after everything that waits is loaded; a copy, to look at."""
+        """The state as it will be once all pending packages are loaded; a copy."""
         return self._state_view().state
 
     def kept_state(self) -> dict[str, Any]:
-        """The state as this machine keeps it, without a look at the destination; a copy.
+        """Return the state as stored on this machine, without access to the destination; a copy.
 
-        Functions of sources that are called outside a run find it, as long as this is the active pipeline.
+        Functions of sources that are called outside a run read it while this is the active pipeline.
         """
         return late_imports.restore.local_snapshot(self._context()).state
 
@@ -407,7 +407,7 @@ class Pipeline:
 
     @property
     def default_schema(self) -> Schema:
-        """The schema of sources that bring none."""
+        """The schema of sources without one."""
         return self._state_view().default_schema
 
     @property
@@ -421,20 +421,20 @@ class Pipeline:
         return self.default_schema.naming
 
     def set_local_state_val(self, key: str, value: Any) -> None:
-        """Remember a value on this machine alone: it never gets to the destination."""
+        """Save a value on this machine; it is never loaded."""
         late_imports.state_changes.save_local_value(WorkDir(self.working_dir), key, value)
 
     def get_local_state_val(self, key: str) -> Any:
-        """A value that this machine remembers; KeyError for one that it does not."""
+        """Return a value of this machine; raise `KeyError` if it was never saved."""
         return self._state_view().local_values[key]
 
     @contextmanager
     def managed_state(self, *, extract_state: bool = False) -> Iterator[TPipelineState]:
-        """Change the state by hand: what is below `sources`, and values of this machine below `_local`.
+        """Edit the state in a block: the values below `sources`, and those of this machine below `_local`.
 
-        After the block the changes are kept; when it raises, none is. They stay on this machine until the
-        next package takes them along. With `extract_state` they are packages at once, which any machine can
-        load. In the block `penstock.current.source_state()` is part of this state.
+        The changes are saved at the end of the block, and discarded if it raises. They are stored on this
+        machine and loaded with the next package. With `extract_state` they become packages at once, which any
+        machine can load. In the block `penstock.current.source_state()` is part of this state.
         """
         before = self._state_view().state
         state = deepcopy(before)
@@ -459,29 +459,28 @@ class Pipeline:
     # --- the tables at the destination
 
     def dataset(self, *, consistent: bool = True) -> Dataset:
-        """Read what was loaded: `pipeline.dataset()["items"].df()`.
+        """Return the dataset for reading: `pipeline.dataset()["items"].df()`.
 
-        A dataset shows complete loads only, all tables at one moment; `consistent=False` shows the tables as
-        they are, with what a load has written that is not complete.
+        A dataset shows complete loads only, all tables as of one moment. `consistent=False` shows the current
+        tables, with rows of loads that are not complete.
         """
         return late_imports.workspace.open_dataset(self._target(), spark=self._spark, consistent=consistent)
 
     def sql_client(self, schema_name: str | None = None) -> SqlClient:
-        """Query and change the tables with Spark SQL, by their bare names; use it in a `with` block.
+        """Return a client for Spark SQL on the tables, by their bare names; use it in a `with` block.
 
-        Values for `%s` are bound by the engine. `schema_name` says whose dataset is meant where schemas have
-        datasets of their own.
+        Values for `%s` are bound by the engine. `schema_name` selects the dataset where each schema has one.
         """
         return late_imports.workspace.open_sql_client(
             self._target(), spark=self._spark, schema_name=schema_name
         )
 
     def destination_client(self, schema_name: str | None = None) -> JobClientBase:
-        """The client of the destination, to do by hand what a load does; use it in a `with` block.
+        """Return the client of the destination that loads use; use it in a `with` block.
 
-        It knows the tables of the named schema, or of the default one. What is done with it is in no load:
-        `with pipeline.destination_client() as client: client.drop_storage()` deletes the dataset,
-        with the packages that wait in its folder.
+        It has the tables of the named schema, or of the default one. Its changes belong to no load: `with
+        pipeline.destination_client() as client: client.drop_storage()` deletes the dataset, with the pending
+        packages in its folder.
         """
         with self._run_context():
             return late_imports.workspace.open_destination_client(
@@ -494,22 +493,22 @@ class Pipeline:
         staging: TDestinationReferenceArg = None,
         dataset_name: str | None = None,
     ) -> None:
-        """Bring what this machine keeps of state and schemas up to what the destination knows.
+        """Update this machine's copies of state and schemas from the destination.
 
-        A state at the destination that is not older replaces the one that is kept here, and the schemas with
-        it. Where the dataset is not there any more, what is kept here goes. Packages that wait stay, whatever
-        is found. `run` does this by itself, unless the setting `restore_from_destination` is false.
+        A state at the destination that is not older replaces the local one, with the schemas. If the dataset
+        no longer exists, the copies are deleted. Pending packages are always kept. `run` calls this itself
+        unless the setting `restore_from_destination` is false.
         """
         self._bind(destination, dataset_name, staging)
         with self._run_context():
             late_imports.sync.sync_destination(self._target(), spark=self._spark)
 
     def sync_schema(self, schema_name: str | None = None) -> TSchemaTables:
-        """Bring the tables at the destination up to a schema, the default one if none is named.
+        """Update the tables at the destination to a schema; without a name to the default one.
 
-        Properties, clusters and types of tables that are there become what the schema says. Tables and
-        columns that are not there come with their first rows. Gives the tables and columns that the schema
-        has more than after the last load.
+        Existing tables get the properties, clusters and types of the schema. Missing tables and columns are
+        created with their first rows. Returns the tables and columns that the schema has gained since the
+        last load.
         """
         with self._run_context():
             return late_imports.sync.sync_schema(self._target(), spark=self._spark, schema_name=schema_name)
@@ -517,23 +516,26 @@ class Pipeline:
     # --- this machine
 
     def drop(self, pipeline_name: str | None = None) -> Pipeline:
-        """Delete what this machine keeps of the pipeline: copies of state and schemas, values, traces.
+        """Delete the pipeline's local copies of state and schemas, its local values and its traces.
 
-        The destination is left alone, and so are packages that wait: they are data, and
-        `drop_pending_packages` is for them. With another name a new pipeline is given, made like this one.
-        Either is the active one from here on.
+        The destination and pending packages are unchanged; `drop_pending_packages` deletes the latter. With
+        another name a new pipeline with the same arguments is returned. Either becomes the active one.
         """
         workdir = WorkDir(self.working_dir)
         workdir.drop()
         if late_imports.package_listing.PackageListing((self._unbound_packages().packages,)).has_pending:
-            _LOG.warning("packages of %s still wait: drop_pending_packages() is for them", self.pipeline_name)
-        made = self if pipeline_name in {None, self.pipeline_name} else self._clone_as(str(pipeline_name))
-        made._reset()  # noqa: SLF001 - one of our own
-        made.activate()
-        return made
+            _LOG.warning(
+                "pipeline %s still has pending packages: drop_pending_packages() deletes them",
+                self.pipeline_name,
+            )
+        name = self.pipeline_name if pipeline_name is None else pipeline_name
+        pipeline = self if name == self.pipeline_name else self._clone_as(name)
+        pipeline._reset()  # noqa: SLF001 - of the same class
+        pipeline.activate()
+        return pipeline
 
     def _clone_as(self, pipeline_name: str) -> Pipeline:
-        """A pipeline made like this one, with another name."""
+        """Return a pipeline with the same arguments and another name."""
         return type(self)(
             pipeline_name,
             self.pipelines_dir,
@@ -553,16 +555,16 @@ class Pipeline:
         )
 
     def activate(self) -> None:
-        """Make this the active pipeline: `penstock.pipeline()` gives it, and settings are looked up for it.
+        """Make this the active pipeline: `penstock.pipeline()` returns it, and settings are looked up for it.
 
-        Only one is active at a time, the one that was made, attached or run last. Where settings have a
-        section with its name, that counts before all others.
+        Only one is active at a time: the last one that was created, attached or run. A section of the
+        settings with its name takes precedence over others.
         """
         update_context(pipeline=self)
         enter_scope(pipeline_name=self.pipeline_name)
 
     def deactivate(self) -> None:
-        """Leave no pipeline active; an error where this one is not."""
+        """Leave no pipeline active; raise `PipelineNotActive` if this one is not."""
         if not self.is_active:
             raise PipelineNotActive(pipeline_name=self.pipeline_name)
         update_context(pipeline=None)
@@ -577,7 +579,7 @@ class Pipeline:
 
     @contextmanager
     def _record_call(self) -> Iterator[Recorder]:
-        """One call: what it comes to is written down, and what fails in a step says in which."""
+        """Record one call in the history; an error in a step is raised as `PipelineStepFailed`."""
         self.activate()
         recorder = late_imports.recorder.Recorder(self.pipeline_name, self._hooks, self._history())
         recorder.notify_start()
@@ -591,7 +593,7 @@ class Pipeline:
                 recorder.record_failure(error)
             raise
         except BaseException as error:
-            # Somebody wants it to stop: that is told and written down, and leaves as what it is.
+            # An interrupt is reported and recorded, and raised as it is.
             if recorder.is_recorded:
                 recorder.record_failure(error)
             raise
@@ -607,7 +609,7 @@ class Pipeline:
         staging: TDestinationReferenceArg = None,
         credentials: Any = None,
     ) -> None:
-        """Take over what a call says of where to load, for this call and later ones."""
+        """Set destination, dataset and credentials for this call and later ones."""
         if dataset_name is not None:
             self.dataset_name = format_dataset_name(
                 dataset_name, layout=self.config.dataset_name_layout, dev_since=self._dev_since
@@ -621,7 +623,7 @@ class Pipeline:
 
     @contextmanager
     def _run_context(self) -> Iterator[None]:
-        """User code and the configuration know which pipeline runs."""
+        """Make this the running pipeline for user code and the configuration in a block."""
         with override_context(pipeline=self), in_scope(pipeline_name=self.pipeline_name):
             yield
 

@@ -1,4 +1,4 @@
-"""Writes down what the steps of one run come to, while it runs."""
+"""The record of one run: its reports, times and failures, while it runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LOG = logger("penstock.pipeline")
 
 
 class Recorder:
-    """Collects reports of packages, and times, by step; gives the infos and the trace of the run."""
+    """Collects the reports and times of each step; returns the infos and the trace of the run."""
 
     def __init__(
         self, pipeline_name: str, hooks: tuple[RunHooks, ...] = (), history: TraceHistory | None = None
@@ -41,11 +41,11 @@ class Recorder:
         self.transaction_id = uuid.uuid4().hex
         self.started_at = datetime.now(UTC)
         self.destination_info: Mapping[str, str] = {}
-        """Where loads go: what `LoadInfo` says of the destination."""
+        """The destination as `LoadInfo` shows it."""
         self.package_location = ""
-        """Where packages stand."""
+        """The folder of the packages."""
         self.pending_ids: set[str] = set()
-        """Packages that an earlier run had left, by their ids."""
+        """The ids of packages that an earlier run left pending."""
         self.extract_reports: list[ExtractReport] = []
         self.normalize_reports: list[NormalizeReport] = []
         self.load_reports: list[PackageReport] = []
@@ -53,22 +53,22 @@ class Recorder:
         self.seconds: dict[TPipelineStep, float] = {}
         self._step_times: dict[TPipelineStep, tuple[datetime, datetime]] = {}
         self.watch: SparkWatch | None = None
-        """Who counts the jobs of Spark; None where there is no Spark."""
+        """Counts the jobs of Spark; None without Spark."""
         self.default_step: TPipelineStep = "extract"
-        """The step to which belongs what breaks between two of them."""
+        """The step of errors that are raised between two steps."""
         self.is_recorded = False
-        """Whether the call was found to be right: what breaks from here on is told, and written down."""
+        """Whether the call is valid: errors from here on are reported and recorded."""
         self.has_begun_work = False
-        """Whether a step may have done something: what breaks before that is no failure of a step."""
+        """Whether a step may have had an effect: an error before that is no failure of a step."""
         self._step_failure: tuple[TPipelineStep, BaseException] | None = None
         self._resolved_values = ResolvedValues()
 
     def notify_start(self) -> None:
-        """Say that the run begins."""
+        """Notify the hooks that the run begins."""
         self._notify("on_run_start", transaction_id=self.transaction_id)
 
     def record_start(self) -> None:
-        """Record that the run begins: the call is valid, and what breaks from here on is reported."""
+        """Record the start of the run: the call is valid, and errors from here on are reported."""
         self.is_recorded = True
         if self._history is not None:
             start = RunStart(
@@ -79,27 +79,27 @@ class Recorder:
             self._history.add(start)
 
     def finish(self) -> PipelineTrace:
-        """Say that the run is over; gives its trace."""
+        """Notify the hooks that the run has ended; return its trace."""
         trace = self.trace()
         self._notify("on_run_end", trace=trace)
         return trace
 
     @contextmanager
     def step(self, name: TPipelineStep) -> Iterator[None]:
-        """Measure a part of a step; what breaks in it belongs to it, unless it was told already."""
-        started, moment = time.monotonic(), datetime.now(UTC)
+        """Measure a block as part of a step, and attribute errors to the step."""
+        began, began_at = time.monotonic(), datetime.now(UTC)
         if self.watch is not None:
             self.watch.begin(name)
         try:
             with self.attribute_errors(name):
                 yield
         finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - started
-            self._step_times[name] = (self._step_times.get(name, (moment,))[0], datetime.now(UTC))
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - began
+            self._step_times[name] = (self._step_times.get(name, (began_at,))[0], datetime.now(UTC))
 
     @contextmanager
     def attribute_errors(self, name: TPipelineStep) -> Iterator[None]:
-        """What breaks in the block belongs to a step, unless it was told already; nothing is measured."""
+        """Attribute an error raised in a block to a step, unless it has one already; measure nothing."""
         try:
             yield
         except BaseException as error:
@@ -108,7 +108,7 @@ class Recorder:
             raise
 
     def record_extracted(self, report: ExtractReport) -> None:
-        """Take note of what the extraction of a package came to."""
+        """Record the extraction of a package."""
         self.extract_reports.append(report)
         self._notify_step_end("extract", report)
         self.notes += [
@@ -117,19 +117,21 @@ class Recorder:
         ]
 
     def record_normalized(self, report: NormalizeReport) -> None:
-        """Take note of what a package was normalized to."""
+        """Record the normalization of a package."""
         self.normalize_reports.append(report)
         self._notify_step_end("normalize", report)
         self.notes += report.notes
 
     def record_loaded(self, report: PackageReport) -> None:
-        """Take note of what the load of a package came to."""
+        """Record the load of a package."""
         self.load_reports.append(report)
         self._notify_step_end("load", report)
 
     def extract_info(self, load_ids: Sequence[str] | None = None) -> ExtractInfo:
-        """What was extracted; of these packages only, where some are named."""
-        packages = tuple(one for one in self.extract_reports if load_ids is None or one.load_id in load_ids)
+        """Return the info of extraction; of all packages, or of those with these ids."""
+        packages = tuple(
+            report for report in self.extract_reports if load_ids is None or report.load_id in load_ids
+        )
         started, finished = self._step_times.get("extract", (None, None))
         return ExtractInfo(
             pipeline_name=self.pipeline_name,
@@ -140,17 +142,24 @@ class Recorder:
         )
 
     def normalize_info(self) -> NormalizeInfo:
-        """What was normalized, with counts that only the load could tell."""
-        rows = {one.load_id: {table.table: table.rows for table in one.tables} for one in self.load_reports}
-        packages = tuple(one.with_loaded(rows.get(one.load_id, {})) for one in self.normalize_reports)
+        """Return the info of normalization, with the row counts that only the load has."""
+        loaded_rows = {
+            report.load_id: {table.table: table.rows for table in report.tables}
+            for report in self.load_reports
+        }
+        packages = tuple(
+            report.with_loaded(loaded_rows.get(report.load_id, {})) for report in self.normalize_reports
+        )
         started, finished = self._step_times.get("normalize", (None, None))
         return NormalizeInfo(
             pipeline_name=self.pipeline_name, packages=packages, started_at=started, finished_at=finished
         )
 
     def load_info(self) -> LoadInfo:
-        """What was loaded."""
-        failures = {name: why for report in self.extract_reports for name, why in report.failures.items()}
+        """Return the info of the load."""
+        failures = {
+            name: reason for report in self.extract_reports for name, reason in report.failures.items()
+        }
         started, finished = self._step_times.get("load", (None, None))
         return LoadInfo(
             pipeline_name=self.pipeline_name,
@@ -167,11 +176,11 @@ class Recorder:
         )
 
     def capture_settings(self) -> AbstractContextManager[object]:
-        """Take note of the settings that are found in a block, for the trace."""
+        """Record the settings that are resolved in a block, for the trace."""
         return in_scope(resolved=self._resolved_values)
 
     def trace(self) -> PipelineTrace:
-        """The run until now."""
+        """Return the trace of the run so far."""
         return PipelineTrace(
             transaction_id=self.transaction_id,
             pipeline_name=self.pipeline_name,
@@ -182,27 +191,27 @@ class Recorder:
         )
 
     def failure(self, pipeline: Any, error: Exception) -> PipelineStepFailed:
-        """An error as it leaves the door: with the step, the package, and what came of the step."""
-        told = self.record_failure(error)
+        """Return an error as users see it: with its step, its package and the info of the step."""
+        step = self.record_failure(error)
         return PipelineStepFailed(
             pipeline=pipeline,
-            step=told,
+            step=step,
             load_id=error.load_id if isinstance(error, PenstockError) else None,
             exception=error,
-            step_info=self._step_info(told),
+            step_info=self._step_info(step),
             why=_error_text(error),
         )
 
     def record_failure(self, error: BaseException) -> TPipelineStep:
-        """Take note of what ends the run before its time, and tell it; gives the step that it belongs to."""
+        """Record an error that ends the run, and notify the hooks; return its step."""
         stage = error.stage if isinstance(error, PenstockError) else None
-        told = (
+        step = (
             stage if stage in STEPS else (self._step_failure[0] if self._step_failure else self.default_step)
         )
-        self._step_failure = (told, error)
-        self.seconds.setdefault(told, 0.0)
-        self._notify("on_failure", step=told, error=error)
-        return told
+        self._step_failure = (step, error)
+        self.seconds.setdefault(step, 0.0)
+        self._notify("on_failure", step=step, error=error)
+        return step
 
     def _notify_step_end(
         self, step: TPipelineStep, report: ExtractReport | NormalizeReport | PackageReport
@@ -210,8 +219,8 @@ class Recorder:
         self._notify("on_step_end", step=step, load_id=report.load_id, report=report)
 
     def _notify(self, method: str, **facts: Any) -> None:
-        for one, error in call_hooks(self._hooks, method, pipeline_name=self.pipeline_name, **facts):
-            _LOG.warning("%s raised %s: %s", type(one).__name__, type(error).__name__, error)
+        for hook, error in call_hooks(self._hooks, method, pipeline_name=self.pipeline_name, **facts):
+            _LOG.warning("%s raised %s: %s", type(hook).__name__, type(error).__name__, error)
 
     def _step_trace(self, name: TPipelineStep) -> StepTrace:
         failed = self._step_failure[1] if self._step_failure and self._step_failure[0] == name else None
@@ -232,20 +241,21 @@ class Recorder:
         )
 
     def _extracted_totals(self) -> tuple[int, int]:
-        """Rows and bytes that were extracted."""
-        tables = [table for one in self.extract_reports for table in one.tables]
-        return sum(one.rows for one in self.extract_reports), sum(table.bytes for table in tables)
+        """Return the extracted rows and bytes."""
+        tables = [table for report in self.extract_reports for table in report.tables]
+        return sum(report.rows for report in self.extract_reports), sum(table.bytes for table in tables)
 
     def _normalized_totals(self) -> tuple[int, int]:
-        """Rows and bytes that were normalized."""
-        roots = [root for one in self.normalize_reports for root in one.roots]
-        return sum(root.rows_in for root in roots), sum(one.bytes_out for one in self.normalize_reports)
+        """Return the normalized rows and bytes."""
+        roots = [root for report in self.normalize_reports for root in report.roots]
+        bytes_out = sum(report.bytes_out for report in self.normalize_reports)
+        return sum(root.rows_in for root in roots), bytes_out
 
     def _loaded_totals(self) -> tuple[int | None, int | None]:
-        """Rows and bytes that were loaded; what one table does not tell is not known of all."""
-        tables = [table for one in self.load_reports for table in one.tables]
+        """Return the loaded rows and bytes; None for a number that a table does not report."""
+        tables = [table for report in self.load_reports for table in report.tables]
         rows = [table.rows for table in tables if table.rows is not None]
-        # Tables that stand in the files of others have no bytes of their own.
+        # Nested tables share the files of their root, and have no bytes.
         sizes = [table.bytes for table in tables if table.bytes is not None]
         return (
             sum(rows) if len(rows) == len(tables) else None,
@@ -253,18 +263,18 @@ class Recorder:
         )
 
     def _step_info(self, name: TPipelineStep) -> StepInfo:
-        found: dict[TPipelineStep, StepInfo] = {
+        infos: dict[TPipelineStep, StepInfo] = {
             "extract": self.extract_info(),
             "normalize": self.normalize_info(),
             "load": self.load_info(),
         }
-        return found[name]
+        return infos[name]
 
 
 def _error_text(error: BaseException) -> str:
-    """An error in one text that can be written down: others put secrets into theirs, and broken letters."""
+    """Return an error as text for the history: without secrets, and with broken characters escaped."""
     if isinstance(error, PenstockError):
-        said = error.message
+        text = error.message
     else:
-        said = ": ".join(filter(None, (type(error).__name__, str(error))))
-    return redact(said).encode(errors="backslashreplace").decode()
+        text = ": ".join(filter(None, (type(error).__name__, str(error))))
+    return redact(text).encode(errors="backslashreplace").decode()

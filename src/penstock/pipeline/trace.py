@@ -1,4 +1,4 @@
-"""What the last run of a pipeline came to, step by step."""
+"""Traces of runs, step by step, and their history in the working folder."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NEXT_RUN_HINT: Final = (
 
 
 class StepInfo(Protocol):
-    """What a step gives back: `ExtractInfo`, `NormalizeInfo` or `LoadInfo`."""
+    """The result of a step: `ExtractInfo`, `NormalizeInfo` or `LoadInfo`."""
 
     @property
     def loads_ids(self) -> Sequence[str]:
@@ -43,13 +43,13 @@ class StepInfo(Protocol):
         ...
 
     def asdict(self) -> dict[str, Any]:
-        """Plain data that can itself be loaded as a table."""
+        """Return plain data, which can be loaded as a table."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredStepInfo:
-    """What a step gave back in an earlier process: its plain data, and the text it was printed as."""
+    """The result of a step in an earlier process: its plain data, and its text."""
 
     document: Mapping[str, Any]
     text: str
@@ -57,11 +57,11 @@ class StoredStepInfo:
     @property
     def loads_ids(self) -> Sequence[str]:
         """The ids of its packages."""
-        found: Sequence[str] = self.document["loads_ids"]
-        return found
+        load_ids: Sequence[str] = self.document["loads_ids"]
+        return load_ids
 
     def asdict(self) -> dict[str, Any]:
-        """Plain data that can itself be loaded as a table."""
+        """Return plain data, which can be loaded as a table."""
         return dict(self.document)
 
     def __str__(self) -> str:
@@ -70,7 +70,7 @@ class StoredStepInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepTrace:
-    """One step of a run: what it came to, how long it took, and what it failed with."""
+    """One step of a run: its result, its duration and its error."""
 
     step: TPipelineStep
     seconds: float
@@ -78,13 +78,13 @@ class StepTrace:
     rows: int | None = None
     bytes: int | None = None
     spark_jobs: int | None = None
-    """Jobs that Spark ran for it; None where Spark does not tell, as over Connect."""
+    """Spark jobs of the step; None where Spark does not report them, as over Connect."""
     error: str | None = None
-    """What the step failed with, in words."""
+    """The text of the error."""
     error_code: str | None = None
 
     def summary(self) -> str:
-        """One line: how long it took, how much there was, and what it failed with.
+        """Return one line: duration, rows, bytes, Spark jobs, and an error in a second one.
 
         >>> info = StoredStepInfo(document={"loads_ids": []}, text="")
         >>> StepTrace(step="load", seconds=2.5, info=info, rows=1, bytes=2048, spark_jobs=3).summary()
@@ -98,7 +98,7 @@ class StepTrace:
         return f"{self.step}: {', '.join(facts)}" + (f"\n{self.step}{failed}" if failed else "")
 
     def asdict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "step": self.step,
             "seconds": self.seconds,
@@ -113,14 +113,14 @@ class StepTrace:
 
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> StepTrace:
-        """Read what `asdict` gave."""
+        """Read what `asdict` returned."""
         facts = dict(document)
         return StepTrace(info=StoredStepInfo(document=facts.pop("info"), text=facts.pop("text")), **facts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineTrace:
-    """One run: what was extracted, normalized and loaded, package by package. `print` it.
+    """One run, package by package: what was extracted, normalized and loaded. `print` it.
 
     >>> from datetime import UTC, datetime
     >>> now = datetime(2024, 5, 6, tzinfo=UTC)
@@ -134,11 +134,11 @@ class PipelineTrace:
     finished_at: datetime
     steps: tuple[StepTrace, ...] = ()
     resolved_config_values: tuple[ResolvedValue, ...] = ()
-    """The settings that were found while it ran, and who said them; secrets are not among them."""
+    """The settings that were resolved during the run, with their providers; no secrets."""
 
     @property
     def seconds(self) -> float:
-        """How long the run took."""
+        """The duration of the run."""
         return (self.finished_at - self.started_at).total_seconds()
 
     @property
@@ -148,25 +148,25 @@ class PipelineTrace:
 
     @property
     def last_extract_info(self) -> Any:
-        """What extraction came to; None where there was none."""
+        """The info of extraction; None if nothing was extracted."""
         return self._last_info("extract")
 
     @property
     def last_normalize_info(self) -> Any:
-        """What normalization came to: rows of each table, what is new, and what was left out."""
+        """The info of normalization: rows, changes and omissions of each table."""
         return self._last_info("normalize")
 
     @property
     def last_load_info(self) -> Any:
-        """What the load came to; None where there was none."""
+        """The info of the load; None if nothing was loaded."""
         return self._last_info("load")
 
     def last_pipeline_step_trace(self, step: TPipelineStep) -> StepTrace | None:
-        """The last step of that name."""
-        return next((one for one in reversed(self.steps) if one.step == step), None)
+        """Return the last step of that name."""
+        return next((trace for trace in reversed(self.steps) if trace.step == step), None)
 
     def asdict(self) -> dict[str, Any]:
-        """Plain data, as it is written to the history of the pipeline; it can be loaded as a table."""
+        """Return plain data, as written to the history; it can be loaded as a table."""
         return {
             "transaction_id": self.transaction_id,
             "pipeline_name": self.pipeline_name,
@@ -179,28 +179,30 @@ class PipelineTrace:
 
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> PipelineTrace:
-        """Read what `asdict` gave."""
+        """Read what `asdict` returned."""
         return PipelineTrace(
             transaction_id=document["transaction_id"],
             pipeline_name=document["pipeline_name"],
             started_at=datetime.fromisoformat(document["started_at"]),
             finished_at=datetime.fromisoformat(document["finished_at"]),
-            resolved_config_values=tuple(ResolvedValue(**one) for one in document["resolved_config_values"]),
+            resolved_config_values=tuple(
+                ResolvedValue(**value) for value in document["resolved_config_values"]
+            ),
             steps=tuple(map(StepTrace.from_dict, document["steps"])),
         )
 
     def _last_info(self, name: TPipelineStep) -> StepInfo | None:
-        found = self.last_pipeline_step_trace(name)
-        return found.info if found else None
+        trace = self.last_pipeline_step_trace(name)
+        return trace.info if trace else None
 
     def __str__(self) -> str:
         begun = f"{self.started_at:%Y-%m-%d %H:%M:%S} UTC"
         lines = [f"Run of {self.pipeline_name!r} at {begun}, {self.seconds:.1f} s"]
-        for one in self.steps:
-            lines.append(one.summary())
-            # A step that failed before its first package has nothing to say but that.
-            if one.error is None or one.info.loads_ids:
-                lines.append(str(one.info))
+        for step in self.steps:
+            lines.append(step.summary())
+            # The info of a step that failed before its first package is empty.
+            if step.error is None or step.info.loads_ids:
+                lines.append(str(step.info))
         if self.resolved_config_values:
             lines += ["settings", *(f"  {value}" for value in self.resolved_config_values)]
         return "\n".join(lines)
@@ -208,7 +210,7 @@ class PipelineTrace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStart:
-    """A run as it is recorded when it begins; its trace replaces the record when it ends.
+    """The record of a run at its start; its trace replaces the record when it ends.
 
     >>> from datetime import UTC, datetime
     >>> start = datetime(2024, 5, 6, tzinfo=UTC)
@@ -228,16 +230,16 @@ class RunStart:
 
     @property
     def outcome(self) -> str:
-        """What is known of how it went on, in words."""
+        """The known outcome, as text."""
         return _UNFINISHED_TEXTS[self.state]
 
     @property
     def hint(self) -> str:
-        """What the next run does about it; empty for a run that is still running."""
+        """How the next run continues; empty for a run that is still running."""
         return "" if self.state == "running" else _NEXT_RUN_HINT
 
     def asdict(self) -> dict[str, Any]:
-        """Plain data, as it is written to the history of the pipeline."""
+        """Return plain data, as written to the history."""
         return {
             "transaction_id": self.transaction_id,
             "pipeline_name": self.pipeline_name,
@@ -265,14 +267,14 @@ class RunStart:
 
 @dataclass(frozen=True, slots=True)
 class TraceHistory:
-    """A folder with a file for each run; their names sort by time."""
+    """The traces of the last runs: a folder with a JSON file for each, sorted by time."""
 
     folder: Path
 
     def add(self, run: PipelineTrace | RunStart) -> None:
-        """Write what is known of a run, and drop the oldest runs beyond those that are kept.
+        """Write a run, and delete the oldest ones beyond the limit; a failure is only a warning.
 
-        A trace replaces the record of the start of its run. No run fails because of what is written about it.
+        A trace replaces the record of the start of its run.
         """
         name = f"{run.started_at:%Y%m%dT%H%M%S%f}-{run.transaction_id}.json"
         try:
@@ -283,15 +285,15 @@ class TraceHistory:
             _LOG.warning("the trace of this run cannot be written to %s: %s", self.folder, error)
 
     def last(self) -> PipelineTrace | None:
-        """The newest trace that can be read: that of the last run that has ended, well or not."""
+        """Return the newest readable trace: that of the last run that ended, successful or not."""
         return next(self.traces(), None)
 
     def traces(self) -> Iterator[PipelineTrace]:
-        """All traces that can be read."""
+        """Return all readable traces, newest first."""
         return (run for run in self.runs() if isinstance(run, PipelineTrace))
 
     def runs(self) -> Iterator[PipelineTrace | RunStart]:
-        """Return all runs, the newest first, also those that have not ended or never did."""
+        """Yield all readable runs, newest first, also those that have not ended or never did."""
         for path in reversed(self._files()):
             run = _read_run(path)
             if run is not None:
@@ -302,7 +304,7 @@ class TraceHistory:
 
 
 def _read_run(path: Path) -> PipelineTrace | RunStart | None:
-    """A trace is a thing to look at: one that cannot be read must not stop a pipeline."""
+    """Return a run; None for a file that cannot be read, which must not stop a pipeline."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         kind = RunStart if document["finished_at"] is None else PipelineTrace
