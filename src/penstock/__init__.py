@@ -4,7 +4,7 @@ You write Python generators; penstock infers the schema, flattens nested data in
 exactly once.
 """
 
-import penstock.dataset  # the rooms first, so that the public names below are bound last
+import penstock.dataset  # packages first, so that the public names below are bound last
 import penstock.pipeline
 import penstock.sources.decorators  # noqa: F401 - see above
 from penstock import destinations, sources

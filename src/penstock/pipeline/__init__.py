@@ -1,8 +1,8 @@
-"""Opens the valves in order; the only room that sees every stage.
+"""Runs the stages in order; the only package that imports all of them.
 
 Takes:   the user's data, destination and session.
-Gives:   a finished load, and a way to read it back.
-Touches: every room below.
+Gives:   a complete load, and a way to read it back.
+Touches: every package below.
 """
 
 from penstock.pipeline.factory import dataset, pipeline

@@ -1,4 +1,4 @@
-"""The files of cursors go with the packages whose states name them, and are removed when none does."""
+"""Cursor boundary files: copied with the packages that refer to them, removed when none does."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def remove_old_boundaries(packages: Packages, state: Callable[[], State], *, upto: str) -> list[str]:
-    """Remove files of loads up to one that neither the state of the last complete load nor a package names.
+    """Remove files up to a load to which neither the last complete state nor a pending package refers.
 
-    Files of later loads stay: a run that took over may have written them and not named them yet. States are
-    read after the files are listed.
+    Files of later loads are kept: a run that took over may have written them before the state that refers to
+    them. States are read after the files are listed.
     """
 
     def states() -> Iterator[Mapping[str, Any]]:
@@ -29,7 +29,7 @@ def remove_old_boundaries(packages: Packages, state: Callable[[], State], *, upt
 
 
 def copy_boundaries(unbound: Packages, packages: Packages) -> None:
-    """Copy what packages that wait name to where they will be carried."""
+    """Copy the files to which unbound packages refer to the storage they are transferred to."""
     for state in _pending_states(unbound):
         copy_referenced_files(unbound.store, packages.store, state)
 

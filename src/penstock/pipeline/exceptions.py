@@ -1,4 +1,4 @@
-"""What a pipeline raises, by the names that programs for dlt catch.
+"""The exceptions of pipelines, by the names that programs for dlt catch.
 
 `dlt.pipeline.exceptions` has these names, or `dlt.common.exceptions`. Where penstock has another name for the
 same, both mean one class; a name for what cannot happen here means `NeverRaised`.

@@ -1,4 +1,4 @@
-"""Where runs from this machine go: noted for those who come later, without the script that said it."""
+"""The target of the last run from this machine, saved for tools that do not have the user's script."""
 
 from __future__ import annotations
 
@@ -27,52 +27,51 @@ _LOG = logger("penstock.pipeline")
 
 @configspec
 class _BucketSetting(BaseConfiguration):
-    """The bucket of a destination as the settings say it, before it is made absolute."""
+    """The bucket of a destination in the settings, before it is made absolute."""
 
     bucket_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastTarget:
-    """The place of the last run, as a whole: parts of two places would be a third one. No secret is in it."""
+    """The target of the last run. It is replaced as a whole, and contains no secrets."""
 
     destination_name: str | None = None
-    """The name of the destination, as it is registered."""
+    """The registered name of the destination."""
     dataset_name: str | None = None
     location: str | None = None
-    """Where the tables are, fit to be shown."""
+    """The location of the tables, without secrets."""
     bucket_url: str | None = None
-    """The folder or bucket of the destination, absolute; None for one whose address has keys in it."""
+    """The folder or bucket of the destination, absolute; None if the address contains credentials."""
     staging_name: str | None = None
     staging_bucket: str | None = None
-    """The bucket in which packages are kept; None for one whose address has keys in it."""
+    """The bucket in which packages are stored; None if the address contains credentials."""
 
     @staticmethod
     def load(workdir: WorkDir) -> LastTarget:
-        """What is noted in a working folder, else what is sure by the state of its last load.
-
-        A class of dlt's says too little: several destinations of ours go by the same one.
-        """
-        found, state = workdir.last_target(), workdir.state() or {}
-        names = {one.name: found.get(one.name) for one in fields(LastTarget)}
-        kind = str(state.get("destination_type") or "")
-        names["destination_name"] = names["destination_name"] or (None if "." in kind else kind or None)
-        names["dataset_name"] = names["dataset_name"] or state.get("dataset_name")
-        return LastTarget(**names)
+        """Return the saved target; without one, the destination and dataset in the state of the last load."""
+        document, state = workdir.last_target(), workdir.state() or {}
+        values = {field.name: document.get(field.name) for field in fields(LastTarget)}
+        destination_type = str(state.get("destination_type") or "")
+        if not values["destination_name"] and "." not in destination_type:
+            # A class name of dlt is ambiguous: several destinations have the same one.
+            values["destination_name"] = destination_type or None
+        values["dataset_name"] = values["dataset_name"] or state.get("dataset_name")
+        return LastTarget(**values)
 
     @staticmethod
     def try_load(workdir: WorkDir) -> tuple[LastTarget, UsageError | None]:
-        """Return what is noted, and the error where the note cannot be read; it is empty then."""
+        """Return the saved target; an empty one and the error if it cannot be read."""
         try:
             return LastTarget.load(workdir), None
         except UsageError as error:
             return LastTarget(), error
 
     def destination(self, pipeline_name: str) -> Destination | None:
-        """Return the destination of the last run; None where none is noted.
+        """Return the destination of the last run; None if none is saved.
 
-        Its bucket is that of the last run, unless the settings name a place of their own: a relative path, or
-        none at all, means another folder wherever a command is started.
+        Its bucket is that of the last run, unless the settings have an absolute one: a relative path means
+        another folder wherever a command is started.
         """
         if self.destination_name is None:
             return None
@@ -91,15 +90,15 @@ class LastTarget:
 
     @property
     def staging(self) -> Destination | None:
-        """The destination in whose bucket packages are kept; None where the run had none."""
+        """The staging destination; None if the last run had none."""
         if self.staging_name is None or self.staging_bucket is None:
             return None
         return Destination.from_reference(self.staging_name).with_arguments(bucket_url=self.staging_bucket)
 
 
 def save_last_target(target: Target, *, location: str) -> None:
-    """Note where a run goes; it is written once, unless it changes. No run fails because of it."""
-    origin = LastTarget(
+    """Save the target of a run if it has changed; a failure is only a warning."""
+    last_target = LastTarget(
         destination_name=target.destination.destination_name,
         dataset_name=target.pipeline.dataset_name,
         location=redact(location),
@@ -108,14 +107,14 @@ def save_last_target(target: Target, *, location: str) -> None:
         staging_bucket=_secret_free_bucket(target.staging_bucket),
     )
     try:
-        if _stored_document(target.pipeline.workdir) != asdict(origin):
-            target.pipeline.workdir.save_last_target(asdict(origin))
+        if _stored_document(target.pipeline.workdir) != asdict(last_target):
+            target.pipeline.workdir.save_last_target(asdict(last_target))
     except OSError as error:
-        _LOG.warning("where this run goes cannot be noted in %s: %s", target.pipeline.workdir.path, error)
+        _LOG.warning("the target of this run cannot be saved in %s: %s", target.pipeline.workdir.path, error)
 
 
 def _stored_document(workdir: WorkDir) -> dict[str, Any] | None:
-    """Return what is noted; None for a file that cannot be read: the run replaces it."""
+    """Return the saved target; None for a file that cannot be read, which the run replaces."""
     try:
         return workdir.last_target()
     except UsageError:

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from penstock.interfaces.progress import SparkStage
 
 _TERMINAL_LOCK: Final = threading.Lock()
-"""Held by the one view that is drawn. Pipelines may run side by side, and a terminal has one end."""
+"""Held by the view that is drawn: pipelines may run in parallel, and a terminal shows one view."""
 COUNTING: Final = "counting"
-"""The state of what is counted and never marked."""
+"""The state of a line that is counted and never marked."""
 _BURST_SECONDS: Final = 0.1
-"""Seconds; what is told within is told at one moment."""
+"""Seconds; updates within are treated as simultaneous."""
 _MAX_STAGES: Final = 3
 _BAR_WIDTH: Final = 28
 _SLOW_RATE: Final = 10
@@ -44,9 +44,9 @@ _RUNNING_SIGNS: Final = ("▸", ">")
 
 
 class LiveCollector(Collector):
-    """Draws the step that goes on, and leaves one line of it. A second one beside it keeps quiet.
+    """Draws the running step, and leaves one line of it. A second view in the same process is not drawn.
 
-    Texts that are printed meanwhile stand above it.
+    Texts that are printed meanwhile are shown above the view.
     """
 
     shows_stages = True
@@ -66,12 +66,12 @@ class LiveCollector(Collector):
 
     @property
     def can_draw(self) -> bool:
-        """Whether there is anything to draw on."""
+        """Whether the console can be drawn on."""
         return self.console.is_terminal or self.console.is_jupyter
 
     @property
     def is_ascii_only(self) -> bool:
-        """Whether the terminal knows ASCII only."""
+        """Whether the terminal supports only ASCII."""
         return self.console.options.ascii_only
 
     def update(
@@ -83,7 +83,7 @@ class LiveCollector(Collector):
         message: str | None = None,
         label: str | None = None,
     ) -> None:
-        """Count; what is drawn next has it. A message is shown at once, above the view."""
+        """Count for the next redraw. A message is shown at once, above the view."""
         key = f"{name} {label}" if label else name
         with self._lock:
             if self._view is not None:
@@ -92,19 +92,19 @@ class LiveCollector(Collector):
             self.console.print(f"{key}: {message}", markup=False, highlight=False)
 
     def mark(self, name: str, state: str, *, size: int | None = None, message: str | None = None) -> None:
-        """Note how a resource or a table stands."""
+        """Set the state of a resource or table."""
         with self._lock:
             if self._view is not None:
                 self._view.mark(name, state, now=self._clock(), size=size, message=message)
 
     def stages(self, found: Sequence[SparkStage]) -> None:
-        """Note which stages of Spark are under way."""
+        """Set the running stages of Spark."""
         with self._lock:
             if self._view is not None:
                 self._view.stages = tuple(found)
 
     def render(self) -> RenderableType:
-        """The view as it is now."""
+        """Return the view as of now."""
         with self._lock:
             if self._view is None:
                 return ""
@@ -125,7 +125,7 @@ class LiveCollector(Collector):
         )
         try:
             live.start()
-        except LiveError:  # somebody else draws on this console
+        except LiveError:  # another program part draws on this console
             _TERMINAL_LOCK.release()
             return
         self._live = live
@@ -148,7 +148,7 @@ class LiveCollector(Collector):
 
 @dataclass(slots=True, kw_only=True)
 class ProgressLine:
-    """One resource or table: its rows, and how it stands."""
+    """One resource or table: its rows and its state."""
 
     started_at: float
     updated_at: float
@@ -160,14 +160,14 @@ class ProgressLine:
 
     @property
     def rate(self) -> float | None:
-        """Rows for each second while they came; None for what does not come bit by bit."""
-        took = self.updated_at - self.started_at
-        return self.count / took if self.state == COUNTING and self.count and took > 0 else None
+        """Rows per second while they were counted; None for rows that are counted all at once."""
+        seconds = self.updated_at - self.started_at
+        return self.count / seconds if self.state == COUNTING and self.count and seconds > 0 else None
 
 
 @dataclass(slots=True, kw_only=True)
 class StepView:
-    """One step that goes on: its lines in the order in which they came, and what counts for all of it."""
+    """One running step: its lines in the order of their first update, and the counters of the whole step."""
 
     step: str
     started_at: float
@@ -180,20 +180,20 @@ class StepView:
         self._last_updates = (self.started_at, self.started_at)
 
     def count(self, name: str, inc: int, *, now: float, total: int | None, inc_total: int | None) -> None:
-        """Count more of something, of a total where one is told."""
+        """Add to a count, and to its total if one is given."""
         line = self._line(name, now)
         line.count, line.updated_at = line.count + inc, now
         line.total = total if total is not None else line.total
         line.total = (line.total or 0) + inc_total if inc_total else line.total
 
     def mark(self, name: str, state: str, *, now: float, size: int | None, message: str | None) -> None:
-        """Note how something stands."""
+        """Set the state of a line."""
         line = self._line(name, now)
         line.state, line.message = state, message
         line.size = size if size is not None else line.size
 
     def rows(self) -> int:
-        """Rows of all lines."""
+        """Return the rows of all lines."""
         return sum(line.count for line in self.lines.values())
 
     def _line(self, name: str, now: float) -> ProgressLine:
@@ -201,16 +201,16 @@ class StepView:
             self._last_updates = (self._last_updates[1], now)
         group = self.overall if name in STEP_COUNTERS else self.lines
         if name not in group:
-            # What is told for the first time has come since others were told last.
+            # Its rows have been produced since the last update of other lines.
             group[name] = ProgressLine(started_at=self._last_updates[0], updated_at=now)
         return group[name]
 
 
 def render_view(view: StepView, *, now: float, height: int, ascii_only: bool = False) -> RenderableType:
-    """The view as it is now, in at most so many lines; `plain` is for terminals that know ASCII only."""
+    """Return the view as of now, in at most `height` lines."""
     stages = view.stages[:_MAX_STAGES]
-    room = max(height - 3 - len(stages), 1)
-    shown, folded = select_lines(view.lines, room)
+    max_lines = max(height - 3 - len(stages), 1)
+    shown, folded = select_lines(view.lines, max_lines)
     parts: list[RenderableType] = [_header(view, now)]
     if shown:
         parts.append(_line_table(shown, ascii_only=ascii_only))
@@ -222,16 +222,16 @@ def render_view(view: StepView, *, now: float, height: int, ascii_only: bool = F
 
 
 def summary_line(view: StepView, *, now: float, failed: bool, ascii_only: bool = False) -> Text:
-    """The line that is left of a step."""
+    """Return the line that remains of a step."""
     sign = (_ASCII_SIGNS if ascii_only else _SIGNS)["failed" if failed else "done"]
-    took = human_seconds(now - view.started_at)
+    duration = human_seconds(now - view.started_at)
     facts = [human_count(line.count, name.lower().removesuffix("s")) for name, line in view.overall.items()]
     facts += [human_count(view.rows(), "row")] if view.lines else []
     size = sum(line.size or 0 for line in view.lines.values())
     facts += [human_size(size)] if size else []
     text = Text(f"{sign} ", style="red" if failed else "green", end="")
     text.append(printable_line(view.step), style="bold" if failed else "default")
-    text.append(f" {'stopped after' if failed else 'took'} {took}", style="default")
+    text.append(f" {'stopped after' if failed else 'took'} {duration}", style="default")
     text.append(f"  {', '.join(facts)}" if facts else "", style="dim")
     return text
 
@@ -239,7 +239,7 @@ def summary_line(view: StepView, *, now: float, failed: bool, ascii_only: bool =
 def select_lines(
     lines: dict[str, ProgressLine], max_lines: int
 ) -> tuple[dict[str, ProgressLine], list[ProgressLine]]:
-    """The lines to show, in their order, and those that there is no room for: waiting and done ones go first.
+    """Return the lines to show, in their order, and the others: waiting and done lines are hidden first.
 
     >>> states = {"a": "done", "b": "shape"}.items()
     >>> lines = {name: ProgressLine(started_at=0, updated_at=0, state=state) for name, state in states}
@@ -253,9 +253,9 @@ def select_lines(
 
 
 def printable_line(text: str) -> str:
-    """One line of text that moves no cursor and colours nothing, whatever it says."""
+    """Return the first line of a text without control characters."""
     first = (text.strip().splitlines() or [""])[0]
-    return "".join(one if one.isprintable() else "\ufffd" for one in first)
+    return "".join(char if char.isprintable() else "\ufffd" for char in first)
 
 
 def _display_rank(line: ProgressLine) -> int:

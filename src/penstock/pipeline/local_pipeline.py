@@ -1,4 +1,4 @@
-"""What this machine knows of its pipelines, without asking a destination."""
+"""Pipelines as this machine has them, without access to their destinations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORKDIR_ENTRIES: Final = (
     "extracted",
     "load",
 )
-"""One of these stands in the working folder of a pipeline that has done anything."""
+"""The working folder of a pipeline that was used contains at least one of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +39,26 @@ class LocalPipeline:
 
     @property
     def exists(self) -> bool:
-        """Whether the pipeline has done anything on this machine."""
-        return any((self.path / sign).exists() for sign in _WORKDIR_ENTRIES)
+        """Whether the pipeline was used on this machine."""
+        return any((self.path / name).exists() for name in _WORKDIR_ENTRIES)
 
     @property
     def state(self) -> Mapping[str, Any] | None:
-        """The state after the last load from here; None before the first one."""
+        """The state after the last load from this machine; None before the first one."""
         return WorkDir(self.path).state()
 
     @property
     def last_run(self) -> PipelineTrace | RunStart | None:
-        """The last run, also one that is running or was killed; None before the first one."""
+        """The last run, also if it is still running or was killed; None before the first one."""
         return next(self.runs(), None)
 
     def runs(self) -> Iterator[PipelineTrace | RunStart]:
-        """Return the last runs, the newest first."""
+        """Return the last runs, newest first."""
         return TraceHistory(self.path / "traces").runs()
 
 
 def local_pipelines(folder: Path) -> Iterator[LocalPipeline]:
-    """The pipelines whose working folders stand in a folder, by name."""
+    """Yield the pipelines whose working folders are in `folder`, by name."""
     if folder.is_dir():
-        found = (LocalPipeline(path) for path in sorted(folder.iterdir()) if path.is_dir())
-        yield from (one for one in found if one.exists)
+        pipelines = (LocalPipeline(path) for path in sorted(folder.iterdir()) if path.is_dir())
+        yield from (pipeline for pipeline in pipelines if pipeline.exists)

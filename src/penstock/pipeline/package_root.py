@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def check_package_root(workspace: Workspace, *, record: bool) -> str | None:
-    """Refuse another place for packages than that of the last run while something is unfinished there.
+    """Refuse another folder for packages than that of the last run while a load there is unfinished.
 
-    A change is accepted when everything that was sealed in the old place is complete or aborted and nothing
-    waits there, or when the settings say so. With `record` the new place is recorded, and the note says so:
-    what does not load leaves the destination as it is.
+    A change is accepted if every sealed load in the old folder is complete or aborted and nothing is pending
+    there, or by the setting `run.accept_package_root`. With `record` the new folder is recorded at the
+    destination, and a note for the result is returned: a call that does not load changes nothing there.
     """
     client, name = workspace.client, workspace.target.pipeline.pipeline_name
     if not isinstance(client, WithPackageStorage):
@@ -43,23 +43,23 @@ def check_package_root(workspace: Workspace, *, record: bool) -> str | None:
 
 
 def _reason_to_refuse(workspace: Workspace, recorded: str) -> str | None:
-    """What may be unfinished in the place where packages were; None where nothing is."""
+    """Return what may be unfinished in the recorded folder; None if nothing is."""
     packages = Packages.at(recorded, credentials=workspace.target.config.storage_credentials)
     try:
-        last, waiting = packages.last_sealed(), packages.unsealed_packages()
-        is_finished = last is None or packages.package(last.load_id).final_status() is not None
-        is_found = bool(packages.store.names(""))
+        last_sealed, pending = packages.last_sealed(), packages.unsealed_packages()
+        is_finished = last_sealed is None or packages.package(last_sealed.load_id).final_status() is not None
+        has_files = bool(packages.store.names(""))
     except (OSError, PenstockError, ValueError) as error:
-        return f"that place cannot be read: {redact(str(error))}"
-    if last is not None and not is_finished and not workspace.is_committed(last):
-        return f"load {last.load_id} is not finished there"
-    if waiting:
-        return f"{len(waiting)} packages wait there, {waiting[0].load_id} among them"
-    return None if is_found or _may_be_empty(workspace, recorded) else "nothing is found there"
+        return f"that folder cannot be read: {redact(str(error))}"
+    if last_sealed is not None and not is_finished and not workspace.is_committed(last_sealed):
+        return f"load {last_sealed.load_id} is not finished there"
+    if pending:
+        return f"{len(pending)} packages are pending there, {pending[0].load_id} among them"
+    return None if has_files or _may_be_empty(workspace, recorded) else "nothing is found there"
 
 
 def _may_be_empty(workspace: Workspace, recorded: str) -> bool:
-    """Whether it is right that nothing is where packages were: never used, or moved to the new place."""
+    """Return whether the recorded folder may be empty: never used, or moved to the new one."""
     client, name = workspace.client, workspace.target.pipeline.pipeline_name
     if isinstance(client, WithPackageStorage) and _is_same_root(recorded, client.package_root(name)):
         return True
@@ -72,6 +72,6 @@ def _is_same_root(root: str, other: str) -> bool:
 
 
 def _displayable_root(root: str) -> str:
-    """An address without secrets; that of a folder on this machine is absolute."""
+    """Return an address without secrets; that of a local folder is absolute."""
     path = local_path(root)
     return redact(root if path is None else str(path.absolute()))

@@ -1,4 +1,4 @@
-"""Which tables begin anew with a package, and what the schema is before them."""
+"""Refresh: the tables that a package drops or truncates, and the schema without them."""
 
 from __future__ import annotations
 
@@ -19,37 +19,38 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class RefreshTracker:
-    """What has begun anew in one run: of two flows with one schema, the second must not undo the first."""
+    """The resources refreshed in one run: a flow must not undo an earlier one with the same schema."""
 
-    _done: dict[str, set[str]] = field(default_factory=dict)
+    _refreshed: dict[str, set[str]] = field(default_factory=dict)
 
     def refresh_for(self, flow: Flow, schema_name: str) -> Refresh | None:
-        """What begins anew with a flow; None where nothing does, or did so already."""
+        """Return the refresh of a flow; None where it has none, or an earlier flow had the same."""
         if flow.refresh is None:
             return None
         resources = [stream.name for stream in flow.streams if stream.selected]
-        known = self._done.get(schema_name)
-        if flow.refresh == "drop_sources" and known is not None:
+        earlier = self._refreshed.get(schema_name)
+        if flow.refresh == "drop_sources" and earlier is not None:
             return None
-        left = [name for name in dict.fromkeys(resources) if name not in (known or ())]
-        self._done.setdefault(schema_name, set()).update(left)
-        is_of_all = flow.refresh == "drop_sources"
-        return Refresh(mode=flow.refresh, resources=tuple(left)) if left or is_of_all else None
+        new = [name for name in dict.fromkeys(resources) if name not in (earlier or ())]
+        self._refreshed.setdefault(schema_name, set()).update(new)
+        if not new and flow.refresh != "drop_sources":
+            return None
+        return Refresh(mode=flow.refresh, resources=tuple(new))
 
 
 def dropped_tables(schema: Schema, extracted: ExtractManifest) -> dict[str, Mapping[str, Any]]:
-    """The tables that go when a package is loaded, as they are."""
+    """Return the tables that the load of a package drops, with their present columns."""
     names = _refreshed_tables(schema, extracted, drops=True)
     return {name: dict(schema.tables[name].to_dict()) for name in names}
 
 
 def truncated_tables(schema: Schema, extracted: ExtractManifest) -> tuple[str, ...]:
-    """The tables whose rows go when a package is loaded."""
+    """Return the tables that the load of a package truncates."""
     return _refreshed_tables(schema, extracted, drops=False)
 
 
 def _refreshed_tables(schema: Schema, extracted: ExtractManifest, *, drops: bool) -> tuple[str, ...]:
-    """Tables that begin anew and are there: those that ever got a row."""
+    """Return the refreshed tables that exist: those that ever received a row."""
     refresh = extracted.refresh
     if refresh is None or refresh.drops_tables is not drops:
         return ()
@@ -59,14 +60,14 @@ def _refreshed_tables(schema: Schema, extracted: ExtractManifest, *, drops: bool
 def tables_truncated_without_rows(
     schema: Schema, extracted: ExtractManifest, naming: NamingConvention
 ) -> tuple[ExtractedTable, ...]:
-    """Root tables whose rows go and to which the package brings none; nested ones go with their root."""
-    # A frame without rows is there too, and nobody reads it; a replace without rows empties its table itself.
-    brought = {
+    """Return the truncated root tables without new rows; nested tables follow their root."""
+    # A frame without rows is listed too, and is not read; a replace without rows truncates its table itself.
+    written = {
         naming.normalize_tables_path(table.table)
         for table in extracted.tables
         if table.rows or table.truncates_table
     }
-    roots = [schema.tables[name] for name in truncated_tables(schema, extracted) if name not in brought]
+    roots = [schema.tables[name] for name in truncated_tables(schema, extracted) if name not in written]
     return tuple(
         ExtractedTable(
             table=table.name,
@@ -83,24 +84,24 @@ def tables_truncated_without_rows(
 
 
 def without_dropped_tables(schema: Schema, refresh: Refresh | None) -> Schema:
-    """The schema without the tables that go: what comes is learned anew."""
+    """Return the schema without the tables that are dropped: they are inferred again."""
     names = refresh.affected_tables(schema.tables) if refresh is not None and refresh.drops_tables else ()
     if not names:
         return schema
-    left = schema.clone()
-    left.drop_tables(names)
-    return left
+    remaining = schema.clone()
+    remaining.drop_tables(names)
+    return remaining
 
 
 def recreated_schema(schema: Schema, source_schema: StoredSchema) -> Schema:
-    """A schema that begins with what its source brings; system tables stay, and what a file was taken for."""
-    taken = schema.clone()
-    kept = [table for table in schema.tables.values() if table.name not in source_schema.tables]
-    of_file = schema.stored.imported_version_hash
-    taken.update(replace(source_schema.with_tables(kept), imported_version_hash=of_file))
-    return taken
+    """Return a schema with the tables of its source; system tables and import hash are those of `schema`."""
+    recreated = schema.clone()
+    other_tables = [table for table in schema.tables.values() if table.name not in source_schema.tables]
+    imported_hash = schema.stored.imported_version_hash
+    recreated.update(replace(source_schema.with_tables(other_tables), imported_version_hash=imported_hash))
+    return recreated
 
 
 def without_history(schema: Schema) -> Schema:
-    """The same schema, which came of no other."""
+    """Return the schema without the hashes of its earlier versions."""
     return Schema.from_stored(replace(schema.stored, previous_hashes=()))

@@ -1,4 +1,4 @@
-"""What a pipeline knows at the start of a load: read back, so that a fresh machine goes on."""
+"""Schema and state of a pipeline, restored from its destination or from this machine."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineSnapshot:
-    """The schema and the state after the last complete load."""
+    """A schema and the state of a pipeline at one moment."""
 
     schema: Schema
     state: State
     change_id: str | None = None
-    """The change by hand that waited on this machine and is in the state; None where none is."""
+    """The id of the local change that is applied to the state; None if none is."""
 
 
 def restore(
     ledger: Ledger, client: JobClientBase, target: Target, *, schema_name: str | None = None
 ) -> PipelineSnapshot:
-    """The last complete load's schema and state; new ones where there is none.
+    """Return schema and state after the last complete load; new ones where no load is complete.
 
-    The ledger knows both. Where it knows nothing, because it stood on a machine that is gone, a destination
-    that remembers them is asked. Without a `schema_name` the schema is the default one: the first that was
-    ever loaded.
+    Both are read from the ledger. If it is empty, because it was on a machine that no longer exists, they are
+    read from a destination that stores them. Without a `schema_name` the schema is the default one: the first
+    that was ever loaded.
     """
     pipeline, destination_type = target.pipeline, target.destination_type
     if not pipeline.restore_from_destination:
@@ -62,7 +62,7 @@ def restore(
 def local_snapshot(
     pipeline: PipelineContext, *, schema_name: str | None = None, destination_type: str = ""
 ) -> PipelineSnapshot:
-    """What this machine keeps of the last load; nothing where that went to another dataset."""
+    """Return this machine's copy of schema and state; new ones if it is of another dataset."""
     state = pipeline.workdir.state()
     if state is not None and state.get("dataset_name") == pipeline.dataset_name:
         name = schema_name or state["default_schema_name"]
@@ -83,12 +83,12 @@ def _new_state(pipeline: PipelineContext, schema_name: str, destination_type: st
 
 
 def _with_local_changes(schema: Schema, state: State, workdir: WorkDir) -> PipelineSnapshot:
-    changed, change = apply_local_changes(state, workdir)
-    return PipelineSnapshot(schema=schema, state=changed, change_id=change)
+    state, change_id = apply_local_changes(state, workdir)
+    return PipelineSnapshot(schema=schema, state=state, change_id=change_id)
 
 
 def stored_state(ledger: Ledger, client: JobClientBase, pipeline_name: str) -> StateInfo | None:
-    """The state of the last complete load, where the ledger or the destination has one."""
+    """Return the state of the last complete load; None if neither ledger nor destination has one."""
     if ledger.is_initialized():
         return ledger.last_state(pipeline_name)
     if isinstance(client, WithStateSync) and client.is_storage_initialized():
@@ -97,7 +97,7 @@ def stored_state(ledger: Ledger, client: JobClientBase, pipeline_name: str) -> S
 
 
 def stored_schema(ledger: Ledger, target: Target, name: str) -> StorageSchemaInfo | None:
-    """The newest version of a schema, where the ledger or the destination has one."""
+    """Return the newest version of a schema; None if neither ledger nor destination has one."""
     if ledger.is_initialized():
         return ledger.last_schema(name)
     with target.client(name) as client:
@@ -109,53 +109,53 @@ def stored_schema(ledger: Ledger, target: Target, name: str) -> StorageSchemaInf
 def snapshot_after_pending(
     snapshot: PipelineSnapshot, packages: Packages, unbound: Packages | None = None
 ) -> PipelineSnapshot:
-    """What the pipeline will know once all packages are loaded that wait; extraction goes on from there.
+    """Return schema and state as they will be once all pending packages are loaded.
 
-    In `room` are those that wait to be carried to the destination.
+    `unbound` are packages that are still to be transferred to the destination.
     """
     sealed = packages.pending_load()
-    state, change = snapshot.state, snapshot.change_id
+    state, change_id = snapshot.state, snapshot.change_id
     if sealed is not None:
-        state, change = from_typed(thaw(sealed.state)), None
-    waiting = [*packages.with_status("extracted"), *packages.with_status("normalized")]
-    waiting += unbound.with_status("extracted") if unbound is not None else []
-    for package in sorted(waiting, key=lambda package: package.load_id):
+        state, change_id = from_typed(thaw(sealed.state)), None
+    pending = [*packages.with_status("extracted"), *packages.with_status("normalized")]
+    pending += unbound.with_status("extracted") if unbound is not None else []
+    for package in sorted(pending, key=lambda package: package.load_id):
         if sealed is None or package.load_id != sealed.load_id:
             extracted = ExtractManifest.from_dict(package.read_extracted())
             state = from_typed(state_after_package(state, extracted))
-            if extracted.state is not None and extracted.change_id != change:
-                change = None
+            if extracted.state is not None and extracted.change_id != change_id:
+                change_id = None
     return PipelineSnapshot(
-        schema=schema_after_normalized(snapshot.schema, packages), state=state, change_id=change
+        schema=schema_after_normalized(snapshot.schema, packages), state=state, change_id=change_id
     )
 
 
 def schema_after_normalized(
     schema: Schema, packages: Packages, *, before_load_id: str | None = None
 ) -> Schema:
-    """The schema once the packages are loaded that are normalized, and older than one."""
-    older = [
-        one
-        for one in packages.with_status("normalized")
-        if before_load_id is None or one.load_id < before_load_id
+    """Return the schema as it will be once the normalized packages, or those before one, are loaded."""
+    earlier = [
+        package
+        for package in packages.with_status("normalized")
+        if before_load_id is None or package.load_id < before_load_id
     ]
-    made = (Schema.from_dict(one.normalized_schema()) for one in reversed(older))
-    return next((one for one in made if one.name == schema.name), schema)
+    schemas = (Schema.from_dict(package.normalized_schema()) for package in reversed(earlier))
+    return next((normalized for normalized in schemas if normalized.name == schema.name), schema)
 
 
 def with_source_schema(schema: Schema, extracted: ExtractManifest) -> Schema:
-    """The schema with what the source says of it: its contract, its nesting, and, at first, its tables."""
+    """Return the schema with the contract and nesting of its source; a new one with its tables too."""
     if extracted.schema is None:
         return schema
-    brought = StoredSchema.from_dict(thaw(extracted.schema))
-    taken = schema.clone()
+    source_schema = StoredSchema.from_dict(thaw(extracted.schema))
+    updated = schema.clone()
     if schema.is_new:
-        taken.update(brought)
-        return taken
+        updated.update(source_schema)
+        return updated
     if extracted.refresh is not None and extracted.refresh.mode == "drop_sources":
-        return recreated_schema(schema, brought)
-    stored = taken.stored
-    said = {key: value for key, value in brought.settings.items() if key == "schema_contract"}
-    json_said = {**stored.normalizers.get("json", {}), **brought.normalizers.get("json", {})}
-    taken.update(stored.with_settings(**said).with_normalizers(json=json_said))
-    return taken
+        return recreated_schema(schema, source_schema)
+    stored = updated.stored
+    contract = {key: value for key, value in source_schema.settings.items() if key == "schema_contract"}
+    nesting = {**stored.normalizers.get("json", {}), **source_schema.normalizers.get("json", {})}
+    updated.update(stored.with_settings(**contract).with_normalizers(json=nesting))
+    return updated

@@ -1,4 +1,4 @@
-"""Which failures are worth another try: a predicate for tenacity, or for a loop of your own."""
+"""A predicate for errors that are worth a retry, for tenacity or a loop of the user."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 _TERMINAL: Final = (UsageError, DataError, InternalError)
 _STEP_NAMES: Final = frozenset((*STEPS, "run", "sync"))
-"""dlt's words for steps; nothing fails in the last two here."""
+"""The names of steps in dlt; here no error has one of the last two."""
 
 
 def retry_load(
     retry_on_pipeline_steps: Sequence[str] = ("load",),
 ) -> Callable[[BaseException], bool]:
-    """A predicate that is true for an error after which the same call may do better.
+    """Return a predicate that is true for errors after which a retry may succeed.
 
-    A step that failed is tried again only if it is one of `retry_on_pipeline_steps`. What will be refused
-    again is not tried again: calls and settings that cannot work, data that does not fit, jobs that failed
-    for good. Errors of others, of Spark and of your own code are: nobody knows. An interrupt never is.
+    A failed step is retried only if it is one of `retry_on_pipeline_steps`. Not retried: invalid calls and
+    settings, data that does not fit, jobs that failed for good, and interrupts. Errors of other libraries, of
+    Spark and of user code are retried.
 
-    It is made for `tenacity.retry_if_exception`, and needs no tenacity.
+    The predicate fits `tenacity.retry_if_exception`, and does not need tenacity.
 
     >>> is_worth_it = retry_load()
     >>> is_worth_it(ConnectionError("the storage does not answer"))
@@ -59,9 +59,9 @@ def retry_load(
             case None:
                 return True
             case _:
-                # What somebody else made of an error of ours is worth as much as that one.
-                inner = error.__cause__ or error.__context__
-                is_ours = isinstance(inner, PenstockError)
-                return isinstance(error, Exception) and (not is_ours or is_worth_it(inner))
+                # An error that another library raised for one of penstock is judged by the latter.
+                cause = error.__cause__ or error.__context__
+                is_wrapper = isinstance(cause, PenstockError)
+                return isinstance(error, Exception) and (not is_wrapper or is_worth_it(cause))
 
     return is_worth_it

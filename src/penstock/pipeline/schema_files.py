@@ -1,4 +1,4 @@
-"""Schemas as files that people read and change: one folder to take them from, one to write them to."""
+"""Schema files for people: a folder from which changes are imported, and one for exports."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaFiles:
-    """The two folders; each may be missing."""
+    """The import folder and the export folder; each may be None."""
 
     import_folder: Path | None = None
     export_folder: Path | None = None
 
     @staticmethod
     def at(import_path: str | Path | None, export_path: str | Path | None) -> SchemaFiles:
-        """The folders that a user named."""
+        """Return the folders for the paths of a user."""
         return SchemaFiles(
             import_folder=None if import_path is None else Path(import_path).absolute(),
             export_folder=None if export_path is None else Path(export_path).absolute(),
         )
 
     def with_imported_changes(self, schema: Schema) -> Schema:
-        """The schema that a file has, where that was changed since it was taken last; else as it is."""
+        """Return the schema with the changes of its import file since the last import."""
         text = self._import_text(schema.name)
         if text is None:
             return schema
@@ -40,26 +40,26 @@ class SchemaFiles:
         stored = import_schema(text, before)
         if stored is before:
             return schema
-        taken = schema.clone()
-        taken.update(_with_seen_tables(stored, before))
-        return taken
+        imported = schema.clone()
+        imported.update(_with_seen_tables(stored, before))
+        return imported
 
     def ensure_import_file(self, schema: Schema) -> Schema:
-        """The schema, after a file was written that people can change; only where there is none.
+        """Write an import file for people to edit if none exists; return the schema with its hash.
 
-        The file counts as taken: it replaces nothing until somebody changes it.
+        The file counts as imported: it changes nothing until a user edits it.
         """
         if self.import_folder is None or self._import_text(schema.name) is not None:
             return schema
         text = export_schema(schema.stored, remove_processing_hints=True)
         write_text(self.import_folder / schema_file_name(schema.name), text)
-        offered = schema.clone()
-        taken = import_schema(text, None).imported_version_hash
-        offered.update(replace(schema.stored, imported_version_hash=taken))
-        return offered
+        updated = schema.clone()
+        imported_hash = import_schema(text, None).imported_version_hash
+        updated.update(replace(schema.stored, imported_version_hash=imported_hash))
+        return updated
 
     def export(self, schema: Schema) -> None:
-        """Write a schema for people to read."""
+        """Write a schema to the export folder, if one is set."""
         if self.export_folder is not None:
             write_text(self.export_folder / schema_file_name(schema.name), export_schema(schema.stored))
 
@@ -71,7 +71,7 @@ class SchemaFiles:
 
 
 def _with_seen_tables(stored: StoredSchema, before: StoredSchema) -> StoredSchema:
-    """A file does not say which tables have rows, and they have them all the same."""
-    known = (before.tables.get(name) for name in stored.tables)
-    seen = [table.name for table in known if table is not None and table.has_seen_data]
-    return stored.with_tables(stored.tables[name].with_seen_data() for name in seen)
+    """Return the imported schema with the tables marked that have rows: files do not contain this."""
+    tables = (before.tables.get(name) for name in stored.tables)
+    seen_names = [table.name for table in tables if table is not None and table.has_seen_data]
+    return stored.with_tables(stored.tables[name].with_seen_data() for name in seen_names)

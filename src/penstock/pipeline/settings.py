@@ -1,4 +1,4 @@
-"""How a run behaves: the `[run]` section of the settings."""
+"""The settings of runs: the section `[run]`."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from penstock.package.lease import LeaseTimes
 
 @configspec
 class RunConfiguration(BaseConfiguration):
-    """What a run keeps, and how it shows that it lives.
+    """Retention, lease and pending packages of runs.
 
     >>> RunConfiguration().retention.data
     False
     """
 
     keep_data: bool = False
-    """Whether the data files of loaded packages stay."""
+    """Whether the data files of loaded packages are kept."""
     keep_packages: int | None = 100
-    """How many loaded packages keep their control files; None for all."""
+    """The number of loaded packages whose control files are kept; None for all."""
     lease_beat: float = 5.0
-    """Seconds between two signs of life."""
+    """Seconds between two heartbeats of the lease."""
     lease_alive: float = 30.0
-    """Seconds without a sign of life after which another machine may think this run dead."""
+    """Seconds without a heartbeat after which another machine may take over the lease."""
     accept_package_root: bool = False
-    """Whether packages may be kept elsewhere than before although loads may be unfinished there."""
+    """Whether packages may be stored in another folder although a load may be unfinished in the old one."""
     pending: Literal["continue", "exit"] = "continue"
-    """After packages that waited `run` goes on with its data, or leaves that for the next call."""
+    """Whether `run` continues with its data after pending packages, or leaves it to the next call."""
 
     @property
     def retention(self) -> Retention:
-        """What is kept of loaded packages."""
+        """The retention of loaded packages."""
         return Retention(data=self.keep_data, packages=self.keep_packages)
 
     @property
     def lease_times(self) -> LeaseTimes:
-        """How the lease is held."""
+        """The heartbeat and expiry of the lease."""
         return LeaseTimes(beat=self.lease_beat, alive=self.lease_alive)

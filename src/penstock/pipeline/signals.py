@@ -1,4 +1,4 @@
-"""What ends a run from outside: Ctrl-C and SIGTERM raise where the main thread is, also in calls of Spark."""
+"""Interrupts of a run: Ctrl-C and SIGTERM raise in the main thread, also during calls of Spark."""
 
 from __future__ import annotations
 
@@ -13,57 +13,57 @@ if TYPE_CHECKING:
 
 
 class _Terminated(SystemExit, KeyboardInterrupt):
-    """SIGTERM. Py4J closes the connection of a call that Ctrl-C ends, and knows it by `KeyboardInterrupt`.
+    """SIGTERM. Py4J closes the connection of a call that is interrupted by `KeyboardInterrupt`.
 
-    After any other error the answer of the call stays unread, and the next call takes it for its own.
+    After any other error the answer of the call remains unread, and the next call reads it as its own.
     """
 
 
 @contextmanager
 def interrupt_on_sigterm() -> Iterator[None]:
-    """SIGTERM raises `SystemExit(143)` in the block, as Ctrl-C raises `KeyboardInterrupt`; so does a second.
+    """Raise `SystemExit(143)` in a block on SIGTERM, as Ctrl-C raises `KeyboardInterrupt`; also repeatedly.
 
-    Whatever holds something lets go of it on the way out: generators are closed, jobs of a load that are
-    under way are noted when they end, the lease is given back. Code of a user may keep such an error to
-    itself, or make another one of it; it is raised once more at the end of the block.
+    Resources are released as the error propagates: generators are closed, running jobs of a load are recorded
+    when they end, the lease is released. User code may suppress or replace the error; it is raised again at
+    the end of the block.
 
-    Nothing is changed in threads beside the main one, and where SIGTERM has a handler already. The handler
-    that Spark has for Ctrl-C is replaced during the block, see `_interrupts_raise`.
+    Has no effect outside of the main thread, and where SIGTERM has a handler already. The handler of Spark
+    for Ctrl-C is replaced during the block, see `_without_spark_sigint_handler`.
     """
     with _without_spark_sigint_handler(), _reraise_masked_interrupt():
         if not _can_handle_sigterm():
             yield
             return
-        asked: list[int] = []
+        received: list[int] = []
 
-        def end(number: int, frame: Any) -> None:
+        def raise_terminated(number: int, frame: Any) -> None:
             del frame
-            asked.append(number)
+            received.append(number)
             raise _Terminated(_exit_code(number))
 
-        signal.signal(signal.SIGTERM, end)
+        signal.signal(signal.SIGTERM, raise_terminated)
         try:
             yield
         except (Exception, _Terminated) as error:
-            if asked:
-                raise SystemExit(_exit_code(asked[0])) from error
+            if received:
+                raise SystemExit(_exit_code(received[0])) from error
             raise
         finally:
-            # Spark or the user may have put another one there meanwhile.
-            if signal.getsignal(signal.SIGTERM) is end:
+            # Spark or the user may have replaced it meanwhile.
+            if signal.getsignal(signal.SIGTERM) is raise_terminated:
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        if asked:
-            raise SystemExit(_exit_code(asked[0]))
+        if received:
+            raise SystemExit(_exit_code(received[0]))
 
 
 def masked_interrupt(
     error: BaseException | None, *, handled: BaseException | None
 ) -> KeyboardInterrupt | None:
-    """Return a copy of the interrupt that an error was raised on the way out of, or None.
+    """Return a copy of the interrupt that an error has replaced while it propagated; None without one.
 
-    pyspark calls Spark while an interrupt leaves `collect()`; where that fails, its error takes the place of
-    the interrupt. What was `handled` when the run began, such as the interrupt of an earlier run, is not
-    looked behind.
+    pyspark calls Spark while an interrupt propagates through `collect()`; if that call fails, its error
+    replaces the interrupt. Contexts of the error that was `handled` when the run began are ignored, such as
+    the interrupt of an earlier run.
     """
     seen = {id(handled)}
     while error is not None and id(error) not in seen:
@@ -76,7 +76,7 @@ def masked_interrupt(
 
 @contextmanager
 def _reraise_masked_interrupt() -> Iterator[None]:
-    """Raise an interrupt again that another error has taken the place of."""
+    """Raise an interrupt again that another error has replaced."""
     handled = sys.exception()
     try:
         yield
@@ -89,10 +89,10 @@ def _reraise_masked_interrupt() -> Iterator[None]:
 
 @contextmanager
 def _without_spark_sigint_handler() -> Iterator[None]:
-    """Have Ctrl-C do nothing but raise, where a classic session of Spark has a handler for it.
+    """Make Ctrl-C only raise in a block, where a classic session of Spark has a handler for it.
 
-    That handler asks Spark to cancel all jobs, by the connection on which the call that it interrupts waits
-    for its answer: neither gets it, and later calls fail or wait for ever.
+    That handler cancels all jobs over the connection on which the interrupted call waits for its answer:
+    neither receives it, and later calls fail or block forever.
     """
     handler = signal.getsignal(signal.SIGINT)
     if not (_is_main_thread() and str(getattr(handler, "__module__", "")).startswith("pyspark.")):
@@ -115,5 +115,5 @@ def _is_main_thread() -> bool:
 
 
 def _exit_code(number: int) -> int:
-    """Return what a shell reports of a process that a signal has ended."""
+    """Return the exit code that a shell reports for a process that was ended by a signal."""
     return 128 + number

@@ -1,4 +1,4 @@
-"""The state of a pipeline: its document, its hash and the text it is stored as, all in dlt's form."""
+"""The state of a pipeline: its document, its hash and its stored text, all in the format of dlt."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from penstock.package.extract_manifest import ExtractManifest
 
 ENGINE_VERSION = 4
-# A state that unpacks to more is not a state of ours; without a limit a small text could fill the memory.
+# No state is larger when decompressed; without a limit a small text could fill the memory.
 _MAX_BYTES = 64 * 1024 * 1024
 _NOT_HASHED = frozenset(("_state_version", "_state_engine_version", "_version_hash", "_local"))
 
@@ -25,7 +25,7 @@ State = dict[str, Any]
 
 
 class TPipelineState(TypedDict, total=False):
-    """The state of a pipeline, as users see it. What is below `sources` and `_local` may be changed."""
+    """The state of a pipeline as users see it. Values below `sources` and `_local` may be changed."""
 
     _state_version: int
     _state_engine_version: int
@@ -41,7 +41,7 @@ class TPipelineState(TypedDict, total=False):
 
 
 def new_state(*, pipeline_name: str, dataset_name: str, schema_name: str, destination_type: str) -> State:
-    """The state of a pipeline that has not run yet."""
+    """Return the state of a pipeline that has not run yet."""
     return {
         "_state_version": 0,
         "_state_engine_version": ENGINE_VERSION,
@@ -56,7 +56,7 @@ def new_state(*, pipeline_name: str, dataset_name: str, schema_name: str, destin
 
 
 def state_hash(state: State) -> str:
-    """A fingerprint of everything but version, hash and local values.
+    """Return the hash of everything except version, hash and local values.
 
     >>> state_hash({"a": 1})
     'qUO6oIfrr72iSQcxy+mqkXCPC2a9QFUVDoFP50zmHEo='
@@ -67,7 +67,7 @@ def state_hash(state: State) -> str:
 
 
 def with_version(state: State) -> State:
-    """The same state with its hash; the version grows by one when the content has changed."""
+    """Return the state with its hash; the version is incremented if the content has changed."""
     digest = state_hash(state)
     if digest == state.get("_version_hash"):
         return state
@@ -75,7 +75,7 @@ def with_version(state: State) -> State:
 
 
 def encode_state(state: State) -> str:
-    """The text of the `state` column; local values stay behind.
+    """Return the text of the `state` column, without local values.
 
     >>> encode_state({"a": 1})
     'eNqrVkpUsjKsBQAIKgIJ'
@@ -85,31 +85,31 @@ def encode_state(state: State) -> str:
 
 
 def decode_state(text: str) -> State:
-    """Read the `state` column: packed, or plain JSON as old releases of dlt wrote it."""
+    """Read the `state` column: compressed, or plain JSON as old releases of dlt wrote it."""
     if text.startswith("{"):
         document: State = orjson.loads(text)
     else:
         unpacker = zlib.decompressobj()
         document = orjson.loads(unpacker.decompress(base64.b64decode(text), _MAX_BYTES))
     if document.get("_state_engine_version", ENGINE_VERSION) > ENGINE_VERSION:
-        has = str(document["_state_engine_version"])
-        raise UnsupportedVersion(what="the pipeline state", has=has, supports=f"up to {ENGINE_VERSION}")
-    found: State = from_typed(document)
-    return found
+        version = str(document["_state_engine_version"])
+        raise UnsupportedVersion(what="the pipeline state", has=version, supports=f"up to {ENGINE_VERSION}")
+    state: State = from_typed(document)
+    return state
 
 
 def state_after_package(state: State, extracted: ExtractManifest) -> State:
-    """The state after a package: what its source remembers, and the name of its schema.
+    """Return the state after a package: with the state of its source and the name of its schema.
 
-    Everything in it can be written as JSON. Other sources are left as they are: a package that waited may
-    know less of them than the state does. A package that does not know leaves its own source alone too.
+    The result can be written as JSON. Other sources are unchanged: a package that was pending may have older
+    states of them. A package without a state leaves that of its source unchanged too.
     """
     name, names = extracted.schema_name, state["schema_names"]
-    named = names if name in names else [*names, name]
+    schema_names = names if name in names else [*names, name]
     sources = dict(state.get("sources", {}))
     if extracted.state is not None:
         sources.pop(name, None)
         if name in extracted.state:
             sources[name] = thaw(extracted.state[name])
-    plain: State = to_typed({**state, "schema_names": named, "sources": sources})
-    return plain
+    updated: State = to_typed({**state, "schema_names": schema_names, "sources": sources})
+    return updated

@@ -1,4 +1,4 @@
-"""State that a user has changed by hand: kept on this machine for the next package, or left in packages."""
+"""Edits of the state by users: saved on this machine for the next package, or as packages."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ _CHANGEABLE: Final = frozenset((_LOCAL, _SOURCES))
 
 @dataclass(frozen=True, slots=True)
 class StateChange:
-    """A state as it was, and as a user left it."""
+    """A state before and after a user has edited it."""
 
     before: State
     after: State
 
     def __post_init__(self) -> None:
-        """Refuse changes that nobody would find again: everything else follows from the loads."""
+        """Refuse changes outside of `sources` and `_local`: loads overwrite everything else."""
         names = (self.before.keys() | self.after.keys()) - _CHANGEABLE
         changed = [name for name in names if self.before.get(name) != self.after.get(name)]
         if changed:
             raise UsageError(
-                f"{min(changed)!r} of the state was changed, which nobody keeps",
+                f"{min(changed)!r} of the state was changed, which is not saved",
                 hint="change what is below 'sources', or '_local' for values of this machine",
             )
 
     @property
     def changed_sources(self) -> tuple[str, ...]:
-        """The sources that remember something else now."""
-        was, now = typed_copy(self.before), typed_copy(self.after)
-        return tuple(name for name in {**was, **now} if was.get(name) != now.get(name))
+        """The sources whose state differs."""
+        before, after = typed_copy(self.before), typed_copy(self.after)
+        return tuple(name for name in {**before, **after} if before.get(name) != after.get(name))
 
     @property
     def has_local_changes(self) -> bool:
-        """Whether values of this machine were changed."""
+        """Whether values of this machine differ."""
         return bool(self.before.get(_LOCAL, {}) != self.after.get(_LOCAL, {}))
 
 
@@ -60,10 +60,10 @@ def save_local_value(workdir: WorkDir, key: str, value: Any) -> None:
 
 
 def save_locally(change: StateChange, context: PipelineContext) -> None:
-    """Keep changes in the working folder; the next package takes them along."""
+    """Save changes in the working folder; they are loaded with the next package."""
     _save_local_values(change, context)
     if change.changed_sources:
-        # What is changed again has the change before in it.
+        # This change contains an earlier one that is not loaded yet.
         names = _pending_change(change, context).get(_CHANGED_SOURCES, ())
         context.workdir.save_local_changes(
             context.dataset_name,
@@ -79,33 +79,33 @@ def save_locally(change: StateChange, context: PipelineContext) -> None:
 def save_as_packages(
     change: StateChange, context: PipelineContext, packages: Packages, lease_times: LeaseTimes
 ) -> None:
-    """Leave a package for each source that remembers something else: the next load brings it."""
+    """Save changes as one package for each changed source, which the next load applies."""
     _save_local_values(change, context)
-    names, before = change.changed_sources, _pending_change(change, context).get(_ID)
+    names, change_id = change.changed_sources, _pending_change(change, context).get(_ID)
     if not names:
         return
     with packages.lease(pipeline=context.pipeline_name, times=lease_times) as lease:
-        made: list[Package] = []
+        state_packages: list[Package] = []
         for _ in names:
-            made.append(packages.new_package())
-            made[-1].create()
+            state_packages.append(packages.new_package())
+            state_packages[-1].create()
         lease.check()
-        for name, package in zip(names, made, strict=True):
-            left = ExtractManifest(schema_name=name, state=typed_copy(change.after), change_id=before)
-            package.mark_extracted(left.to_dict(), epoch=lease.epoch)
+        for name, package in zip(names, state_packages, strict=True):
+            manifest = ExtractManifest(schema_name=name, state=typed_copy(change.after), change_id=change_id)
+            package.mark_extracted(manifest.to_dict(), epoch=lease.epoch)
         lease.confirm()
 
 
 def apply_local_changes(state: State, workdir: WorkDir) -> tuple[State, str | None]:
-    """The state with changes that wait for it on this machine, and the id of these, if there are any.
+    """Return the state with the local changes that are based on it, and their id.
 
-    Those of another state are told and left.
+    Changes that are based on another state are logged and ignored.
     """
     changes = workdir.local_changes(state["dataset_name"])
     if changes is None:
         return state, None
     if changes[_BASE_HASH] != state.get(_HASH):
-        _LOG.warning("a change of the state is not taken over: another load has changed it since")
+        _LOG.warning("a local change of the state is ignored: another load has changed the state since")
         return state, None
     sources: dict[str, Any] = from_typed(changes[_SOURCES])
     return {**state, _SOURCES: sources}, changes[_ID]
@@ -114,22 +114,22 @@ def apply_local_changes(state: State, workdir: WorkDir) -> tuple[State, str | No
 def discard_applied_changes(
     workdir: WorkDir, dataset_name: str, state: State, extracted: ExtractManifest
 ) -> None:
-    """Let changes go that a load has taken over; others stay, and are told by who finds them.
+    """Discard local changes that a load has applied; keep the rest.
 
-    A load takes what its own source remembers from its package, and that of others from the state.
+    A load takes the state of its source from its package, and that of others from the stored state.
     """
     changes = workdir.local_changes(dataset_name)
     if changes is None:
         return
-    now, said = state.get(_SOURCES, {}), changes[_SOURCES]
+    loaded, changed = state.get(_SOURCES, {}), changes[_SOURCES]
     others = [name for name in changes[_CHANGED_SOURCES] if name != extracted.schema_name]
-    is_own = len(others) == len(changes[_CHANGED_SOURCES]) or extracted.change_id == changes[_ID]
-    if is_own and all(now.get(name) == said.get(name) for name in others):
+    has_own_change = len(others) == len(changes[_CHANGED_SOURCES]) or extracted.change_id == changes[_ID]
+    if has_own_change and all(loaded.get(name) == changed.get(name) for name in others):
         workdir.save_local_changes(dataset_name, None)
 
 
 def _pending_change(change: StateChange, context: PipelineContext) -> dict[str, Any]:
-    """The change that waits and is in the state as it was before another one."""
+    """Return the saved local change that `change` is based on; empty if none is."""
     changes = context.workdir.local_changes(context.dataset_name) or {}
     return changes if changes.get(_BASE_HASH) == change.before.get(_HASH) else {}
 

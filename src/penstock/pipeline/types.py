@@ -1,4 +1,4 @@
-"""Names of what methods of a pipeline take, as the reference page has them: for annotations of your own."""
+"""Types of the arguments of pipelines, for annotations of users."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 TDestination: TypeAlias = Destination
 """A destination with its arguments."""
 TDestinationReferenceArg: TypeAlias = str | Destination | None
-"""A destination as users name it: by its registered name, or with arguments; None for the one before."""
+"""A registered name, or a destination with arguments; None keeps the current one."""
 TWriteDispositionConfig: TypeAlias = str | Mapping[str, Any] | Callable[[Any], Any]
 """A disposition in one word, with its details in a dict, or as a function of an item."""
 TAnySchemaColumns: TypeAlias = Mapping[str, Any] | Sequence[Mapping[str, Any]] | type | Callable[[Any], Any]
@@ -32,12 +32,12 @@ TAnySchemaColumns: TypeAlias = Mapping[str, Any] | Sequence[Mapping[str, Any]] |
 TColumnNames: TypeAlias = str | Sequence[str] | Callable[[Any], Any]
 """One column or several."""
 TSchemaContract: TypeAlias = str | Mapping[str, str] | Callable[[Any], Any]
-"""A contract in one word, or for tables, columns and types apart."""
+"""A contract in one word, or one each for tables, columns and types."""
 
 
 @runtime_checkable
 class SupportsPipeline(Protocol):
-    """What functions may ask of a pipeline that they are given, without knowing its class."""
+    """The part of a pipeline that user functions may rely on."""
 
     pipeline_name: str
     destination: Destination | None
@@ -49,7 +49,7 @@ class SupportsPipeline(Protocol):
 
     @property
     def first_run(self) -> bool:
-        """Whether no load of it has been completed yet."""
+        """Whether no load is complete yet."""
 
     @property
     def default_schema_name(self) -> str:
@@ -57,10 +57,10 @@ class SupportsPipeline(Protocol):
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """The state, to look at."""
+        """The state; read only."""
 
     def set_local_state_val(self, key: str, value: Any) -> None:
-        """Remember a value on this machine."""
+        """Save a value on this machine."""
 
     def get_local_state_val(self, key: str) -> Any:
-        """A value that this machine remembers."""
+        """Return a value of this machine."""

@@ -360,7 +360,7 @@ def _can_write(store: FileStorage) -> bool:
 def open_destination_client(
     target: Target, *, spark: SparkSession | None, schema_name: str | None
 ) -> JobClientBase:
-    """Return a client that can write, with a session of its own that is closed with the client."""
+    """Return a client that can write; its session is closed with the client."""
     workspace = Workspace(target, spark=spark)
     with workspace.client:
         schema = workspace.snapshot(schema_name).schema

@@ -169,7 +169,7 @@ def test_a_folder_that_cannot_be_written_stops_no_run(
 
     at_lake(tmp_path).extract([{"n": 1}], table_name="items")
 
-    assert "cannot be noted" in caplog.text
+    assert "cannot be saved" in caplog.text
 
 
 def test_a_run_replaces_an_origin_file_that_is_damaged(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_a_layout_makes_the_name_of_the_dataset(monkeypatch: pytest.MonkeyPatch)
 
     assert penstock.pipeline("shop").dataset_name == "shop_dataset"
     monkeypatch.setenv("PIPELINES__DATASET_NAME_LAYOUT", "dataset")
-    with pytest.raises(UsageError, match="no single place for the name"):
+    with pytest.raises(UsageError, match="must contain %s exactly once"):
         penstock.pipeline("shop")
 
 
@@ -135,7 +135,7 @@ def test_drop_leaves_packages_and_lets_all_else_go(tmp_path: Path, caplog: pytes
     assert pipeline.drop() is pipeline
 
     assert [path.name for path in (tmp_path / "shop").iterdir()] == ["extracted"]
-    assert "drop_pending_packages() is for them" in caplog.text
+    assert "drop_pending_packages() deletes them" in caplog.text
     assert pipeline.last_trace is None
     pipeline.drop_pending_packages()
     assert not pipeline.has_pending_data

@@ -126,7 +126,7 @@ def test_a_change_of_a_state_that_another_load_has_changed_is_told_and_left(
     store_load(tmp_path, "11.5", version=3)
 
     assert at_lake(tmp_path).state["sources"] == {"shop": {"last": "11.5"}}
-    assert "another load has changed it since" in caplog.text
+    assert "another load has changed the state since" in caplog.text
 
 
 def test_packages_of_state_are_loaded_and_what_this_machine_kept_is_taken_along(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_a_change_stays_until_a_load_has_taken_it_over(
     kept = WorkDir(tmp_path / "here" / "shop").local_changes("shop")
     assert kept is not None
     assert kept["sources"] == {"shop": {"page": 7}}
-    assert "another load has changed it since" in caplog.text
+    assert "another load has changed the state since" in caplog.text
 
 
 def test_what_follows_from_loads_cannot_be_changed(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_packages_that_wait_keep_their_place(places: Places, monkeypatch: pytest
 
     for other in ("b", None):
         with step_raises(
-            PackageRootChanged, match=r"were in .*/a/demo/_dlt_pkg/shop, .* 1 packages wait there"
+            PackageRootChanged, match=r"were in .*/a/demo/_dlt_pkg/shop, .* 1 packages are pending there"
         ):
             places.extract(other)
         with pytest.raises(PackageRootChanged):
@@ -98,7 +98,7 @@ def test_a_place_below_the_dataset_is_recorded_relative_to_it(places: Places) ->
 
     assert (found["root"], found["is_below"]) == ("inside/demo/_dlt_pkg/shop", True)
     places.extract("lake/demo/inside")
-    with step_raises(PackageRootChanged, match="1 packages wait there"):
+    with step_raises(PackageRootChanged, match="1 packages are pending there"):
         places.extract(None)
 
 
