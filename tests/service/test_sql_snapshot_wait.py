@@ -11,9 +11,9 @@ import pytest
 from psycopg.rows import dict_row
 from tests.service.postgres import URL, new_schema, tell
 
-from penstock.sources.sql_database.catalog_queries import keys_query
 from penstock.sources.sql_database.dialects import APPLICATION_NAME, DIALECTS
 from penstock.sources.sql_database.queries import CursorWindow, RowQuery
+from penstock.sources.sql_database.reflection import keys_query
 from penstock.sources.sql_database.snapshot_wait import (
     RunningTransaction,
     parse_snapshot,

@@ -19,7 +19,6 @@ from tests.unit.sources.terms import terms_of
 import penstock
 from penstock.errors import UsageError
 from penstock.sources.sql_database import sql_database, sql_table
-from penstock.sources.sql_database.catalog_queries import columns_query, keys_query
 from penstock.sources.sql_database.column_types import column_hint, type_mapping
 from penstock.sources.sql_database.connections import ConnectionBudget
 from penstock.sources.sql_database.dialects import DIALECTS
@@ -32,7 +31,13 @@ from penstock.sources.sql_database.queries import (
     key_statistics_query,
     key_to_int,
 )
-from penstock.sources.sql_database.reflection import ReflectedColumn, ReflectedTable, reflected_tables
+from penstock.sources.sql_database.reflection import (
+    ReflectedColumn,
+    ReflectedTable,
+    columns_query,
+    keys_query,
+    reflected_tables,
+)
 from penstock.sources.sql_database.run import partition_ranges
 from penstock.sources.sql_database.snapshot_wait import snapshot_query
 from penstock.sources.sql_database.table_reader import TableReader
@@ -125,7 +130,7 @@ def test_sessions_of_postgres_speak_utc_before_what_the_user_says() -> None:
 
 
 def test_tables_of_a_database_that_does_not_tell_them_must_be_named() -> None:
-    with pytest.raises(UsageError, match="which tables") as refused:
+    with pytest.raises(UsageError, match="cannot list the tables") as refused:
         sql_database("oracle://ada:x@db/shop")
     assert "table_names" in refused.value.hint
 
@@ -218,7 +223,7 @@ def test_keys_that_are_null_take_one_of_the_connections(size: int, partitions: i
     ("kind", "least"), [("moment", "-infinity"), ("number", "NaN"), ("date", "0044-03-15 BC")]
 )
 def test_a_key_whose_bounds_cannot_be_read_is_read_as_a_whole(kind: Any, least: str) -> None:
-    database = asked([{"least": least, "most": least, "found": 10**6}])
+    database = asked([{"least": least, "most": least, "row_count": 10**6}])
     rows = RowQuery(dialect=POSTGRES, query="SELECT 1")
 
     key = ("at", kind, False)
@@ -250,7 +255,7 @@ def test_ranges_are_cut_of_keys_and_of_what_is_named(facts: Any, named: str | No
 
 
 def test_a_key_of_one_value_is_read_as_a_whole() -> None:
-    database = asked([{"least": "5", "most": "5", "found": 10**6}])
+    database = asked([{"least": "5", "most": "5", "row_count": 10**6}])
     rows = RowQuery(dialect=POSTGRES, query="SELECT 1")
 
     key: Any = ("id", "number", False)
@@ -272,8 +277,8 @@ def test_a_key_of_one_value_is_read_as_a_whole() -> None:
 def test_few_rows_are_worth_several_connections_only_where_they_are_known_to_be_large(
     window: CursorWindow | None, size: int | None, ranges: int
 ) -> None:
-    cells = [{"cell": number, "found": 1} for number in range(64)]
-    database = asked([{"least": "0", "most": "63", "found": 64}], *[cells] * 5)
+    cells = [{"cell": number, "row_count": 1} for number in range(64)]
+    database = asked([{"least": "0", "most": "63", "row_count": 64}], *[cells] * 5)
     rows, facts = RowQuery(dialect=MYSQL, table="o", window=window), ReflectedTable(name="o", size=size)
 
     found = partition_ranges(database, rows, ("id", "number", False), partitions=4, table=facts)
@@ -394,7 +399,7 @@ def test_a_cursor_is_not_on_what_spark_fills_up() -> None:
     reading = TableReader(options=terms_of("mysql://a@db/shop"), name="o", query="SELECT 1 AS state")
     cursor: Any = penstock.sources.incremental("state")
 
-    with pytest.raises(UsageError, match="fills up with spaces") as refused:
+    with pytest.raises(UsageError, match="pads with spaces") as refused:
         reading.window(cursor, ReflectedTable(name="o"), {"state": "char(3)"}, RowQuery(dialect=MYSQL))
     assert "CAST(state AS CHAR)" in refused.value.hint
 
@@ -567,9 +572,9 @@ def test_hints_of_one_table() -> None:
     [
         ({"engine_adapter_callback": print}, "backend_kwargs"),
         ({"query_adapter_callback": print}, "query="),
-        ({"metadata": object()}, "leave it out"),
-        ({"backend": "duckdb"}, "leave it out"),
-        ({"defer_table_reflect": False}, "leave defer_table_reflect out"),
+        ({"metadata": object()}, "omit it"),
+        ({"backend": "duckdb"}, "omit it"),
+        ({"defer_table_reflect": False}, "omit defer_table_reflect"),
         ({"reflection_level": "deep"}, "minimal"),
         ({"connections": 0}, "1 or more"),
     ],

@@ -88,7 +88,7 @@ def test_a_database_that_is_away_is_told_from_one_that_refuses(
 def test_tables_are_to_be_named_over_connect(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "existing_session", lambda given: Client())
 
-    with pytest.raises(UsageError, match="before a run") as refused:
+    with pytest.raises(UsageError, match="before the run") as refused:
         sql_database(URL)
     assert "table_names" in refused.value.hint
 

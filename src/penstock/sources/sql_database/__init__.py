@@ -1,7 +1,7 @@
 """Tables of a database, read by Spark in ranges of their keys.
 
-Takes:   where the database is, and which tables or queries of it are wanted.
-Gives:   resources that yield DataFrames, with types, keys and references as the database has them.
+Takes:   credentials of a database, and names of tables or queries.
+Gives:   resources that yield DataFrames, with the types, keys and references of the database.
 Touches: spark, interfaces, schema, config, errors.
 """
 

@@ -1,4 +1,4 @@
-"""`sql_database` and `sql_table`: what a user says becomes resources, and nothing is asked until they run."""
+"""`sql_database` and `sql_table`, which declare resources; queries run when these are read."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ __source_name__ = "sql_database"
 DEFAULT_CONNECTIONS: Final = 8
 DEFAULT_SETTLE: Final = 60.0
 _BACKENDS: Final = ("spark", "sqlalchemy", "pyarrow", "pandas", "connectorx")
-# What SQLAlchemy would be told, and what is said here instead.
+# Arguments for SQLAlchemy, with their replacements.
 _UNSUPPORTED_ARGUMENTS: Final[Mapping[str, str]] = {
-    "metadata": "leave it out: tables are looked up when they are read",
+    "metadata": "omit it: tables are reflected when they are read",
     "table_adapter_callback": "use included_columns, excluded_columns or apply_hints",
     "type_adapter_callback": "use apply_hints(columns=...)",
-    "query_adapter_callback": "use query=, with the SQL that is to be run",
+    "query_adapter_callback": "use query=, with the SQL to run",
     "engine_adapter_callback": "use backend_kwargs: properties of the JDBC driver",
     "engine_kwargs": "use backend_kwargs: properties of the JDBC driver",
-    "table_loader_class": "leave it out: Spark reads the table",
+    "table_loader_class": "omit it: Spark reads the table",
 }
 
 
@@ -63,18 +63,18 @@ def sql_database(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     partitions: int | None = None,
     settle: float = DEFAULT_SETTLE,
 ) -> Iterator[Resource]:
-    """The tables of a database, each a resource that Spark reads in ranges of its key.
+    """Declare the tables of a database, each as a resource that Spark reads in ranges of its key.
 
-    `credentials` are a URL of SQLAlchemy or of JDBC. All tables share `connections`, and each is read in so
-    many `partitions`, as many as there are connections unless said otherwise. `settle` is how many seconds an
-    incremental waits for the transactions that are running, on Postgres.
+    `credentials` are a SQLAlchemy or JDBC URL. All tables share `connections`; each is read in `partitions`
+    ranges, by default one per connection. On Postgres, an incremental waits up to `settle` seconds for
+    running transactions.
 
     >>> shop = sql_database("postgresql://ada:hush@db/shop", table_names=["orders", "customers"])
     >>> list(shop.resources)
     ['orders', 'customers']
     """
     _check_arguments(locals())
-    terms = _sql_options(
+    options = _sql_options(
         credentials,
         schema=schema,
         reflection_level=_reflection_level(reflection_level, detect_precision_hints),
@@ -83,10 +83,12 @@ def sql_database(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
         tuning=_Tuning(connections=connections, partitions=partitions, settle=settle),
         resolve_foreign_keys=resolve_foreign_keys,
     )
-    catalog = DatabaseReflection(terms, None if table_names is None else tuple(table_names))
-    names = table_names if table_names is not None else _reflected_names(catalog, include_views=include_views)
+    reflection = DatabaseReflection(options, None if table_names is None else tuple(table_names))
+    names: Sequence[str] = table_names or ()
+    if table_names is None:
+        names = _reflected_names(reflection, include_views=include_views)
     for name in names:
-        yield _table_resource(TableReader(options=terms, name=name, reflection=catalog))
+        yield _table_resource(TableReader(options=options, name=name, reflection=reflection))
 
 
 @resource(section="sql_database")
@@ -121,16 +123,16 @@ def sql_table(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     partitions: int | None = None,
     settle: float = DEFAULT_SETTLE,
 ) -> Resource:
-    """One table of a database, or the rows of a `query` under the name of `table`.
+    """Declare one table of a database, or the rows of a `query` under the name of `table`.
 
-    Ranges are cut of `partition_column`, or of the first column of the primary key. The rest is as for
-    `sql_database`.
+    The ranges are those of `partition_column`, by default of the first column of the primary key. Other
+    arguments are those of `sql_database`.
 
     >>> sql_table("postgresql://ada:hush@db/shop", "orders", primary_key="id")
     <penstock.resource 'orders', write_disposition='append'>
     """
     _check_arguments(locals())
-    terms = _sql_options(
+    options = _sql_options(
         credentials,
         schema=schema,
         reflection_level=_reflection_level(reflection_level, detect_precision_hints),
@@ -139,17 +141,17 @@ def sql_table(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
         tuning=_Tuning(connections=connections, partitions=partitions, settle=settle),
         resolve_foreign_keys=resolve_foreign_keys,
     )
-    reading = TableReader(
-        options=terms,
+    reader = TableReader(
+        options=options,
         name=table,
-        reflection=DatabaseReflection(terms, (table,)) if query is None else None,
+        reflection=DatabaseReflection(options, (table,)) if query is None else None,
         query=query,
         included_columns=None if included_columns is None else tuple(included_columns),
         excluded_columns=tuple(excluded_columns or ()),
         partition_column=partition_column,
     )
     return _table_resource(
-        reading,
+        reader,
         write_disposition=write_disposition,
         primary_key=primary_key,
         merge_key=merge_key,
@@ -159,7 +161,7 @@ def sql_table(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tuning:
-    """How hard the database is asked."""
+    """Limits of the load on the database."""
 
     connections: int
     partitions: int | None
@@ -167,7 +169,11 @@ class _Tuning:
 
     def __post_init__(self) -> None:
         if self.connections < 1 or (self.partitions is not None and self.partitions < 1):
-            raise UsageError("there must be one connection and one partition at least", hint="use 1 or more")
+            raise UsageError(
+                "connections and partitions must be at least 1, "
+                f"got {self.connections} and {self.partitions}",
+                hint="use 1 or more",
+            )
 
 
 def _sql_options(
@@ -180,10 +186,10 @@ def _sql_options(
     tuning: _Tuning,
     resolve_foreign_keys: bool,
 ) -> SqlOptions:
-    place = jdbc_config(credentials, properties=properties)
+    jdbc = jdbc_config(credentials, properties=properties)
     return SqlOptions(
-        database=Database(jdbc=place, fetch_size=fetch_size),
-        schema=schema or place.default_schema or "",
+        database=Database(jdbc=jdbc, fetch_size=fetch_size),
+        schema=schema or jdbc.default_schema or "",
         connections=ConnectionBudget(tuning.connections),
         partitions=tuning.partitions or tuning.connections,
         settle=tuning.settle,
@@ -196,26 +202,26 @@ def _table_resource(reader: TableReader, **hints: Any) -> Resource:
     def rows(incremental: Incremental[Any] | None = None) -> Iterator[Any]:
         return reader.frames(incremental)
 
-    made = Resource.from_data(rows, name=reader.name, section=__source_name__, hints=make_hints(**hints))
-    need = reader.options.database.jdbc.dialect.preset
-    made.change(needs=(need,) if need else ())
-    # Questions of several tables are asked at the same time.
-    return made.parallelize()
+    resource = Resource.from_data(rows, name=reader.name, section=__source_name__, hints=make_hints(**hints))
+    preset = reader.options.database.jdbc.dialect.preset
+    resource.change(needs=(preset,) if preset else ())
+    # In threads, so that queries of several tables run at the same time.
+    return resource.parallelize()
 
 
 def _reflected_names(reflection: DatabaseReflection, *, include_views: bool) -> Sequence[str]:
     if not reflection.is_supported:
         raise UsageError(
-            "penstock cannot ask this database which tables it has", hint="name them with table_names=[...]"
+            "penstock cannot list the tables of this database", hint="name them with table_names=[...]"
         )
     try:
-        found = reflection.reflect()
+        tables = reflection.reflect()
     except NoSession:
         raise UsageError(
-            "which tables there are is asked through Spark, and before a run no classic session is there",
-            hint="name them with table_names=[...], or start a session first that is none of Spark Connect",
+            "listing the tables needs a Spark session, and no classic session exists before the run",
+            hint="name them with table_names=[...], or start a classic session first",
         ) from None
-    return [name for name, table in found.items() if include_views or not table.is_view]
+    return [name for name, table in tables.items() if include_views or not table.is_view]
 
 
 def _reflection_level(level: str | None, detect_precision_hints: bool | None) -> ReflectionLevel:  # noqa: FBT001 - dlt's
@@ -230,20 +236,20 @@ def _reflection_level(level: str | None, detect_precision_hints: bool | None) ->
             return "full_with_precision"
         case _:
             raise UsageError(
-                f"{level!r} is no reflection level", hint="use one of: minimal, full, full_with_precision"
+                f"{level!r} is not a reflection level",
+                hint="use one of: minimal, full, full_with_precision",
             )
 
 
 def _check_arguments(arguments: Mapping[str, Any]) -> None:
-    """Refuse what only means something to SQLAlchemy."""
-    for name, instead in _UNSUPPORTED_ARGUMENTS.items():
+    """Raise for arguments that only apply to SQLAlchemy."""
+    for name, replacement in _UNSUPPORTED_ARGUMENTS.items():
         if arguments.get(name) is not None:
-            raise UsageError(f"{name} means nothing to Spark", hint=instead)
+            raise UsageError(f"{name} is not supported with Spark", hint=replacement)
     if arguments["backend"] not in _BACKENDS:
-        raise UsageError(
-            f"{arguments['backend']!r} is no backend", hint="leave it out: Spark reads the table"
-        )
+        raise UsageError(f"{arguments['backend']!r} is not a backend", hint="omit it: Spark reads the table")
     if arguments["defer_table_reflect"] is False:
         raise UsageError(
-            "tables are looked up when they are read", hint="leave defer_table_reflect out, or set it to True"
+            "tables are always reflected when they are read",
+            hint="omit defer_table_reflect, or set it to True",
         )

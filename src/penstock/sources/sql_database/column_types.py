@@ -1,4 +1,4 @@
-"""What becomes of a column: how it is selected, what is said of it, and whether ranges can be cut of it."""
+"""The types of columns: select expressions, hints, and keys for ranges."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _TYPES_WITH_PRECISION: Final = frozenset(("text", "binary", "timestamp", "time")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeMapping:
-    """One row of the table of types."""
+    """The mapping of one database type."""
 
     data_type: str
     select_expression: str | None = None
-    """How it is selected, where Spark cannot read it as it is."""
+    """The expression to select it, if Spark cannot read the column directly."""
     key_kind: KeyKind | None = None
     timezone: bool | None = None
     precision_and_scale: tuple[int, int] | None = None
-    """Precision and scale, where the database does not say them."""
+    """Precision and scale, if the database does not report them."""
 
     @property
     def is_text_encoded(self) -> bool:
-        """Whether it is read as a text, and is none."""
+        """Whether values of another type are read as text."""
         return (
             self.select_expression is not None
             and self.precision_and_scale is None
@@ -50,7 +50,7 @@ _TIMESTAMP: Final = TypeMapping(data_type="timestamp", key_kind="moment", timezo
 _LOCAL_TIMESTAMP: Final = TypeMapping(data_type="timestamp", key_kind="moment", timezone=False)
 _CAST_TO_TEXT: Final = "CAST({} AS TEXT)"
 
-# Any other type of Postgres is read as the text that Postgres writes.
+# Any other type of Postgres is read as its text representation.
 _POSTGRES: Final[Mapping[str, TypeMapping]] = {
     **dict.fromkeys(("smallint", "integer", "bigint"), _NUMBER),
     "oid": TypeMapping(data_type="bigint", select_expression="CAST({} AS BIGINT)", key_kind="number"),
@@ -75,13 +75,13 @@ _POSTGRES: Final[Mapping[str, TypeMapping]] = {
 _POSTGRES_OTHER: Final = TypeMapping(data_type="text", select_expression=_CAST_TO_TEXT)
 _MYSQL: Final[Mapping[str, TypeMapping]] = {
     **dict.fromkeys(("tinyint", "smallint", "mediumint", "int", "bigint"), _NUMBER),
-    # Twice as far as a number of 64 bits goes.
+    # Exceeds a signed 64-bit integer.
     "bigint unsigned": TypeMapping(data_type="decimal", precision_and_scale=(20, 0), key_kind="number"),
     "year": TypeMapping(data_type="bigint", select_expression="CAST({} AS SIGNED)"),
     **dict.fromkeys(("float", "double"), _DOUBLE),
     "decimal": _DECIMAL,
     **dict.fromkeys(("varchar", "tinytext", "text", "mediumtext", "longtext"), _TEXT),
-    # Spark fills what has a fixed length with spaces that are not in the table.
+    # Spark would pad fixed-length values with spaces.
     **dict.fromkeys(
         ("char", "enum", "set"),
         TypeMapping(data_type="text", select_expression="CAST({} AS CHAR)", key_kind="text"),
@@ -90,7 +90,7 @@ _MYSQL: Final[Mapping[str, TypeMapping]] = {
         ("uuid", "inet4", "inet6"), TypeMapping(data_type="text", select_expression="CAST({} AS CHAR)")
     ),
     "bit": TypeMapping(data_type="bool"),
-    # Spark takes them apart into letters.
+    # Spark would read them as bytes.
     "bits": TypeMapping(data_type="bigint", select_expression="CAST({} AS SIGNED)"),
     "64 bits": TypeMapping(
         data_type="decimal", select_expression="CAST({} AS UNSIGNED)", precision_and_scale=(20, 0)
@@ -114,7 +114,7 @@ _SQL_SERVER: Final[Mapping[str, TypeMapping]] = {
     **dict.fromkeys(("datetime", "datetime2", "smalldatetime"), _LOCAL_TIMESTAMP),
     "time": TypeMapping(data_type="time", select_expression="CAST({} AS VARCHAR(16))"),
 }
-# What Spark says of a column that the database was not asked about.
+# Types of Spark, for columns that were not reflected.
 _KEY_KINDS_OF_SPARK: Final[Mapping[str, KeyKind]] = {
     **dict.fromkeys(("tinyint", "smallint", "int", "bigint", "decimal"), "number"),
     "date": "date",
@@ -133,21 +133,21 @@ _MAPPINGS: Final = {"postgres": _POSTGRES, "mysql": _MYSQL, "information_schema"
 
 
 def type_mapping(column: ReflectedColumn, dialect: Dialect) -> TypeMapping | None:
-    """The row of a column's type; None where nothing is known of it, and Spark has to see.
+    """Return the mapping of a column's type; None for an unknown type, which Spark maps itself.
 
-    Decimals with more digits than Spark has go as texts: what does not fit is kept beside, and not rounded.
+    Decimals with more digits than Spark supports are read as text, so that they are not rounded.
     """
-    found = _MAPPINGS.get(dialect.catalog, {}).get(column.database_type)
-    if found is None:
+    mapping = _MAPPINGS.get(dialect.catalog, {}).get(column.database_type)
+    if mapping is None:
         return _POSTGRES_OTHER if dialect.catalog == "postgres" else None
-    if found is _DECIMAL and (column.precision is None or column.precision > _MAX_PRECISION):
+    if mapping is _DECIMAL and (column.precision is None or column.precision > _MAX_PRECISION):
         as_text = _CAST_TO_TEXT if dialect.catalog == "postgres" else "CAST({} AS CHAR)"
         return TypeMapping(data_type="decimal", select_expression=as_text, key_kind="number")
-    return found
+    return mapping
 
 
 def spark_key_kind(spark_type: str) -> KeyKind | None:
-    """What ranges of a column would be cut of, by the type that Spark sees.
+    """Return the kind of key of a Spark type; None if it cannot be divided into ranges.
 
     >>> spark_key_kind("decimal(10,2)"), spark_key_kind("timestamp_ntz"), spark_key_kind("array<int>")
     ('number', 'moment', None)
@@ -156,7 +156,7 @@ def spark_key_kind(spark_type: str) -> KeyKind | None:
 
 
 def postgres_type(spark_type: str) -> str | None:
-    """The type of Postgres that Spark sees as this one, where there is no other.
+    """Return the Postgres type of a Spark type; None if several types are possible.
 
     >>> postgres_type("timestamp"), postgres_type("varchar(20)")
     ('timestamp with time zone', None)
@@ -165,7 +165,7 @@ def postgres_type(spark_type: str) -> str | None:
 
 
 def has_own_order(database_type: str) -> bool:
-    """Whether a type of Postgres has an order that its texts do not have: addresses, enums.
+    """Return whether a Postgres type, such as an address or an enum, is not ordered like its text.
 
     >>> has_own_order("inet"), has_own_order("uuid"), has_own_order("bigint")
     (True, False, False)
@@ -176,51 +176,52 @@ def has_own_order(database_type: str) -> bool:
 def postgres_comparison(
     columns: Iterable[ReflectedColumn], spark_types: Mapping[str, str]
 ) -> tuple[tuple[tuple[str, str], ...], frozenset[str]]:
-    """The types of columns as Postgres writes them, and the columns that are texts for Spark alone.
+    """Return the Postgres types of columns, and the columns to compare by the bytes of their text.
 
-    `seen` are the types that Spark sees, where the database was not asked.
+    `spark_types` are the types of columns that were not reflected.
     """
-    kinds = {one.name: _BPCHAR.get(one.database_type, one.database_type) for one in columns}
-    texts = {name for name, kind in kinds.items() if has_own_order(kind)}
+    types = {column.name: _BPCHAR.get(column.database_type, column.database_type) for column in columns}
+    texts = {name for name, data_type in types.items() if has_own_order(data_type)}
     for name, spark_type in spark_types.items():
-        if kind := postgres_type(spark_type):
-            kinds[name] = kind
+        if data_type := postgres_type(spark_type):
+            types[name] = data_type
         elif spark_key_kind(spark_type) == "text":
             texts.add(name)
-    return tuple(one for one in kinds.items() if one[0] not in texts), frozenset(texts)
+    return tuple(item for item in types.items() if item[0] not in texts), frozenset(texts)
 
 
 def mysql_comparison(
     columns: Iterable[ReflectedColumn], spark_types: Mapping[str, str], dialect: Dialect
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """The columns that are texts, and those with days or moments.
+    """Return the text columns, and the columns with dates or timestamps.
 
     >>> from penstock.sources.sql_database.dialects import DIALECTS
     >>> mysql_comparison((), {"name": "varchar(9)", "at": "timestamp_ntz", "n": "int"}, DIALECTS["mysql"])
     (frozenset({'name'}), frozenset({'at'}))
     """
-    kinds = {one.name: kind.data_type for one in columns if (kind := type_mapping(one, dialect))}
-    types = {**kinds, **{name: spark_key_kind(one) for name, one in spark_types.items()}}
-    texts = frozenset(name for name, one in types.items() if one == "text")
-    return texts, frozenset(name for name, one in types.items() if one in _DATE_TYPES)
+    reflected = {column.name: type_mapping(column, dialect) for column in columns}
+    types: dict[str, str | None] = {name: mapping.data_type for name, mapping in reflected.items() if mapping}
+    types |= {name: spark_key_kind(spark_type) for name, spark_type in spark_types.items()}
+    texts = frozenset(name for name, data_type in types.items() if data_type == "text")
+    return texts, frozenset(name for name, data_type in types.items() if data_type in _DATE_TYPES)
 
 
 def column_hint(
     column: ReflectedColumn, mapping: TypeMapping | None, *, level: ReflectionLevel, is_key: bool = False
 ) -> dict[str, Any]:
-    """What is said of a column: types, digits where they are wanted, and whether it may be null."""
-    said: dict[str, Any] = {"name": column.name, "nullable": column.nullable and not is_key}
-    # Without its type, an exact text would be nothing but a text.
+    """Return the hint of a column for a reflection level: its type, nullability and precision."""
+    hint: dict[str, Any] = {"name": column.name, "nullable": column.nullable and not is_key}
+    # Always for values that are read as text, which would otherwise become text columns.
     if mapping is not None and (level != "minimal" or mapping.data_type in {"json", "time"}):
-        said["data_type"] = mapping.data_type
+        hint["data_type"] = mapping.data_type
         if mapping.timezone is False and level == "full_with_precision":
-            said["timezone"] = False
+            hint["timezone"] = False
     if mapping is not None and mapping.data_type == "decimal":
         precision, scale = mapping.precision_and_scale or (column.precision, column.scale or 0)
         if not mapping.is_text_encoded:
-            said |= {"precision": precision, "scale": scale}
+            hint |= {"precision": precision, "scale": scale}
     elif (
-        level == "full_with_precision" and column.precision and said.get("data_type") in _TYPES_WITH_PRECISION
+        level == "full_with_precision" and column.precision and hint.get("data_type") in _TYPES_WITH_PRECISION
     ):
-        said["precision"] = column.precision
-    return said
+        hint["precision"] = column.precision
+    return hint

@@ -1,4 +1,4 @@
-"""How many connections the tables of a source have together; they wait for them in the order they came."""
+"""The budget of connections that the tables of a source share, in first-come order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _POLL_INTERVAL: Final = 0.02
 
 @dataclass(slots=True)
 class ConnectionBudget:
-    """Connections that are shared. One who needs many is not overtaken by those who need few."""
+    """A fair semaphore: a request for many connections is not overtaken by requests for few."""
 
     limit: int
     _free: int = field(init=False)
@@ -29,21 +29,21 @@ class ConnectionBudget:
 
     @contextmanager
     def reserve(self, connections: int) -> Iterator[ConnectionReservation]:
-        """For the time of a block; what was taken goes back, and a place in the row is given up."""
-        one = ConnectionReservation(self, min(connections, self.limit))
+        """Queue a reservation for the block; at its end, release the connections or leave the queue."""
+        reservation = ConnectionReservation(self, min(connections, self.limit))
         with self._lock:
-            self._waiting.append(one)
+            self._waiting.append(reservation)
         try:
-            yield one
+            yield reservation
         finally:
             with self._lock:
-                if one in self._waiting:
-                    self._waiting.remove(one)
+                if reservation in self._waiting:
+                    self._waiting.remove(reservation)
                 else:
-                    self._free += one.connections
+                    self._free += reservation.connections
 
     def try_acquire(self, reservation: ConnectionReservation) -> bool:
-        """Take the connections, if it is one's turn and they are free."""
+        """Take the connections if the reservation is first in the queue and they are free."""
         with self._lock:
             if self._waiting[0] is not reservation or self._free < reservation.connections:
                 return False
@@ -54,13 +54,13 @@ class ConnectionBudget:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConnectionReservation:
-    """One who waits for connections, or has them."""
+    """A request for connections, queued or granted."""
 
     budget: ConnectionBudget
     connections: int
 
     def wait(self) -> Iterator[None]:
-        """Nothing, again and again, until they are there: a resource that yields it lets others go on."""
+        """Yield None until the connections are granted, so that a resource does not block others."""
         while not self.budget.try_acquire(self):
             time.sleep(_POLL_INTERVAL)
             yield None

@@ -1,4 +1,4 @@
-"""What penstock knows of databases, one row each: names, drivers, ports, and how their SQL is written."""
+"""The supported databases: names, drivers, ports and SQL dialects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CatalogKind = Literal["postgres", "information_schema", "mysql", "none"]
-"""Where a database tells of its tables; `none` where Spark is asked for the columns, and nobody for keys."""
+"""The catalog for reflection; with `none`, columns come from Spark and keys are unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,26 +19,26 @@ class Dialect:
 
     name: str
     url_template: str
-    """The form of its JDBC URL."""
+    """The template of the JDBC URL."""
     driver: str
     jar: str
-    """The coordinates of the driver, without a version."""
+    """The Maven coordinates of the driver, without a version."""
     sqlglot_dialect: str
     """The dialect of sqlglot."""
     port: int
     preset: str | None = None
-    """The preset that brings the driver."""
+    """The preset with the driver."""
     catalog: CatalogKind = "none"
     default_schema: str | None = None
-    """The schema that is read where none is named; None for the database itself."""
+    """The default schema; None for the database itself."""
     timestamp_literal: str = "TIMESTAMP {}"
-    """A moment as a literal."""
+    """The template of a timestamp literal."""
     properties: Mapping[str, str] = field(default_factory=dict)
 
 
 APPLICATION_NAME: Final = "penstock-reader"
-"""What our connections to Postgres are called, so that no incremental waits for another's reading."""
-# What a session writes and reads without a zone is UTC, wherever the JVM stands.
+"""The application name of Postgres connections, so that an incremental does not wait for other readers."""
+# Times without a zone are UTC, whatever the time zone of the JVM.
 MYSQL_UTC_PROPERTIES: Final = {
     "connectionTimeZone": "UTC",
     "forceConnectionTimeZoneToSession": "true",
@@ -47,8 +47,8 @@ MYSQL_UTC_PROPERTIES: Final = {
 _URL_TAIL: Final = "//{host}:{port}/{database}"
 DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType(
     {
-        one.name: one
-        for one in (
+        dialect.name: dialect
+        for dialect in (
             Dialect(
                 name="postgresql",
                 url_template=f"jdbc:postgresql:{_URL_TAIL}",
@@ -77,14 +77,14 @@ DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType(
                 properties={
                     "useCursorFetch": "true",
                     "tinyInt1isBit": "false",
-                    # A day that never was is null for the driver of MariaDB, and an error for this one.
+                    # Zero dates ('0000-00-00') are null for the MariaDB driver, but an error for this one.
                     "zeroDateTimeBehavior": "CONVERT_TO_NULL",
                     **MYSQL_UTC_PROPERTIES,
                 },
             ),
             Dialect(
                 name="mariadb",
-                # Spark knows how MariaDB quotes names by the scheme of MySQL only.
+                # With the scheme of MySQL Spark quotes names correctly.
                 url_template=f"jdbc:mysql:{_URL_TAIL}?permitMysqlScheme",
                 driver="org.mariadb.jdbc.Driver",
                 jar="org.mariadb.jdbc:mariadb-java-client",
@@ -121,7 +121,7 @@ _ALIASES: Final = {"postgres": "postgresql", "sqlserver": "mssql"}
 
 
 def dialect_of(drivername: str) -> Dialect | None:
-    """The dialect by the scheme of a URL, `postgresql+psycopg2` or `postgresql`.
+    """Return the dialect of a URL scheme such as `postgresql+psycopg2` or `postgresql`.
 
     >>> dialect_of("mysql+pymysql").name, dialect_of("teradata")
     ('mysql', None)

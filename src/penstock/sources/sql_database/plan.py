@@ -1,4 +1,4 @@
-"""Decides into which ranges of its key a table is read. No Spark and no database: numbers in, ranges out."""
+"""The plan of key ranges for a table: pure functions of counts and bounds."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 MIN_RANGE_BYTES: Final = 8 * 1024 * 1024
 MIN_RANGE_ROWS: Final = 50_000
-"""What is smaller than this is not worth a connection of its own."""
+"""The minimum size of a range that is worth a separate connection."""
 CELLS_PER_RANGE: Final = 16
-"""So many cells are counted for each range that is wanted."""
+"""The number of cells that are counted for each range."""
 _SKEW_FACTOR: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionRange:
-    """Keys from `lower` to before `upper`, as texts; None is no bound. The keys that are null are apart."""
+    """Keys from `lower` to before `upper`, as text; None is unbounded. Null keys have a separate range."""
 
     lower: str | None = None
     upper: str | None = None
@@ -31,7 +31,7 @@ WHOLE_TABLE: Final = (PartitionRange(),)
 
 
 def range_count(*, partitions: int, size: int | None = None, rows: int | None = None) -> int:
-    """How many ranges a table of so many bytes or rows is worth, at most `partitions`.
+    """Return the number of ranges for a table of this size in bytes or rows, at most `partitions`.
 
     >>> range_count(partitions=8), range_count(partitions=8, rows=10)
     (8, 1)
@@ -46,21 +46,21 @@ def range_count(*, partitions: int, size: int | None = None, rows: int | None = 
 
 
 def ranges_between(bounds: Sequence[str], *, nullable: bool) -> tuple[PartitionRange, ...]:
-    """The ranges that these bounds cut: all keys are in one of them, and none is in two.
+    """Return the ranges between bounds; each key is in exactly one of them.
 
-    The bounds come in the order of the database; one that stands there several times cuts once.
+    The bounds are in the order of the database and may repeat.
 
     >>> ranges_between(["5", "9", "9"], nullable=False)[-1]
     PartitionRange(lower='9', upper=None, is_null=False)
     """
     cuts = list(dict.fromkeys(bounds))
     edges = [None, *cuts, None]
-    found = tuple(PartitionRange(lower=lower, upper=upper) for lower, upper in pairwise(edges))
-    return (*found, PartitionRange(is_null=True)) if nullable and cuts else found
+    ranges = tuple(PartitionRange(lower=lower, upper=upper) for lower, upper in pairwise(edges))
+    return (*ranges, PartitionRange(is_null=True)) if nullable and cuts else ranges
 
 
 def cell_bounds(low: int, high: int, count: int) -> tuple[int, ...]:
-    """Bounds that cut the numbers from `least` to `most` into at most `count` cells of about one width.
+    """Return bounds that divide the numbers from `low` to `high` into at most `count` cells of equal width.
 
     >>> cell_bounds(-4, 3, 4)
     (-2, 0, 2)
@@ -73,10 +73,10 @@ def cell_bounds(low: int, high: int, count: int) -> tuple[int, ...]:
 def refined_bounds(
     bounds: Sequence[int], counts: Sequence[int], *, low: int, high: int, partitions: int
 ) -> tuple[int, ...]:
-    """The bounds with those cells cut again that hold too much; the same bounds where none does.
+    """Return the bounds with heavy cells divided again; unchanged bounds if no cell is heavy.
 
-    Too much is more than three times the median, and more than half of what one range is to hold. A cell of
-    one number cannot be cut.
+    A cell is heavy above three times the median and half the target of a range. A cell of one number cannot
+    be divided.
     """
     filled = [count for count in counts if count]
     if not filled:
@@ -84,28 +84,29 @@ def refined_bounds(
     heavy = max(_SKEW_FACTOR * median(filled), sum(counts) / partitions / 2)
     if len(filled) <= partitions:
         heavy = sum(counts) / partitions / 2
-    found: set[int] = set(bounds)
+    refined: set[int] = set(bounds)
     for (lower, upper), count in zip(pairwise([low, *bounds, high + 1]), counts, strict=True):
         if count > heavy:
-            found.update(cell_bounds(lower, upper - 1, CELLS_PER_RANGE))
-    return tuple(sorted(found))
+            refined.update(cell_bounds(lower, upper - 1, CELLS_PER_RANGE))
+    return tuple(sorted(refined))
 
 
 def balanced_bounds(bounds: Sequence[int], counts: Sequence[int], *, partitions: int) -> tuple[int, ...]:
-    """Those bounds that leave at most `partitions` ranges with about the same number of rows each.
+    """Return the bounds of at most `partitions` ranges with about the same number of rows each.
 
     >>> balanced_bounds((10, 20, 30), (5, 5, 5, 5), partitions=2)
     (20,)
     """
-    left, ranges = sum(counts), partitions
+    remaining, ranges = sum(counts), partitions
     chosen: list[int] = []
-    held = 0
+    range_rows = 0
     for number, bound in enumerate(bounds):
-        held += counts[number]
-        after = counts[number + 1]
-        share = left / ranges
-        # The next cell goes where the range is nearer to its share.
-        if held and ranges > 1 and (held >= share or held + after - share > share - held):
+        range_rows += counts[number]
+        next_rows = counts[number + 1]
+        share = remaining / ranges
+        # Close the range if the next cell would move it away from its share.
+        is_full = range_rows >= share or range_rows + next_rows - share > share - range_rows
+        if range_rows and ranges > 1 and is_full:
             chosen.append(bound)
-            left, ranges, held = left - held, ranges - 1, 0
-    return tuple(chosen) if left else tuple(chosen[:-1])
+            remaining, ranges, range_rows = remaining - range_rows, ranges - 1, 0
+    return tuple(chosen) if remaining else tuple(chosen[:-1])

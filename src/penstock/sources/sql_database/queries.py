@@ -1,4 +1,4 @@
-"""The SQL that a database is asked with: names and values are written by sqlglot for its dialect."""
+"""SQL queries for rows, keys and counts; sqlglot quotes names and values for the dialect."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.errors import UsageError
 from penstock.interfaces.frame_engine import CursorRange
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from penstock.sources.sql_database.column_types import KeyKind, TypeMapping
     from penstock.sources.sql_database.dialects import Dialect
@@ -31,64 +31,61 @@ _BINARY_COMPARISON: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CursorWindow(CursorRange):
-    """A range of a cursor as a database is asked for it. `settled` is how far rows are all there."""
+    """A range of a cursor; all rows up to `visible_until` are committed."""
 
     includes_nulls: bool = True
     visible_until: str | None = None
     is_empty: bool = False
-    """Whether no row had a value yet: those that come now are for the next time."""
+    """Whether no row had a value at the snapshot; later rows belong to the next run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowQuery:
-    """What is read: a table or a query, some of its columns, the rows of a window."""
+    """The rows to read: a table or a query, its columns, and a window of a cursor."""
 
     dialect: Dialect
     table: str | None = None
     schema: str | None = None
     query: str | None = None
     columns: tuple[tuple[str, TypeMapping | None], ...] = ()
-    """The columns with what is known of their types; none for all of them."""
+    """The columns with the mappings of their types; empty for all columns."""
     postgres_types: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    """The types of columns as Postgres writes them."""
+    """The Postgres types of columns."""
     text_columns: frozenset[str] = field(default=frozenset(), repr=False)
-    """Columns that Spark has as texts, and Postgres has not, or nobody knows; all texts of MySQL."""
+    """Columns that a cursor compares by the bytes of their text, as Spark does."""
     date_columns: frozenset[str] = field(default=frozenset(), repr=False)
-    """Columns of MySQL with days or moments: one that never was is nothing for its drivers, and 0 for it."""
+    """Date columns of MySQL. Zero dates ('0000-00-00'): drivers return NULL, MySQL compares them as 0."""
     window: CursorWindow | None = None
 
     @property
     def from_clause(self) -> str:
-        """What stands after FROM, under the name `t`."""
+        """The source after FROM, with the alias `t`."""
         if self.query is not None:
-            # A comment at its end would take the bracket with it.
+            # On a new line, because the query may end in a comment.
             return f"({_without_semicolons(self.query, self.dialect)}\n) {self.quote('t')}"
         parts = [self.quote(part) for part in (self.schema, self.table) if part]
         return f"{'.'.join(parts)} {self.quote('t')}"
 
     def quote(self, name: str) -> str:
-        """A name, quoted."""
+        """Return a quoted name."""
         return exp.to_identifier(name, quoted=True).sql(dialect=self.dialect.sqlglot_dialect)
 
     def column(self, name: str) -> str:
-        """A column, quoted."""
+        """Return a quoted column of `t`."""
         return f"{self.quote('t')}.{self.quote(name)}"
 
     def comparable(self, name: str) -> str:
-        """A column as a cursor compares it: texts by their bytes, as Spark does, and not by a collation."""
+        """Return a column for comparison with a cursor: text by bytes, as in Spark, not by a collation."""
         if name in self.text_columns:
             return _BINARY_COMPARISON[self.dialect.catalog].format(self.column(name))
         is_text = dict(self.postgres_types).get(name) in _TEXT_TYPES
         return f'{self.column(name)} COLLATE "C"' if is_text else self.column(name)
 
     def select(self, *conditions: str) -> str:
-        """The rows that meet all conditions and lie in the window."""
-        wanted = [one for one in (*conditions, *self.window_conditions()) if one]
-        chosen = (
-            ", ".join(self._select_item(name, kind) for name, kind in self.columns) or f"{self.quote('t')}.*"
-        )
-        where = f" WHERE {' AND '.join(f'({one})' for one in wanted)}" if wanted else ""
-        return f"SELECT {chosen} FROM {self.from_clause}{where}"
+        """Return the query for the rows in the window that satisfy all conditions."""
+        items = ", ".join(self._select_item(name, mapping) for name, mapping in self.columns)
+        where = _where_clause(filter(None, (*conditions, *self.window_conditions())))
+        return f"SELECT {items or self.quote('t') + '.*'} FROM {self.from_clause}{where}"
 
     def _select_item(self, name: str, mapping: TypeMapping | None) -> str:
         if mapping is None or mapping.select_expression is None:
@@ -96,33 +93,35 @@ class RowQuery:
         return f"{mapping.select_expression.format(self.column(name))} AS {self.quote(name)}"
 
     def window_conditions(self) -> tuple[str, ...]:
-        """The window as conditions."""
+        """Return the conditions of the window."""
         window = self.window
         if window is None:
             return ()
-        column, compared = self.column(window.column), self.comparable(window.column)
+        column, comparable = self.column(window.column), self.comparable(window.column)
         missing = f"{column} IS NULL"
         if window.column in self.date_columns:
             missing = f"{missing} OR {column} = 0"
         if window.is_empty:
             return (missing if window.includes_nulls else "1 = 0",)
-        since, until = (">", "<") if window.is_max else ("<", ">")
-        parts = []
+        after, before = (">", "<") if window.is_max else ("<", ">")
+        bounds = []
         if window.start is not None:
-            sign = since if window.is_start_open else f"{since}="
-            parts.append(f"{compared} {sign} {self.value_literal(window.start, window.column)}")
+            operator = after if window.is_start_open else f"{after}="
+            bounds.append(f"{comparable} {operator} {self.value_literal(window.start, window.column)}")
         if window.end is not None:
-            sign = until if window.is_end_open else f"{until}="
-            parts.append(f"{compared} {sign} {self.value_literal(window.end, window.column)}")
+            operator = before if window.is_end_open else f"{before}="
+            bounds.append(f"{comparable} {operator} {self.value_literal(window.end, window.column)}")
         if window.visible_until is not None:
-            parts.append(f"{compared} <= {self.bound_literal(window.visible_until, window.column, 'text')}")
-        if not parts:
+            bounds.append(
+                f"{comparable} <= {self.bound_literal(window.visible_until, window.column, 'text')}"
+            )
+        if not bounds:
             return () if window.includes_nulls else (f"{column} IS NOT NULL",)
-        together = " AND ".join(parts)
-        return (f"({together}) OR {missing}" if window.includes_nulls else together,)
+        condition = " AND ".join(bounds)
+        return (f"({condition}) OR {missing}" if window.includes_nulls else condition,)
 
     def range_condition(self, key: str, key_range: PartitionRange, kind: KeyKind) -> str:
-        """A range as a condition that an index of the key serves."""
+        """Return the condition of a range, which an index of the key supports."""
         column = self.column(key)
         if key_range.is_null:
             return f"{column} IS NULL"
@@ -134,14 +133,14 @@ class RowQuery:
         return " AND ".join(parts)
 
     def bound_literal(self, text: str, column: str, kind: KeyKind) -> str:
-        """A bound as a literal, of the type that its column has, so that the database compares the two."""
+        """Return a bound as a literal of the type of its column, so that the database can compare them."""
         if kind == "number" and self.dialect.catalog != "postgres":
             return text
         literal = exp.Literal.string(text).sql(dialect=self.dialect.sqlglot_dialect)
-        if own := dict(self.postgres_types).get(column):
-            return f"CAST({literal} AS {own})"
+        if postgres_type := dict(self.postgres_types).get(column):
+            return f"CAST({literal} AS {postgres_type})"
         if self.dialect.catalog == "postgres" and kind != "number":
-            # Postgres takes a literal without a type for one of the column's.
+            # Postgres gives an untyped literal the type of the column.
             return literal
         match kind:
             case "number":
@@ -158,7 +157,7 @@ class RowQuery:
                 return literal
 
     def value_literal(self, value: Any, column: str) -> str:
-        """A value of Python as a literal."""
+        """Return a Python value as a literal."""
         match value:
             case bool():
                 raise self._invalid_bound(value)
@@ -173,7 +172,7 @@ class RowQuery:
             case date():
                 return self.bound_literal(value.isoformat(), column, "date")
             case str() if self.dialect.catalog == "mysql" and column in self.text_columns:
-                # The very bytes: no character set and no sign of escape has a say.
+                # As bytes, independent of character sets and escapes.
                 return f"X'{value.encode().hex()}'"
             case str():
                 return self.bound_literal(value, column, "text")
@@ -181,7 +180,7 @@ class RowQuery:
                 raise self._invalid_bound(value)
 
     def _timestamp_text(self, value: datetime, column: str) -> str:
-        """In UTC; with the zone where the column has one, or may have: Postgres passes over it where not."""
+        """Return a timestamp in UTC, for Postgres with the offset unless the column has no time zone."""
         aware = value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
         text = aware.replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
         if self.dialect.catalog != "postgres":
@@ -190,27 +189,32 @@ class RowQuery:
 
     @staticmethod
     def _invalid_bound(value: Any) -> UsageError:
-        shown = value if isinstance(value, float | Decimal) else f"a {type(value).__name__}"
+        description = value if isinstance(value, float | Decimal) else f"a {type(value).__name__}"
         return UsageError(
-            f"{shown} cannot be the bound of a cursor in a database",
-            hint="use numbers, texts, dates or moments",
+            f"{description} cannot be the bound of a cursor in a database",
+            hint="use numbers, texts, dates or timestamps",
         )
 
 
+def _where_clause(conditions: Iterable[str]) -> str:
+    text = " AND ".join(f"({condition})" for condition in conditions)
+    return f" WHERE {text}" if text else ""
+
+
 def _without_semicolons(query: str, dialect: Dialect) -> str:
-    """A query without the semicolons at its end; a comment may come after them."""
+    """Return a query without its trailing semicolons, also those before a comment."""
     try:
         tokens = tokenize(query, read=dialect.sqlglot_dialect or None)
     except TokenError:
         return query.rstrip().rstrip(";")
     while tokens and tokens[-1].token_type.name == "SEMICOLON":
-        at = tokens.pop().start
-        query = query[:at] + query[at + 1 :]
+        position = tokens.pop().start
+        query = query[:position] + query[position + 1 :]
     return query.strip()
 
 
 def key_to_int(text: str, kind: KeyKind, *, round_up: bool = False) -> int:
-    """A key as a whole number: days, microseconds, or the number itself, rounded down or up.
+    """Return a key as an integer: days, microseconds, or the number itself, rounded down or up.
 
     >>> key_to_int("-2.5", "number"), key_to_int("1970-01-02", "date")
     (-3, 1)
@@ -221,15 +225,15 @@ def key_to_int(text: str, kind: KeyKind, *, round_up: bool = False) -> int:
         case "date":
             return (datetime.fromisoformat(text).date() - EPOCH.date()).days
         case "moment":
-            moment = datetime.fromisoformat(text)
-            aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            timestamp = datetime.fromisoformat(text)
+            aware = timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)
             return (aware - EPOCH) // timedelta(microseconds=1)
         case _:
             return int(Decimal(text).to_integral_value(ROUND_CEILING if round_up else ROUND_FLOOR))
 
 
 def int_to_key(number: int, kind: KeyKind) -> str:
-    """A whole number as the key that it stands for.
+    """Return the key of an integer from `key_to_int`.
 
     >>> int_to_key(1, "date"), int_to_key(1_500_000, "moment"), int_to_key(-3, "number")
     ('1970-01-02', '1970-01-01 00:00:01.500000', '-3')
@@ -238,60 +242,49 @@ def int_to_key(number: int, kind: KeyKind) -> str:
         case "date":
             return (EPOCH.date() + timedelta(days=number)).isoformat()
         case "moment":
-            moment = EPOCH + timedelta(microseconds=number)
-            return moment.replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
+            timestamp = EPOCH + timedelta(microseconds=number)
+            return timestamp.replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
         case _:
             return str(number)
 
 
 def key_statistics_query(row_query: RowQuery, key: str, kind: KeyKind) -> str:
-    """The least and the greatest key, and how many rows there are."""
-    column = row_query.column(key)
-    inside = (
-        f" WHERE {' AND '.join(f'({one})' for one in row_query.window_conditions())}"
-        if row_query.window_conditions()
-        else ""
-    )
+    """Return the query for the smallest and the greatest key and the number of rows."""
+    column, where = row_query.column(key), _where_clause(row_query.window_conditions())
     return (
         f"SELECT {_cast_to_text(row_query, f'MIN({column})', kind)} AS least, "
         f"{_cast_to_text(row_query, f'MAX({column})', kind)} AS most, "
-        f"COUNT(*) AS found FROM {row_query.from_clause}{inside}"
+        f"COUNT(*) AS row_count FROM {row_query.from_clause}{where}"
     )
 
 
 def cell_counts_query(row_query: RowQuery, key: str, kind: KeyKind, bounds: Sequence[str]) -> str:
-    """How many rows are in each cell between bounds; cells without rows do not show."""
+    """Return the query for the number of rows in each cell between bounds; empty cells have no row."""
     column = row_query.column(key)
     whens = " ".join(
-        f"WHEN {column} < {row_query.bound_literal(bound, key, kind)} THEN {at}"
-        for at, bound in enumerate(bounds)
+        f"WHEN {column} < {row_query.bound_literal(bound, key, kind)} THEN {number}"
+        for number, bound in enumerate(bounds)
     )
-    wanted = " AND ".join(f"({one})" for one in (f"{column} IS NOT NULL", *row_query.window_conditions()))
+    where = _where_clause((f"{column} IS NOT NULL", *row_query.window_conditions()))
     cell = f"CASE {whens} ELSE {len(bounds)} END"
-    source = f"{row_query.from_clause} WHERE {wanted}"
-    return f"SELECT {cell} AS cell, COUNT(*) AS found FROM {source} GROUP BY {cell}"
+    return f"SELECT {cell} AS cell, COUNT(*) AS row_count FROM {row_query.from_clause}{where} GROUP BY {cell}"
 
 
 def key_sample_query(row_query: RowQuery, key: str, *, ranges: int, percent: float) -> str:
-    """The keys that cut a sample of a table of Postgres into equal parts: sorted by Postgres, as texts."""
+    """Return the query for the keys that divide a sample of a Postgres table into equal parts, as text."""
     shares = ", ".join(f"{number / ranges:.6f}" for number in range(1, ranges))
-    column = row_query.column(key)
-    sampled = f"{row_query.from_clause} TABLESAMPLE SYSTEM ({percent:.6f}) REPEATABLE (1)"
-    inside = (
-        f" WHERE {' AND '.join(f'({one})' for one in row_query.window_conditions())}"
-        if row_query.window_conditions()
-        else ""
-    )
-    cuts = f"PERCENTILE_DISC(ARRAY[{shares}]) WITHIN GROUP (ORDER BY {column})"
+    sample = f"{row_query.from_clause} TABLESAMPLE SYSTEM ({percent:.6f}) REPEATABLE (1)"
+    where = _where_clause(row_query.window_conditions())
+    cuts = f"PERCENTILE_DISC(ARRAY[{shares}]) WITHIN GROUP (ORDER BY {row_query.column(key)})"
     return (
-        f"SELECT CAST(cut AS TEXT) AS cut FROM (SELECT {cuts} AS cuts FROM {sampled}{inside}) s, "
+        f"SELECT CAST(cut AS TEXT) AS cut FROM (SELECT {cuts} AS cuts FROM {sample}{where}) s, "
         "UNNEST(s.cuts) WITH ORDINALITY AS u (cut, at) ORDER BY at"
     )
 
 
 def _cast_to_text(row_query: RowQuery, expression: str, kind: KeyKind) -> str:
     if row_query.dialect.sqlglot_dialect == "tsql" and kind in {"date", "moment"}:
-        # The form of ISO 8601; a cast would write the names of months.
+        # ISO 8601; a cast would write the names of months.
         return f"CONVERT(VARCHAR(33), {expression}, 126)"
     length = {"mysql": "CHAR", "tsql": "VARCHAR(64)", "oracle": "VARCHAR2(64)"}.get(
         row_query.dialect.sqlglot_dialect, "TEXT"

@@ -1,4 +1,4 @@
-"""Asks a database through Spark, and makes the DataFrames that are read from it."""
+"""Queries of a database through Spark, and the DataFrames of its tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from penstock.config import logger
 from penstock.errors import JdbcDriverMissing, TransactionsRunning, UsageError
 from penstock.interfaces.run_context import current_context
 from penstock.sources.current import spark as lent_session
-from penstock.sources.sql_database.catalog_queries import columns_query, keys_query
 from penstock.sources.sql_database.plan import (
     CELLS_PER_RANGE,
     WHOLE_TABLE,
@@ -28,7 +27,7 @@ from penstock.sources.sql_database.queries import (
     key_statistics_query,
     key_to_int,
 )
-from penstock.sources.sql_database.reflection import reflected_tables
+from penstock.sources.sql_database.reflection import columns_query, keys_query, reflected_tables
 from penstock.sources.sql_database.snapshot_wait import (
     RunningTransaction,
     parse_snapshot,
@@ -55,8 +54,8 @@ _PAGE_BYTES: Final = 8192
 _MAX_ROUNDS: Final = 4
 _POLL_INTERVAL: Final = 0.2
 _DECLARED_TYPE_KEY: Final = "__CHAR_VARCHAR_TYPE_STRING"
-# Of the plans that a server writes down, Spark masks what this finds: all options but those that tell what is
-# read, for the properties of drivers are many.
+# Spark masks matches of this in the plans that a server logs: all options but those of the query, because
+# any driver property may be a secret.
 _SECRET_OPTION: Final = r'key: "(?!(?:query|fetchsize|driver)")[^"]*"\s*value: "(?:[^"\\]|\\.)*"'  # noqa: S105 (a pattern)
 _REDACTION_CONF: Final = {"spark.sql.redaction.string.regex": _SECRET_OPTION}
 _SPARK_STOPPED: Final = ("stopped SparkContext", "SparkContext was shut down", "StatusCode.UNAVAILABLE")
@@ -65,17 +64,17 @@ _DRIVER_MISSING: Final = ("ClassNotFoundException", "No suitable driver", "CANNO
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Database:
-    """A database, as sessions of Spark see it."""
+    """A database that Spark sessions read."""
 
     jdbc: JdbcConfig
     fetch_size: int = 10_000
 
     def read(self, query: str) -> DataFrame:
-        """The rows of a query, read by one task when they are wanted."""
+        """Return the lazy frame of a query, which one task reads."""
         session = _session()
         try:
             return session.read.format("jdbc").options(**self._options(), query=query).load()
-        except Exception as error:  # classic sessions let errors of Java through as they are
+        except Exception as error:  # classic sessions raise Java errors unchanged
             dialect = self.jdbc.dialect
             if any(word in str(error) for word in _DRIVER_MISSING):
                 raise JdbcDriverMissing(
@@ -86,32 +85,36 @@ class Database:
             raise database_error(dialect.name, _driver_message(str(error))) from error
 
     def rows(self, query: str) -> list[dict[str, Any]]:
-        """The rows of a small answer; some databases write the names of its columns in capitals."""
+        """Return the rows of a small result, with column names in lower case, as databases differ in it."""
         frame = self.read(query)
         try:
-            found = frame.collect()
+            rows = frame.collect()
         except Exception as error:  # as above
-            fault = as_database_error(error, database=self.jdbc.dialect.name)
-            if fault is None:
+            wrapped = as_database_error(error, database=self.jdbc.dialect.name)
+            if wrapped is None:
                 raise
-            raise fault from error
-        return [{name.lower(): value for name, value in row.asDict().items()} for row in found]
+            raise wrapped from error
+        return [{name.lower(): value for name, value in row.asDict().items()} for row in rows]
 
     def column_types(self, query: str) -> dict[str, str]:
-        """The columns of a query with their types as Spark writes them; it is not run."""
-        fields = self.read(query).schema.fields
+        """Return the Spark types of the columns of a query without running it."""
         return {
-            one.name: one.metadata.get(_DECLARED_TYPE_KEY) or one.dataType.simpleString() for one in fields
+            field.name: field.metadata.get(_DECLARED_TYPE_KEY) or field.dataType.simpleString()
+            for field in self.read(query).schema.fields
         }
 
     def _options(self) -> dict[str, str]:
-        # Moments without a zone stay without one: no time zone of a session has a say.
-        told = {"fetchsize": str(self.fetch_size), "preferTimestampNTZ": "true", "pushDownPredicate": "false"}
-        return {**told, **self.jdbc.properties, "url": self.jdbc.url}
+        # Timestamps without a time zone are read as such, independent of the session's time zone.
+        defaults = {
+            "fetchsize": str(self.fetch_size),
+            "preferTimestampNTZ": "true",
+            "pushDownPredicate": "false",
+        }
+        return {**defaults, **self.jdbc.properties, "url": self.jdbc.url}
 
 
 def _driver_message(error: str) -> str:
-    r"""What a driver said, of the many lines in which Spark tells it.
+    r"""Return the message of the driver, without the lines that Spark adds.
 
     >>> _driver_message("An error occurred while calling o7.load.\n: org.x.SQLException: no such host")
     'org.x.SQLException: no such host'
@@ -121,40 +124,40 @@ def _driver_message(error: str) -> str:
 
 
 class NoSession(Exception):
-    """No session of Spark is there to ask with: none at all, or none of our own over Spark Connect."""
+    """No usable Spark session exists outside a run: none, or only one of Spark Connect."""
 
 
 def _session() -> SparkSession:
-    """The session that the run lends, or one that is there; what opens the database is in no plan of either.
+    """Return the session of the run, or an existing one outside a run, with secrets masked in its plans.
 
-    A client of Spark Connect sends its plans with all options, and the server writes them down.
+    A Spark Connect client sends plans with all options, and the server logs them.
     """
     if current_context().lend_session is None:
-        found = existing_session(None)
-        if found is None or is_connect(found):
+        existing = existing_session(None)
+        if existing is None or is_connect(existing):
             raise NoSession
-        return found
-    lent: SparkSession = lent_session()
-    if not is_connect(lent):
-        return lent
-    if not hasattr(lent, "cloneSession"):
+        return existing
+    session: SparkSession = lent_session()
+    if not is_connect(session):
+        return session
+    if not hasattr(session, "cloneSession"):
         raise UsageError(
-            "this Spark Connect client cannot clone sessions: yours would have to mask the password",
+            "this Spark Connect client cannot clone sessions, so the password would be logged with the plan",
             hint="use a client of Spark 4.1 or later, or a classic session",
         )
-    masking: SparkSession = lent_session(_REDACTION_CONF)
-    return masking
+    masking_session: SparkSession = lent_session(_REDACTION_CONF)
+    return masking_session
 
 
 def union(frames: Sequence[DataFrame]) -> DataFrame:
-    """All ranges as one frame; each is one task."""
-    return reduce(lambda one, other: one.unionAll(other), frames)
+    """Return the ranges as one frame with one task for each."""
+    return reduce(lambda merged, frame: merged.unionAll(frame), frames)
 
 
 def reflect_tables(
     database: Database, schema: str, tables: tuple[str, ...] | None
 ) -> dict[str, ReflectedTable]:
-    """What the database says of these tables, or of all."""
+    """Return these tables, or all tables, from the catalog of the database."""
     dialect = database.jdbc.dialect
     columns = database.rows(columns_query(dialect, schema, tables))
     return reflected_tables(columns, database.rows(keys_query(dialect, schema, tables)))
@@ -168,81 +171,86 @@ def partition_ranges(
     partitions: int,
     table: ReflectedTable,
 ) -> tuple[PartitionRange, ...]:
-    """Ranges of a key, its kind, and whether it can be null, with about the same number of rows each."""
+    """Return ranges of a key with about the same number of rows; `key` is its name, kind and nullability."""
     name, kind, nullable = key
-    # Keys that are null need a connection too.
-    wanted = range_count(partitions=partitions - nullable, size=table.size)
-    if wanted <= 1:
+    # The range of null keys needs a connection too.
+    ranges = range_count(partitions=partitions - nullable, size=table.size)
+    if ranges <= 1:
         return WHOLE_TABLE
     if table.heap is not None:
         percent = min(100.0, 100.0 * _SAMPLE_PAGES / max(1, table.heap // _PAGE_BYTES))
-        found = database.rows(key_sample_query(row_query, name, ranges=wanted, percent=percent))
-        cuts = [row["cut"] for row in found if row["cut"] is not None]
+        sample = database.rows(key_sample_query(row_query, name, ranges=ranges, percent=percent))
+        cuts = [row["cut"] for row in sample if row["cut"] is not None]
         return ranges_between(cuts, nullable=nullable)
     if kind == "text":
         return WHOLE_TABLE
-    # The size is that of the whole table, and a window may have few of its rows.
+    # By rows too if a window selects few rows of the table.
     by_rows = table.size is None or bool(row_query.window_conditions())
-    cuts = _bounds_by_counting(database, row_query, (name, kind), partitions=wanted, by_rows=by_rows)
+    cuts = _bounds_by_counting(database, row_query, (name, kind), partitions=ranges, by_rows=by_rows)
     return ranges_between(cuts, nullable=nullable)
 
 
 def _bounds_by_counting(
     database: Database, row_query: RowQuery, key: tuple[str, KeyKind], *, partitions: int, by_rows: bool
 ) -> list[str]:
-    """Bounds found by counting cells, and cutting again those that hold too much.
+    """Return balanced bounds by counting the rows in cells and dividing heavy cells again.
 
-    By rows where nobody knows their size: a few rows can be much to read.
+    With `by_rows` the number of ranges depends on the rows, because their size is unknown.
     """
     name, kind = key
     (edges,) = database.rows(key_statistics_query(row_query, name, kind))
-    wanted = range_count(partitions=partitions, rows=int(edges["found"]) if by_rows else None)
-    if edges["least"] is None or wanted == 1:
+    ranges = range_count(partitions=partitions, rows=int(edges["row_count"]) if by_rows else None)
+    if edges["least"] is None or ranges == 1:
         return []
     try:
-        least, most = key_to_int(edges["least"], kind), key_to_int(edges["most"], kind, round_up=True)
+        low, high = key_to_int(edges["least"], kind), key_to_int(edges["most"], kind, round_up=True)
     except (ValueError, ArithmeticError):
-        LOG.info("no ranges are cut from %s to %s of %s", edges["least"], edges["most"], name)
+        LOG.info("%s is not divided into ranges from %s to %s", name, edges["least"], edges["most"])
         return []
-    bounds = cell_bounds(least, most, wanted * CELLS_PER_RANGE)
+    bounds = cell_bounds(low, high, ranges * CELLS_PER_RANGE)
     if not bounds:
         return []
     counts = _count_cells(database, row_query, key, bounds)
     for _ in range(_MAX_ROUNDS):
-        cut = refined_bounds(bounds, counts, low=least, high=most, partitions=wanted)
-        if cut == bounds:
+        refined = refined_bounds(bounds, counts, low=low, high=high, partitions=ranges)
+        if refined == bounds:
             break
-        bounds, counts = cut, _count_cells(database, row_query, key, cut)
-    return [int_to_key(bound, kind) for bound in balanced_bounds(bounds, counts, partitions=wanted)]
+        bounds, counts = refined, _count_cells(database, row_query, key, refined)
+    return [int_to_key(bound, kind) for bound in balanced_bounds(bounds, counts, partitions=ranges)]
 
 
 def _count_cells(
     database: Database, row_query: RowQuery, key: tuple[str, KeyKind], bounds: Sequence[int]
 ) -> list[int]:
     name, kind = key
-    text = cell_counts_query(row_query, name, kind, [int_to_key(bound, kind) for bound in bounds])
-    found = {int(row["cell"]): int(row["found"]) for row in database.rows(text)}
-    return [found.get(number, 0) for number in range(len(bounds) + 1)]
+    query = cell_counts_query(row_query, name, kind, [int_to_key(bound, kind) for bound in bounds])
+    counts = {int(row["cell"]): int(row["row_count"]) for row in database.rows(query)}
+    return [counts.get(number, 0) for number in range(len(bounds) + 1)]
 
 
 def wait_for_visible_value(
     database: Database, row_query: RowQuery, column: str, *, limit: float
 ) -> Iterator[str | None]:
-    """How far all rows are there, at the end; until then nothing, again and again."""
-    (answer,) = database.rows(snapshot_query(row_query, column))
-    reached = parse_snapshot(answer)
-    if reached.is_standby:
-        LOG.warning("the rows come from a standby: transactions of its primary cannot be seen; use a lag")
-    began, left = time.monotonic(), reached.running
-    while left and reached.value is not None:
-        found = [RunningTransaction(**row) for row in database.rows(running_query(left))]
-        left = tuple(one.name for one in found)
-        if left and time.monotonic() - began >= limit:
-            if any(one.writes for one in found):
-                raise TransactionsRunning(column=column, seconds=limit, transactions=left)
-            LOG.warning("%s transactions that have written nothing so far are not waited for", len(left))
+    """Yield None while transactions of the snapshot run, then the value up to which rows are committed.
+
+    Raise when a writing transaction runs longer than `limit` seconds.
+    """
+    (row,) = database.rows(snapshot_query(row_query, column))
+    snapshot = parse_snapshot(row)
+    if snapshot.is_standby:
+        LOG.warning(
+            "rows are read from a standby, which does not show transactions of its primary; use a lag"
+        )
+    start, running = time.monotonic(), snapshot.running
+    while running and snapshot.value is not None:
+        transactions = [RunningTransaction(**row) for row in database.rows(running_query(running))]
+        running = tuple(transaction.name for transaction in transactions)
+        if running and time.monotonic() - start >= limit:
+            if any(transaction.writes for transaction in transactions):
+                raise TransactionsRunning(column=column, seconds=limit, transactions=running)
+            LOG.warning("continuing without %s transactions that have not written anything", len(running))
             break
-        if left:
+        if running:
             time.sleep(_POLL_INTERVAL)
             yield None
-    yield reached.value
+    yield snapshot.value

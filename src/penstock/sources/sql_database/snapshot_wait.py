@@ -1,8 +1,8 @@
-"""How far rows are all there: a cursor's value may be given out long before its row is committed.
+"""The wait for running transactions, which may commit rows below the highest cursor value.
 
-A transaction takes 7 from a sequence, or its own beginning from the clock, and another takes 8 and commits
-first. Who reads up to 8 and goes on from there never sees 7. So the furthest value is asked for together with
-the transactions that are running; once those are over, all rows up to that value are there.
+A transaction takes 7 from a sequence, or its start time from the clock; another one takes 8 and commits
+first. A reader that reads up to 8 and continues from there never reads 7. So one query returns the highest
+value and the running transactions; once these have ended, all rows up to that value are committed.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
     from penstock.sources.sql_database.queries import RowQuery
 
-# Every transaction holds the lock of its own virtual id, and everybody may see that. A prepared one has no
-# process any more, and holds the lock of its id, which does not say of which database it is. Types without a
-# MAX have an order all the same, and an index of the column gives its last entry for this as well.
+# Every transaction locks its virtual id, which all users can see. A prepared transaction has no process and
+# locks its id, which does not name its database. ORDER BY also works for types without MAX, by an index.
 _SNAPSHOT_SQL: Final = """
 SELECT CAST((
     SELECT {compared} FROM {source} WHERE {column} IS NOT NULL ORDER BY {compared} DESC LIMIT 1
@@ -49,16 +48,16 @@ GROUP BY 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningTransaction:
-    """A transaction that was running when the furthest value was asked for, and still is."""
+    """A transaction of the snapshot that is still running."""
 
     name: str
     writes: bool
-    """Whether it has written anything, or is about to."""
+    """Whether it has written, or holds a lock to write."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CursorSnapshot:
-    """The furthest value that can be seen, as a text, and who was running then."""
+    """The highest visible value as text, and the transactions that were running at the same time."""
 
     value: str | None
     running: tuple[str, ...]
@@ -66,7 +65,7 @@ class CursorSnapshot:
 
 
 def snapshot_query(row_query: RowQuery, column: str) -> str:
-    """Asks for the furthest value and for who is running, in this order: one statement, one snapshot."""
+    """Return the query for the highest value and the running transactions in one snapshot."""
     return _SNAPSHOT_SQL.format(
         compared=row_query.comparable(column),
         column=row_query.column(column),
@@ -76,12 +75,12 @@ def snapshot_query(row_query: RowQuery, column: str) -> str:
 
 
 def running_query(names: Iterable[str]) -> str:
-    """Asks who of these is still running."""
+    """Return the query for those of these transactions that are still running."""
     return _RUNNING_SQL.format(names=", ".join(_literal(name) for name in names))
 
 
 def parse_snapshot(row: Mapping[str, Any]) -> CursorSnapshot:
-    """Read the answer."""
+    """Parse the row of a snapshot query."""
     running = tuple(name for name in str(row["running"] or "").split(",") if name)
     return CursorSnapshot(value=row["reached"], running=running, is_standby=bool(row["is_standby"]))
 

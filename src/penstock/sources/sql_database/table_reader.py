@@ -1,17 +1,20 @@
-"""One table or query while it is read: asked about, cut into ranges, and given as one DataFrame."""
+"""The reader of one table or query: reflection, window of the cursor, ranges, and one DataFrame."""
 
 from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import functions as F
 
 from penstock.config import logger
 from penstock.errors import UsageError
+from penstock.interfaces.file_schema import LOGICAL_TYPE_KEY
 from penstock.interfaces.hints import NO_HINTS, TableHints, make_hints
 from penstock.interfaces.items import HintsMark, MarkedItem
 from penstock.interfaces.run_context import current_context
-from penstock.sources.sql_database.casts import cast_text_columns, drop_columns, unknown_column_error
+from penstock.package.sql import quote_name
 from penstock.sources.sql_database.column_types import (
     column_hint,
     mysql_comparison,
@@ -31,7 +34,9 @@ from penstock.sources.sql_database.run import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame
 
     from penstock.interfaces.incremental import Incremental
     from penstock.sources.sql_database.column_types import KeyKind, ReflectionLevel, TypeMapping
@@ -43,7 +48,7 @@ LOG = logger("penstock.sources.sql_database")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlOptions:
-    """What is the same for all tables of a source."""
+    """The options that all tables of a source share."""
 
     database: Database
     schema: str
@@ -55,26 +60,26 @@ class SqlOptions:
 
 
 class DatabaseReflection:
-    """What the database says of its tables; asked for once in a run, when the first of them is read."""
+    """The reflected tables of a database, read once per run when the first table is read."""
 
     def __init__(self, options: SqlOptions, table_names: tuple[str, ...] | None) -> None:
         self._options, self._table_names = options, table_names
         self._lock = threading.Lock()
         self._reflected: dict[str, ReflectedTable] | None = None
         self._session_lender: object = None
-        """Who lends sessions in the run that the facts are of."""
+        """The session lender of the run that the reflected tables belong to."""
 
     @property
     def is_supported(self) -> bool:
-        """Whether the database tells of its tables."""
+        """Whether the database can be reflected."""
         return self._options.database.jdbc.dialect.catalog != "none"
 
     def reflect(self) -> dict[str, ReflectedTable]:
-        """All of them by name, as they are now."""
+        """Read all tables from the database, by name."""
         return reflect_tables(self._options.database, self._options.schema, self._table_names)
 
     def tables(self) -> dict[str, ReflectedTable]:
-        """All of them by name, as they were when the run began to read."""
+        """Return all tables by name, as they were at the first read of the run."""
         with self._lock:
             lender = current_context().lend_session
             if self._reflected is None or self._session_lender is not lender:
@@ -82,21 +87,21 @@ class DatabaseReflection:
             return self._reflected
 
     def table(self, name: str) -> ReflectedTable:
-        """One of them; where the database does not tell of tables, nothing but its name is known."""
+        """Return a table; only its name if the database cannot be reflected."""
         if not self.is_supported:
             return ReflectedTable(name=name)
-        found = self.tables().get(name)
-        if found is None:
+        table = self.tables().get(name)
+        if table is None:
             raise UsageError(
                 f"the database has no table {name!r} in {self._options.schema!r}",
-                hint="names are those of the database, in its upper and lower case; schema= says where",
+                hint="check upper and lower case of the name, and schema=",
             )
-        return found
+        return table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableReader:
-    """One table or query, and how it is to be read."""
+    """One table or query with its options."""
 
     options: SqlOptions
     name: str
@@ -108,39 +113,42 @@ class TableReader:
     partition_column: str | None = None
 
     def frames(self, cursor: Incremental[Any] | None) -> Iterator[Any]:
-        """The rows as one DataFrame, in the time in which there are connections for it."""
+        """Yield the rows as one DataFrame; yield None while connections or transactions are awaited."""
         budget, database = self.options.connections, self.options.database
-        with budget.reserve(1) as asking:
-            yield from asking.wait()
-            facts = self.reflection.table(self.name) if self.reflection else ReflectedTable(name=self.name)
-            columns, seen = self._columns(facts), self._spark_types(facts, is_windowed=cursor is not None)
-            rows = self._row_query(facts, seen)
+        with budget.reserve(1) as reservation:
+            yield from reservation.wait()
+            table = self.reflection.table(self.name) if self.reflection else ReflectedTable(name=self.name)
+            columns = self._columns(table)
+            spark_types = self._spark_types(table, is_windowed=cursor is not None)
+            rows = self._row_query(table, spark_types)
             if cursor is not None:
-                self._set_cursor_key(cursor, facts)
-                window = self.window(cursor, facts, seen, rows)
-                for reached in _visible_window(database, rows, window, limit=self._settle_limit(cursor)):
+                self._set_cursor_key(cursor, table)
+                window = self.window(cursor, table, spark_types, rows)
+                for visible in _visible_window(database, rows, window, limit=self._settle_limit(cursor)):
                     yield None
-                    window = reached
+                    window = visible
                 rows = replace(rows, window=window)
-            key = self.partition_key(facts, seen)
+            key = self.partition_key(table, spark_types)
             ranges: tuple[PartitionRange, ...] = WHOLE_TABLE
             if key is not None:
                 ranges = partition_ranges(
-                    database, rows, key, partitions=self.options.partitions, table=facts
+                    database, rows, key, partitions=self.options.partitions, table=table
                 )
-        hints = self._hints(facts, columns)
-        with budget.reserve(len(ranges)) as reading:
-            yield from reading.wait()
-            parts = [rows.range_condition(key[0], one, key[1]) if key else "" for one in ranges]
+        hints = self._hints(table, columns)
+        with budget.reserve(len(ranges)) as reservation:
+            yield from reservation.wait()
+            conditions = [
+                rows.range_condition(key[0], key_range, key[1]) if key else "" for key_range in ranges
+            ]
             frame = cast_text_columns(
-                union([database.read(rows.select(part)) for part in parts]), dict(columns)
+                union([database.read(rows.select(condition)) for condition in conditions]), dict(columns)
             )
-            frame = frame if facts.columns else drop_columns(frame, self.excluded_columns, table=self.name)
+            frame = frame if table.columns else drop_columns(frame, self.excluded_columns, table=self.name)
+            # The connections are released when the next item is requested: then the rows are written.
             yield MarkedItem(frame, HintsMark(hints)) if hints is not NO_HINTS else frame
-            # Asked for more, so the rows are written, and the connections are free.
 
     def _set_cursor_key(self, cursor: Incremental[Any], table: ReflectedTable) -> None:
-        """Have rows that are read again known by the key of the table, and not by all that is in them."""
+        """Deduplicate rows that are read again by the key of the table instead of the whole row."""
         if table.primary_key and self._reads_columns(table.primary_key, table):
             cursor.use_key(list(table.primary_key))
 
@@ -148,28 +156,28 @@ class TableReader:
         return set(names) <= dict(self._columns(table)).keys()
 
     def _settle_limit(self, cursor: Incremental[Any]) -> float:
-        """How long running transactions are waited for: not where rows are read again in any case."""
-        knows = self.options.database.jdbc.dialect.catalog == "postgres"
-        return self.options.settle if knows and cursor.end_value is None and cursor.terms.is_max else 0
+        """Return the seconds to wait for running transactions; 0 if rows are read again in any case."""
+        is_postgres = self.options.database.jdbc.dialect.catalog == "postgres"
+        return self.options.settle if is_postgres and cursor.end_value is None and cursor.terms.is_max else 0
 
     def _columns(self, table: ReflectedTable) -> tuple[tuple[str, TypeMapping | None], ...]:
-        """The columns that are wanted; none where nothing is known of them, and all are."""
+        """Return the columns to read with their mappings; empty for all columns, without reflection."""
         dialect = self.options.database.jdbc.dialect
-        known = {one.name: type_mapping(one, dialect) for one in table.columns}
+        mappings = {column.name: type_mapping(column, dialect) for column in table.columns}
         named = (*(self.included_columns or ()), *self.excluded_columns)
-        if missing := [name for name in named if known and name not in known]:
-            raise unknown_column_error(self.name, missing[0], known)
-        wanted = self.included_columns if self.included_columns is not None else tuple(known)
-        return tuple((name, known.get(name)) for name in wanted if name not in self.excluded_columns)
+        if missing := [name for name in named if mappings and name not in mappings]:
+            raise unknown_column_error(self.name, missing[0], mappings)
+        included = self.included_columns if self.included_columns is not None else tuple(mappings)
+        return tuple((name, mappings.get(name)) for name in included if name not in self.excluded_columns)
 
     def _spark_types(self, table: ReflectedTable, *, is_windowed: bool) -> Mapping[str, str]:
-        """The types that Spark sees, where the database was not asked, and somebody needs to know."""
+        """Return the Spark types of columns without reflection, for a cursor or a partition column."""
         if table.columns or not (is_windowed or self.partition_column):
             return {}
         return self.options.database.column_types(replace(self._row_query(table, {}), columns=()).select())
 
     def _row_query(self, table: ReflectedTable, spark_types: Mapping[str, str]) -> RowQuery:
-        """What is read, and how the database compares what a cursor is on."""
+        """Return the query for the rows, with the types that a comparison with a cursor needs."""
         dialect = self.options.database.jdbc.dialect
         rows = RowQuery(
             dialect=dialect,
@@ -180,11 +188,11 @@ class TableReader:
         )
         match dialect.catalog:
             case "postgres":
-                kinds, texts = postgres_comparison(table.columns, spark_types)
-                return replace(rows, postgres_types=kinds, text_columns=texts)
+                types, texts = postgres_comparison(table.columns, spark_types)
+                return replace(rows, postgres_types=types, text_columns=texts)
             case "mysql":
-                texts, days = mysql_comparison(table.columns, spark_types, dialect)
-                return replace(rows, text_columns=texts, date_columns=days)
+                texts, dates = mysql_comparison(table.columns, spark_types, dialect)
+                return replace(rows, text_columns=texts, date_columns=dates)
             case _:
                 return rows
 
@@ -195,16 +203,16 @@ class TableReader:
         spark_types: Mapping[str, str],
         row_query: RowQuery,
     ) -> CursorWindow:
-        """The range of a cursor, as the database is asked for it."""
+        """Return the window of a cursor for the query."""
         column, terms = cursor.get_cursor_column_name(), cursor.terms
         if column is None or (table.column(column) is None and column not in spark_types):
             raise UsageError(
-                f"the incremental of {self.name} is on {cursor.cursor_path!r}, which is none of its columns",
+                f"the incremental of {self.name} is on {cursor.cursor_path!r}, which is not a column of it",
                 hint="name a column of the table",
             )
         if spark_types.get(column, "").startswith("char(") and row_query.dialect.catalog == "mysql":
             raise UsageError(
-                f"the incremental of {self.name} is on {column!r}, which Spark fills up with spaces",
+                f"the incremental of {self.name} is on {column!r}, which Spark pads with spaces",
                 hint="cast it in the query, as in CAST(state AS CHAR) AS state",
             )
         return CursorWindow(
@@ -221,14 +229,14 @@ class TableReader:
     def partition_key(
         self, table: ReflectedTable, spark_types: Mapping[str, str]
     ) -> tuple[str, KeyKind, bool] | None:
-        """The column that ranges are cut of, its kind, and whether it can be null.
+        """Return the column for ranges, its kind, and whether it can be null.
 
-        A row whose value changes goes from one range to another while they are read, and may be read twice or
-        not at all. So nobody but the user chooses a column that is no key.
+        A row whose value changes during the read may be read twice or not at all. So only the user can choose
+        a column that is not a key.
         """
         named = self.partition_column
-        if named is not None and (seen_as := spark_key_kind(spark_types.get(named, ""))) is not None:
-            return named, seen_as, True
+        if named is not None and (spark_kind := spark_key_kind(spark_types.get(named, ""))) is not None:
+            return named, spark_kind, True
         dialect = self.options.database.jdbc.dialect
         for name in (named,) if named else (*table.primary_key[:1], *table.unique):
             column = table.column(name)
@@ -239,34 +247,40 @@ class TableReader:
                 return name, kind.key_kind, column.nullable
         if named is not None:
             raise UsageError(
-                f"no ranges can be cut of the column {named!r} of {self.name}",
-                hint="partition_column takes numbers, dates, moments and texts",
+                f"the column {named!r} of {self.name} cannot be divided into ranges",
+                hint="use a partition_column of numbers, dates, timestamps or texts",
             )
         return None
 
     def _hints(
         self, table: ReflectedTable, columns: tuple[tuple[str, TypeMapping | None], ...]
     ) -> TableHints:
-        """What the database says, where the user says nothing."""
-        said = getattr(getattr(current_context().resource, "declaration", None), "hints", NO_HINTS)
+        """Return the hints from the database; hints of the user win."""
+        user_hints = getattr(getattr(current_context().resource, "declaration", None), "hints", NO_HINTS)
         if not table.columns:
             return NO_HINTS
-        wanted, theirs = dict(columns), said.columns if hasattr(said.columns, "items") else {}
-        key = () if said.primary_key is not None else table.primary_key
-        told: dict[str, Mapping[str, Any]] = {}
-        for one in table.columns:
-            if one.name in wanted:
-                own = column_hint(
-                    one, wanted[one.name], level=self.options.reflection_level, is_key=one.name in key
+        mappings = dict(columns)
+        user_columns = user_hints.columns if hasattr(user_hints.columns, "items") else {}
+        key = () if user_hints.primary_key is not None else table.primary_key
+        column_hints: dict[str, Mapping[str, Any]] = {}
+        for column in table.columns:
+            name = column.name
+            if name in mappings:
+                hint = column_hint(
+                    column, mappings[name], level=self.options.reflection_level, is_key=name in key
                 )
-                told[one.name] = {**own, **dict(theirs.get(one.name, {}))}
+                column_hints[name] = {**hint, **dict(user_columns.get(name, {}))}
         if not self._reads_columns(key, table):
-            LOG.warning("%s has no key here: not all of its key (%s) is read", self.name, ", ".join(key))
+            LOG.warning(
+                "%s is loaded without a primary key, because columns of its key (%s) are excluded",
+                self.name,
+                ", ".join(key),
+            )
             key = ()
         return make_hints(
-            columns=told,
-            primary_key=list(key) or said.primary_key,
-            references=said.references or self._references(table),
+            columns=column_hints,
+            primary_key=list(key) or user_hints.primary_key,
+            references=user_hints.references or self._references(table),
         )
 
     def _references(self, table: ReflectedTable) -> list[dict[str, Any]] | None:
@@ -274,29 +288,71 @@ class TableReader:
             return None
         return [
             {
-                "columns": list(one.columns),
-                "referenced_table": one.referenced_table,
-                "referenced_columns": list(one.referenced_columns),
+                "columns": list(reference.columns),
+                "referenced_table": reference.referenced_table,
+                "referenced_columns": list(reference.referenced_columns),
             }
-            for one in table.references
+            for reference in table.references
         ]
 
 
 def _visible_window(
     database: Database, row_query: RowQuery, window: CursorWindow, *, limit: float
 ) -> Iterator[CursorWindow]:
-    """The window, in the end up to where all rows are there; without a limit as it is."""
+    """Yield the window while waiting, then the window up to the last committed value."""
     if limit <= 0:
         yield window
         return
-    found = wait_for_visible_value(database, row_query, window.column, limit=limit)
-    reached = next(found)
-    for after in found:
+    values = wait_for_visible_value(database, row_query, window.column, limit=limit)
+    visible_until = next(values)
+    for value in values:
         yield window
-        reached = after
-    yield replace(window, visible_until=reached, is_empty=reached is None)
+        visible_until = value
+    yield replace(window, visible_until=visible_until, is_empty=visible_until is None)
 
 
 def _is_nullable(table: ReflectedTable, column: str) -> bool:
-    found = table.column(column)
-    return found is None or found.nullable
+    reflected = table.column(column)
+    return reflected is None or reflected.nullable
+
+
+DECIMAL_DIGITS: Final = (38, 9)
+_FITS_DECIMAL: Final = r"^-?[0-9]{1,29}(\.[0-9]{1,9}0*)?$"
+
+
+def cast_text_columns(frame: DataFrame, mappings: Mapping[str, TypeMapping | None]) -> DataFrame:
+    """Return the frame with text-encoded columns converted: JSON, times, and decimals of any length.
+
+    A number that is too long for Spark is kept as text in a variant column instead of being rounded.
+    """
+    if not any(mapping is not None and mapping.is_text_encoded for mapping in mappings.values()):
+        return frame
+    return frame.select(
+        *(column for name in frame.columns for column in _cast_columns(name, mappings.get(name)))
+    )
+
+
+def drop_columns(frame: DataFrame, names: Sequence[str], *, table: str) -> DataFrame:
+    """Return the frame without excluded columns, for a table without reflection."""
+    columns = frame.columns if names else ()
+    if missing := [name for name in names if name not in columns]:
+        raise unknown_column_error(table, missing[0], columns)
+    return frame.drop(*names)
+
+
+def unknown_column_error(table: str, column: str, columns: Iterable[str]) -> UsageError:
+    """Return the error for a name that is not a column."""
+    return UsageError(f"{table} has no column {column!r}", hint=f"its columns are: {', '.join(columns)}")
+
+
+def _cast_columns(name: str, mapping: TypeMapping | None) -> Iterator[Column]:
+    column = F.col(quote_name(name))
+    if mapping is None or not mapping.is_text_encoded:
+        yield column
+    elif mapping.data_type == "decimal":
+        fits = column.rlike(_FITS_DECIMAL)
+        precision, scale = DECIMAL_DIGITS
+        yield F.when(fits, column.cast(f"decimal({precision},{scale})")).alias(name)
+        yield F.when(~fits, column).alias(f"{name}__v_text")
+    else:
+        yield column.alias(name, metadata={LOGICAL_TYPE_KEY: mapping.data_type})
