@@ -120,11 +120,11 @@ def test_a_replace_is_one_commit_for_each_table_and_empties_those_without_rows(
 ) -> None:
     lake = Lake(tmp_path, own)
     lake.load("items", FIRST, write_disposition="replace", columns=COLUMNS)
-    before = {name: lake.tables.version(name, spark=own) for name in lake.place.table_names()}
+    before = {name: lake.tables.version(name, spark=own) for name in lake.addressing.table_names()}
 
     lake.load("items", [{"id": 9, "tags": ["q"]}], write_disposition="replace", columns=COLUMNS)
 
-    after = {name: lake.tables.version(name, spark=own) for name in lake.place.table_names()}
+    after = {name: lake.tables.version(name, spark=own) for name in lake.addressing.table_names()}
     assert content(lake) == {"rows": [{"id": 9, "tags": [{"value": "q"}]}], "orphans": {}}
     assert after == {name: version + 1 for name, version in before.items()}
     assert lake.content("items")["items__parts"] == []

@@ -1,4 +1,4 @@
-"""What users say to reach the S3 gateway and the Postgres that `make up` starts."""
+"""Settings of users for the S3 gateway and the Postgres that `make up` starts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.config import AwsCredentials
 
 
 def keys(**others: Any) -> AwsCredentials:
-    """The keys of the gateway, as a user gives them."""
+    """Return the keys of the gateway, as a user sets them."""
     given = {
         "aws_access_key_id": os.environ["PENSTOCK_TEST_S3_KEY"],
         "aws_secret_access_key": os.environ["PENSTOCK_TEST_S3_SECRET"],
@@ -22,9 +22,9 @@ def keys(**others: Any) -> AwsCredentials:
 
 
 def jdbc_catalog(location: str) -> dict[str, Any]:
-    """The settings of an Iceberg catalog in Postgres; its tables of tables are made by who opens it first.
+    """Return the settings of an Iceberg catalog in Postgres, whose tables its first user creates.
 
-    Each location has a catalog of its own there, so tests do not meet.
+    Each location has a separate catalog, so tests do not share one.
     """
     server = urlsplit(os.environ["PENSTOCK_TEST_POSTGRES"])
     return {

@@ -1,4 +1,4 @@
-"""The session of these tests, and a place in the bucket of the S3 gateway."""
+"""The session of these tests, and a folder in the bucket of the S3 gateway."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def location() -> Iterator[str]:
-    """A place in the bucket, empty and removed afterwards."""
+    """A folder in the bucket, empty and removed afterwards."""
     address = f"s3://{os.environ['PENSTOCK_TEST_S3_BUCKET']}/lakes-{uuid.uuid4().hex[:12]}"
     yield address
     FileStorage(address, credentials=keys()).delete("")
@@ -36,7 +36,7 @@ def spark(session_of_mode: SparkSession) -> SparkSession:
 
 @pytest.fixture
 def pipeline(spark: SparkSession, tmp_path: Path) -> penstock.Pipeline:
-    """To Delta tables on this machine."""
+    """A pipeline to Delta tables on this machine."""
     return penstock.pipeline(
         "shop",
         pipelines_dir=tmp_path / "pipelines",

@@ -1,4 +1,4 @@
-"""An HTTP proxy before the S3 gateway that does to requests what a plan says.
+"""An HTTP proxy before the S3 gateway that injects faults into requests by a plan.
 
 It passes heads and bodies on as they come, so that signatures stay right, and keeps connections open. A plan
 is asked once for each request and names a fault, or None. What was done is counted by fault and method.
@@ -48,7 +48,7 @@ _RESET = struct.pack("ii", 1, 0)
 
 @dataclass(frozen=True)
 class Head:
-    """The head of a request or a reply, as it came and taken apart."""
+    """The head of a request or a reply, raw and parsed."""
 
     raw: bytes
     words: tuple[str, ...]
@@ -60,13 +60,13 @@ class Head:
 
     @property
     def ends(self) -> bool:
-        """Whether the connection is not used again."""
+        """Whether the connection closes after this message."""
         return self.headers.get("connection", "").lower() == "close"
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a plan may look at."""
+    """A request as a plan sees it."""
 
     method: str
     target: str
@@ -74,7 +74,7 @@ class Request:
 
     @property
     def is_conditional(self) -> bool:
-        """A put that must make something new."""
+        """Whether the request is a put that must create an object."""
         return self.method == "PUT" and "if-none-match" in self.headers
 
     @property
@@ -82,7 +82,7 @@ class Request:
         return self.method == "POST" and re.search(r"[?&]delete\b", self.target) is not None
 
     def allows(self, fault: Fault) -> bool:
-        """Some faults make no sense for some requests."""
+        """Return whether a fault can happen to a request."""
         match fault:
             case "412" | "412 done":
                 return self.is_conditional
@@ -93,7 +93,7 @@ class Request:
 
 
 class Proxy(ThreadingTCPServer):
-    """Listens at `url`. Without a plan everything passes."""
+    """A proxy that listens at `url`. Without a plan everything passes."""
 
     daemon_threads = True
     allow_reuse_address = True
@@ -107,9 +107,9 @@ class Proxy(ThreadingTCPServer):
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
         self.plan: Callable[[Request], Fault | None] | None = None
         self.done: Counter[tuple[str, str]] = Counter()
-        """How often what was done to which method; what just passed is counted as `passed`."""
+        """Counts by fault and method; requests without a fault are counted as `passed`."""
         self.connections: Counter[str] = Counter()
-        """How many were `opened`, and how many of them `broke`."""
+        """Numbers of connections that were `opened`, and of those that `broke`."""
         self._lock = threading.Lock()
 
     def count(self, what: str) -> None:
@@ -129,7 +129,7 @@ class Proxy(ThreadingTCPServer):
         return sum(count for (fault, _), count in self.done.items() if fault != "passed")
 
     def told(self) -> str:
-        """What was done, in one line."""
+        """Return the counts in one line."""
         kinds: dict[str, list[str]] = {}
         for (fault, method), count in sorted(self.done.items()):
             kinds.setdefault(fault, []).append(f"{method} {count}")
@@ -138,12 +138,12 @@ class Proxy(ThreadingTCPServer):
         return "; ".join([*done, f"{of['broke']} of {of['opened']} connections broke"])
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that goes away in the middle is part of the game."""
+        """Ignore errors of clients that disconnect early."""
 
 
 @contextmanager
 def faulty(upstream: str) -> Iterator[Proxy]:
-    """A proxy for the time of a block."""
+    """Run a proxy during a block."""
     proxy = Proxy(upstream)
     thread = threading.Thread(target=proxy.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
@@ -156,7 +156,7 @@ def faulty(upstream: str) -> Iterator[Proxy]:
 
 
 def seeded(seed: int, shares: Mapping[Fault, float]) -> Callable[[Request], Fault | None]:
-    """Each fault for its share of the requests that it makes sense for."""
+    """Return a plan with each fault for its share of the requests that it can happen to."""
     dice = random.Random(seed)
 
     def plan(request: Request) -> Fault | None:
@@ -174,7 +174,7 @@ def seeded(seed: int, shares: Mapping[Fault, float]) -> Callable[[Request], Faul
 def aimed(
     fault: Fault, at: Callable[[Request], bool] = lambda _: True, *, times: int = 1
 ) -> Callable[[Request], Fault | None]:
-    """One fault for the first requests that fit; all others pass."""
+    """Return a plan with one fault for the first requests that match; all others pass."""
     left = [times]
 
     def plan(request: Request) -> Fault | None:
@@ -187,7 +187,7 @@ def aimed(
 
 
 class _Connection(StreamRequestHandler):
-    """One connection of a client, with one of its own to the gateway."""
+    """One connection of a client, with a separate one to the gateway."""
 
     disable_nagle_algorithm = True
     rbufsize = _BLOCK
@@ -209,7 +209,7 @@ class _Connection(StreamRequestHandler):
             self._there.close()
 
     def _serve(self, proxy: Proxy, head: Head) -> bool:
-        """Whether the connection may be used again."""
+        """Handle one request; return whether the connection may be used again."""
         request = Request(head.words[0], head.words[1], head.headers)
         fault = proxy.decide(request)
         match fault:
@@ -228,7 +228,7 @@ class _Connection(StreamRequestHandler):
                 return self._refuse(fault.split()[0], request.method, b"") and not head.ends
 
     def _pass_on(self, head: Head, method: str) -> bool:
-        """The request there and the reply back; a reply that comes before the body ends the connection."""
+        """Forward the request and return the reply; a reply before the body ends the connection."""
         self._there.sendall(head.raw)
         if "expect" in head.headers:
             interim = self._reply_head()
@@ -242,7 +242,7 @@ class _Connection(StreamRequestHandler):
         return _copy_body(reply, self._answers, self.wfile.write, method=method) and not reply.ends
 
     def _do(self, head: Head, method: str) -> bytes:
-        """Let the gateway do it, and keep what it says."""
+        """Forward the request to the gateway, and discard its reply."""
         self._there.sendall(head.raw)
         reply = self._reply_head() if "expect" in head.headers else None
         if reply is None or reply.words[1] == "100":
@@ -255,7 +255,7 @@ class _Connection(StreamRequestHandler):
         return b"".join(kept)
 
     def _swallow(self, head: Head) -> bytes:
-        """Take the body of a request that goes nowhere, so that its client can read the reply."""
+        """Read the body of a request that is not forwarded, so that its client can read the reply."""
         if "expect" in head.headers:
             self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         kept: list[bytes] = []
@@ -275,7 +275,7 @@ class _Connection(StreamRequestHandler):
         return True
 
     def _cut(self) -> bool:
-        """The client sees a reset and not an end."""
+        """Close the connection with a reset."""
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         self.connection.close()
         return False
@@ -302,9 +302,9 @@ def _read_head(stream: IO[bytes]) -> Head | None:
 def _copy_body(
     head: Head, source: IO[bytes], sink: Callable[[bytes], object], *, method: str | None = None
 ) -> bool:
-    """Copy what follows a head; `method` is that of the request where it is a reply.
+    """Copy the body after a head; `method` is that of the request if the head is a reply.
 
-    False where the body ends with the connection.
+    Return False if the body ends with the connection.
     """
     if method is not None and (method == "HEAD" or head.words[1] in {"204", "304"}):
         return True

@@ -1,4 +1,4 @@
-"""Tables in the MariaDB that `dev.parts up mariadb` starts, in a database of their own."""
+"""Tables in the MariaDB that `dev.parts up mariadb` starts, in a separate database."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 URL = os.environ.get("PENSTOCK_TEST_MARIADB", "")
 DRIVERS = [group for group in OPTIONAL_JARS if group in ("mariadb", "mysql")]
-"""The drivers whose jars are at hand: that of MySQL speaks to MariaDB too."""
+"""The drivers whose jars are present: that of MySQL connects to MariaDB too."""
 
 
 @contextmanager
 def new_database() -> Iterator[str]:
-    """A database that is there for the time of a block."""
+    """Create a database for the duration of a block."""
     name = f"shop_{uuid.uuid4().hex[:8]}"
     tell(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
     try:
@@ -31,7 +31,7 @@ def new_database() -> Iterator[str]:
 
 
 def tell(statements: str, database: str = "penstock") -> str:
-    """Run statements in a database, and give what they print: a row a line."""
+    """Run statements in a database; return their output, one row a line."""
     place = urlsplit(URL)
     command = ["mariadb", "--no-defaults", "-h", str(place.hostname), "-P", str(place.port)]
     done = subprocess.run(
@@ -47,5 +47,5 @@ def tell(statements: str, database: str = "penstock") -> str:
 
 
 def url(driver: str, database: str) -> str:
-    """The address of a database, for one of the drivers."""
+    """Return the address of a database, for one of the drivers."""
     return f"{driver}:{URL.split(':', 1)[1].rsplit('/', 1)[0]}/{database}"

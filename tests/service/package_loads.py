@@ -1,4 +1,4 @@
-"""Whole lives of packages, as runs make them: begun again from the storage after every error that passes."""
+"""Package loads as runs make them: restarted from the storage after every retryable error."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 JOB = "items.5c1c2f0d11.0.reference"
 TIMES = LeaseTimes(beat=0.5, alive=5.0)
-PATIENCE = 120.0
+TIME_LIMIT = 120.0
 HASH = "aGFzaA=="
 
 
 @dataclass
 class Dataset:
-    """Packages and ledger of one dataset, by one connection, and what went wrong on the way."""
+    """Packages and ledger of one dataset over one connection, and the errors on the way."""
 
     root: str
     options: dict[str, Any]
@@ -43,8 +43,8 @@ class Dataset:
         )
 
     def load(self, load_id: str) -> None:
-        """Run until the load counts, as somebody would who calls `run` again."""
-        until = time.monotonic() + PATIENCE
+        """Run until the load is complete, like a user who calls `run` again after an error."""
+        until = time.monotonic() + TIME_LIMIT
         while True:
             try:
                 with hold_lease(self.packages.store, pipeline="shop", times=TIMES) as lease:
@@ -52,15 +52,15 @@ class Dataset:
             except RetryableError as error:
                 self.errors[type(error).__name__] += 1
                 self.messages.add(str(error))
-                assert time.monotonic() < until, f"{load_id} does not come to an end: {self.errors}"
+                assert time.monotonic() < until, f"{load_id} does not end: {self.errors}"
                 time.sleep(0.3 if isinstance(error, PipelineLocked) else 0.0)
             else:
                 return
 
     def _run(self, load_id: str, lease: Lease) -> None:
         self.ledger.initialize()
-        while (waiting := self.packages.pending_load()) is not None:
-            self._roll_forward(waiting, lease)
+        while (pending := self.packages.pending_load()) is not None:
+            self._roll_forward(pending, lease)
         if self.ledger.find_commit(schema_name="shop", load_id=load_id) is None:
             self._roll_forward(self._sealed(load_id, lease), lease)
         self.packages.apply_retention()
@@ -100,19 +100,19 @@ class Dataset:
         self.packages.finish(load_id)
 
 
-def check(dataset: Dataset, load_ids: list[str]) -> None:
-    """Every load counts once, in one slot, and nothing is left of the way there."""
+def check_loads(dataset: Dataset, load_ids: list[str]) -> None:
+    """Check that every load is complete once, in one slot, and that nothing is pending."""
     packages, ledger = dataset.packages, dataset.ledger
-    world = observed(packages)
-    assert sorted(world.slots) == sorted(load_ids)
-    assert world.outcomes == dict.fromkeys(range(1, len(load_ids) + 1), "commit")
-    # Rivals take the slots in any order, and the ledger keeps the one in which loads came to count.
-    assert [load.load_id for load in ledger.complete_loads()] == world.slots
-    for sequence, load_id in enumerate(world.slots, start=1):
+    state = observed(packages)
+    assert sorted(state.slots) == sorted(load_ids)
+    assert state.outcomes == dict.fromkeys(range(1, len(load_ids) + 1), "commit")
+    # Processes take the slots in any order; the ledger keeps the order in which loads became complete.
+    assert [load.load_id for load in ledger.complete_loads()] == state.slots
+    for sequence, load_id in enumerate(state.slots, start=1):
         commit = ledger.find_commit(schema_name="shop", load_id=load_id)
         assert commit is not None
         assert commit.sequence == sequence
-        one = world.packages[load_id]
+        one = state.packages[load_id]
         assert (one.status, one.has_data) == ("loaded", False)
         assert one.jobs == {"items.5c1c2f0d11.reference": ("completed_jobs", 0)}
         assert packages.normalized_packages.completed_results(load_id) == {
@@ -122,4 +122,4 @@ def check(dataset: Dataset, load_ids: list[str]) -> None:
     assert packages.unsealed_packages() == []
     last = ledger.last_state("shop")
     assert last is not None
-    assert last.dlt_load_id == world.slots[-1]
+    assert last.dlt_load_id == state.slots[-1]

@@ -1,4 +1,4 @@
-"""Tables in the Postgres that `make up` starts, in a schema of their own."""
+"""Tables in the Postgres that `make up` starts, in a separate schema."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ URL = os.environ.get("PENSTOCK_TEST_POSTGRES", "")
 
 @contextmanager
 def new_schema() -> Iterator[str]:
-    """A schema that is there for the time of a block."""
+    """Create a schema for the duration of a block."""
     name = f"shop_{uuid.uuid4().hex[:8]}"
     tell(f"CREATE SCHEMA {name}")
     try:
@@ -33,6 +33,6 @@ def tell(statement: str) -> None:
 
 
 def ask(query: str) -> list[tuple[object, ...]]:
-    """The rows of a query."""
+    """Return the rows of a query."""
     with psycopg.connect(URL) as connection:
         return connection.execute(query).fetchall()

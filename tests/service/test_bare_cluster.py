@@ -1,4 +1,4 @@
-"""The cluster of the dev scripts is a stranger, and `penstock doctor` finds its way there."""
+"""The cluster of the dev scripts has neither penstock nor the driver's files; `penstock doctor` passes."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def look(batches):
     except OSError:
         sees = "does not see it"
     for batch in batches:
-        told = f"{has}, {sees}, user {os.getuid()}"
-        yield pa.RecordBatch.from_arrays([pa.array([told] * batch.num_rows)], names=["told"])
+        report = f"{has}, {sees}, user {os.getuid()}"
+        yield pa.RecordBatch.from_arrays([pa.array([report] * batch.num_rows)], names=["report"])
 
 FOLDER = sys.argv[1]
 spark = SparkSession.builder.remote(os.environ["PENSTOCK_TEST_CONNECT"]).getOrCreate()
-rows = spark.range(8, numPartitions=4).mapInArrow(look, "told string").distinct().collect()
-print("|".join(row["told"] for row in rows))
+rows = spark.range(8, numPartitions=4).mapInArrow(look, "report string").distinct().collect()
+print("|".join(row["report"] for row in rows))
 """
 
-LET_GO = """
+RELEASE = """
 import os
 from pyspark.sql import SparkSession
 
@@ -73,16 +73,16 @@ def test_executors_have_no_penstock_and_do_not_see_the_drivers_folder(tmp_path: 
     )
 
     assert done.returncode == 0, done.stderr
-    told = done.stdout.strip().splitlines()[-1]
-    assert "no penstock" in told
+    report = done.stdout.strip().splitlines()[-1]
+    assert "no penstock" in report
     if os.getuid() == 0:
-        assert "does not see it" in told
-        assert "user 0" not in told
+        assert "does not see it" in report
+        assert "user 0" not in report
 
 
 def test_the_connect_server_shares_no_temporary_files_with_other_users() -> None:
-    """When a session is let go, the server opens a folder whose name is the same for all servers."""
-    done = subprocess.run([sys.executable, "-c", LET_GO], capture_output=True, text=True, check=False)
+    """When a session is released, the server opens a folder with one name for all servers."""
+    done = subprocess.run([sys.executable, "-c", RELEASE], capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
     temporary = Path(os.environ["PENSTOCK_TEST_SHARED"]).parent / "spark" / "tmp"

@@ -1,6 +1,6 @@
-"""Loads into a real object store die or stall at steps and end as one that does not, in all kinds of tables.
+"""Loads into a real object store, killed or stalled at any step, end like an undisturbed one in every format.
 
-`PENSTOCK_TEST_CRASHES` says which steps: nothing for one, `all`, or `kinds:2/3`.
+`PENSTOCK_TEST_CRASHES` chooses the steps: empty for one, `all`, or `kinds:2/3`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The password of a database and the keys of a bucket are found in nothing that is written or shown.
+"""The password of a database and the keys of a bucket are written and shown nowhere.
 
 Classic, with tables and packages in the bucket; and over Spark Connect, with tables on a disk.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PASSWORD = 'it\'s "a" $ec\\ret${x}'
-# Everything that a user can be shown: logs in full, errors, plans, and what destinations and settings print.
+# Everything that a user can see: full logs, errors, plans, and printed destinations and settings.
 PROGRAM = """
 import logging, sys, traceback
 import penstock
@@ -94,7 +94,7 @@ def test_no_password_or_key_is_written_or_shown(mode: str, location: str, tmp_pa
     }
     environment = {**os.environ, "SPARK__JARS": jars, "PENSTOCK_HOME": str(tmp_path / "home")}
     if mode == "connect":
-        # A server on this machine, which gets these as it starts, and nothing from its clients.
+        # A server on this machine gets these at its start, and nothing from its clients.
         conf |= {"spark.driver.extraClassPath": jars, "spark.sql.extensions": EXTENSIONS["delta"]}
         defaults = "\n".join(f"{name} {value}" for name, value in conf.items())
         (tmp_path / "spark-defaults.conf").write_text(defaults)

@@ -1,4 +1,4 @@
-"""The `filesystem` source over a real object store: pages, windows, and keys of its own."""
+"""The `filesystem` source over a real object store: pages, windows, and separate keys."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Iceberg with its catalog in the Postgres that `make up` starts: several processes load into one dataset.
 
-`PENSTOCK_TEST_PROCESSES` and `PENSTOCK_TEST_LOADS` make it as long as wanted.
+`PENSTOCK_TEST_PROCESSES` and `PENSTOCK_TEST_LOADS` set its size.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PROGRAM = Path(__file__).parent / "iceberg_side" / "run_loads.py"
 
 
 def rows_of(number: int, load: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Events that only come, and accounts each of which comes twice, the second time with a shorter list."""
+    """Return appended events, and accounts that come twice, the second time with a shorter list."""
     events = [{"client": number, "load": load, "row": row} for row in range(2)]
     lines = ["a", "b"][load % 2 :]
     return events, [{"id": number * 1000 + load // 2, "load": load, "lines": lines}]

@@ -1,6 +1,6 @@
 """Packages and tables at once in a real object store: the S3 gateway that `make up` starts.
 
-`PENSTOCK_TEST_S3_CASES=all` runs the whole contract suite there, in each kind of tables.
+`PENSTOCK_TEST_S3_CASES=all` runs the whole contract suite there, in each table format.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 IS_ALL = os.environ.get("PENSTOCK_TEST_S3_CASES") == "all"
 CASES: dict[str, tuple[str, ...]] = {"iceberg": ("merge-clears-lists-that-shrink-to-nothing",)}
-"""What CI has time for: other tests here load Delta and plain files, and go on on another machine."""
+"""The cases that CI runs: other tests here load Delta and plain files, and resume on another machine."""
 if IS_ALL:
     CASES = dict.fromkeys(("delta", "iceberg", "filesystem"), ())
 
@@ -43,7 +43,7 @@ def make(destination: Destination, tmp_path: Path, spark: SparkSession | None) -
 
 
 def orders(*rows: dict[str, Any]) -> Any:
-    """The same rows in three ways, for tables with one nested in each."""
+    """Return the same rows with three dispositions, for tables with a nested table each."""
     return [
         penstock.resource(list(rows), name="added", write_disposition="append"),
         penstock.resource(list(rows), name="merged", write_disposition="merge", primary_key="id"),
@@ -105,7 +105,7 @@ def test_a_killed_load_is_finished_by_another_machine(
 
 
 def cases() -> list[Any]:
-    """The contract, or a part of it, for each kind of tables."""
+    """Return the cases of the contract, or a part of them, for each table format."""
     return [
         pytest.param(kind, case, id=f"{kind}-{case.name}")
         for kind, names in CASES.items()

@@ -1,6 +1,6 @@
 """Whole loads in an S3 that fails, for Spark and for the driver: packages and tables behind two proxies.
 
-`PENSTOCK_TEST_FAULT_LOADS` says how many loads each kind of fault gets; without it one kind gets one.
+`PENSTOCK_TEST_FAULT_LOADS` sets the number of loads for each kind of fault; without it one kind has one.
 `PENSTOCK_TEST_FAULT_SEED` chooses the requests that fail.
 """
 
@@ -52,14 +52,14 @@ FEW = ("lost",)
 
 @pytest.fixture(scope="module")
 def proxy() -> Iterator[Proxy]:
-    """Before the proxy of `make up`: Hadoop goes on with the endpoint that it was first told."""
+    """A proxy before that of `make up`: Hadoop keeps the first endpoint that it was given."""
     with faulty(os.environ["PENSTOCK_TEST_S3_TOXIC"]) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def bucket() -> Iterator[str]:
-    """A bucket that this process has not asked for under another endpoint."""
+    """A bucket that this process has not used with another endpoint."""
     name = f"faults-{uuid.uuid4().hex[:12]}"
     system = FileStorage(f"s3://{name}", **options()).file_system
     system.mkdir(name)
@@ -68,8 +68,8 @@ def bucket() -> Iterator[str]:
 
 
 @contextmanager
-def failing(kind: str, proxy: Proxy) -> Iterator[None]:
-    """Faults of a kind for the time of a block."""
+def faults(kind: str, proxy: Proxy) -> Iterator[None]:
+    """Inject faults of one kind during a block."""
     said = KINDS[kind]
     if isinstance(said, dict):
         proxy.plan = seeded(SEED, said)
@@ -83,7 +83,7 @@ def failing(kind: str, proxy: Proxy) -> Iterator[None]:
 
 
 def batch(number: int) -> list[Any]:
-    """One load: rows of three formats, each once, whoever asks again."""
+    """Return one load: rows for three formats, each yielded once through retries."""
 
     def rows(of: str) -> Iterator[dict[str, Any]]:
         state = penstock.current.resource_state()
@@ -133,7 +133,7 @@ def test_loads_through_faults_lose_and_duplicate_nothing(
     proxy.connections.clear()
     began = time.monotonic()
 
-    with failing(kind, proxy):
+    with faults(kind, proxy):
         for number in range(2, LOADS + 2):
             load(lake, tmp_path, spark, number, errors)
 
@@ -159,7 +159,7 @@ def test_loads_through_faults_lose_and_duplicate_nothing(
 
 
 def load(lake: Destination, tmp_path: Path, spark: SparkSession, number: int, errors: Counter[str]) -> None:
-    """Run until the load counts, as somebody would who calls `run` again."""
+    """Run until the load is complete, like a user who calls `run` again after an error."""
     until = time.monotonic() + PATIENCE
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Tables of MariaDB, by its own driver and by that of MySQL: types, ranges, cursors, and what goes wrong."""
+"""Tables of MariaDB, by its own driver and by that of MySQL: types, ranges, cursors and errors."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def test_a_connection_lost_while_rows_are_read_raises_a_retryable_error(
         reading = f"INFO LIKE '%SLEEP(0.05)%' AND DB = '{database}'"
         while not over.wait(0.05):
             for number in tell(f"SELECT ID FROM information_schema.PROCESSLIST WHERE {reading}").split():
-                with suppress(AssertionError):  # it may be over
+                with suppress(AssertionError):  # the query may have ended
                     tell(f"KILL {number}")
 
     slow = "SELECT id, SLEEP(0.05) AS slept, filler FROM sleepers"

@@ -1,6 +1,6 @@
 """Load packages in a real object store: the S3 gateway that `make up` starts.
 
-`PENSTOCK_TEST_SEQUENCES`, `PENSTOCK_TEST_ROUNDS` and `PENSTOCK_TEST_KILLS=all` make it as long as wanted.
+`PENSTOCK_TEST_SEQUENCES`, `PENSTOCK_TEST_ROUNDS` and `PENSTOCK_TEST_KILLS=all` set its size.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 SEQUENCES = int(os.environ.get("PENSTOCK_TEST_S3_SEQUENCES", "15" if AT_LENGTH else "6"))
 ROUNDS = int(os.environ.get("PENSTOCK_TEST_S3_ROUNDS", "20" if AT_LENGTH else "10"))
 FEW_MOVES = ("seal", *random.Random(SEED).sample([move for move in MOVES if move != "seal"], 3))
-"""What the gate has time for: the seed chooses."""
+"""The transitions that CI tests, chosen by the seed."""
 
 
 def options(endpoint: str | None = None, **more: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Load packages, lease and ledger in an S3 that fails: through proxies before the gateway of `make up`.
 
-`PENSTOCK_TEST_FAULT_SEED` chooses which requests fail, `PENSTOCK_TEST_LIVES`, `PENSTOCK_TEST_FAULT_SEQUENCES`
-and `PENSTOCK_TEST_FAULT_ROUNDS` how long it takes.
+`PENSTOCK_TEST_FAULT_SEED` chooses the requests that fail; `PENSTOCK_TEST_FAULT_PACKAGES`,
+`PENSTOCK_TEST_FAULT_SEQUENCES` and `PENSTOCK_TEST_FAULT_ROUNDS` set the size.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 from tests.service.fault_proxy import Fault, Proxy, Request, aimed, faulty, seeded
-from tests.service.package_loads import Dataset, check
+from tests.service.package_loads import Dataset, check_loads
 from tests.service.test_packages_s3 import options
 from tests.service.toxics import Toxic, reset, toxic
 from tests.unit.package.crashes import Crash, Points
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 SEED = int(os.environ.get("PENSTOCK_TEST_FAULT_SEED", "1"))
-LIVES = int(os.environ.get("PENSTOCK_TEST_LIVES", "3"))
+PACKAGES = int(os.environ.get("PENSTOCK_TEST_FAULT_PACKAGES", "3"))
 SEQUENCES = int(os.environ.get("PENSTOCK_TEST_FAULT_SEQUENCES", "2"))
 ROUNDS = int(os.environ.get("PENSTOCK_TEST_FAULT_ROUNDS", "2"))
 
@@ -41,14 +41,14 @@ FAULTS: tuple[Fault, ...] = get_args(Fault)
 
 
 def in_ci(kinds: Iterable[str], *few: str) -> list[Any]:
-    """All of these; CI has time for a few."""
+    """All of these; CI tests a few."""
     return [pytest.param(one, marks=() if one in few else pytest.mark.at_length) for one in kinds]
 
 
 IMPATIENT: dict[str, Any] = {
     "config_kwargs": {"retries": {"max_attempts": 0}, "connect_timeout": 2, "read_timeout": 1.5}
 }
-"""A client that gives up soon, so that errors get out."""
+"""Options of a client with few retries, so that errors are raised soon."""
 MANY: dict[Fault, float] = {
     "500": 0.03,
     "503": 0.02,
@@ -64,7 +64,7 @@ FEW: dict[Fault, float] = {
     **{fault: share / 2 for fault, share in MANY.items()},
     **dict.fromkeys(("500", "503", "500 done"), 0.001),
 }
-"""For whole lives: one has a hundred requests, and an impatient client asks none of them again."""
+"""Shares of faults for whole package loads: one has a hundred requests, and this client retries none."""
 
 
 @pytest.fixture
@@ -81,14 +81,14 @@ def root() -> Iterator[str]:
 
 
 def prepared(address: str) -> FileStorage:
-    """A storage without faults, with files in it."""
+    """Return a storage without faults that has files."""
     clean = FileStorage(address, **options())
     clean.file_system.pipe({clean.path(name): content for name, content in BEFORE.items()})
     return clean
 
 
 def contents(clean: FileStorage) -> dict[str, bytes]:
-    """Everything below a root."""
+    """Return every object below a root."""
     base = clean.root.removeprefix("s3://")
     found: dict[str, bytes] = clean.file_system.cat(clean.file_system.find(base))
     return {path.removeprefix(f"{base}/"): content for path, content in found.items()}
@@ -106,7 +106,7 @@ def put_taken(storage: FileStorage) -> bool:
 
 
 def move(storage: FileStorage) -> bool:
-    # Done before, or half done: the caller looks whether it stands where it should.
+    # Done before, or partly done: the caller checks the storage.
     return storage.move("jobs/a", "jobs/b") or storage.exists("jobs/b")
 
 
@@ -139,7 +139,7 @@ CALLS: dict[str, tuple[Callable[[FileStorage], Any], Any, dict[str, bytes | None
 
 
 class Nth:
-    """Plans a fault for one request of those that it makes sense for."""
+    """A plan with a fault for one of the requests that it can happen to."""
 
     def __init__(self, fault: Fault, number: int) -> None:
         self._fault, self._left, self.was_made = fault, number, False
@@ -184,7 +184,7 @@ def test_one_fault_at_any_request_of_a_call_changes_neither_its_result_nor_the_s
     assert got_out < tried or fault in {"500", "503", "500 done"}, "a lost connection is tried again"
 
 
-# --- what gets out when a fault stays
+# --- errors of faults that persist
 
 
 @pytest.mark.parametrize("fault", in_ci(("500", "503", "412", "cut", "lost", "undeleted"), "500", "lost"))
@@ -194,7 +194,7 @@ def test_a_store_that_keeps_failing_raises_a_retryable_error(fault: Fault, proxy
     proxy.plan = aimed(fault, times=10_000)
     affected = {
         "412": ["put_if_absent, free"],
-        "503": ["put_if_absent, free", "read", "names", "open_new"],  # the client asks five times
+        "503": ["put_if_absent, free", "read", "names", "open_new"],  # the client tries five times
         "undeleted": ["delete"],
     }
 
@@ -213,7 +213,7 @@ def test_a_store_that_keeps_failing_raises_a_retryable_error(fault: Fault, proxy
         assert os.environ["PENSTOCK_TEST_S3_SECRET"] not in "".join(format_exception(error))
 
 
-# --- whole lives
+# --- whole package loads
 
 
 @pytest.mark.parametrize("rivals", [pytest.param(1, marks=pytest.mark.at_length), 2])
@@ -222,7 +222,7 @@ def test_package_loads_through_faults_lose_and_duplicate_nothing(
 ) -> None:
     proxy.plan = seeded(SEED, FEW)
     datasets = [Dataset(root, options(proxy.url, **IMPATIENT)) for _ in range(rivals)]
-    load_ids = [f"17.{number:04d}" for number in range(LIVES)]
+    load_ids = [f"17.{number:04d}" for number in range(PACKAGES)]
 
     with ThreadPoolExecutor(rivals) as threads:
         shares = [load_ids[number::rivals] for number in range(rivals)]
@@ -230,11 +230,11 @@ def test_package_loads_through_faults_lose_and_duplicate_nothing(
             assert done
 
     proxy.plan = None
-    assert proxy.faults > LIVES
-    check(Dataset(root, options()), load_ids)
+    assert proxy.faults > PACKAGES
+    check_loads(Dataset(root, options()), load_ids)
     with capsys.disabled():
         errors = [dict(dataset.errors) for dataset in datasets]
-        print(f"\n{LIVES} lives, {rivals} at once: {proxy.told()}; runs begun again: {errors}")  # noqa: T201
+        print(f"\n{PACKAGES} lives, {rivals} at once: {proxy.told()}; runs begun again: {errors}")  # noqa: T201
 
 
 def live(dataset: Dataset, load_ids: list[str]) -> bool:
@@ -258,9 +258,9 @@ def test_package_loads_through_a_bad_network_lose_and_duplicate_nothing(
     kind: str, root: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("penstock.package.object_files.PUT_TIMEOUT", 2.0)
-    # A connection for each request, so that a share of the connections is a share of the requests.
+    # One connection for each request, so that a share of the connections is a share of the requests.
     settings = {**IMPATIENT["config_kwargs"], "connector_args": {"keepalive_timeout": 0}}
-    lives = max(1, LIVES // 3)
+    lives = max(1, PACKAGES // 3)
     load_ids = [f"17.{number:04d}" for number in range(lives)]
 
     with toxic(*TOXICS[kind]) as endpoint:
@@ -268,17 +268,17 @@ def test_package_loads_through_a_bad_network_lose_and_duplicate_nothing(
         began = time.monotonic()
         live(dataset, load_ids)
 
-    check(Dataset(root, options()), load_ids)
+    check_loads(Dataset(root, options()), load_ids)
     with capsys.disabled():
         seconds = time.monotonic() - began
         print(f"\n{kind}: {lives} lives, {seconds:.1f} s; runs begun again: {dict(dataset.errors)}")  # noqa: T201
 
 
-# --- the model of packages, and processes that want the same
+# --- the model of packages, and processes that compete
 
 
 class FaultyPoints(Points):
-    """Faults happen while a call is made that the model follows, and not while it looks."""
+    """A storage with faults during the calls of the model, and none during its checks."""
 
     def __init__(self, proxy: Proxy) -> None:
         super().__init__()
@@ -292,7 +292,7 @@ class FaultyPoints(Points):
 
 
 class Through:
-    """The gateway, seen through a proxy."""
+    """The gateway behind a proxy."""
 
     def __init__(self, root: str, proxy: Proxy) -> None:
         self._root, self.points = root, FaultyPoints(proxy)
@@ -309,7 +309,7 @@ class Through:
 
 
 class FaultyMachine(PackageMachine):
-    """An error of the storage is an end of the process: the next one looks, and may make the call again."""
+    """Treat an error of the storage as the end of the process: the next one may repeat the call."""
 
     place: Through
 
@@ -366,7 +366,7 @@ def test_of_several_processes_in_a_bad_network_one_holds_the_lease_one_seals_a_n
 
 
 def beats(root: str) -> int:
-    """How often the holder of the lease has shown that it lives."""
+    """Return the number of heartbeats of the lease holder."""
     last = FileStorage(root, **options()).read_json("lease/0000000001.beat")
     assert last
     return int(last["count"])
@@ -396,7 +396,7 @@ def test_a_lease_survives_lost_replies_and_expires_when_the_store_is_unreachable
 
 
 def test_a_lease_expires_in_time_when_the_store_does_not_answer(root: str) -> None:
-    """Nothing comes back, and a client with the settings of its library waits for a minute."""
+    """No reply comes, and a client with default settings waits for a minute."""
     lost = threading.Event()
     with toxic() as endpoint:
         storage = FileStorage(root, **options(endpoint))

@@ -1,4 +1,4 @@
-"""Tables of the Postgres that `make up` starts: their types, their ranges, and rows that come meanwhile."""
+"""Tables of the Postgres that `make up` starts: types, ranges, and rows that are committed meanwhile."""
 
 from __future__ import annotations
 
@@ -157,13 +157,13 @@ def test_included_and_excluded_columns_and_queries(schema: str, pipeline: pensto
 
 
 def fill(schema: str, table: str, keys: str, *, kind: str = "bigint", width: int = 400) -> None:
-    """A table with a row for each key that a query gives; wide enough to be worth several ranges."""
+    """Create a table with a row for each key of a query, large enough for several ranges."""
     tell(f"CREATE TABLE {schema}.{table} (id {kind} PRIMARY KEY, filler text)")
     tell(f"INSERT INTO {schema}.{table} SELECT DISTINCT k, repeat('x', {width}) FROM ({keys}) q (k)")
 
 
 def ranges(schema: str, table: str, spark: SparkSession, **said: Any) -> list[int]:
-    """How many rows each range of a table has, as Spark reads it."""
+    """Return the number of rows in each range of a table, as Spark reads it."""
     (frame,) = [one for one in sql_table(URL, table, schema=schema, **said) if hasattr(one, "rdd")]
     counted = frame.groupBy(F.spark_partition_id().alias("part")).count().collect()
     return [row["count"] for row in counted]
@@ -219,7 +219,7 @@ def test_an_incremental_on_texts_loses_none_whatever_their_collation(
             tell(f"INSERT INTO {schema}.names VALUES ('{name}')")
         pipeline.run(sql_table(URL, "names", schema=schema, incremental=penstock.sources.incremental("name")))
 
-    # Z is less than a, in the order of bytes: it came too late.
+    # Z is less than a in the order of bytes: it was committed too late.
     found = pipeline.dataset()("SELECT name FROM names ORDER BY name").fetchall()
     assert found == [("B",), ("C",), ("a",), ("b",)]
 
@@ -258,7 +258,7 @@ def test_a_key_renamed_by_a_step_does_not_identify_rows(schema: str, pipeline: p
 def loaded_while_written(
     schema: str, pipeline: penstock.Pipeline, runs: int, **said: Any
 ) -> dict[str, list[tuple[int]]]:
-    """The ids that are there after so many runs beside four writers, by each cursor, and those written."""
+    """Return the loaded ids by cursor after several runs beside four writers, and the written ids."""
     tell(f"CREATE TABLE {schema}.events (id bigserial PRIMARY KEY, writer int, at timestamptz DEFAULT now())")
     tell(f"CREATE INDEX ON {schema}.events (at)")
     over = threading.Event()
@@ -269,7 +269,7 @@ def loaded_while_written(
             while not over.is_set():
                 for _ in range(chance.randint(1, 5)):
                     connection.execute(f"INSERT INTO {schema}.events (writer) VALUES ({number})")
-                    # A value was given out; others give out later ones meanwhile, and commit them.
+                    # A value is assigned; other transactions assign and commit later ones meanwhile.
                     time.sleep(chance.uniform(0, 0.3))
                 connection.commit()
 
@@ -309,7 +309,7 @@ def test_rows_committed_late_are_not_lost(schema: str, pipeline: penstock.Pipeli
 def test_without_the_snapshot_wait_rows_committed_late_are_lost(
     schema: str, pipeline: penstock.Pipeline
 ) -> None:
-    """Else the test above would show nothing."""
+    """Without this loss the test above would prove nothing."""
     found = loaded_while_written(schema, pipeline, 5, settle=0)
 
     assert set(found["id"]) < set(found["written"])
@@ -391,7 +391,7 @@ def test_many_tables_share_the_connections(schema: str, pipeline: penstock.Pipel
     over = threading.Event()
 
     def look() -> None:
-        # One that the other side has closed is there, idle, until its process gets to see that.
+        # A connection closed by the client exists, idle, until its server process notices.
         query = (
             f"SELECT count(*) FROM pg_stat_activity WHERE application_name = '{schema}'"
             " AND (state <> 'idle' OR clock_timestamp() - state_change > interval '1 s')"

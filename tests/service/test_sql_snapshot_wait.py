@@ -1,4 +1,4 @@
-"""What the Postgres that `make up` starts answers to the questions of an incremental; no Spark is asked."""
+"""Queries of an incremental about transactions, run on the Postgres of `make up` without Spark."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def schema() -> Iterator[str]:
 
 
 def asked(query: str, *, zone: str = "America/Los_Angeles") -> list[dict[str, Any]]:
-    """The rows of a query, in a session that stands west of UTC unless it says otherwise."""
+    """Return the rows of a query, in a session west of UTC by default."""
     with psycopg.connect(URL, row_factory=dict_row) as connection:
         connection.execute(f"SET TIME ZONE '{zone}'")
         return connection.execute(query.encode()).fetchall()
@@ -45,7 +45,7 @@ def running(rows: RowQuery) -> tuple[str, ...]:
 
 
 def own_name(connection: psycopg.Connection[Any]) -> str:
-    """Under which name others see the transaction of a connection."""
+    """Return the id of the transaction of a connection."""
     query = "SELECT virtualtransaction FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'virtualxid'"
     return str(connection.execute(query).fetchall()[0][0])
 
@@ -57,7 +57,7 @@ def rows(schema: str) -> RowQuery:
 
 
 def test_one_statement_that_may_write_is_still_running(schema: str, rows: RowQuery) -> None:
-    """A procedure is one statement, and writes when it likes."""
+    """A procedure is one statement that may write at any time."""
     with psycopg.connect(URL) as connection:
         connection.execute("SELECT 1")
         name = own_name(connection)

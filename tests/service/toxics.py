@@ -1,4 +1,4 @@
-"""The proxy of `make up` before the S3 gateway, made slow, narrow or broken for the time of a block."""
+"""The proxy of `make up` before the S3 gateway, made slow, narrow or broken during a block."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Toxic:
-    """What is done to connections: to all of them, or to a share. `stream` is the way that it is done to."""
+    """A fault of connections, for all of them or a share; `stream` is its direction."""
 
     type: str
     attributes: dict[str, int] = field(default_factory=dict)
@@ -25,7 +25,7 @@ class Toxic:
 
 @contextmanager
 def toxic(*toxics: Toxic) -> Iterator[str]:
-    """Give the endpoint of the proxy; in the end it is as it was."""
+    """Yield the endpoint of the proxy, and remove all faults afterwards."""
     reset()
     try:
         for number, one in enumerate(toxics):
@@ -36,7 +36,7 @@ def toxic(*toxics: Toxic) -> Iterator[str]:
 
 
 def reset() -> None:
-    """Take all toxics away."""
+    """Remove all toxics."""
     _post("/reset", {})
 
 

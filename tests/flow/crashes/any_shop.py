@@ -1,4 +1,4 @@
-"""The shop in any kind of tables at any address: on a disk or in a bucket."""
+"""The shop in any table format at any address: on a disk or in a bucket."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ KINDS = (*LAKES, "files")
 
 
 def tried_kinds(place: str) -> tuple[str, ...]:
-    """Every kind of tables where steps are asked for, else one that the seed chooses for a place."""
+    """Return every table format if steps are requested, else one that the seed chooses for a test."""
     return KINDS if shop.REQUESTED else (random.Random(f"{SEED} {place}").choice(KINDS),)
 
 
 @dataclass(frozen=True)
 class Shop:
-    """One shop: its kind of tables, its address, and the disk of the machine that runs it."""
+    """One shop: its table format, its address, and the disk of the machine that runs it."""
 
     kind: str
     location: str
@@ -42,10 +42,10 @@ class Shop:
     spark: SparkSession
     credentials: AwsCredentials | None = None
     settings_at: Callable[[str, str], Mapping[str, Any]] = lambda kind, location: {}
-    """Further settings of the destination, by the kind of tables and the address."""
+    """Further settings of the destination, by table format and address."""
 
     def on(self, disk: Path) -> Shop:
-        """The same shop, run by another machine."""
+        """Return the same shop, run by another machine."""
         return replace(self, disk=disk)
 
     @property
@@ -54,7 +54,7 @@ class Shop:
         return Packages.at(root, credentials=self.credentials)
 
     def destination(self, steps: Steps | None = None) -> Destination:
-        """The destination; with `steps` every table commit is a step."""
+        """Return the destination; with `steps` every table commit is a step."""
         settings = {"credentials": self.credentials, **self.settings_at(self.kind, self.location)}
         if self.kind == "files":
             return penstock.destinations.filesystem(self.location, **settings)
@@ -79,7 +79,7 @@ class Shop:
         self.pipeline(steps).run(self.batches(upto))
 
     def content(self) -> Any:
-        """What readers see, whatever the ids of loads are."""
+        """Return the content that readers see, without the ids of loads."""
         dataset = self.pipeline().dataset()
         if self.kind == "files":
             tables = [name for name in plain_files_shop.TABLES if name in dataset.tables]
@@ -90,11 +90,11 @@ class Shop:
         return shop.comparable_content(shop.rows_of(frames), dataset.load_ids())
 
     def expire_lease(self) -> None:
-        """Declare the holder of the lease dead, so that the next run takes over at once."""
+        """Mark the holder of the lease as ended, so that the next run takes over at once."""
         shop.expire_holder(self.packages)
 
     def relative(self, path: str) -> str:
-        """A path below the shop or below the disk of its machine."""
+        """Return a path relative to the shop or to the disk of its machine."""
         for folder in (self.location.split("://")[-1], str(self.disk)):
             path = path.removeprefix(f"{folder}/")
         return path
@@ -104,9 +104,9 @@ class Shop:
         FileStorage(self.location, credentials=self.credentials).delete("")
 
     def copy(self, location: str, disk: Path) -> Shop:
-        """A copy of a shop after its first load, at another address.
+        """Copy a shop after its first load to another address.
 
-        Iceberg tables name their files by the whole path, so the first load is made again there.
+        Iceberg tables name their files by the whole path, so the first load runs again there.
         """
         other = replace(self, location=location, disk=disk)
         if self.kind == "iceberg":

@@ -1,4 +1,4 @@
-"""The load that all tests of crashes begin with; it is recorded once."""
+"""The load that all crash tests start from; it is recorded once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def recorded(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RecordedLoad]:
-    """One load of Delta tables, or of those that a test asks for, with an image at each of its steps."""
+    """One load in Delta, or in the format of the test's parameter, with an image at each of its steps."""
     lake = LAKES[getattr(request, "param", "delta")]
     with pytest.MonkeyPatch.context() as patch:
         yield record(tmp_path_factory.mktemp("crashes"), spark, lake, patch)

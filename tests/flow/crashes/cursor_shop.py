@@ -40,17 +40,17 @@ if TYPE_CHECKING:
 
 _BATCH: Final = 8
 _PAUSE: Final = 0.04
-"""Seconds for each row in a process that is killed: a third of its time goes to the generators."""
+"""Seconds for each row in the killed process: generators take a third of its time."""
 _SINCE: Final = ("events", "orders", "customers")
-"""What is asked for by a cursor; the others bring all that there is."""
+"""Resources with a cursor; the others yield all their rows."""
 _WAYS: Final[dict[str, dict[str, Any]]] = {**DISPOSITIONS, "stock": {"write_disposition": "replace"}}
 ROOTS: Final = (*_SINCE, "prices", "stock")
 _STABLE: Final = ("customers", "prices")
-"""The ids of these rows come from the rows alone."""
+"""Resources whose row ids come from the rows alone."""
 
 
 def rows(name: str, batch: int) -> list[dict[str, Any]]:
-    """What a table of the shop has new, or has at all, in a batch."""
+    """Return the new rows of a resource in a batch, or all its rows."""
     at = range(batch * _BATCH, (batch + 1) * _BATCH)
     if name == "events":
         return [{"moment": number, "kind": f"k{number % 3}"} for number in at]
@@ -66,7 +66,7 @@ def rows(name: str, batch: int) -> list[dict[str, Any]]:
 
 
 def sources(batches: int, at_row: Callable[[str], None] = lambda _: None) -> list[Any]:
-    """All resources, asked for what is there after some batches; `at_row` is called before each row."""
+    """Return all resources after some batches; `at_row` is called before each row."""
 
     def since(name: str, cursor: Any) -> Iterator[dict[str, Any]]:
         for row in (row for batch in range(batches) for row in rows(name, batch)):
@@ -92,7 +92,7 @@ def sources(batches: int, at_row: Callable[[str], None] = lambda _: None) -> lis
 
 
 def outcome(root: Path, spark: SparkSession, lake: Lake) -> dict[str, Any]:
-    """Documents, ids that come from rows, the load of each row that is kept, and the cursors, by name."""
+    """Return documents, ids that come from rows, the load of each kept row, and the cursors, by name."""
     loaded = loads(root)
     tables: Content = with_load_numbers(content(root, spark, lake), loaded)
     chains = {one: {name: tables[name] for name in tables if name.startswith(one)} for one in ROOTS}
@@ -106,7 +106,7 @@ def outcome(root: Path, spark: SparkSession, lake: Lake) -> dict[str, Any]:
 
 
 def cursors(root: Path) -> dict[str, Any]:
-    """Up to where each resource was read, as the destination has it."""
+    """Return the stored cursor of each resource."""
     stored = ledger_at(root).last_state(NAME)
     resources = decode_state(stored.state)["sources"][NAME]["resources"] if stored else {}
     return {name: resources.get(name, {}).get("incremental") for name in _SINCE}
@@ -121,13 +121,13 @@ def run(
     disk: str = "disk",
     at_row: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """One run, on the disk of this machine or of another one."""
+    """Run once, on the disk of this machine or of another one."""
     pipeline = pipeline_at(root, spark, destination=destination, disk=disk)
     pipeline.run(sources(batches, at_row))
 
 
 def main(lake: str, folder: str, seconds: str) -> None:
-    """The second run, in a process that dies; one that does not say when says how long it took."""
+    """Make the second run in a process that kills itself; with 0 seconds print how long the run takes."""
     spark = new_session(session_builder("delta", "iceberg").getOrCreate(), QUICK_CONF)
     begun = time.monotonic()
     if float(seconds):

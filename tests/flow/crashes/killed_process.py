@@ -1,4 +1,4 @@
-"""Loads the second batch of the shop and kills itself: `killed <lake> <folder> <step> [seconds after it]`."""
+"""A program that loads the second batch and kills itself: `<lake> <folder> <step> [seconds after it]`."""
 
 from __future__ import annotations
 

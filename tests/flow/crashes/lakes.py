@@ -1,4 +1,4 @@
-"""The table formats whose loads are let die: how steps are observed, and how somebody else reads."""
+"""The table formats of the crash tests: observed steps, and tables as an independent reader sees them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from penstock.destinations.lake.client import LakeClient
     from penstock.destinations.lake.reference import LakeReference
 
-_STRANGERS: Final = "strangers"
+_OTHER_CATALOG: Final = "other_reader"
 
 
 class ChangedReference:
-    """A table format whose tables are not as they should be."""
+    """A table format with changed tables."""
 
     def __init__(self, reference: LakeReference[Any, Any], change: Callable[[Any], Any]) -> None:
         self._reference, self._change = reference, change
@@ -52,9 +52,9 @@ class Lake:
     sign: str
     """The folder that every table has."""
     can_move: bool
-    """Whether a copy of a table is a table. Iceberg's tables name their files by the whole path."""
+    """Whether a copied table can be read. Iceberg tables name their files by the whole path."""
     kills: tuple[str, ...] = ()
-    """Steps at which a driver is killed, beside those that all formats have."""
+    """Steps of this format at which a driver is killed, besides those of all formats."""
 
     def destination(
         self, location: str, change: Callable[[Any], Any] = lambda tables: tables, **settings: Any
@@ -63,24 +63,24 @@ class Lake:
         return Destination(self.name, ChangedReference(self.reference, change), given)
 
     def destination_with_steps(self, steps: Steps, location: str, **settings: Any) -> Destination:
-        """The destination of a run that is observed."""
+        """Return the destination of a run whose commits are steps."""
         return self.destination(location, partial(with_observed_commits, steps=steps), **settings)
 
     def frames(self, dataset: Path, spark: SparkSession) -> dict[str, DataFrame]:
-        """The tables of a dataset, as a session reads them that knows nothing of penstock."""
+        """Return the tables of a dataset, read by a session without penstock."""
         tables = sorted(entry.name for entry in dataset.iterdir() if (entry / self.sign).is_dir())
         if self.name == "delta":
             own = new_session(spark, QUICK_CONF | CATALOG_CONF)
             return {name: own.read.format("delta").load(str(dataset / name)) for name in tables}
         own = new_session(spark, QUICK_CONF | catalog_at(dataset.parent))
-        return {name: own.table(f"{_STRANGERS}.`{dataset.name}`.`{name}`") for name in tables}
+        return {name: own.table(f"{_OTHER_CATALOG}.`{dataset.name}`.`{name}`") for name in tables}
 
     def marks(self, dataset: Path, table: str, spark: SparkSession) -> Iterable[tuple[int, str, int]]:
-        """The sequence number and the manifest of each load that a table has a commit of, and its version."""
+        """Return sequence number, manifest and version of each load commit of a table."""
         if self.name == "delta":
             return _marks_in_log(dataset / table)
         own = new_session(spark, QUICK_CONF | catalog_at(dataset.parent))
-        name = f"{_STRANGERS}.`{dataset.name}`.`{table}`"
+        name = f"{_OTHER_CATALOG}.`{dataset.name}`.`{table}`"
         found = own.sql(
             f"SELECT summary, snapshot_id FROM {name}.snapshots WHERE snapshot_id IN "
             f"(SELECT snapshot_id FROM {name}.history WHERE is_current_ancestor)"
@@ -90,15 +90,15 @@ class Lake:
 
 
 def with_observed_commits(tables: Any, steps: Steps) -> ObservedTables:
-    """Stop before and after each commit, and within it where it has steps."""
+    """Return tables with a step before and after each commit, and within commits that have steps."""
     if hasattr(tables, "commit_mode"):
         tables = with_step_callback(tables, lambda step, table: steps.reach(f"before {step} of {table}"))
     return ObservedTables(tables, steps)
 
 
 def catalog_at(warehouse: Path) -> dict[str, str]:
-    """A catalog of Iceberg tables by path, under a name that penstock does not use."""
-    name = f"spark.sql.catalog.{_STRANGERS}"
+    """Return the settings of an Iceberg catalog by path, under a name that penstock does not use."""
+    name = f"spark.sql.catalog.{_OTHER_CATALOG}"
     return {
         name: "org.apache.iceberg.spark.SparkCatalog",
         f"{name}.type": "hadoop",

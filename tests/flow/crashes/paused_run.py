@@ -1,4 +1,4 @@
-"""A run that stands still at a step while somebody else works, and then goes on as if nothing had been."""
+"""A run that pauses at a step while another process works, and then continues."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run_with_pause(
     *,
     destination: Callable[[Steps, str], Destination] = DELTA.destination_with_steps,
 ) -> list[str]:
-    """Run up to the first step of a kind, let the other one work, and go on; gives what that one said."""
+    """Run up to the first step of a kind, call `other`, and continue; return the result of `other`."""
     said: list[list[str]] = []
 
     def pause(step: Step) -> None:
@@ -40,14 +40,14 @@ def run_with_pause(
     steps = Steps(root, pause)
     with monkeypatch.context() as patch:
         patch.setenv("LOAD__WORKERS", "1")
-        # It hears of it soon; what it does until it asks is what counts here.
+        # The run soon finds its lease lost; the test is about its actions until then.
         patch.setenv("RUN__LEASE_BEAT", "1")
         late = pipeline_at(root, spark, destination=destination(steps, lake_of(root)))
         stumbled: Exception | None = None
         try:
             with recording_steps(steps):
                 late.run(shop(2))
-        except Exception as error:  # whatever it stumbles over, it is late
+        except Exception as error:  # any error is allowed after the pause
             stumbled = error
     assert said, f"there is no step {kind!r}, but {stumbled!r}"
     return said[0]

@@ -18,7 +18,7 @@ Content = dict[str, Any]
 
 
 def shop(upto: int) -> list[Any]:
-    """Resources that remember which batch they brought last."""
+    """Return resources that store the number of their last batch in their state."""
 
     def batch(name: str) -> Any:
         state = penstock.current.resource_state()
@@ -26,7 +26,7 @@ def shop(upto: int) -> list[Any]:
             yield from BATCHES[name][upto - 1]
         state["done"] = upto
 
-    # A resource that is replaced begins anew each time, so only the batch of the call counts for it.
+    # A replaced resource starts from scratch each time, so only the batch of the call counts for it.
     return [
         penstock.resource(batch, name=name, write_disposition=said)(name)
         for name, said in DISPOSITIONS.items()

@@ -1,4 +1,4 @@
-"""Somebody on another machine who reads the shop all the while."""
+"""A reader on another machine that reads the shop continuously."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 @dataclass
 class Reader:
-    """Reads whole datasets for the length of a block, and keeps those that no complete load left behind."""
+    """A thread that reads the dataset during a block, and records reads that mix loads."""
 
     root: Path
     spark: SparkSession
     lake: Lake
     whole: list[Any]
-    """What the tables hold after each of the loads."""
+    """The content of the tables after each load."""
     reads: int = 0
     mixed: list[str] = field(default_factory=list)
     _is_over: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
     def __enter__(self) -> Reader:
-        self.look()
-        self._thread = threading.Thread(target=self._keep_looking)
+        self.read_once()
+        self._thread = threading.Thread(target=self._read_repeatedly)
         self._thread.start()
         return self
 
@@ -42,14 +42,14 @@ class Reader:
         self._is_over.set()
         if self._thread is not None:
             self._thread.join()
-        self.look()
+        self.read_once()
 
-    def _keep_looking(self) -> None:
+    def _read_repeatedly(self) -> None:
         while not self._is_over.wait(0.2):
-            self.look()
+            self.read_once()
 
-    def look(self) -> None:
-        """Read everything once."""
+    def read_once(self) -> None:
+        """Read all tables once."""
         self.reads += 1
         try:
             dataset = pipeline_at(self.root, self.spark, destination=self.lake, disk="reader").dataset()
@@ -57,7 +57,7 @@ class Reader:
             found = comparable_content(rows_of({table: dataset[table].spark() for table in TABLES}), loaded)[
                 "chains"
             ]
-        except Exception as error:  # whatever it is, it was seen
+        except Exception as error:  # a reader must get no error
             self.mixed.append(f"a reader got {type(error).__name__}: {error}")
             return
         if found != self.whole[len(loaded) - 1]:

@@ -1,7 +1,7 @@
 """One load of the shop, undisturbed, with an image of everything durable at each of its steps.
 
-What a process leaves that dies at a step is the image of that step: nothing that it had in memory counts. So
-every step is tried by letting a new process, on a disk of its own, go on from the image.
+The image of a step is what a process that ends there leaves behind. So every step is tested by a new process,
+with a separate disk, that continues from the image.
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ if TYPE_CHECKING:
     from penstock.interfaces import Destination
 
 EACH_LAKE = tuple(os.environ.get("PENSTOCK_TEST_LAKES", ",".join(LAKES)).split(","))
-"""The table formats to try."""
+"""The table formats to test."""
 CHOSEN_LAKE = random.Random(f"{SEED} lake").choice(EACH_LAKE)
-"""Where a few steps are tried, the seed chooses one format: to record a load takes a while."""
+"""The one format that the seed chooses for a few steps: to record a load takes a while."""
 of_each_lake = pytest.mark.parametrize("recorded", EACH_LAKE if REQUESTED else [CHOSEN_LAKE], indirect=True)
 of_one_lake = pytest.mark.parametrize("recorded", ["delta" if REQUESTED else CHOSEN_LAKE], indirect=True)
-"""For what is the same in all formats."""
+"""For behaviour that all formats share."""
 of_delta = pytest.mark.parametrize("recorded", ["delta"], indirect=True)
 at_length = pytest.mark.skipif(not REQUESTED, reason="PENSTOCK_TEST_CRASHES says how many steps to try")
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What the tables hold."""
+    """The expected content of the tables."""
 
     lake: Lake
     loaded: list[str]
@@ -72,7 +72,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class RecordedLoad:
-    """The steps of a load, an image of each, one of what was there before, and what the tables hold."""
+    """A load: its steps with an image of each, the state before it, and the expected content."""
 
     folder: Path
     base: Path
@@ -85,7 +85,7 @@ class RecordedLoad:
         return self.expected.lake
 
     def image(self, step: Step) -> Path:
-        """A copy to try."""
+        """Copy the image of a step."""
         trials = len(list((self.folder / "trial").iterdir()))
         return self.trial(self.folder / "images" / str(step.number), f"{step.number}-{trials}")
 
@@ -93,7 +93,7 @@ class RecordedLoad:
         return self.trial(self.base, name)
 
     def trial(self, image: Path, name: str) -> Path:
-        """A copy at an address that no session has seen, or at the only one where its tables are some."""
+        """Copy an image to a new address, or to the only one at which its tables can be read."""
         if self.lake.can_move:
             return Path(shutil.copytree(image, self.folder / "trial" / name))
         root = self.folder / "root"
@@ -101,7 +101,7 @@ class RecordedLoad:
         return Path(shutil.copytree(image, root))
 
     def reader(self, root: Path, spark: SparkSession) -> Reader:
-        """Somebody who reads while a trial is made."""
+        """Return a reader that runs beside a trial."""
         return Reader(
             root,
             spark,
@@ -117,7 +117,7 @@ class RecordedLoad:
 
 
 def record(folder: Path, spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> RecordedLoad:
-    """Load a batch, and the next with an image at each step; jobs one by one, so that steps have an order."""
+    """Load a batch, and the next one with an image at each step; one job at a time, for a stable order."""
     root, base = folder / "root", folder / "base"
     (folder / "images").mkdir(parents=True)
     (folder / "trial").mkdir()
@@ -136,12 +136,12 @@ def record(folder: Path, spark: SparkSession, lake: Lake, monkeypatch: pytest.Mo
 
 
 def of_each_kind(steps: Iterable[Step]) -> list[Step]:
-    """The first step of each kind."""
+    """Return the first step of each kind."""
     return list({step.kind: step for step in reversed([*steps])}.values())[::-1]
 
 
 def chosen(steps: Sequence[Step], few: int) -> list[Step]:
-    """The steps to try: as many as are asked for, the same ones for one seed."""
+    """Return the steps to test: as many as requested, the same ones for one seed."""
     if REQUESTED:
         words, _, part = REQUESTED.rpartition(":") if "/" in REQUESTED else (REQUESTED, "", "1/1")
         number, parts = (int(one) for one in part.split("/"))
@@ -158,7 +158,7 @@ def problems(
     disk: str = "disk",
     destination: Callable[[str], Destination] | None = None,
 ) -> list[str]:
-    """Let a new process go on, and say what is not as it would be without the crash."""
+    """Continue in a new process; return every difference from a load without the crash."""
     given = destination(lake_of(root)) if destination else expected.lake
     try:
         pipeline_at(root, spark, destination=given, disk=disk).run(shop(2))
@@ -168,15 +168,15 @@ def problems(
 
 
 def differences(root: Path, spark: SparkSession, expected: Expected) -> list[str]:
-    """What is not as it should be after both loads."""
+    """Return every difference from the expected content after both loads."""
     lake = expected.lake
     found = Expected.at(root, spark, lake)
     packages = packages_at(root)
     said = [
         *_if(len(found.loaded) != 2, f"{len(found.loaded)} loads are complete"),
         *_if(set(done(root).values()) != {2}, f"the state has {done(root)}"),
-        *_if(bool(packages.unsealed_packages()), "packages wait"),
-        *_if(packages.pending_load() is not None, "a load waits"),
+        *_if(bool(packages.unsealed_packages()), "packages are pending"),
+        *_if(packages.pending_load() is not None, "a load is pending"),
         *[
             f"{table} has more than one content of load {number}"
             for table, number in contents_of(root, spark, lake)
@@ -200,7 +200,7 @@ def differences(root: Path, spark: SparkSession, expected: Expected) -> list[str
 
 
 def contents_of(root: Path, spark: SparkSession, lake: Lake) -> Iterable[tuple[str, int]]:
-    """Tables with a load whose commit is not of what stands in its slot, or is there twice."""
+    """Yield tables with a load whose commit differs from its slot or exists twice."""
     slots = packages_at(root).slots
     for table in TABLES:
         marks = list(lake.marks(Path(lake_of(root)) / NAME, table, spark))

@@ -1,4 +1,4 @@
-"""A shop with a chain of tables for each way to write, and what its tables must hold."""
+"""A shop with a chain of tables for each write disposition, and the expected content of its tables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from penstock.interfaces import Destination
 
 REQUESTED: Final = os.environ.get("PENSTOCK_TEST_CRASHES", "")
-"""Nothing for a few steps, `all`, `kinds` for the first step of each kind, or a part: `2/5`, `kinds:2/5`."""
+"""Empty for a few steps, `all`, `kinds` for the first step of each kind, or a part: `2/5`, `kinds:2/5`."""
 NAME: Final = "shop"
 _MOMENTS: Final = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 DISPOSITIONS: Final[dict[str, dict[str, Any]]] = {
@@ -62,14 +62,14 @@ BATCHES: Final[dict[str, list[list[dict[str, Any]]]]] = {
 }
 NESTED: Final = ("orders__lines", "customers__phones", "prices__tiers")
 ROOTS: Final = tuple(BATCHES) if REQUESTED else ("events", "orders")
-"""Where a few steps are tried, an append and a merge of two tables: each table costs every run a second."""
+"""For a few steps, an append and a merge of two tables: each table costs every run a second."""
 TABLES: Final = (*ROOTS, *(table for table in NESTED if table.partition("__")[0] in ROOTS))
 
 Content = dict[str, list[dict[str, Any]]]
 
 
 def shop(upto: int, **replaced: list[dict[str, Any]]) -> list[Any]:
-    """Resources that bring every batch once, as their state has it; `mended` is another last batch."""
+    """Return resources that yield every batch once, by their state; `replaced` has other last batches."""
 
     def batches(name: str) -> Iterator[dict[str, Any]]:
         state = penstock.current.resource_state()
@@ -92,7 +92,7 @@ def pipeline_at(
     destination: Destination | Lake = DELTA,
     disk: str = "disk",
 ) -> penstock.Pipeline:
-    """A new object. `disk` is the folder of this machine; under another name nothing is in it."""
+    """Return a new pipeline. `disk` is the folder of this machine; another name is an empty disk."""
     return penstock.pipeline(
         NAME,
         pipelines_dir=root / disk,
@@ -111,12 +111,12 @@ def ledger_at(root: Path) -> FileLedger:
 
 
 def expire_lease(root: Path) -> None:
-    """Whoever holds the lease is gone."""
+    """Mark the holder of the lease as ended."""
     expire_holder(packages_at(root))
 
 
 def expire_holder(packages: Packages) -> None:
-    """The number in the lease is that of a process that has ended."""
+    """Write the id of an ended process into the lease."""
     store = packages.store
     with subprocess.Popen(["true"]) as gone:
         gone.wait()
@@ -127,25 +127,25 @@ def expire_holder(packages: Packages) -> None:
 
 
 def image(root: Path, into: Path) -> Path:
-    """A copy of all that is durable, as the next process would find it."""
+    """Copy everything durable, as the next process would find it."""
     shutil.copytree(root, into, ignore=shutil.ignore_patterns(".tmp-*"))
     expire_lease(into)
     return into
 
 
 def loads(root: Path) -> list[str]:
-    """The complete loads, in their order."""
+    """Return the complete loads in order."""
     rows = sorted(ledger_at(root).rows("_dlt_loads"), key=lambda row: row["sequence"])
     return [row["load_id"] for row in rows if row["status"] == 0]
 
 
 def content(root: Path, spark: SparkSession, lake: Lake = DELTA) -> Content:
-    """Every row of every table, with all of its columns, in one order, as somebody else reads them."""
+    """Return every row of every table with all columns, sorted, as an independent reader sees them."""
     return rows_of(lake.frames(Path(lake_of(root)) / NAME, spark))
 
 
 def rows_of(frames: Mapping[str, DataFrame]) -> Content:
-    """All rows of several tables, read in one go."""
+    """Read all rows of several tables in one query."""
     found: Content = {table: [] for table in sorted(frames)}
     row = F.to_json(F.struct("*"), {"timestampFormat": _MOMENTS})
     parts = [frame.select(F.lit(table).alias("table"), row.alias("row")) for table, frame in frames.items()]
@@ -155,7 +155,7 @@ def rows_of(frames: Mapping[str, DataFrame]) -> Content:
 
 
 def with_load_numbers(found: Content, loaded: list[str]) -> Content:
-    """The content with loads by their number, whatever their ids are."""
+    """Replace the ids of loads by their numbers."""
     words = {load_id: f"load {number}" for number, load_id in enumerate(loaded, 1)}
     moments = {
         datetime.fromtimestamp(float(load_id), UTC): f"load {number}"
@@ -168,7 +168,7 @@ def with_load_numbers(found: Content, loaded: list[str]) -> Content:
 
 
 def comparable_content(found: Content, loaded: list[str]) -> dict[str, Any]:
-    """The content whatever the ids of loads are: documents, and the ids that come from the rows alone."""
+    """Return the content without ids of loads: documents, and the ids that come from the rows alone."""
     tables = with_load_numbers(found, loaded)
     ids = {
         table: sorted(row["_dlt_id"] for row in rows)
@@ -185,7 +185,7 @@ def comparable_content(found: Content, loaded: list[str]) -> dict[str, Any]:
 
 
 def done(root: Path) -> dict[str, int]:
-    """How many batches each resource remembers to have brought."""
+    """Return the number of batches in the state of each resource."""
     stored = ledger_at(root).last_state(NAME)
     resources = decode_state(stored.state)["sources"][NAME]["resources"] if stored else {}
     return {name: resources.get(name, {}).get("done", 0) for name in ROOTS}

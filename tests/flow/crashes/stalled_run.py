@@ -1,8 +1,8 @@
-"""Runs that stall at a durable write and go on after another run has taken over their pipeline.
+"""Runs that stall at a durable write and continue after another run has taken over their pipeline.
 
 Every change that the driver makes on shared storage is recorded, on a disk and in a bucket alike, and so is
 every commit of a table. A run stalls just before or just after one of them. Its heartbeat stalls with it, so
-nothing tells the run that it is late: only what its writes meet.
+the run notices the takeover only when its own writes fail.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _writer: ContextVar[_Writer | None] = ContextVar("writer", default=None)
 
 @contextmanager
 def recorded_writes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Record each change on storage for the run in whose threads it is made; heartbeats are none."""
+    """Record each change on storage for the run whose threads make it, except heartbeats."""
     with monkeypatch.context() as patch:
         for files in (LocalFiles, ObjectFiles):
             for name in CHANGES:
                 patch.setattr(files, name, _recording(name, getattr(files, name)))
-        # One job at a time, so that writes have an order; no heartbeat in the time of a test.
+        # One job at a time, for a stable order of writes; no heartbeat during a test.
         patch.setenv("LOAD__WORKERS", "1")
         patch.setenv("RUN__LEASE_BEAT", "3600")
         patch.setenv("RUN__LEASE_ALIVE", "36000")
@@ -77,7 +77,7 @@ def _recording(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class StalledRun:
-    """A run in a thread of its own that stalls at a step, by its number or its words, until it is resumed."""
+    """A run in a separate thread that stalls at a step, by its number or its text, until it is resumed."""
 
     def __init__(
         self, shop: Shop, work: Callable[[Shop, Steps], None], stall_at: int | str | None = None
@@ -96,7 +96,7 @@ class StalledRun:
         return self
 
     def resume(self) -> StalledRun:
-        """Let it go on to its end."""
+        """Continue the run to its end."""
         self._continued.set()
         self._thread.join(_PATIENCE)
         assert not self._thread.is_alive(), f"the run does not end after {self.stalled_at}"
@@ -114,13 +114,13 @@ class StalledRun:
         try:
             with writes_of(self._shop, self.steps):
                 self._work(self._shop, self.steps)
-        except BaseException as error:  # whatever it is, a test looks at it
+        except BaseException as error:  # the test checks it
             self.error = error
         self._halted.set()
 
 
 def causes(error: BaseException | None) -> list[BaseException]:
-    """An error and all that it came of."""
+    """Return an error and all its causes."""
     found: list[BaseException] = []
     while error is not None and error not in found:
         found.append(error)
@@ -129,17 +129,17 @@ def causes(error: BaseException | None) -> list[BaseException]:
 
 
 def has_lost_its_lease(run: StalledRun) -> bool:
-    """Whether a run ended with an error that says that another run has taken over."""
+    """Return whether a run failed because another run has taken over."""
     return any(isinstance(error, LeaseLost | PipelineLocked) for error in causes(run.error))
 
 
 def load(upto: int) -> Callable[[Shop, Steps], None]:
-    """What a run does: load all batches up to one."""
+    """Return the work of a run: load all batches up to one."""
     return lambda shop, steps: shop.run(upto, steps)
 
 
 def recorded_steps(base: Shop, tmp_path: Path) -> tuple[list[Step], object]:
-    """The steps of a second load that nothing disturbs, and what readers see after it."""
+    """Return the steps of an undisturbed second load, and the content that readers see after it."""
     whole = base.copy(f"{base.location}-whole", tmp_path / "whole-disk")
     run = StalledRun(whole, load(2)).start().resume()
     assert run.error is None, run.error
@@ -149,7 +149,7 @@ def recorded_steps(base: Shop, tmp_path: Path) -> tuple[list[Step], object]:
 def taken_over(
     shop: Shop, stall_at: int, disk: Path, *, other_stalls_at: str | None = None
 ) -> tuple[Step, list[str]]:
-    """Stall a run, let another machine take over, resume the first one; return the step and what is wrong.
+    """Stall a run, let another machine take over, resume the first one; return the step and all problems.
 
     With `other_stalls_at` the run that took over stalls too, until the first one has ended.
     """
@@ -161,14 +161,14 @@ def taken_over(
     first.resume()
     other.resume()
     wrong = [] if other.error is None else [f"the run that took over fails: {causes(other.error)}"]
-    # What was complete before it stalled may be reported as complete.
+    # A load that was complete before the stall may be reported as complete.
     if not has_lost_its_lease(first) and not (was_complete and first.error is None):
         wrong.append(f"the stalled run ends with {causes(first.error)}")
     return first.stalled_at, wrong
 
 
 def problems(shop: Shop, disk: Path, expected: object) -> list[str]:
-    """Run once more, on another machine, and say what is not as it would be without the stall."""
+    """Run again, on another machine; return every difference from a load without the stall."""
     next_shop = shop.on(disk)
     try:
         next_shop.run(2)
@@ -177,15 +177,15 @@ def problems(shop: Shop, disk: Path, expected: object) -> list[str]:
     waiting = [package.load_id for package in next_shop.packages.unsealed_packages()]
     content = next_shop.content()
     return [
-        *([f"packages {waiting} wait"] if waiting else []),
+        *([f"packages {waiting} are pending"] if waiting else []),
         *([f"readers see {content}"] if content != expected else []),
     ]
 
 
 def stall_each(base: Shop, tmp_path: Path, folder: str, *, few: int) -> tuple[int, int, dict[str, list[str]]]:
-    """Stall a run at each chosen step, in a shop of its own.
+    """Stall a run at each chosen step, each in a separate shop.
 
-    Return the number of steps that were tried, the number of all steps, and what is wrong by step.
+    Return the number of tested steps, the number of all steps, and the problems by step.
     """
     steps, expected = recorded_steps(base, tmp_path)
     tried = chosen(steps, few=few)

@@ -1,7 +1,7 @@
-"""Stops at every durable step of a run: each change of a file that Python makes, and each commit of a table.
+"""The durable steps of a run: each change of a file that Python makes, and each commit of a table.
 
-Python tells of every call that changes the names on a disk before it makes it, so nothing in the house has to
-know of these stops. What Spark writes for itself, such as data files, counts from the step that names it.
+Python raises an audit event before each call that changes names on a disk, so the package needs no hook for
+these steps. Files that Spark writes, such as data files, count from the step that names them.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _VARYING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step, and whether it was about to be made or had just been made."""
+    """One step, with whether it is about to happen or has just happened."""
 
     number: int
     what: str
 
     @property
     def kind(self) -> str:
-        """What it is, whichever load, job or file it is about."""
+        """The text of the step without ids of loads, jobs and files."""
         found = self.what
         for pattern, word in _VARYING:
             found = pattern.sub(word, found)
@@ -50,7 +50,7 @@ class Step:
 
 @dataclass
 class Steps:
-    """The steps of what runs below a folder; `on_step` is called at each of them, and may end the run."""
+    """The steps of a run below a folder; `on_step` is called at each of them, and may end the run."""
 
     root: Path
     on_step: Callable[[Step], None]
@@ -59,7 +59,7 @@ class Steps:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def reach(self, what: str) -> None:
-        """Say what is done next, or was just done."""
+        """Record a step that is about to happen, or has just happened."""
         self._deleted = 0
         self._count(what)
 
@@ -70,7 +70,7 @@ class Steps:
         self.on_step(step)
 
     def record_event(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Make a step of an event, if it is one."""
+        """Record an audit event if it is a step."""
         if event == "open":
             place = 0 if isinstance(arguments[2], int) and arguments[2] & _WRITING else None
         else:
@@ -79,9 +79,9 @@ class Steps:
             return
         path = os.fsdecode(arguments[place])
         if event == "os.remove" and not path.startswith("/"):
-            # Deleting a folder goes by names relative to an open folder: one stop is enough for each.
+            # A folder is deleted by names relative to an open folder: one step is enough for each.
             self._deleted += 1
-            if self._deleted == 2:  # one is gone, others are there
+            if self._deleted == 2:  # one file is deleted, others exist
                 self._count(_IN_DELETE)
             return
         name = path.removeprefix(f"{self.root}/")
@@ -100,7 +100,7 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
 
 @contextmanager
 def recording_steps(steps: Steps) -> Iterator[None]:
-    """Hear the steps for the length of a block."""
+    """Record steps during a block."""
     if not hasattr(sys, "_penstock_steps"):
         sys.addaudithook(_hook)
         sys._penstock_steps = True  # type: ignore[attr-defined]
@@ -113,7 +113,7 @@ def recording_steps(steps: Steps) -> Iterator[None]:
 
 @contextmanager
 def steps_not_recorded(steps: Steps) -> Iterator[None]:
-    """Let somebody else work for the length of a block."""
+    """Record no steps during a block, in which another process works."""
     _recording.remove(steps)
     try:
         yield
@@ -122,21 +122,21 @@ def steps_not_recorded(steps: Steps) -> Iterator[None]:
 
 
 class ObservedTables:
-    """The tables of a lake, with a stop before and after each commit."""
+    """The tables of a lake, with a step before and after each commit."""
 
     def __init__(self, tables: Any, steps: Steps) -> None:
         self._tables, self._steps = tables, steps
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._tables, name)
-        return self._stopping(name, found) if name in _COMMITS else found
+        return self._with_steps(name, found) if name in _COMMITS else found
 
-    def _stopping(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        def stopping(table: Any, *arguments: Any, **options: Any) -> Any:
-            said = f"{name} {getattr(table, 'name', getattr(table, 'table', table))}"
-            self._steps.reach(f"before {said}")
+    def _with_steps(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def commit(table: Any, *arguments: Any, **options: Any) -> Any:
+            text = f"{name} {getattr(table, 'name', getattr(table, 'table', table))}"
+            self._steps.reach(f"before {text}")
             done = call(table, *arguments, **options)
-            self._steps.reach(f"after {said}")
+            self._steps.reach(f"after {text}")
             return done
 
-        return stopping
+        return commit

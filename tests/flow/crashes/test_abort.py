@@ -1,4 +1,4 @@
-"""A sealed load whose destination refuses one table for ever is taken back, whatever dies on the way."""
+"""A sealed load whose destination always refuses one table is aborted, through crashes of the abort."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MENDED: list[dict[str, Any]] = [
 
 
 class Refusing:
-    """Tables of which one takes no rows: Iceberg has no rules for the rows of a table."""
+    """Tables of which one refuses rows: Iceberg has no constraints."""
 
     def __init__(self, tables: Any) -> None:
         self._tables = tables
@@ -89,14 +89,14 @@ def drop(root: Path, spark: SparkSession, destination: Destination | Lake, **sai
 
 
 def check_next_run(root: Path, recorded: RecordedLoad, spark: SparkSession) -> None:
-    """New data is loaded, and the tables have nothing of the load that was given up."""
+    """Check that new data is loaded, and that the tables have no rows of the aborted load."""
     pipeline_at(root, spark, destination=recorded.lake).run(shop(2, prices=MENDED))
 
     assert set(done(root).values()) == {2}
     sequences = [
         row["sequence"] for row in sorted(ledger_at(root).rows("_dlt_loads"), key=lambda row: row["load_id"])
     ]
-    assert sequences == [1, 3], "the number of the load that was given up stays used"
+    assert sequences == [1, 3], "the number of the aborted load is not used again"
     ours = comparable_content(content(root, spark, recorded.lake), loads(root))["chains"]
     theirs = comparable_content(recorded.expected.tables, recorded.expected.loaded)["chains"]
     assert {name: ours[name] for name in ("events", "orders", "customers")} == {
@@ -130,16 +130,16 @@ def test_an_abort_killed_at_any_step_is_finished_by_the_next_run(
 
     tried = chosen(steps.seen, few=1)
     for step in tried:
-        trial = recorded.trial(images / str(step.number), f"taking-back-{step.number}")
+        trial = recorded.trial(images / str(step.number), f"abort-{step.number}")
         is_decided = packages_at(trial).slots.find_decision(2) is not None
-        # The next run goes on with what was decided, and so does the next call.
+        # The next run continues a decided abort, and so does the next call.
         if not is_decided or step.number % 2:
             drop(trial, spark, lake)
             assert content(trial, spark, lake) == before, f"killed at {step.number} {step.what}"
         check_next_run(trial, recorded, spark)
         shutil.rmtree(trial)
     with capsys.disabled():
-        print(f"\n{lake.name}, taken back: killed at {len(tried)} of {len(steps.seen)} points")  # noqa: T201 - the figures
+        print(f"\n{lake.name}, aborted: killed at {len(tried)} of {len(steps.seen)} points")  # noqa: T201 - the figures
 
 
 @at_length

@@ -1,4 +1,4 @@
-"""A load of several chains dies at any step, in any way, and ends as one that does not."""
+"""A load of several chains, killed at any step in any way, ends like an undisturbed one."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ KILLS = (
     r"_dlt_loads/",
     r"package_completed",
     r"in the middle of a delete",
-    # In the middle of a statement: Spark may well complete it, without anybody who hears of it.
+    # During a statement: Spark may complete it after the driver has ended.
     r"before merge orders__lines 0.3",
     r"before append events 0.1",
     r"before merge prices 0.6",
@@ -59,7 +59,7 @@ KILLS = (
 
 
 def kills() -> list[tuple[str, str]]:
-    """A driver is killed at these steps, of each lake."""
+    """Return the steps at which a driver is killed, for each table format."""
     lakes = EACH_LAKE if REQUESTED else (CHOSEN_LAKE,)
     not_loaded = [root for root in BATCHES if root not in ROOTS]
     points = [
@@ -85,7 +85,7 @@ def test_a_load_killed_at_any_step_ends_like_an_undisturbed_one(
     for step in tried:
         trial = recorded.image(step)
         reader = recorded.reader(trial, spark)
-        reader.look()
+        reader.read_once()
         found = reader.mixed + problems(trial, spark, recorded.expected)
         shutil.rmtree(trial)
         if found:
@@ -122,7 +122,7 @@ def test_another_machine_with_an_empty_disk_finishes_a_killed_load(
 def test_a_load_killed_while_jobs_run_in_parallel_ends_like_an_undisturbed_one(
     recorded: RecordedLoad, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Here the process goes on to the end of its blocks, and may change nothing any more; somebody reads."""
+    """The process runs to the end of its blocks and may change nothing any more, while a reader reads."""
     numbers = random.Random(SEED).sample(range(len(recorded.steps) - 5), 12)
     reads = 0
     for number in numbers:
@@ -157,7 +157,7 @@ def test_a_run_paused_while_another_one_finishes_its_load_changes_nothing(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Until it asks for its lease again, nothing but marks and put-if-absent is in its way."""
+    """Until the run checks its lease, only load marks and put-if-absent protect the load."""
     tried = chosen(recorded.first_of_each_kind(), few=1)
     wrong: dict[str, list[str]] = {}
     for step in tried:
@@ -170,7 +170,7 @@ def test_a_run_paused_while_another_one_finishes_its_load_changes_nothing(
         if found:
             wrong[f"{step.number} {step.what}"] = found
 
-    say(capsys, f"{recorded.lake.name}, stood still: {len(tried)} points, {len(wrong)} wrong")
+    say(capsys, f"{recorded.lake.name}, paused: {len(tried)} points, {len(wrong)} wrong")
     assert not wrong
 
 

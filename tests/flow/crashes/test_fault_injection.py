@@ -1,6 +1,6 @@
-"""Each safeguard is switched off in turn: the tests of crashes notice.
+"""Each safeguard is disabled in turn: the checks of the crash tests fail.
 
-This shows that those tests can fail. `make crashes` runs it.
+This shows that those checks can fail. `make crashes` runs these tests.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 WRITES = ("append", "overwrite", "merge")
 
 
-class WithoutMarks:
-    """Every commit has a number of its own, so that none is ever skipped."""
+class UnmarkedTables:
+    """Tables whose commits have unique numbers, so that none is skipped."""
 
     def __init__(self, tables: Any) -> None:
         self._tables = tables
@@ -47,11 +47,11 @@ class WithoutMarks:
         return write
 
 
-class MarksLookedAtBefore:
-    """Whether a load is there is asked before a write, and by nobody while it is made."""
+class MarksCheckedBefore:
+    """Tables that check load marks only before a write, and not in the commit."""
 
     def __init__(self, tables: Any, steps: Steps, marks: Callable[..., Iterable[Any]]) -> None:
-        self._tables, self._writing = tables, ObservedTables(WithoutMarks(tables), steps)
+        self._tables, self._writing = tables, ObservedTables(UnmarkedTables(tables), steps)
         self._marks = marks
 
     def __getattr__(self, name: str) -> Any:
@@ -74,7 +74,7 @@ def _unmarked(argument: Any) -> Any:
 
 
 def put(files: LocalFiles, path: str, content: bytes) -> bool:
-    """Whoever comes last wins, and everybody thinks that they were first."""
+    """Overwrite a file and report that it was created: the last writer wins."""
     files.put(path, content)
     return True
 
@@ -88,7 +88,7 @@ def test_without_load_marks_a_table_gets_its_rows_twice(
     (step,) = recorded.matching(rf"^after (append|merge) {table}$")
 
     def unmarked(location: str) -> Destination:
-        return recorded.lake.destination(location, WithoutMarks)
+        return recorded.lake.destination(location, UnmarkedTables)
 
     found = problems(recorded.image(step), spark, recorded.expected, destination=unmarked)
 
@@ -100,16 +100,16 @@ def test_without_load_marks_a_table_gets_its_rows_twice(
 def test_load_marks_checked_only_before_a_write_let_a_stalled_run_write_again(
     recorded: RecordedLoad, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root, lake = recorded.from_base("looked-at-before"), recorded.lake
+    root, lake = recorded.from_base("checked-before"), recorded.lake
 
     def marks(table: str, spark: SparkSession) -> Iterable[Any]:
         return lake.marks(Path(lake_of(root)) / NAME, table, spark)
 
     def unsafe(steps: Steps, location: str) -> Destination:
-        return lake.destination(location, lambda tables: MarksLookedAtBefore(tables, steps, marks))
+        return lake.destination(location, lambda tables: MarksCheckedBefore(tables, steps, marks))
 
     def append_and_die() -> None:
-        """The rows of the package stay where they are, for whoever goes on."""
+        """Append and end the process; the package keeps its rows for the next run."""
 
         def die(step: Step) -> None:
             if step.what == "after append events":
@@ -136,16 +136,16 @@ def test_load_marks_checked_only_before_a_write_let_a_stalled_run_write_again(
 def test_without_put_if_absent_an_aborted_load_is_committed(
     recorded: RecordedLoad, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, safe: bool
 ) -> None:
-    root = recorded.from_base(f"given-up-{safe}")
+    root = recorded.from_base(f"aborted-{safe}")
     if not safe:
         monkeypatch.setattr(LocalFiles, "put_if_absent", put)
     kind = "link" if safe else "rename"
 
-    def give_up() -> None:
+    def abort() -> None:
         pipeline_at(root, spark, destination=recorded.lake, disk="other").drop_pending_packages()
 
     step = f"{kind} lake/shop/_dlt_pkg/shop/outcomes/<n>.json"
-    run_with_pause(root, step, give_up, monkeypatch, spark, destination=recorded.lake.destination_with_steps)
+    run_with_pause(root, step, abort, monkeypatch, spark, destination=recorded.lake.destination_with_steps)
     monkeypatch.undo()
 
     found = problems(root, spark, recorded.expected)
@@ -159,7 +159,7 @@ def test_without_put_if_absent_one_sequence_number_has_two_manifests(
 ) -> None:
     root = recorded.from_base("two-contents")
     monkeypatch.setattr(LocalFiles, "put_if_absent", put)
-    # Each run normalizes the package itself: what one of them has left would be the same content.
+    # Each run normalizes the package itself: a stored result would have the same content.
     monkeypatch.setattr(execution, "load_normalized", lambda *_, **__: None)
 
     run_with_pause(

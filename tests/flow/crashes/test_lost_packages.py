@@ -1,4 +1,4 @@
-"""A half-applied load whose package or whose rows were lost meanwhile is never completed in silence."""
+"""A partial load whose package or rows were lost is never completed silently."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FIRST, SECOND = ([{"id": number} for number in range(start, start + 5)] for star
 
 @dataclass(frozen=True)
 class Half:
-    """A dataset with two tables, and a load that dies when the first of them is written."""
+    """A dataset with two tables, and a load that crashes when the first one is written."""
 
     kind: str
     root: Path
@@ -59,7 +59,7 @@ class Half:
         return self.pipeline(destination).run([penstock.resource(rows, name=name) for name in names])
 
     def die(self, *, is_noted: bool = False) -> None:
-        """Load the first rows, then die with the second ones in one of two tables."""
+        """Load the first rows, then crash with the second ones in one of two tables."""
         self.run(FIRST)
         at, after = (2, False) if is_noted else (1, True)
         mortal = CrashingDestination(self.destination.reference, at=at, after=after)
@@ -75,7 +75,7 @@ class Half:
         return Packages.at(f"{self.packages or beside}/demo/_dlt_pkg/half")
 
     def counts(self, table: str = "first") -> tuple[int, int]:
-        """Rows, complete or not, and how many of them differ."""
+        """Return the number of rows, complete or not, and the number of distinct ones."""
         ids = [row[0] for row in self.pipeline().dataset(consistent=False)[table].select("id").fetchall()]
         return len(ids), len(set(ids))
 
@@ -84,7 +84,7 @@ class Half:
 
     @property
     def changed(self) -> str:
-        """The table that has the rows of the load that died."""
+        """Return the table that has the rows of the crashed load."""
         return next(table for table in ("first", "second") if self.counts(table) == (10, 10))
 
 
@@ -107,7 +107,7 @@ def test_a_load_whose_package_was_lost_is_not_applied_twice(
 
 
 def restore(half: Half, table: str, version: int | None) -> int:
-    """Restore a table as an operator does; returns the version that it had. None: to the one before that."""
+    """Restore a table to a version, or to the previous one; return the version that it had."""
     if half.kind == "delta":
         session = new_session(half.spark, CATALOG_CONF)
         name = f"delta.`{half.root}/lake/demo/{table}`"

@@ -1,4 +1,4 @@
-"""A load of plain files dies at any step and ends as one that does not, by ledger and by folder."""
+"""A load of plain files, killed at any step, ends like an undisturbed one in ledger and folder."""
 
 from __future__ import annotations
 

@@ -44,20 +44,20 @@ class Baseline:
     trials: int = 0
 
     def trial(self) -> Path:
-        """Disk and lake as the first run left them, at an address that no session has seen if that can be."""
+        """Copy disk and lake as the first run left them, to a new address if the format allows it."""
         self.trials += 1
         root = self.folder / (f"trial-{self.trials}" if self.lake.can_move else "root")
         shutil.rmtree(root, ignore_errors=True)
         return Path(shutil.copytree(self.folder / "base", root))
 
     def problems(self, root: Path, spark: SparkSession, *, wiped: bool) -> list[str]:
-        """Let the next run go on, on this disk or on an empty one, and say what is not as it should be."""
+        """Run again, on this disk or on an empty one; return every difference from the expected result."""
         if wiped:
             shutil.rmtree(root / "disk")
         run(root, spark, 2, destination=self.lake, disk="another" if wiped else "disk")
         found = outcome(root, spark, self.lake)
-        waiting = ["a package waits"] if packages_at(root).unsealed_packages() else []
-        return waiting + [
+        pending = ["a package is pending"] if packages_at(root).unsealed_packages() else []
+        return pending + [
             f"{name}: {found[name]}" for name in self.expected if found[name] != self.expected[name]
         ]
 
@@ -66,7 +66,7 @@ class Baseline:
 def baseline(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Baseline:
-    """Both runs, undisturbed, and the number of steps of the second one."""
+    """Record both runs, undisturbed, and the number of steps of the second one."""
     lake, folder = LAKES[request.param], tmp_path_factory.mktemp("journey")
     root = folder / "root"
     run(root, spark, 1, destination=lake)
@@ -119,7 +119,7 @@ def test_a_process_killed_at_a_random_moment_is_resumed(
     while len(killed) < HARD:
         root, seconds = baseline.trial(), chance.uniform(0.01, 0.95 * lasts)
         ended = program(baseline.lake, root, seconds)
-        if ended.returncode == 0:  # it was faster than the one that was measured
+        if ended.returncode == 0:  # it was faster than the measured one
             lasts = min(lasts, float(ended.stdout))
             continue
         assert ended.returncode == -signal.SIGKILL, ended.stderr
@@ -135,7 +135,7 @@ def test_a_process_killed_at_a_random_moment_is_resumed(
 
 
 def program(lake: Lake, root: Path, seconds: float) -> subprocess.CompletedProcess[str]:
-    """A process that makes the second run; its JVM is gone as well when this comes back."""
+    """Make the second run in a process; wait until its JVM has ended too."""
     command = [sys.executable, "-m", "tests.flow.crashes.cursor_shop", lake.name, str(root), str(seconds)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     begun = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""A run stalls at a durable write, another run takes over and finishes, and the first one wakes up."""
+"""A run stalls at a durable write, another run takes over and finishes, and the first one continues."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_run_that_normalized_and_stalled_changes_nothing_of_a_load_that_is_hal
         other = next(step for step in steps if step.what == "after merge orders__lines")
         shop = base.copy(f"{tmp_path}/shop", tmp_path / "disk")
 
-        # The run that takes over finds the package extracted: its steps have other numbers, the same words.
+        # The run that takes over finds the package extracted: its steps have other numbers.
         _, wrong = taken_over(shop, first.number, tmp_path / "other", other_stalls_at=other.what)
         wrong += problems(shop, tmp_path / "next", expected)
 

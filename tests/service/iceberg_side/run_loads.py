@@ -1,4 +1,4 @@
-"""Run in a process of its own: one pipeline, loads one after another into tables that others share."""
+"""A program: one pipeline runs several times and loads into shared tables."""
 
 import os
 import sys
@@ -27,7 +27,7 @@ pipeline = penstock.pipeline(
     dataset_name=os.environ["PENSTOCK_TEST_DATASET"],
     spark=spark,
 )
-sys.stdin.readline()  # all begin together
+sys.stdin.readline()  # all processes start together
 for load in range(loads):
     events, accounts = rows_of(number, load)
     pipeline.run(
