@@ -59,7 +59,7 @@ def test_a_stuck_package_is_listed_and_cleared(
     assert failed["failed_message"].startswith("retry: terminal\n")
     refused = CliRunner().invoke(app, ["pipeline", "quick", "drop-pending", *where])
     assert (refused.exit_code, pipeline.has_pending_data) == (2, True)
-    assert "was begun: it is given up" in refused.stderr
+    assert "has started to load: it is aborted" in refused.stderr
     assert told("drop-pending", "--yes") == {"pipeline_name": "quick", "dropped": [stuck], "kept": []}
 
     assert not pipeline.has_pending_data

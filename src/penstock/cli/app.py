@@ -1,4 +1,4 @@
-"""The commands and their options."""
+"""The commands `doctor` and `packages`."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def penstock() -> None:
 @app.command()
 def doctor(
     location: Annotated[
-        str | None, typer.Option(help="Where tables will be; by default what the settings say.")
+        str | None, typer.Option(help="The location of the tables; by default that of the settings.")
     ] = None,
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each finding.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per finding.")] = False,
 ) -> None:
-    """Check Java, Spark, the jars, a Delta table and the storage, and say what mends each failure."""
+    """Check Java, Spark, the jars, a Delta table and the storage, and show a fix for each failure."""
     console = Console(highlight=False)
     failed = False
     for finding in examine(read_settings(), location=location):
@@ -56,7 +56,7 @@ def doctor(
         else:
             _print_finding(console, finding)
     if not as_json:
-        console.print("\nNot ready: mend the failures above." if failed else "\nReady.")
+        console.print("\nNot ready: fix the failures above." if failed else "\nReady.")
     raise typer.Exit(code=1 if failed else 0)
 
 
@@ -65,20 +65,20 @@ def packages(
     location: Annotated[str, typer.Argument(help="The folder of a pipeline's packages.")],
     load_id: Annotated[str | None, typer.Argument(help="One package, with its jobs.")] = None,
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each package.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per package.")] = False,
 ) -> None:
-    """Show the load packages of a pipeline: how far they have come, and what became of their jobs."""
-    found = Packages.at(absolute_path(location))
+    """Show the load packages in a folder with their states and jobs."""
+    folder_packages = Packages.at(absolute_path(location))
     if load_id is not None:
-        print_package(found.normalized_packages.get_load_package_info(load_id), as_json=as_json)
+        print_package(folder_packages.normalized_packages.get_load_package_info(load_id), as_json=as_json)
     else:
-        print_packages(_package_infos(found), as_json=as_json)
+        print_packages(_package_infos(folder_packages), as_json=as_json)
 
 
 def _package_infos(packages: Packages) -> Iterator[LoadPackageInfo]:
     statuses: tuple[TLoadPackageStatus, ...] = ("new", "extracted", "normalized", "loaded")
-    found = [package.load_id for status in statuses for package in packages.with_status(status)]
-    for load_id in sorted(found):
+    load_ids = [package.load_id for status in statuses for package in packages.with_status(status)]
+    for load_id in sorted(load_ids):
         yield packages.normalized_packages.get_load_package_info(load_id)
 
 
@@ -86,4 +86,4 @@ def _print_finding(console: Console, finding: Finding) -> None:
     console.print(f"{_MARKS[finding.verdict]} {finding.check:<12}", end=" ")
     console.print(finding.fact, markup=False, soft_wrap=True)
     for line in finding.fix.splitlines():
-        console.print(f"     mend it:     {line}", markup=False, soft_wrap=True)
+        console.print(f"     fix:         {line}", markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""What `penstock doctor` looks at. Spark is examined in a process of its own, so that its end is not ours."""
+"""The checks of `penstock doctor`. Spark is checked in a child process, because a failing JVM may kill it."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _JAVA_VERSIONS = (17, 21)
 _OLDEST_PYTHON = (3, 11)
 _TIMEOUT_SECONDS = 300
 _INSTALL_JAVA = """install a JDK 17, such as: apt-get install openjdk-17-jre-headless
-or set JAVA_HOME to one you have"""
+or set JAVA_HOME to an installed one"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing looked at: the fact, and the command that mends it where it is wrong."""
+    """The result of one check, with a fix for a failure."""
 
     check: str
     verdict: Verdict
@@ -40,7 +40,7 @@ class Finding:
 
 
 def examine(settings: Settings, *, location: str | None) -> Iterator[Finding]:
-    """Look at everything, cheap things first; what depends on a failed thing is not tried."""
+    """Run all checks, cheap ones first; skip those that depend on a failed one."""
     yield _check_python()
     remote = settings.spark("remote")
     java = _check_java()
@@ -57,30 +57,30 @@ def examine(settings: Settings, *, location: str | None) -> Iterator[Finding]:
 
 
 def _check_python() -> Finding:
-    found = ".".join(map(str, sys.version_info[:3]))
+    version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info >= _OLDEST_PYTHON:
-        return Finding(check="Python", verdict="ok", fact=found)
+        return Finding(check="Python", verdict="ok", fact=version)
     fix = "use Python 3.11 or newer"
-    return Finding(check="Python", verdict="failure", fact=f"{found} is too old", fix=fix)
+    return Finding(check="Python", verdict="failure", fact=f"{version} is too old", fix=fix)
 
 
 def _check_java() -> Finding:
     home = os.environ.get("JAVA_HOME")
     command = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if command is None or not Path(command).exists():
-        fact = f"JAVA_HOME is {home}, where there is no bin/java" if home else "there is no java on the PATH"
+        fact = f"JAVA_HOME is {home}, which has no bin/java" if home else "java is not on the PATH"
         return Finding(check="Java", verdict="failure", fact=fact, fix=_INSTALL_JAVA)
-    said = subprocess.run(  # noqa: S603 - the java of the user
+    output = subprocess.run(  # noqa: S603 - the java of the user
         [command, "-version"], capture_output=True, text=True, check=False
     ).stderr
-    found = re.search(r'version "(?:1\.)?(\d+)([^"]*)"', said)
-    if found is None:
-        fact = f"{command} does not tell its version"
+    version = re.search(r'version "(?:1\.)?(\d+)([^"]*)"', output)
+    if version is None:
+        fact = f"{command} does not print its version"
         return Finding(check="Java", verdict="failure", fact=fact, fix=_INSTALL_JAVA)
-    if int(found[1]) not in _JAVA_VERSIONS:
-        fact = f"Java {found[1]} does not run Spark 4"
+    if int(version[1]) not in _JAVA_VERSIONS:
+        fact = f"Java {version[1]} does not run Spark 4"
         return Finding(check="Java", verdict="failure", fact=fact, fix=_INSTALL_JAVA)
-    return Finding(check="Java", verdict="ok", fact=f"{found[1]}{found[2]} at {command}")
+    return Finding(check="Java", verdict="ok", fact=f"{version[1]}{version[2]} at {command}")
 
 
 def _check_pyspark(installed: str | None) -> Finding:
@@ -102,18 +102,18 @@ def _check_jars(installed: str, settings: Settings) -> Finding:
         missing = [jar for jar in given.split(":") if not Path(jar).is_file()]
         if missing:
             fix = "correct [spark] jars, or remove it to let Spark resolve them"
-            return Finding(check="Jars", verdict="failure", fact=f"not there: {', '.join(missing)}", fix=fix)
+            return Finding(check="Jars", verdict="failure", fact=f"missing: {', '.join(missing)}", fix=fix)
         fact = f"{len(given.split(':'))} from the [spark] settings"
         return Finding(check="Jars", verdict="ok", fact=fact)
     cached = cache_folder(installed, ("delta",))
     if cached.is_dir():
-        return Finding(check="Jars", verdict="ok", fact=f"kept in {cached}")
-    fact = "not here yet: the first start fetches them, which takes a while"
+        return Finding(check="Jars", verdict="ok", fact=f"cached in {cached}")
+    fact = "not downloaded yet: the first start downloads them, which takes a while"
     return Finding(check="Jars", verdict="warning", fact=fact)
 
 
 def _examine_spark(location: str | None) -> Iterator[Finding]:
-    """Run the rest in a child and pass its findings on as they come."""
+    """Run the checks that need a session in a child process."""
     command = [sys.executable, "-m", "penstock.cli.sparkcheck", *([location] if location else [])]
     child = subprocess.Popen(  # noqa: S603 - this Python
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -128,12 +128,12 @@ def _examine_spark(location: str | None) -> Iterator[Finding]:
         if line.startswith("{"):
             yield Finding(**json.loads(line))
     if child.returncode:
-        fix = f"run it by hand to see all it says: {' '.join(command)}"
+        fix = f"run it manually to see its full output: {' '.join(command)}"
         yield Finding(check="Spark runs", verdict="failure", fact=_error_line(errors), fix=fix)
 
 
 def _error_line(errors: str) -> str:
-    """The line that says most in what a process printed at its end."""
+    """Return the most informative line of the error output of a process."""
     lines = [line.strip() for line in errors.splitlines() if line.strip()]
-    telling = [line for line in lines if "Exception" in line or "Error" in line or "no answer" in line]
-    return (telling or lines or ["it ended without a word"])[-1]
+    error_lines = [line for line in lines if "Exception" in line or "Error" in line or "no answer" in line]
+    return (error_lines or lines or ["it ended without output"])[-1]

@@ -21,7 +21,7 @@ except ModuleNotFoundError as _error:
 
 
 def main() -> None:
-    """Run the command line; whatever goes wrong is one message without secrets, not a traceback."""
+    """Run the command line; print an error as one message without secrets and without a traceback."""
     try:
         _run()
     except PenstockError as error:

@@ -1,4 +1,4 @@
-"""What the commands print: texts that move no cursor, JSON for programs, and no secret in either."""
+"""Printing of text and JSON without secrets and terminal control characters."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import typer
 from penstock.config import redact
 from penstock.redaction import MASK, is_secret_name
 
-# A message may have in it what moves a cursor or colours a terminal; it is shown as text.
+# A message of a library may contain control characters, which could move the cursor.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _REPLACEMENT = "\ufffd"
 
 
 def printable(text: str) -> str:
-    """A text that is nothing but text.
+    """Return the text with control characters replaced.
 
     >>> printable(chr(27) + "[31mred") == chr(0xFFFD) + "[31mred"
     True
@@ -27,7 +27,7 @@ def printable(text: str) -> str:
 
 
 def mask_secrets(value: Any, *, is_secret: bool = False) -> Any:
-    """Plain data with every secret masked: in texts, and all that stands below a name that sounds like one.
+    """Return plain data with every secret masked: in texts, and all values below a key with a secret name.
 
     >>> mask_secrets({"page": 7, "api_key": "hush", "tokens": {"of": ["ada"]}})
     {'page': 7, 'api_key': '***', 'tokens': {'of': ['***']}}
@@ -45,14 +45,14 @@ def mask_secrets(value: Any, *, is_secret: bool = False) -> Any:
 
 
 def print_text(text: str, *, err: bool = False) -> None:
-    """Print a text for people, however long its lines are."""
+    """Print a text for people; lines are not wrapped."""
     typer.echo(printable(redact(text)), err=err)
 
 
 def print_json(document: Mapping[str, Any], *, unmasked_key: str | None = None) -> None:
-    """Print one object in one line, for programs.
+    """Print one JSON object in one line.
 
-    What stands below `counts` are numbers by names of the user: no name makes a secret of them.
+    The values below `unmasked_key` are numbers by names of the user, which may look like names of secrets.
     """
-    open_to_all = {} if unmasked_key is None else {unmasked_key: document[unmasked_key]}
-    typer.echo(json.dumps({**mask_secrets(document), **open_to_all}, default=str))
+    unmasked = {} if unmasked_key is None else {unmasked_key: document[unmasked_key]}
+    typer.echo(json.dumps({**mask_secrets(document), **unmasked}, default=str))

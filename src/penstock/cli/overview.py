@@ -1,4 +1,4 @@
-"""A pipeline at a glance: where it goes, how its last run ended, and what waits."""
+"""Summaries of pipelines: destination, last run and pending packages."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ _UNFINISHED_RESULTS = {
 
 
 def pipeline_summary(local: LocalPipeline) -> dict[str, Any]:
-    """What this machine knows of a pipeline; no destination is asked."""
-    origin, problem = LastTarget.try_load(WorkDir(local.path))
+    """Return the local facts of a pipeline without reading its destination."""
+    last_target, problem = LastTarget.try_load(WorkDir(local.path))
     return {
         "pipeline_name": local.name,
         "working_dir": str(local.path),
-        "destination": origin.destination_name,
-        "dataset_name": origin.dataset_name,
+        "destination": last_target.destination_name,
+        "dataset_name": last_target.dataset_name,
         "last_run": run_summary(local.last_run),
         "problem": None if problem is None else problem.message,
     }
 
 
 def run_summary(run: PipelineTrace | RunStart | None) -> dict[str, Any] | None:
-    """Return how a run ended; `state` says whether it did."""
+    """Return the result of a run, finished or not; None without a run."""
     if run is None:
         return None
     if isinstance(run, RunStart):
-        ended = {"seconds": None, "failed_step": None, "error_code": None}
+        no_result = {"seconds": None, "failed_step": None, "error_code": None}
         state = run.state
         error = None if state == "running" else f"{run.outcome}; {run.hint}"
-        return {"started_at": run.started_at.isoformat(), "state": state, "error": error, **ended}
+        return {"started_at": run.started_at.isoformat(), "state": state, "error": error, **no_result}
     failed = run.failed_step
     return {
         "started_at": run.started_at.isoformat(),
@@ -63,7 +63,7 @@ def run_summary(run: PipelineTrace | RunStart | None) -> dict[str, Any] | None:
 
 
 def pipeline_overview(pipeline: Pipeline) -> dict[str, Any]:
-    """Everything that is asked first when something is wrong."""
+    """Return the facts to look at first when something is wrong."""
     extracted = list(pipeline.list_extracted_load_packages())
     normalized = list(pipeline.list_normalized_load_packages())
     schemas = pipeline.schemas
@@ -84,7 +84,7 @@ def pipeline_overview(pipeline: Pipeline) -> dict[str, Any]:
 
 
 def pipelines_table(summaries: Iterable[Mapping[str, Any]]) -> Table:
-    """One line for each pipeline."""
+    """Return a table with one line per pipeline."""
     table = Table()
     table.add_column("pipeline", no_wrap=True)
     for name in ("destination", "dataset"):
@@ -105,20 +105,20 @@ def pipelines_table(summaries: Iterable[Mapping[str, Any]]) -> Table:
 
 
 def overview_lines(overview: Mapping[str, Any]) -> list[str]:
-    """An overview for people."""
-    where = f"{overview['destination'] or 'no destination'}, dataset {overview['dataset_name']!r}"
-    waiting = {"extracted": overview["extracted_packages"], "normalized": overview["normalized_packages"]}
+    """Return the lines of an overview for people."""
+    target = f"{overview['destination'] or 'no destination'}, dataset {overview['dataset_name']!r}"
+    pending = {"extracted": overview["extracted_packages"], "normalized": overview["normalized_packages"]}
     lines = [
-        f"Pipeline {overview['pipeline_name']!r} to {where}",
+        f"Pipeline {overview['pipeline_name']!r} to {target}",
         *([f"  location:  {overview['location']}"] if overview["location"] else []),
         f"  working:   {overview['working_dir']}",
         f"  last run:  {_run_text(overview['last_run'])}",
         f"  state:     version {overview['state_version']}",
         *(f"  schema:    {name}, {count} tables" for name, count in overview["schemas"].items()),
         f"  packages:  {overview['completed_packages']} complete"
-        + "".join(f", {len(ids)} {status}" for status, ids in waiting.items()),
+        + "".join(f", {len(ids)} {status}" for status, ids in pending.items()),
     ]
-    lines += [f"    waits:   {load_id} ({status})" for status, ids in waiting.items() for load_id in ids]
+    lines += [f"    pending: {load_id} ({status})" for status, ids in pending.items() for load_id in ids]
     return lines
 
 
@@ -137,10 +137,10 @@ def _run_text(run: Mapping[str, Any] | None) -> str:
         return "none on this machine"
     if run["state"] != "finished":
         return f"started at {_short_timestamp(run['started_at'])} UTC, {run['error'] or 'is still running'}"
-    begun = f"{_short_timestamp(run['started_at'])} UTC, {human_seconds(run['seconds'])}"
+    started = f"{_short_timestamp(run['started_at'])} UTC, {human_seconds(run['seconds'])}"
     if run["failed_step"] is None:
-        return f"{begun}, ok"
-    return f"{begun}, failed in {run['failed_step']} ({run['error_code'] or 'no code'}): {run['error']}"
+        return f"{started}, ok"
+    return f"{started}, failed in {run['failed_step']} ({run['error_code'] or 'no code'}): {run['error']}"
 
 
 def _short_timestamp(timestamp: str) -> str:

@@ -1,4 +1,4 @@
-"""Load packages, for a terminal and for programs."""
+"""Printing of load packages and their jobs."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _COLOURS = {
 
 
 def print_packages(infos: Iterable[LoadPackageInfo], *, as_json: bool) -> None:
-    """A line for each package."""
+    """Print one line or JSON object per package."""
     if as_json:
         for info in infos:
             print_json(info.asdict())
         return
-    found = list(infos)
-    if found:
-        Console(highlight=False).print(packages_table(found))
+    listed = list(infos)
+    if listed:
+        Console(highlight=False).print(packages_table(listed))
     else:
         print_text("There are no packages.")
 
 
 def print_package(info: LoadPackageInfo, *, as_json: bool) -> None:
-    """One package with its jobs."""
+    """Print one package with its jobs."""
     if as_json:
         print_json(info.asdict())
     else:
@@ -47,7 +47,7 @@ def print_package(info: LoadPackageInfo, *, as_json: bool) -> None:
 
 
 def print_failed_jobs(infos: Iterable[LoadPackageInfo], *, as_json: bool) -> None:
-    """The jobs that failed, those that wait to be tried again too, with what they failed with."""
+    """Print the jobs that failed or are to be retried, with their messages."""
     failed = [(info.load_id, job) for info in infos for job in _sorted_jobs(info) if job.failed_message]
     for load_id, job in failed:
         if as_json:
@@ -59,7 +59,7 @@ def print_failed_jobs(infos: Iterable[LoadPackageInfo], *, as_json: bool) -> Non
 
 
 def package_table(info: LoadPackageInfo) -> Table:
-    """The jobs of one package, those that failed first, with their messages."""
+    """Return a table of the jobs of one package with their messages, failed ones first."""
     number = "" if info.sequence is None else f", sequence {info.sequence}"
     table = Table(title=Text(f"Package {info.load_id} is {info.state}{number}"), title_justify="left")
     for name in ("state", "table", "job"):
@@ -73,7 +73,7 @@ def package_table(info: LoadPackageInfo) -> Table:
 
 
 def packages_table(infos: Iterable[LoadPackageInfo]) -> Table:
-    """One line for each package."""
+    """Return a table with one line per package."""
     table = Table()
     for name in ("load id", "status"):
         table.add_column(name, no_wrap=True)
@@ -94,13 +94,13 @@ def packages_table(infos: Iterable[LoadPackageInfo]) -> Table:
 
 
 def size_of(info: LoadPackageInfo) -> str:
-    """The bytes of all jobs of a package; nothing where there are none yet."""
-    sizes = [job.file_size for found in info.jobs.values() for job in found]
+    """Return the size of all jobs of a package; empty without jobs."""
+    sizes = [job.file_size for jobs in info.jobs.values() for job in jobs]
     return human_size(sum(sizes)) if sizes else ""
 
 
 def _job_counts(info: LoadPackageInfo) -> str:
-    """How many jobs stand in which way, those that are in the way first."""
+    """Return the job counts by state, blocking states first."""
     counts = {
         "failed": len(info.jobs["failed_jobs"]),
         "started": len(info.jobs["started_jobs"]),
@@ -111,7 +111,7 @@ def _job_counts(info: LoadPackageInfo) -> str:
 
 
 def _sorted_jobs(info: LoadPackageInfo) -> list[LoadJobInfo]:
-    jobs = [job for found in info.jobs.values() for job in found]
+    jobs = [job for jobs in info.jobs.values() for job in jobs]
     return sorted(jobs, key=lambda job: (job.state != "failed_jobs", job.job_file_info))
 
 

@@ -1,10 +1,13 @@
-"""Finds the pipeline that a command is about."""
+"""The options that identify a pipeline, and the pipeline that they identify."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 from dataclasses import dataclass
+from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,32 +23,68 @@ from penstock.pipeline.local_pipeline import LocalPipeline, local_pipelines
 from penstock.pipeline.workdir import WorkDir, check_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from penstock.pipeline.pipeline import Pipeline
     from penstock.pipeline.target import Target
 
 PipelinesDir = Annotated[
-    Path | None, typer.Option("--pipelines-dir", help="The folder of the working folders of pipelines.")
+    Path | None, typer.Option("--pipelines-dir", help="The folder with the working folders of pipelines.")
 ]
-DestinationName = Annotated[
-    str | None, typer.Option("--destination", help="By default the one of the last run.")
-]
-DatasetName = Annotated[
-    str | None, typer.Option("--dataset-name", help="By default the one of the last run.")
-]
-Location = Annotated[
-    str | None,
-    typer.Option("--location", help="Where the tables are (bucket_url); by default what the settings say."),
-]
-Staging = Annotated[
-    str | None,
-    typer.Option("--staging", help="The bucket of packages (staging=); by default that of the last run."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON, one object a line.")]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON, one object per line.")]
+
+_OPTIONS: dict[str, Any] = {
+    "pipelines_dir": PipelinesDir,
+    "destination": Annotated[
+        str | None, typer.Option("--destination", help="By default that of the last run.")
+    ],
+    "dataset_name": Annotated[
+        str | None, typer.Option("--dataset-name", help="By default that of the last run.")
+    ],
+    "location": Annotated[
+        str | None,
+        typer.Option("--location", help="The location of the tables (bucket_url); by default from settings."),
+    ],
+    "staging": Annotated[
+        str | None,
+        typer.Option("--staging", help="The bucket of packages (staging=); by default that of the last run."),
+    ],
+}
+
+
+def with_pipeline(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that identify a pipeline to a command; it gets them as one `PipelineRef`, first."""
+    _, *own = inspect.signature(command, eval_str=True).parameters.values()
+    shared = [
+        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=annotation)
+        for name, annotation in _OPTIONS.items()
+    ]
+    parameters = [
+        Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context),
+        *(parameter for parameter in own if parameter.kind is not Parameter.KEYWORD_ONLY),
+        *shared,
+        *(parameter for parameter in own if parameter.kind is Parameter.KEYWORD_ONLY),
+    ]
+
+    @functools.wraps(command)
+    def run(ctx: typer.Context, **values: Any) -> None:
+        options = {name: values.pop(name) for name in _OPTIONS}
+        command(PipelineRef(name=pipeline_name(ctx), **options), **values)
+
+    # typer reads the parameters of a command from its signature and annotations.
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def pipeline_name(ctx: typer.Context) -> str:
+    """Return the name of the pipeline: the word before the command."""
+    return str(ctx.parent.info_name) if ctx.parent is not None else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineRef:
-    """Which pipeline a command is about, as its options say it."""
+    """The pipeline of a command, as its options identify it."""
 
     name: str
     pipelines_dir: Path | None = None
@@ -54,107 +93,92 @@ class PipelineRef:
     location: str | None = None
     staging: str | None = None
 
-    @staticmethod
-    def from_options(
-        ctx: typer.Context,
-        pipelines_dir: Path | None = None,
-        destination: str | None = None,
-        dataset_name: str | None = None,
-        location: str | None = None,
-        staging: str | None = None,
-    ) -> PipelineRef:
-        """What the options of a command say; the name of the pipeline is the word before the command."""
-        return PipelineRef(
-            name=str(ctx.parent.info_name) if ctx.parent is not None else "",
-            pipelines_dir=pipelines_dir,
-            destination=destination,
-            dataset_name=dataset_name,
-            location=location,
-            staging=staging,
-        )
-
     @property
     def folder(self) -> Path:
-        """The folder of the working folders."""
+        """The folder with the working folders."""
         return (self.pipelines_dir or pipelines_folder()).absolute()
 
     def local_pipeline(self) -> LocalPipeline:
-        """What this machine knows of the pipeline; an error says which ones there are."""
+        """Return the pipeline's records on this machine; an error lists the known pipelines."""
         local = LocalPipeline(self.folder / check_name(self.name))
         if not local.exists and self.destination is None:
             raise self._unknown_pipeline_error()
         return local
 
     def open(self) -> Pipeline:
-        """The pipeline, here or at its destination."""
+        """Return the pipeline, from this machine or its destination."""
         local = self.local_pipeline()
-        found = _attach_pipeline(self)
-        if found.destination is None:
+        pipeline = _attach_pipeline(self)
+        if pipeline.destination is None:
             print_text(
-                f"note: nobody knows to which destination {self.name!r} loads; only packages that wait on "
-                "this machine are seen; pass --destination",
+                f"note: the destination of {self.name!r} is unknown, so only packages on this machine are "
+                "visible; pass --destination",
                 err=True,
             )
-        last, problem = LastTarget.try_load(WorkDir(local.path))
+        last_target, problem = LastTarget.try_load(WorkDir(local.path))
         if problem is not None:
-            print_text(f"note: {problem.message}; packages are looked for where the options say", err=True)
-        _warn_if_other_location(found, last)
-        return found
+            print_text(f"note: {problem.message}; the options decide where packages are read", err=True)
+        _warn_if_other_location(pipeline, last_target)
+        return pipeline
 
     def _unknown_pipeline_error(self) -> UsageError:
-        known = [one.name for one in local_pipelines(self.folder)]
-        one_of = f"use one of: {', '.join(known)}" if known else "there are no pipelines there"
+        known = [local.name for local in local_pipelines(self.folder)]
+        choice = f"use one of: {', '.join(known)}" if known else "the folder has no pipelines"
         return UsageError(
-            f"there is no pipeline {self.name!r} in {self.folder}",
-            hint=f"{one_of}; name another folder with --pipelines-dir, or pass --destination and "
-            "--dataset-name for one that ran elsewhere",
+            f"pipeline {self.name!r} does not exist in {self.folder}",
+            hint=f"{choice}; name another folder with --pipelines-dir, or pass --destination and "
+            "--dataset-name for a pipeline that ran on another machine",
             pipeline_name=self.name,
             known=tuple(known),
         )
 
 
 def location_of(pipeline: Pipeline) -> str | None:
-    """Where the tables of a pipeline are, without credentials; None without a destination."""
+    """Return the location of a pipeline's tables without credentials; None without a destination."""
     target = target_of(pipeline)
     return None if target is None else target.client().displayable_location()
 
 
 def target_of(pipeline: Pipeline) -> Target | None:
-    """Where a pipeline loads to, to look at; None without a destination."""
+    """Return the load target of a pipeline, opened without Spark; None without a destination."""
     if pipeline.destination is None:
         return None
-    home = PipelineContext(
+    context = PipelineContext(
         pipeline_name=pipeline.pipeline_name,
         dataset_name=pipeline.dataset_name,
         workdir=WorkDir(pipeline.working_dir),
     )
-    return late_imports.target.open_target(pipeline.destination, home, spark=None, staging=pipeline.staging)
+    return late_imports.target.open_target(
+        pipeline.destination, context, spark=None, staging=pipeline.staging
+    )
 
 
 def _attach_pipeline(ref: PipelineRef) -> Pipeline:
-    given = None if ref.destination is None else _with_location(ref.destination, ref.location)
-    found = attach(
+    pipeline = attach(
         ref.name,
         pipelines_dir=ref.folder,
-        destination=given,
+        destination=None if ref.destination is None else _with_location(ref.destination, ref.location),
         staging=None if ref.staging is None else _with_location("filesystem", ref.staging),
         dataset_name=ref.dataset_name,
     )
-    if found.destination is not None:
-        found.destination = _with_location(found.destination, ref.location)
+    if pipeline.destination is not None:
+        pipeline.destination = _with_location(pipeline.destination, ref.location)
     elif ref.location is not None:
         hint = "pass --destination too, such as --destination delta"
-        raise UsageError(f"nobody knows what kind of tables {ref.location} holds", hint=hint)
-    return found
+        raise UsageError(f"--location {ref.location} needs a destination, and none is known", hint=hint)
+    return pipeline
 
 
-def _with_location(destination: str | Destination, location: str | None) -> Destination:
-    found = Destination.from_reference(destination)
-    return found if location is None else found.with_arguments(bucket_url=location)
+def _with_location(reference: str | Destination, location: str | None) -> Destination:
+    destination = Destination.from_reference(reference)
+    return destination if location is None else destination.with_arguments(bucket_url=location)
 
 
 def _warn_if_other_location(pipeline: Pipeline, last_target: LastTarget) -> None:
-    """A bucket that was an argument in a script is not known here, and another one would look empty."""
-    there, here = last_target.location, location_of(pipeline)
-    if there and here and there != here:
-        print_text(f"note: the last run went to {there}, and this looks at {here}; pass --location", err=True)
+    """Warn about a location other than that of the last run: a bucket from a script is unknown here."""
+    previous, current = last_target.location, location_of(pipeline)
+    if previous and current and previous != current:
+        print_text(
+            f"note: the last run loaded to {previous}, this command reads {current}; pass --location",
+            err=True,
+        )

@@ -1,8 +1,9 @@
-"""`penstock pipeline`: what one asks of pipelines at night."""
+"""`penstock pipeline`: the commands that inspect and repair pipelines."""
 
 from __future__ import annotations
 
 import json
+import sys
 from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, assert_never
@@ -11,57 +12,59 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from penstock.cli.mutations import drop_pending, sync
 from penstock.cli.output import mask_secrets, print_json, print_text
 from penstock.cli.overview import overview_lines, pipeline_overview, pipeline_summary, pipelines_table
-from penstock.cli.packages import print_failed_jobs, print_package, print_packages
+from penstock.cli.packages import print_failed_jobs, print_package, print_packages, size_of
 from penstock.cli.pipeline_options import (
     AsJson,
-    DatasetName,
-    DestinationName,
-    Location,
     PipelineRef,
     PipelinesDir,
-    Staging,
+    location_of,
+    pipeline_name,
+    target_of,
+    with_pipeline,
 )
 from penstock.config import pipelines_folder
-from penstock.errors import PipelineNeverRan
-from penstock.pipeline.local_pipeline import local_pipelines
+from penstock.errors import PipelineNeverRan, UsageError
+from penstock.pipeline import late_imports
+from penstock.pipeline.local_pipeline import LocalPipeline, local_pipelines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from penstock.package import LoadPackageInfo
     from penstock.pipeline.pipeline import Pipeline
     from penstock.schema import Schema
 
 _NAME = "NAME"
+EXIT_NOT_CONFIRMED = 2
+"""The exit code of a command that needs a confirmation and has no terminal."""
+_AFTER_DROP_TEXT = "The next run extracts the dropped data again and starts work items from scratch."
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
 class PipelineNameGroup(TyperGroup):
-    """A group of which every word that is no command of its own is the name of a pipeline."""
+    """A group that treats every word that is not one of its commands as the name of a pipeline."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """`list`, or the commands of a pipeline."""
+        """Return `list`, or the group of commands for one pipeline."""
         return super().get_command(ctx, cmd_name) or self.commands[_NAME]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """A pipeline may be called `list`: then a command of a pipeline follows."""
-        one: Any = self.commands[_NAME]
-        if args[1:] and args[1] in one.commands:
-            return args[0], one, args[1:]
+        """Treat `list` as the name of a pipeline if a command for a pipeline follows."""
+        pipeline_group: Any = self.commands[_NAME]
+        if args[1:] and args[1] in pipeline_group.commands:
+            return args[0], pipeline_group, args[1:]
         return super().resolve_command(ctx, args)
 
 
-pipelines = typer.Typer(
-    cls=PipelineNameGroup, help="Look at pipelines, and help those that are stuck.", no_args_is_help=True
-)
+pipelines = typer.Typer(cls=PipelineNameGroup, help="Inspect and repair pipelines.", no_args_is_help=True)
 pipeline_commands = typer.Typer(help="The commands for one pipeline, by its name.", no_args_is_help=True)
 pipelines.add_typer(pipeline_commands, name=_NAME)
 
 
 class SchemaFormat(StrEnum):
-    """In what a schema is printed."""
+    """The format in which a schema is printed."""
 
     yaml = "yaml"
     json = "json"
@@ -72,39 +75,29 @@ class SchemaFormat(StrEnum):
 
 @pipelines.command("list")
 def list_pipelines(pipelines_dir: PipelinesDir = None, *, as_json: AsJson = False) -> None:
-    """List the pipelines of this machine, with how their last runs ended."""
+    """List the pipelines of this machine with the results of their last runs."""
     folder = (pipelines_dir or pipelines_folder()).absolute()
-    lines = (pipeline_summary(one) for one in local_pipelines(folder))
+    lines = (pipeline_summary(local) for local in local_pipelines(folder))
     if as_json:
         for line in lines:
             print_json(line)
         return
-    found = list(lines)
-    if found:
-        Console(highlight=False).print(pipelines_table(mask_secrets(found)))
+    summaries = list(lines)
+    if summaries:
+        Console(highlight=False).print(pipelines_table(mask_secrets(summaries)))
     else:
         print_text(f"There are no pipelines in {folder}.")
 
 
 @pipeline_commands.command()
-def info(
-    ctx: typer.Context,
-    pipelines_dir: PipelinesDir = None,
-    destination: DestinationName = None,
-    dataset_name: DatasetName = None,
-    location: Location = None,
-    staging: Staging = None,
-    *,
-    as_json: AsJson = False,
-) -> None:
-    """Show where the pipeline goes, how its last run ended, and what waits."""
-    found = pipeline_overview(
-        PipelineRef.from_options(ctx, pipelines_dir, destination, dataset_name, location, staging).open()
-    )
+@with_pipeline
+def info(ref: PipelineRef, *, as_json: AsJson = False) -> None:
+    """Show the destination, the result of the last run and the pending packages."""
+    overview = pipeline_overview(ref.open())
     if as_json:
-        print_json(found, unmasked_key="schemas")
+        print_json(overview, unmasked_key="schemas")
     else:
-        print_text("\n".join(overview_lines(found)))
+        print_text("\n".join(overview_lines(overview)))
 
 
 @pipeline_commands.command()
@@ -112,14 +105,14 @@ def trace(
     ctx: typer.Context,
     pipelines_dir: PipelinesDir = None,
     *,
-    last: Annotated[int, typer.Option(min=1, help="So many runs, the newest first.")] = 1,
+    last: Annotated[int, typer.Option(min=1, help="The number of runs, newest first.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Show what the last run on this machine came to, step by step, or that it did not finish."""
-    where = PipelineRef.from_options(ctx, pipelines_dir)
-    runs = list(islice(where.local_pipeline().runs(), last))
+    """Show the steps of the last run on this machine, also of one that did not finish."""
+    ref = PipelineRef(name=pipeline_name(ctx), pipelines_dir=pipelines_dir)
+    runs = list(islice(ref.local_pipeline().runs(), last))
     if not runs:
-        raise PipelineNeverRan(pipeline_name=where.name, pipelines_dir=str(where.folder))
+        raise PipelineNeverRan(pipeline_name=ref.name, pipelines_dir=str(ref.folder))
     for number, run in enumerate(runs):
         if as_json:
             print_json(run.asdict())
@@ -128,102 +121,136 @@ def trace(
 
 
 @pipeline_commands.command()
-def packages(
-    ctx: typer.Context,
-    pipelines_dir: PipelinesDir = None,
-    destination: DestinationName = None,
-    dataset_name: DatasetName = None,
-    location: Location = None,
-    staging: Staging = None,
-    *,
-    as_json: AsJson = False,
-) -> None:
-    """List the packages: those that wait, and those of the last loads."""
-    found = PipelineRef.from_options(ctx, pipelines_dir, destination, dataset_name, location, staging).open()
-    print_packages(_package_infos(found), as_json=as_json)
+@with_pipeline
+def packages(ref: PipelineRef, *, as_json: AsJson = False) -> None:
+    """List the pending packages and those of the last loads."""
+    print_packages(_package_infos(ref.open()), as_json=as_json)
 
 
 @pipeline_commands.command()
+@with_pipeline
 def package(
-    ctx: typer.Context,
+    ref: PipelineRef,
     load_id: Annotated[str, typer.Argument(help="The id of the package.")],
-    pipelines_dir: PipelinesDir = None,
-    destination: DestinationName = None,
-    dataset_name: DatasetName = None,
-    location: Location = None,
-    staging: Staging = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """Show one package with its jobs."""
-    found = PipelineRef.from_options(ctx, pipelines_dir, destination, dataset_name, location, staging).open()
-    print_package(found.get_load_package_info(load_id), as_json=as_json)
+    print_package(ref.open().get_load_package_info(load_id), as_json=as_json)
 
 
 @pipeline_commands.command("failed-jobs")
+@with_pipeline
 def failed_jobs(
-    ctx: typer.Context,
+    ref: PipelineRef,
     load_id: Annotated[str | None, typer.Argument(help="One package; all by default.")] = None,
-    pipelines_dir: PipelinesDir = None,
-    destination: DestinationName = None,
-    dataset_name: DatasetName = None,
-    location: Location = None,
-    staging: Staging = None,
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Show the jobs that failed or wait to be tried again, with their messages."""
-    found = PipelineRef.from_options(ctx, pipelines_dir, destination, dataset_name, location, staging).open()
-    infos = _package_infos(found) if load_id is None else iter([found.get_load_package_info(load_id)])
+    """Show the jobs that failed or are to be retried, with their messages."""
+    pipeline = ref.open()
+    infos = _package_infos(pipeline) if load_id is None else iter([pipeline.get_load_package_info(load_id)])
     print_failed_jobs(infos, as_json=as_json)
 
 
 @pipeline_commands.command()
-def schema(  # noqa: PLR0913 - the options
-    ctx: typer.Context,
-    schema_name: Annotated[str | None, typer.Argument(help="The default schema by default.")] = None,
-    pipelines_dir: PipelinesDir = None,
-    destination: DestinationName = None,
-    dataset_name: DatasetName = None,
-    location: Location = None,
-    staging: Staging = None,
+@with_pipeline
+def schema(
+    ref: PipelineRef,
+    schema_name: Annotated[str | None, typer.Argument(help="By default the default schema.")] = None,
     *,
     schema_format: Annotated[
-        SchemaFormat, typer.Option("--format", help="In what it is printed.")
+        SchemaFormat, typer.Option("--format", help="The output format.")
     ] = SchemaFormat.yaml,
     as_json: AsJson = False,
 ) -> None:
     """Print a schema."""
-    found = PipelineRef.from_options(ctx, pipelines_dir, destination, dataset_name, location, staging).open()
-    asked = found.default_schema if schema_name is None else found.schemas[schema_name]
-    typer.echo(json.dumps(asked.to_dict()) if as_json else _render_schema(asked, schema_format).rstrip("\n"))
+    pipeline = ref.open()
+    printed = pipeline.default_schema if schema_name is None else pipeline.schemas[schema_name]
+    typer.echo(
+        json.dumps(printed.to_dict()) if as_json else _render_schema(printed, schema_format).rstrip("\n")
+    )
 
 
 @pipeline_commands.command()
-def state(
-    ctx: typer.Context,
-    pipelines_dir: PipelinesDir = None,
-    destination: DestinationName = None,
-    dataset_name: DatasetName = None,
-    location: Location = None,
-    staging: Staging = None,
+@with_pipeline
+def state(ref: PipelineRef, *, as_json: AsJson = False) -> None:
+    """Print the state; values that may be secrets are masked."""
+    values = ref.open().state
+    if as_json:
+        print_json(values)
+    else:
+        typer.echo(json.dumps(mask_secrets(values), indent=2, default=str))
+
+
+@pipeline_commands.command()
+@with_pipeline
+def sync(
+    ref: PipelineRef,
     *,
+    forget: Annotated[
+        bool,
+        typer.Option("--forget", help="Delete local state and schemas if the dataset does not exist."),
+    ] = False,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print the state; values that may be secrets are masked."""
-    found = (
-        PipelineRef.from_options(ctx, pipelines_dir, destination, dataset_name, location, staging)
-        .open()
-        .state
-    )
+    """Restore state and schemas from the destination; ask before local ones are replaced."""
+    pipeline = ref.open()
+    effect = _sync_effect(pipeline, forget=forget)
+    if effect is not None:
+        confirm(
+            [f"The state and the schemas in {pipeline.working_dir} are {effect}. Packages are kept."], yes=yes
+        )
+    pipeline.sync_destination()
+    version, schemas = pipeline.state.get("_state_version"), list(pipeline.schemas)
     if as_json:
-        print_json(found)
+        print_json({"pipeline_name": pipeline.pipeline_name, "state_version": version, "schemas": schemas})
     else:
-        typer.echo(json.dumps(mask_secrets(found), indent=2, default=str))
+        print_text(f"The state has version {version} and the schemas {', '.join(schemas)}.")
 
 
-pipeline_commands.command("sync")(sync)
-pipeline_commands.command("drop-pending")(drop_pending)
+@pipeline_commands.command("drop-pending")
+@with_pipeline
+def drop_pending(
+    ref: PipelineRef,
+    *,
+    keep_partial: Annotated[bool, typer.Option("--keep-partial", help="Keep a started load.")] = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Drop the pending packages and roll back a load that has started; ask first."""
+    pipeline = ref.open()
+    pending = _pending_ids(pipeline)
+    if pending:
+        effects = [
+            _drop_effect(pipeline.get_load_package_info(load_id), keep_partial=keep_partial)
+            for load_id in pending
+        ]
+        confirm([*effects, _AFTER_DROP_TEXT], yes=yes)
+        pipeline.drop_pending_packages(with_partial_loads=not keep_partial)
+    kept = _pending_ids(pipeline) if pending else []
+    dropped = [load_id for load_id in pending if load_id not in kept]
+    if as_json:
+        print_json({"pipeline_name": pipeline.pipeline_name, "dropped": dropped, "kept": kept})
+    elif pending:
+        print_text(f"Dropped {len(dropped)}, kept {len(kept)}.")
+    else:
+        print_text("No packages are pending.")
+
+
+def confirm(effects: Sequence[str], *, yes: bool) -> None:
+    """Print the effects and exit unless the user confirms; without a terminal, only `yes` confirms."""
+    for line in effects:
+        print_text(line, err=True)
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        print_text("penstock: a confirmation is needed, and there is no terminal: pass --yes", err=True)
+        raise typer.Exit(code=EXIT_NOT_CONFIRMED)
+    if not typer.confirm("Continue?", err=True):
+        print_text("Nothing was changed.", err=True)
+        raise typer.Exit(code=1)
 
 
 def _package_infos(pipeline: Pipeline) -> Iterator[LoadPackageInfo]:
@@ -233,6 +260,54 @@ def _package_infos(pipeline: Pipeline) -> Iterator[LoadPackageInfo]:
         *pipeline.list_completed_load_packages(),
     }
     return map(pipeline.get_load_package_info, sorted(ids))
+
+
+def _pending_ids(pipeline: Pipeline) -> list[str]:
+    return sorted({*pipeline.list_extracted_load_packages(), *pipeline.list_normalized_load_packages()})
+
+
+def _sync_effect(pipeline: Pipeline, *, forget: bool) -> str | None:
+    """Return what a sync does to the local state; None if it replaces nothing.
+
+    A missing dataset may be a deleted one or a mistyped location: without `forget` it is an error.
+    """
+    target = target_of(pipeline)
+    if target is None:
+        return None
+    dataset = f"{target.destination.destination_name} dataset {pipeline.dataset_name!r}"
+    outcome = late_imports.sync.preview_sync(target)
+    if outcome == "restored" and LocalPipeline(pipeline.working_dir).state is not None:
+        return f"replaced by those of {dataset}, which are not older"
+    if outcome != "forgotten":
+        return None
+    if not forget:
+        raise UsageError(
+            f"{dataset} does not exist at {location_of(pipeline)}, but this machine has a state of it",
+            hint="correct --location, --destination or --dataset-name; if the dataset was deleted, --forget "
+            "deletes the state and the schemas on this machine",
+        )
+    return f"deleted, because {dataset} does not exist"
+
+
+def _drop_effect(info: LoadPackageInfo, *, keep_partial: bool) -> str:
+    """Return one line about what dropping does to a package."""
+    facts = (info.state, info.schema_name and f"schema {info.schema_name}", size_of(info))
+    package = f"Package {info.load_id} ({', '.join(filter(None, facts))})"
+    if not _has_started(info):
+        return f"{package} is deleted."
+    if keep_partial:
+        return f"{package} has started to load and is kept."
+    return f"{package} has started to load: it is aborted, and its changes to tables are rolled back."
+
+
+def _has_started(info: LoadPackageInfo) -> bool:
+    """Return whether tables may have rows of the package: only a sealed load is applied to them."""
+    attempted = (
+        state != "new_jobs" or job.job_file_info.retry_count
+        for state, jobs in info.jobs.items()
+        for job in jobs
+    )
+    return info.sequence is not None and any(attempted)
 
 
 def _render_schema(schema: Schema, schema_format: SchemaFormat) -> str:

@@ -1,4 +1,4 @@
-"""The part of `penstock doctor` that needs a session; run as a process of its own, prints JSON lines."""
+"""The checks of `penstock doctor` that need a session; a program that prints JSON lines."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ _ROWS = 3
 
 
 def main(arguments: list[str]) -> int:
-    """Print one finding a line; an error of ours is a finding too."""
+    """Print one finding per line; a `PenstockError` is a finding too."""
     try:
         for finding in check_spark(read_settings(), location=arguments[0] if arguments else None):
             print(json.dumps(asdict(finding)), flush=True)
     except SparkNotAvailable as error:
-        # What Spark printed before it gave up says more than our error.
+        # The output of Spark above is more informative than this error.
         print(error.message, file=sys.stderr)
         return 1
     except PenstockError as error:
-        found = Finding(check="Spark runs", verdict="failure", fact=error.message, fix=error.hint)
-        print(json.dumps(asdict(found)), flush=True)
+        finding = Finding(check="Spark runs", verdict="failure", fact=error.message, fix=error.hint)
+        print(json.dumps(asdict(finding)), flush=True)
     return 0
 
 
 def check_spark(settings: Settings, *, location: str | None) -> Iterator[Finding]:
-    """Start a session as a pipeline would, then try everything a pipeline does."""
+    """Start a session as a pipeline does, then check executors, storage and a Delta table."""
     config = resolve_configuration(
         DeltaConfiguration,
         settings=settings,
@@ -69,14 +69,14 @@ def check_spark(settings: Settings, *, location: str | None) -> Iterator[Finding
             yield _check_executors(spark)
             if given is None and not user.is_local:
                 fix = "set DESTINATION__DELTA__BUCKET_URL, or pass --location"
-                fact = "no location is set, so no table was tried"
+                fact = "no location is set, so no table was written"
                 yield Finding(check="Storage", verdict="failure", fact=fact, fix=fix)
                 return
             with tempfile.TemporaryDirectory(prefix="penstock-doctor-") as folder:
                 root = f"{given or folder}/_penstock_doctor_{uuid.uuid4().hex[:8]}"
-                there = config.model_copy(update={"bucket_url": root, "dataset_name": "doctor"})
-                yield _check_storage(there, spark)
-                yield _check_delta_table(there, spark)
+                probe_config = config.model_copy(update={"bucket_url": root, "dataset_name": "doctor"})
+                yield _check_storage(probe_config, spark)
+                yield _check_delta_table(probe_config, spark)
     finally:
         pool.close()
 
@@ -100,14 +100,14 @@ def _check_storage(config: DeltaConfiguration, spark: SparkSession) -> Finding:
 def _check_delta_table(config: DeltaConfiguration, spark: SparkSession) -> Finding:
     client = DELTA.client(Schema("doctor"), config, spark=spark)
     mark = LoadMark(pipeline_name="doctor", sequence=1, load_id="1", manifest_hash="doctor")
-    three = spark.range(_ROWS).toDF("id")
+    probe_rows = spark.range(_ROWS).toDF("id")
     tables, probe = client.tables, Table(name="probe")
-    tables.append(probe, three, mark, spark=spark)
-    again = tables.append(probe, three, mark, spark=spark)
+    tables.append(probe, probe_rows, mark, spark=spark)
+    repeated = tables.append(probe, probe_rows, mark, spark=spark)
     rows = tables.read("probe", spark=spark).count()
     client.drop_storage()
-    if rows != _ROWS or not again.skipped:
-        fact = f"{_ROWS} rows were written twice under one transaction, and {rows} are there"
+    if rows != _ROWS or not repeated.skipped:
+        fact = f"{_ROWS} rows were written twice in one transaction, and the table has {rows}"
         return Finding(check="Delta", verdict="failure", fact=fact, fix="report this with the versions above")
     fact = "a table was written and read, and a repeated write was skipped"
     return Finding(check="Delta", verdict="ok", fact=fact)

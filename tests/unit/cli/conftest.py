@@ -1,4 +1,4 @@
-"""Where the commands of these tests look for pipelines."""
+"""The folder of pipelines for the tests of commands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the pipelines, where the settings say it is."""
+    """Return the folder of pipelines that is set for a test."""
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     return tmp_path / "home" / "pipelines"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine without Java."""
+    """Remove Java from the machine."""
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
@@ -26,7 +26,7 @@ def no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def install_java(folder: Path, says: str) -> None:
-    """A program that answers like `java -version`."""
+    """Install a program that prints a version like `java -version`."""
     (folder / "bin").mkdir(parents=True)
     java = folder / "bin" / "java"
     java.write_text(f"#!/bin/sh\necho '{says}' >&2\n")
@@ -34,13 +34,13 @@ def install_java(folder: Path, says: str) -> None:
 
 
 def install_pyspark(folder: Path, version: str) -> None:
-    """What a package manager leaves behind, for a version that is not there."""
+    """Install the metadata of a pyspark version without the package."""
     info = folder / f"pyspark-{version}.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: pyspark\nVersion: {version}\n")
 
 
-def test_a_machine_without_java_is_told_how_to_get_one_and_spark_is_not_tried(no_java: None) -> None:
+def test_without_java_the_fix_is_shown_and_spark_is_not_checked(no_java: None) -> None:
     found = list(doctor.examine(Settings(), location=None))
 
     assert [(finding.check, finding.verdict) for finding in found] == [
@@ -48,7 +48,7 @@ def test_a_machine_without_java_is_told_how_to_get_one_and_spark_is_not_tried(no
         ("Java", "failure"),
         ("Spark", "ok"),
     ]
-    assert found[1].fact == "there is no java on the PATH"
+    assert found[1].fact == "java is not on the PATH"
     assert "openjdk-17" in found[1].fix
 
 
@@ -60,11 +60,11 @@ def test_a_java_home_without_java_is_a_failure(
     found = doctor._check_java()
 
     assert found.verdict == "failure"
-    assert found.fact == f"JAVA_HOME is {tmp_path / 'nowhere'}, where there is no bin/java"
+    assert found.fact == f"JAVA_HOME is {tmp_path / 'nowhere'}, which has no bin/java"
     assert "openjdk-17" in found.fix
 
 
-def test_a_java_home_without_java_is_not_made_good_by_the_path(
+def test_a_java_home_without_java_fails_although_java_is_on_the_path(
     no_java: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     install_java(tmp_path / "jdk", 'openjdk version "17.0.14" 2025-01-21')
@@ -81,10 +81,10 @@ def test_a_java_home_without_java_is_not_made_good_by_the_path(
         ('openjdk version "21" 2023-09-19', "ok", "21 at "),
         ('java version "1.8.0_402"', "failure", "Java 8 does not run Spark 4"),
         ('openjdk version "11.0.2" 2019-01-15', "failure", "Java 11 does not run Spark 4"),
-        ("Error: could not find libjvm", "failure", "does not tell its version"),
+        ("Error: could not find libjvm", "failure", "does not print its version"),
     ],
 )
-def test_java_is_known_by_what_it_says(
+def test_the_java_version_is_read_from_its_output(
     no_java: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, says: str, verdict: str, fact: str
 ) -> None:
     install_java(tmp_path / "jdk", says)
@@ -106,12 +106,12 @@ def test_java_is_found_on_the_path_too(
 
 
 @pytest.mark.parametrize("version", ["4.0.0", "4.1.4"])
-def test_a_supported_spark_is_fine(version: str) -> None:
+def test_a_supported_spark_passes(version: str) -> None:
     assert doctor._check_pyspark(version).verdict == "ok"
 
 
 @pytest.mark.parametrize("version", ["3.5.6", "4.2.0", "5.0.0.dev1"])
-def test_another_spark_is_refused_with_the_line_that_installs_ours(version: str) -> None:
+def test_an_unsupported_spark_fails_with_an_install_command(version: str) -> None:
     found = doctor._check_pyspark(version)
 
     assert found.verdict == "failure"
@@ -119,13 +119,13 @@ def test_another_spark_is_refused_with_the_line_that_installs_ours(version: str)
     assert found.fix == "pip install 'pyspark~=4.1.0'"
 
 
-def test_a_machine_without_spark_is_told_how_to_get_it() -> None:
+def test_without_spark_the_install_command_is_shown() -> None:
     found = doctor._check_pyspark(None)
 
     assert (found.verdict, found.fix) == ("failure", "pip install 'penstock[spark]'")
 
 
-def test_nothing_more_is_tried_with_a_spark_that_is_not_supported(
+def test_with_an_unsupported_spark_the_checks_stop(
     no_java: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     install_java(tmp_path / "jdk", 'openjdk version "17.0.14" 2025-01-21')
@@ -139,7 +139,7 @@ def test_nothing_more_is_tried_with_a_spark_that_is_not_supported(
     assert found[-1].verdict == "failure"
 
 
-def test_a_spark_that_is_not_supported_is_not_tried_on_a_server_either(
+def test_with_an_unsupported_client_a_spark_server_is_not_checked(
     no_java: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     install_pyspark(tmp_path, "3.5.6")
@@ -151,7 +151,7 @@ def test_a_spark_that_is_not_supported_is_not_tried_on_a_server_either(
     assert [(finding.check, finding.verdict) for finding in found] == [("Python", "ok"), ("Spark", "failure")]
 
 
-def test_jars_that_are_configured_must_be_there(tmp_path: Path) -> None:
+def test_configured_jars_must_exist(tmp_path: Path) -> None:
     jar, missing = tmp_path / "delta.jar", tmp_path / "gone.jar"
     jar.touch()
 
@@ -159,14 +159,14 @@ def test_jars_that_are_configured_must_be_there(tmp_path: Path) -> None:
     bad = doctor._check_jars("4.1.4", Settings(environment={"SPARK__JARS": f"{jar}:{missing}"}))
 
     assert (fine.verdict, fine.fact) == ("ok", "1 from the [spark] settings")
-    assert (bad.verdict, bad.fact) == ("failure", f"not there: {missing}")
+    assert (bad.verdict, bad.fact) == ("failure", f"missing: {missing}")
 
 
-def test_jars_that_are_not_here_yet_are_only_a_note(no_java: None) -> None:
+def test_jars_that_are_not_downloaded_yet_are_only_a_warning(no_java: None) -> None:
     assert doctor._check_jars("4.1.4", Settings()).verdict == "warning"
 
 
-def test_the_command_prints_one_object_a_line_and_fails_where_something_is_wrong(no_java: None) -> None:
+def test_json_output_has_one_object_per_line_and_a_failure_sets_the_exit_code(no_java: None) -> None:
     done = CliRunner().invoke(app, ["doctor", "--json"])
 
     findings = [json.loads(line) for line in done.stdout.splitlines()]
@@ -174,10 +174,10 @@ def test_the_command_prints_one_object_a_line_and_fails_where_something_is_wrong
     assert [finding["verdict"] for finding in findings] == ["ok", "failure", "ok"]
 
 
-def test_the_command_prints_for_people_what_mends_a_failure(no_java: None) -> None:
+def test_text_output_shows_the_fix_of_a_failure(no_java: None) -> None:
     done = CliRunner().invoke(app, ["doctor"])
 
     assert done.exit_code == 1
     assert "FAIL Java" in done.stdout
-    assert "mend it:     install a JDK 17" in done.stdout
-    assert "Not ready: mend the failures above." in done.stdout
+    assert "fix:         install a JDK 17" in done.stdout
+    assert "Not ready: fix the failures above." in done.stdout

@@ -71,15 +71,15 @@ def test_packages_are_a_table_with_a_line_for_each(packages: Packages) -> None:
 
 def test_the_command_shows_all_packages_or_the_jobs_of_one(packages: Packages) -> None:
     everything = CliRunner().invoke(app, ["packages", packages.store.root])
-    one = CliRunner().invoke(app, ["packages", packages.store.root, LOAD_ID, "--json"])
+    single = CliRunner().invoke(app, ["packages", packages.store.root, LOAD_ID, "--json"])
 
-    assert everything.exit_code == one.exit_code == 0
+    assert everything.exit_code == single.exit_code == 0
     assert LOAD_ID in everything.output
     assert "1794709966.000001" in everything.output
-    assert [job["state"] for job in json.loads(one.output)["jobs"]] == ["failed_jobs", "completed_jobs"]
+    assert [job["state"] for job in json.loads(single.output)["jobs"]] == ["failed_jobs", "completed_jobs"]
 
 
-def test_the_command_tells_when_there_is_no_such_package(tmp_path: Path) -> None:
+def test_an_unknown_package_is_an_error(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["packages", str(tmp_path), "17.5"])
 
     assert isinstance(done.exception, LoadPackageNotFound)

@@ -1,11 +1,19 @@
-"""`penstock pipeline`: which pipelines there are, how they are found, and how their runs ended."""
+"""`penstock pipeline`: the list of pipelines, how one is found, and the results of runs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.cli.shops import STUCK, asked, extracted, lake, orders, stuck, told
+from tests.unit.cli.factories import (
+    STUCK,
+    extract_package,
+    invoke,
+    json_output,
+    location_options,
+    make_stuck_package,
+    orders,
+)
 
 import penstock
 from penstock.errors import (
@@ -21,13 +29,13 @@ if TYPE_CHECKING:
 
 
 def test_pipelines_are_listed_by_name_with_how_their_last_runs_ended(disk: Path) -> None:
-    extracted("shop")
+    extract_package("shop")
     bad = penstock.resource([{"id": 1}], name="bad").add_map(lambda row: row["missing"])
     with pytest.raises(PipelineStepFailed):
         penstock.pipeline("crm").extract(bad)
     (disk / "no_pipeline").mkdir()
 
-    crm, shop = told("list")
+    crm, shop = json_output("list")
 
     assert (crm["pipeline_name"], shop["pipeline_name"]) == ("crm", "shop")
     assert (
@@ -41,26 +49,26 @@ def test_pipelines_are_listed_by_name_with_how_their_last_runs_ended(disk: Path)
     }
     assert shop["last_run"]["failed_step"] is None
     assert (crm["last_run"]["failed_step"], crm["last_run"]["error_code"]) == ("extract", "resource-failed")
-    lines = [line for line in asked("list").stdout.splitlines() if "│" in line]
+    lines = [line for line in invoke("list").stdout.splitlines() if "│" in line]
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines]
     assert [cell[0] for cell in cells] == ["crm", "shop"]
     assert [cell[4] for cell in cells] == ["failed in extract", "ok"]
 
 
-def test_where_there_are_no_pipelines_the_list_says_so(disk: Path) -> None:
-    done = asked("list")
+def test_an_empty_list_of_pipelines_is_reported(disk: Path) -> None:
+    done = invoke("list")
 
     assert (done.exit_code, done.stdout) == (0, f"There are no pipelines in {disk}.\n")
-    assert told("list") == []
+    assert json_output("list") == []
 
 
-def test_the_folder_of_pipelines_can_be_said(tmp_path: Path, disk: Path) -> None:
+def test_the_folder_of_pipelines_is_an_option(tmp_path: Path, disk: Path) -> None:
     there = tmp_path / "elsewhere"
     penstock.pipeline("shop", pipelines_dir=there).extract(orders())
 
-    assert told("list") == []
-    assert [one["pipeline_name"] for one in told("list", "--pipelines-dir", str(there))] == ["shop"]
-    (info,) = told("shop", "info", "--pipelines-dir", str(there))
+    assert json_output("list") == []
+    assert [item["pipeline_name"] for item in json_output("list", "--pipelines-dir", str(there))] == ["shop"]
+    (info,) = json_output("shop", "info", "--pipelines-dir", str(there))
     assert info["working_dir"] == str(there / "shop")
 
 
@@ -78,39 +86,39 @@ def test_the_folder_of_pipelines_can_be_said(tmp_path: Path, disk: Path) -> None
         f"package {STUCK}",
     ],
 )
-def test_a_pipeline_that_is_not_there_is_an_error_that_says_which_there_are(disk: Path, command: str) -> None:
-    nobody = asked("shop", *command.split()).exception
-    extracted("crm")
-    extracted("erp")
+def test_an_unknown_pipeline_is_an_error_that_lists_the_known_ones(disk: Path, command: str) -> None:
+    nobody = invoke("shop", *command.split()).exception
+    extract_package("crm")
+    extract_package("erp")
 
-    error = asked("shop", *command.split()).exception
+    error = invoke("shop", *command.split()).exception
 
     assert isinstance(nobody, UsageError)
-    assert nobody.message == f"there is no pipeline 'shop' in {disk}"
-    assert nobody.hint.startswith("there are no pipelines there; ")
+    assert nobody.message == f"pipeline 'shop' does not exist in {disk}"
+    assert nobody.hint.startswith("the folder has no pipelines; ")
     assert isinstance(error, UsageError)
     assert error.hint.startswith("use one of: crm, erp; ")
     assert not (disk / "shop").exists()
 
 
-def test_a_name_that_leads_elsewhere_is_refused(disk: Path) -> None:
-    assert isinstance(asked("../shop", "info").exception, InvalidPipelineName)
+def test_a_name_that_leads_out_of_the_folder_is_refused(disk: Path) -> None:
+    assert isinstance(invoke("../shop", "info").exception, InvalidPipelineName)
 
 
 def test_a_pipeline_may_be_called_like_a_command(disk: Path) -> None:
-    extracted("list")
+    extract_package("list")
 
-    (info,) = told("list", "info")
+    (info,) = json_output("list", "info")
 
     assert info["pipeline_name"] == "list"
-    assert [one["pipeline_name"] for one in told("list")] == ["list"]
+    assert [item["pipeline_name"] for item in json_output("list")] == ["list"]
 
 
-def test_the_overview_says_what_waits(disk: Path) -> None:
-    load_id = extracted()
+def test_the_overview_shows_pending_packages(disk: Path) -> None:
+    load_id = extract_package()
 
-    (info,) = told("shop", "info")
-    text = asked("shop", "info").stdout.splitlines()
+    (info,) = json_output("shop", "info")
+    text = invoke("shop", "info").stdout.splitlines()
 
     assert info.keys() == {
         *("pipeline_name", "working_dir", "destination", "dataset_name", "location", "first_run"),
@@ -121,51 +129,51 @@ def test_the_overview_says_what_waits(disk: Path) -> None:
     assert (info["extracted_packages"], info["normalized_packages"]) == ([load_id], [])
     assert text[0] == "Pipeline 'shop' to no destination, dataset 'shop'"
     assert "  packages:  0 complete, 1 extracted, 0 normalized" in text
-    assert text[-1] == f"    waits:   {load_id} (extracted)"
+    assert text[-1] == f"    pending: {load_id} (extracted)"
 
 
-def test_a_pipeline_that_has_loaded_is_looked_at_where_its_tables_are(tmp_path: Path, disk: Path) -> None:
-    stuck(tmp_path, disk)
+def test_packages_of_a_loaded_pipeline_are_read_at_its_destination(tmp_path: Path, disk: Path) -> None:
+    make_stuck_package(tmp_path, disk)
 
-    (info,) = told("shop", "info", *lake(tmp_path))
+    (info,) = json_output("shop", "info", *location_options(tmp_path))
 
     assert (info["destination"], info["dataset_name"]) == ("delta", "raw")
     assert info["location"] == str(tmp_path / "lake" / "raw")
     assert info["normalized_packages"] == [STUCK]
 
 
-def test_the_settings_say_where_the_tables_are(
+def test_the_location_of_the_tables_is_read_from_the_settings(
     tmp_path: Path, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stuck(tmp_path, disk)
+    make_stuck_package(tmp_path, disk)
     monkeypatch.setenv("DESTINATION__DELTA__BUCKET_URL", str(tmp_path / "lake"))
 
-    assert [one["load_id"] for one in told("shop", "packages")] == [STUCK]
+    assert [item["load_id"] for item in json_output("shop", "packages")] == [STUCK]
 
 
 def test_a_pipeline_that_ran_elsewhere_needs_its_destination(tmp_path: Path, disk: Path) -> None:
-    where = ("--destination", "delta", "--dataset-name", "raw", *lake(tmp_path))
+    where = ("--destination", "delta", "--dataset-name", "raw", *location_options(tmp_path))
 
-    error = asked("shop", "info", *where).exception
+    error = invoke("shop", "info", *where).exception
 
     assert isinstance(error, CannotRestorePipelineException)
     assert "delta has no load of it in dataset 'raw'" in error.message
 
 
-def test_a_location_alone_says_too_little(tmp_path: Path, disk: Path) -> None:
-    extracted()
+def test_a_location_without_a_destination_is_an_error(tmp_path: Path, disk: Path) -> None:
+    extract_package()
 
-    error = asked("shop", "info", *lake(tmp_path)).exception
+    error = invoke("shop", "info", *location_options(tmp_path)).exception
 
     assert isinstance(error, UsageError)
     assert "pass --destination too" in error.hint
 
 
 def test_the_last_runs_are_shown_the_newest_first(disk: Path) -> None:
-    ids = [extracted(), extracted()]
+    ids = [extract_package(), extract_package()]
 
-    (newest,) = told("shop", "trace")
-    both = told("shop", "trace", "--last", "5")
+    (newest,) = json_output("shop", "trace")
+    both = json_output("shop", "trace", "--last", "5")
 
     assert newest.keys() == {
         *(
@@ -179,23 +187,23 @@ def test_the_last_runs_are_shown_the_newest_first(disk: Path) -> None:
         )
     }
     assert newest == both[0]
-    assert [one["steps"][0]["info"]["loads_ids"] for one in both] == [[ids[1]], [ids[0]]]
-    text = asked("shop", "trace").stdout
+    assert [item["steps"][0]["info"]["loads_ids"] for item in both] == [[ids[1]], [ids[0]]]
+    text = invoke("shop", "trace").stdout
     assert text.startswith("Run of 'shop' at ")
     assert "Pipeline 'shop' extracted 2 rows" in text
-    assert asked("shop", "trace", "--last", "2").stdout.count("Run of 'shop'") == 2
+    assert invoke("shop", "trace", "--last", "2").stdout.count("Run of 'shop'") == 2
 
 
 def test_a_pipeline_that_has_not_run_here_has_no_trace(disk: Path) -> None:
     penstock.pipeline("shop").set_local_state_val("seen", 1)
 
-    error = asked("shop", "trace").exception
+    error = invoke("shop", "trace").exception
 
     assert isinstance(error, PipelineNeverRan)
     assert error.message == f"pipeline 'shop' has no recorded run in {disk}"
 
 
-def test_a_command_in_another_folder_looks_where_the_last_run_went(
+def test_a_command_in_another_folder_reads_the_location_of_the_last_run(
     tmp_path: Path, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DESTINATION__DELTA__BUCKET_URL", "relative_lake")
@@ -205,41 +213,44 @@ def test_a_command_in_another_folder_looks_where_the_last_run_went(
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
 
-    (crm,) = told("crm", "info")
-    (shop,) = told("shop", "info")
+    (crm,) = json_output("crm", "info")
+    (shop,) = json_output("shop", "info")
     monkeypatch.setenv("DESTINATION__DELTA__BUCKET_URL", "relative_lake")
-    (relative,) = told("shop", "info")
+    (relative,) = json_output("shop", "info")
 
     assert (crm["location"], crm["extracted_packages"]) == (str(tmp_path / "crm_lake" / "crm"), by_default)
     assert shop["location"] == str(tmp_path / "relative_lake" / "shop")
     assert shop["extracted_packages"] == by_setting
     assert relative == shop
-    assert asked("crm", "info").stderr == ""
+    assert invoke("crm", "info").stderr == ""
 
 
-def test_a_setting_that_names_another_place_counts_and_the_last_one_is_noted(
+def test_a_setting_with_another_location_takes_precedence_with_a_note(
     tmp_path: Path, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at_lake(tmp_path).extract(orders())
     monkeypatch.setenv("DESTINATION__DELTA__BUCKET_URL", str(tmp_path / "other"))
 
-    by_setting, by_option = asked("shop", "packages"), asked("shop", "packages", *lake(tmp_path))
+    by_setting, by_option = (
+        invoke("shop", "packages"),
+        invoke("shop", "packages", *location_options(tmp_path)),
+    )
 
     there, here = tmp_path / "lake" / "shop", tmp_path / "other" / "shop"
-    note = f"note: the last run went to {there}, and this looks at {here}; pass --location\n"
+    note = f"note: the last run loaded to {there}, this command reads {here}; pass --location\n"
     assert by_setting.stderr == note
     assert by_option.stderr == ""
 
 
-def test_options_make_up_for_an_origin_file_that_is_damaged(tmp_path: Path, disk: Path) -> None:
+def test_options_replace_a_damaged_origin_file(tmp_path: Path, disk: Path) -> None:
     made = at_lake(tmp_path).extract(orders())
     (disk / "shop" / "origin.json").write_text('{"destination_name": "del', encoding="utf-8")
 
-    where = ("--destination", "delta", "--dataset-name", "shop", *lake(tmp_path))
-    done, error = asked("shop", "info", *where), asked("shop", "info").exception
+    where = ("--destination", "delta", "--dataset-name", "shop", *location_options(tmp_path))
+    done, error = invoke("shop", "info", *where), invoke("shop", "info").exception
 
     assert done.exit_code == 0, done.exception
-    assert f"waits:   {made.loads_ids[0]} (extracted)" in done.stdout
+    assert f"pending: {made.loads_ids[0]} (extracted)" in done.stdout
     assert f"note: {disk / 'shop' / 'origin.json'} cannot be read: " in done.stderr
     assert isinstance(error, UsageError)
     for option in ("--destination", "--dataset-name", "--location", "--staging"):
@@ -251,14 +262,14 @@ def at_lake(tmp_path: Path, **said: Any) -> penstock.Pipeline:
     return penstock.pipeline("shop", destination=lake, **said)
 
 
-def test_a_first_run_that_did_not_come_to_its_load_is_found(
+def test_a_first_run_that_did_not_reach_its_load_is_found(
     tmp_path: Path, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PIPELINES__DATASET_NAME_LAYOUT", "%s_dataset")
     made = at_lake(tmp_path, dataset_name="raw").extract(orders())
 
-    (info,) = told("shop", "info", *lake(tmp_path))
-    done = asked("shop", "drop-pending", "--yes", *lake(tmp_path))
+    (info,) = json_output("shop", "info", *location_options(tmp_path))
+    done = invoke("shop", "drop-pending", "--yes", *location_options(tmp_path))
 
     assert (info["destination"], info["dataset_name"]) == ("delta", "raw_dataset")
     assert info["extracted_packages"] == made.loads_ids
@@ -269,13 +280,17 @@ def test_packages_of_staging_are_found_by_the_last_run_or_by_an_option(tmp_path:
     bucket = tmp_path / "stage"
     made = at_lake(tmp_path, staging=penstock.destinations.filesystem(str(bucket))).extract(orders())
 
-    noted = told("shop", "packages", *lake(tmp_path))
-    elsewhere = told("shop", "packages", *lake(tmp_path), "--staging", str(tmp_path / "other"))
+    noted = json_output("shop", "packages", *location_options(tmp_path))
+    elsewhere = json_output(
+        "shop", "packages", *location_options(tmp_path), "--staging", str(tmp_path / "other")
+    )
     (disk / "shop" / "origin.json").unlink()
-    forgotten = told("shop", "packages", "--destination", "delta", *lake(tmp_path))
-    said = told("shop", "packages", "--destination", "delta", *lake(tmp_path), "--staging", str(bucket))
+    forgotten = json_output("shop", "packages", "--destination", "delta", *location_options(tmp_path))
+    said = json_output(
+        "shop", "packages", "--destination", "delta", *location_options(tmp_path), "--staging", str(bucket)
+    )
 
-    assert [[one["load_id"] for one in found] for found in (noted, elsewhere, forgotten, said)] == [
+    assert [[item["load_id"] for item in found] for found in (noted, elsewhere, forgotten, said)] == [
         made.loads_ids,
         [],
         [],
@@ -283,39 +298,39 @@ def test_packages_of_staging_are_found_by_the_last_run_or_by_an_option(tmp_path:
     ]
 
 
-def test_a_destination_that_nobody_knows_is_told(disk: Path) -> None:
-    extracted()
+def test_an_unknown_destination_is_noted(disk: Path) -> None:
+    extract_package()
 
-    done = asked("shop", "drop-pending", "--yes")
+    done = invoke("shop", "drop-pending", "--yes")
 
     assert done.exit_code == 0
-    assert done.stderr.startswith("note: nobody knows to which destination 'shop' loads; ")
+    assert done.stderr.startswith("note: the destination of 'shop' is unknown, ")
 
 
-def test_one_state_that_cannot_be_read_hides_no_other_pipeline(disk: Path) -> None:
-    extracted("crm")
-    extracted("shop")
+def test_an_unreadable_state_hides_no_other_pipeline(disk: Path) -> None:
+    extract_package("crm")
+    extract_package("shop")
     (disk / "crm" / "state.json").write_text('{"dataset_name": "ra', encoding="utf-8")
 
-    crm, shop = told("list")
+    crm, shop = json_output("list")
 
     assert crm["problem"].startswith(f"{disk / 'crm' / 'state.json'} cannot be read: ")
     assert (crm["last_run"]["failed_step"], shop["problem"]) == (None, None)
-    assert "shop" in asked("list").stdout
-    assert isinstance(asked("crm", "info").exception, UsageError)
+    assert "shop" in invoke("list").stdout
+    assert isinstance(invoke("crm", "info").exception, UsageError)
 
 
-def test_the_list_names_the_destination_and_not_the_class_of_dlts(tmp_path: Path, disk: Path) -> None:
-    stuck(tmp_path, disk)
+def test_the_list_names_the_destination_and_not_the_class_name_of_dlt(tmp_path: Path, disk: Path) -> None:
+    make_stuck_package(tmp_path, disk)
 
-    (shop,) = told("list")
+    (shop,) = json_output("list")
 
     assert (shop["destination"], shop["dataset_name"]) == ("delta", "raw")
 
 
-def test_the_count_of_tables_is_no_secret_whatever_the_schema_is_called(disk: Path) -> None:
-    extracted("token_shop")
+def test_the_number_of_tables_is_not_masked_whatever_the_schema_name(disk: Path) -> None:
+    extract_package("token_shop")
 
-    (info,) = told("token_shop", "info")
+    (info,) = json_output("token_shop", "info")
 
     assert info["schemas"] == {"token_shop": 0}

@@ -86,7 +86,7 @@ def test_nothing_waits_and_nothing_happens(tmp_path: Path) -> None:
     assert not (tmp_path / "disk" / "shop" / "extracted").exists()
 
 
-def test_what_a_run_is_working_on_is_not_dropped(tmp_path: Path) -> None:
+def test_packages_of_a_running_pipeline_are_not_dropped(tmp_path: Path) -> None:
     pipeline = at_lake(tmp_path)
     pipeline.extract(counted())
 

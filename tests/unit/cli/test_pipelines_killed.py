@@ -1,4 +1,4 @@
-"""A run whose process was killed is shown on its machine, and so is one that is still running."""
+"""Killed and running runs are shown on their machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tests.unit.cli.shops import asked, extracted, told
+from tests.unit.cli.factories import extract_package, invoke, json_output
 
 import penstock
 from penstock.pipeline.local_pipeline import LocalPipeline
@@ -36,18 +36,18 @@ def run_killed() -> None:
     assert done.returncode == -signal.SIGKILL
 
 
-def test_a_run_that_was_killed_is_shown_and_the_last_trace_stays_that_of_the_last_ended_run(
+def test_a_killed_run_is_shown_and_the_last_trace_is_that_of_the_last_finished_run(
     disk: Path,
 ) -> None:
-    extracted()
+    extract_package()
     ended = penstock.pipeline("shop").last_trace
     run_killed()
 
-    (info,) = told("shop", "info")
-    (listed,) = told("list")
-    (shown, before) = told("shop", "trace", "--last", "5")
-    lines = asked("shop", "info").stdout.splitlines()
-    text = asked("shop", "trace").stdout
+    (info,) = json_output("shop", "info")
+    (listed,) = json_output("list")
+    (shown, before) = json_output("shop", "trace", "--last", "5")
+    lines = invoke("shop", "info").stdout.splitlines()
+    text = invoke("shop", "trace").stdout
 
     assert (info["last_run"]["state"], info["last_run"]["seconds"]) == ("ended", None)
     assert listed["last_run"] == info["last_run"]
@@ -55,7 +55,7 @@ def test_a_run_that_was_killed_is_shown_and_the_last_trace_stays_that_of_the_las
     (last,) = (line for line in lines if line.startswith("  last run:"))
     assert "did not finish: the process ended without saying why" in last
     assert "run it again: packages that are complete are loaded first" in text
-    assert "did not finish" in asked("list").stdout
+    assert "did not finish" in invoke("list").stdout
     assert penstock.pipeline("shop").last_trace == ended
 
 
@@ -75,8 +75,8 @@ def test_a_run_is_shown_as_running_until_its_trace_replaces_the_record_of_its_st
     assert not isinstance(last, RunStart)
 
 
-def test_no_more_runs_are_kept_because_some_were_killed(disk: Path) -> None:
-    extracted()
+def test_killed_runs_count_toward_the_number_of_kept_runs(disk: Path) -> None:
+    extract_package()
     history, trace = TraceHistory(disk / "shop" / "traces"), penstock.pipeline("shop").last_trace
     assert trace is not None
     for number in range(MAX_TRACES + 5):

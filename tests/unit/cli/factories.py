@@ -1,4 +1,4 @@
-"""Pipelines for the tests of commands, and what commands say of them."""
+"""Pipelines in various states, and calls of the command line."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ def orders() -> Iterator[Any]:
     yield [{"id": 1}, {"id": 2}]
 
 
-def asked(*words: str) -> Result:
-    """What a command says; one that raises did not say anything."""
+def invoke(*words: str) -> Result:
+    """Run `penstock pipeline` with these words."""
     return CliRunner().invoke(app, ["pipeline", *words])
 
 
-def told(*words: str) -> list[dict[str, Any]]:
-    """The objects that a command prints with `--json`."""
-    done = asked(*words, "--json")
+def json_output(*words: str) -> list[dict[str, Any]]:
+    """Return the objects that a command prints with `--json`."""
+    done = invoke(*words, "--json")
     assert done.exit_code == 0, done.exception
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def extracted(name: str = "shop") -> str:
-    """A pipeline without a destination, with a package that waits; gives the id of that."""
+def extract_package(name: str = "shop") -> str:
+    """Extract a package without a destination; return its id."""
     pipeline = penstock.pipeline(name)
     pipeline.extract(orders())
     return pipeline.list_extracted_load_packages()[-1]
 
 
-def stuck(tmp_path: Path, disk: Path) -> Packages:
-    """A pipeline that has loaded before, with a package in which a job was refused."""
+def make_stuck_package(tmp_path: Path, disk: Path) -> Packages:
+    """Make a pipeline with a package in which a job failed."""
     state = new_state(
         pipeline_name="shop",
         dataset_name="raw",
@@ -75,5 +75,5 @@ def stuck(tmp_path: Path, disk: Path) -> Packages:
     return packages
 
 
-def lake(tmp_path: Path) -> tuple[str, str]:
+def location_options(tmp_path: Path) -> tuple[str, str]:
     return ("--location", str(tmp_path / "lake"))

@@ -1,4 +1,4 @@
-"""Nothing that is printed shows a secret or moves a cursor."""
+"""Printed output has no secrets and no control characters."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ VALUES = st.recursive(
 )
 
 
-def leaves(value: Any) -> list[Any]:
+def leaf_values(value: Any) -> list[Any]:
     if isinstance(value, dict):
-        return [leaf for item in value.values() for leaf in leaves(item)]
+        return [leaf for item in value.values() for leaf in leaf_values(item)]
     if isinstance(value, list):
-        return [leaf for item in value for leaf in leaves(item)]
+        return [leaf for item in value for leaf in leaf_values(item)]
     return [value]
 
 
 @given(VALUES, st.sampled_from(["password", "api_key", "aws_secret_access_key", "tokens"]))
-def test_all_that_stands_below_the_name_of_a_secret_is_masked(value: Any, name: str) -> None:
+def test_all_values_below_the_name_of_a_secret_are_masked(value: Any, name: str) -> None:
     found = mask_secrets({"page": {name: value}, "other": value})
 
-    assert set(map(str, leaves(found["page"]))) <= {MASK, "None", "True", "False"}
+    assert set(map(str, leaf_values(found["page"]))) <= {MASK, "None", "True", "False"}
     assert found["other"] == value
 
 
 @given(TEXTS)
-def test_a_text_keeps_its_lines_and_loses_what_moves_a_cursor(text: str) -> None:
+def test_a_text_keeps_its_lines_and_loses_control_characters(text: str) -> None:
     found = printable(text)
 
     assert len(found) == len(text)
-    assert all(one >= " " or one in "\t\n" for one in found)
-    assert found == text or any(not one.isprintable() for one in text)
+    assert all(item >= " " or item in "\t\n" for item in found)
+    assert found == text or any(not item.isprintable() for item in text)
 
 
 @given(st.dictionaries(TEXTS, VALUES))
-def test_what_is_shown_can_be_written_as_json(document: dict[str, Any]) -> None:
+def test_masked_values_can_be_written_as_json(document: dict[str, Any]) -> None:
     assert json.loads(json.dumps(mask_secrets(document))).keys() == document.keys()

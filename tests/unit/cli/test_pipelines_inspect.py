@@ -1,4 +1,4 @@
-"""`penstock pipeline`: packages, jobs, schemas and state, for people and for programs."""
+"""`penstock pipeline`: packages, jobs, schemas and state, as text and JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.conftest import AT_LENGTH
-from tests.unit.cli.shops import SECRET, STUCK, asked, extracted, lake, stuck, told
+from tests.unit.cli.factories import (
+    SECRET,
+    STUCK,
+    extract_package,
+    invoke,
+    json_output,
+    location_options,
+    make_stuck_package,
+)
 from typer.testing import CliRunner
 
 import penstock
@@ -27,16 +35,16 @@ if TYPE_CHECKING:
 MANY = 200 if AT_LENGTH else 60
 
 
-def test_packages_are_shown_as_those_of_a_folder_are(tmp_path: Path, disk: Path) -> None:
-    packages = stuck(tmp_path, disk)
-    where = lake(tmp_path)
+def test_packages_of_a_pipeline_are_shown_like_those_of_a_folder(tmp_path: Path, disk: Path) -> None:
+    packages = make_stuck_package(tmp_path, disk)
+    where = location_options(tmp_path)
     by_folder = CliRunner().invoke(app, ["packages", packages.store.root])
     one_by_folder = CliRunner().invoke(app, ["packages", packages.store.root, STUCK])
 
-    assert asked("shop", "packages", *where).stdout == by_folder.stdout
-    assert asked("shop", "package", STUCK, *where).stdout == one_by_folder.stdout
-    (package,) = told("shop", "package", STUCK, *where)
-    (listed,) = told("shop", "packages", *where)
+    assert invoke("shop", "packages", *where).stdout == by_folder.stdout
+    assert invoke("shop", "package", STUCK, *where).stdout == one_by_folder.stdout
+    (package,) = json_output("shop", "package", STUCK, *where)
+    (listed,) = json_output("shop", "packages", *where)
     assert (
         package.keys()
         == listed.keys()
@@ -48,29 +56,29 @@ def test_packages_are_shown_as_those_of_a_folder_are(tmp_path: Path, disk: Path)
     assert [job["state"] for job in package["jobs"]] == ["new_jobs", "completed_jobs"]
 
 
-def test_a_package_that_is_not_there_is_an_error(tmp_path: Path, disk: Path) -> None:
-    stuck(tmp_path, disk)
+def test_an_unknown_package_of_a_pipeline_is_an_error(tmp_path: Path, disk: Path) -> None:
+    make_stuck_package(tmp_path, disk)
 
-    assert isinstance(asked("shop", "package", "17.5", *lake(tmp_path)).exception, LoadPackageNotFound)
+    assert isinstance(
+        invoke("shop", "package", "17.5", *location_options(tmp_path)).exception, LoadPackageNotFound
+    )
 
 
-def test_packages_that_are_not_there_are_none(disk: Path) -> None:
-    extracted()
+def test_a_pipeline_without_packages_has_none_listed(disk: Path) -> None:
+    extract_package()
     penstock.pipeline("shop").drop_pending_packages()
 
-    assert asked("shop", "packages").stdout == "There are no packages.\n"
-    assert told("shop", "packages") == []
-    assert asked("shop", "failed-jobs").stdout == "There are no failed jobs.\n"
+    assert invoke("shop", "packages").stdout == "There are no packages.\n"
+    assert json_output("shop", "packages") == []
+    assert invoke("shop", "failed-jobs").stdout == "There are no failed jobs.\n"
 
 
 @pytest.mark.parametrize("words", [(), (STUCK,)])
-def test_jobs_that_wait_to_be_tried_again_say_why_they_failed(
-    tmp_path: Path, disk: Path, words: tuple[str, ...]
-) -> None:
-    stuck(tmp_path, disk)
+def test_jobs_to_be_retried_show_their_messages(tmp_path: Path, disk: Path, words: tuple[str, ...]) -> None:
+    make_stuck_package(tmp_path, disk)
 
-    (job,) = told("shop", "failed-jobs", *words, *lake(tmp_path))
-    text = asked("shop", "failed-jobs", *words, *lake(tmp_path)).stdout
+    (job,) = json_output("shop", "failed-jobs", *words, *location_options(tmp_path))
+    text = invoke("shop", "failed-jobs", *words, *location_options(tmp_path)).stdout
 
     assert (job["load_id"], job["state"], job["table_name"]) == (STUCK, "new_jobs", "orders")
     assert job["failed_message"] == "retry: terminal\nno such \x1b[1mcolumn"
@@ -78,13 +86,13 @@ def test_jobs_that_wait_to_be_tried_again_say_why_they_failed(
     assert text.endswith("retry: terminal\nno such \ufffd[1mcolumn\n"), "a message is text and nothing else"
 
 
-def test_jobs_that_failed_for_good_are_shown_too(tmp_path: Path, disk: Path) -> None:
-    packages = stuck(tmp_path, disk)
-    (job,) = (one.name.file_name() for one in packages.package(STUCK).jobs.list_jobs().in_state("new_jobs"))
+def test_terminally_failed_jobs_are_shown_too(tmp_path: Path, disk: Path) -> None:
+    packages = make_stuck_package(tmp_path, disk)
+    (job,) = (item.name.file_name() for item in packages.package(STUCK).jobs.list_jobs().in_state("new_jobs"))
     packages.normalized_packages.start_job(STUCK, job)
     packages.normalized_packages.fail_job(STUCK, job, "left out")
 
-    (failed,) = told("shop", "failed-jobs", *lake(tmp_path))
+    (failed,) = json_output("shop", "failed-jobs", *location_options(tmp_path))
 
     assert (failed["state"], failed["failed_message"]) == ("failed_jobs", "left out")
 
@@ -93,43 +101,43 @@ def test_jobs_that_failed_for_good_are_shown_too(tmp_path: Path, disk: Path) -> 
     ("form", "begin"),
     [("yaml", "version: "), ("json", "{"), ("mermaid", "erDiagram"), ("dot", "digraph"), ("dbml", "")],
 )
-def test_a_schema_is_printed_in_the_form_that_is_asked_for(disk: Path, form: str, begin: str) -> None:
-    extracted()
+def test_a_schema_is_printed_in_the_requested_format(disk: Path, form: str, begin: str) -> None:
+    extract_package()
 
-    assert asked("shop", "schema", "--format", form).stdout.startswith(begin)
+    assert invoke("shop", "schema", "--format", form).stdout.startswith(begin)
     assert (
-        asked("shop", "schema", "shop", "--format", form).stdout
-        == asked("shop", "schema", "--format", form).stdout
+        invoke("shop", "schema", "shop", "--format", form).stdout
+        == invoke("shop", "schema", "--format", form).stdout
     )
 
 
-def test_a_schema_is_yaml_unless_said_otherwise_and_can_be_read_back(disk: Path) -> None:
-    extracted()
+def test_a_schema_is_printed_as_yaml_by_default_and_can_be_imported(disk: Path) -> None:
+    extract_package()
 
-    done = asked("shop", "schema")
+    done = invoke("shop", "schema")
 
-    assert done.stdout == asked("shop", "schema", "--format", "yaml").stdout
+    assert done.stdout == invoke("shop", "schema", "--format", "yaml").stdout
     assert Schema.from_text(done.stdout).name == "shop"
-    (document,) = told("shop", "schema")
+    (document,) = json_output("shop", "schema")
     assert Schema.from_dict(document).name == "shop"
 
 
-def test_a_schema_or_a_form_that_is_not_there_is_an_error(disk: Path) -> None:
-    extracted()
+def test_an_unknown_schema_or_format_is_an_error(disk: Path) -> None:
+    extract_package()
 
-    error = asked("shop", "schema", "crm").exception
-    wrong = asked("shop", "schema", "--format", "xml")
+    error = invoke("shop", "schema", "crm").exception
+    wrong = invoke("shop", "schema", "--format", "xml")
 
     assert isinstance(error, SchemaNotFoundError)
     assert error.hint == "use one of: shop"
     assert wrong.exit_code == 2
 
 
-def test_the_state_is_printed_and_what_may_be_a_secret_is_not(disk: Path) -> None:
-    extracted()
+def test_the_state_is_printed_without_secrets(disk: Path) -> None:
+    extract_package()
 
-    (state,) = told("shop", "state")
-    text = asked("shop", "state").stdout
+    (state,) = json_output("shop", "state")
+    text = invoke("shop", "state").stdout
 
     resource = state["sources"]["shop"]["resources"]["orders"]
     assert resource == {"page": 7, "api_key": "***", "url": "postgresql://***@db/x", "seen": ["a"]}
@@ -138,14 +146,14 @@ def test_the_state_is_printed_and_what_may_be_a_secret_is_not(disk: Path) -> Non
 
 
 def test_no_secret_is_printed_by_any_command(tmp_path: Path, disk: Path) -> None:
-    packages = stuck(tmp_path, disk)
-    (job,) = (one.name.file_name() for one in packages.package(STUCK).jobs.list_jobs().in_state("new_jobs"))
+    packages = make_stuck_package(tmp_path, disk)
+    (job,) = (item.name.file_name() for item in packages.package(STUCK).jobs.list_jobs().in_state("new_jobs"))
     packages.normalized_packages.start_job(STUCK, job)
     packages.normalized_packages.retry_job(STUCK, job, f"cannot open postgresql://ada:{SECRET}@db/x")
     penstock.pipeline("shop").set_local_state_val("password", SECRET)
     trace = next((disk / "shop").glob("traces/*"), None)
     assert trace is None
-    extracted()
+    extract_package()
     trace = next((disk / "shop").glob("traces/*.json"))
     document = json.loads(trace.read_text(encoding="utf-8"))
     document["settings"] = {"destination.delta.credentials.aws_secret_access_key": SECRET}
@@ -153,11 +161,14 @@ def test_no_secret_is_printed_by_any_command(tmp_path: Path, disk: Path) -> None
     trace.write_text(json.dumps(document), encoding="utf-8")
     commands = [
         *(["list"], ["shop", "trace"]),
-        *(["shop", name, *lake(tmp_path)] for name in ("info", "packages", "failed-jobs", "schema", "state")),
-        ["shop", "package", STUCK, *lake(tmp_path)],
+        *(
+            ["shop", name, *location_options(tmp_path)]
+            for name in ("info", "packages", "failed-jobs", "schema", "state")
+        ),
+        ["shop", "package", STUCK, *location_options(tmp_path)],
     ]
 
-    said = {" ".join(words[:2]): [asked(*words), asked(*words, "--json")] for words in commands}
+    said = {" ".join(words[:2]): [invoke(*words), invoke(*words, "--json")] for words in commands}
 
     assert {name: [done.exit_code for done in both] for name, both in said.items()} == {
         name: [0, 0] for name in said
@@ -165,7 +176,7 @@ def test_no_secret_is_printed_by_any_command(tmp_path: Path, disk: Path) -> None
     assert [name for name, both in said.items() for done in both if SECRET in done.output] == []
 
 
-def test_big_states_and_long_lists_are_printed_whole(disk: Path) -> None:
+def test_large_states_and_long_lists_are_printed_completely(disk: Path) -> None:
     @penstock.resource
     def big() -> Iterator[Any]:
         penstock.current.resource_state().update({f"key_{number}": "x" * 50 for number in range(5_000)})
@@ -175,20 +186,20 @@ def test_big_states_and_long_lists_are_printed_whole(disk: Path) -> None:
     for number in range(300):
         WorkDir(disk / f"p{number:03}").save_local_values({"n": number})
 
-    (state,) = told("shop", "state")
+    (state,) = json_output("shop", "state")
 
     assert len(state["sources"]["shop"]["resources"]["big"]) == 5_000
-    assert asked("shop", "state").stdout.count("x" * 50) == 5_000
-    assert len(told("list")) == 301
-    assert sum("│ p" in line for line in asked("list").stdout.splitlines()) == 300
+    assert invoke("shop", "state").stdout.count("x" * 50) == 5_000
+    assert len(json_output("list")) == 301
+    assert sum("│ p" in line for line in invoke("list").stdout.splitlines()) == 300
 
 
-def test_many_packages_are_listed_whole(tmp_path: Path, disk: Path) -> None:
-    packages = stuck(tmp_path, disk)
+def test_many_packages_are_listed_completely(tmp_path: Path, disk: Path) -> None:
+    packages = make_stuck_package(tmp_path, disk)
     for number in range(MANY):
         packages.extracted_packages.create_package(f"17947{number:05}.5")
         packages.package(f"17947{number:05}.5").mark_extracted(ExtractManifest(schema_name="shop").to_dict())
 
-    assert len(told("shop", "packages", *lake(tmp_path))) == MANY + 1
-    shown = asked("shop", "packages", *lake(tmp_path)).stdout
+    assert len(json_output("shop", "packages", *location_options(tmp_path))) == MANY + 1
+    shown = invoke("shop", "packages", *location_options(tmp_path)).stdout
     assert sum("│ 17947" in line for line in shown.splitlines()) == MANY + 1

@@ -1,4 +1,4 @@
-"""The commands that change something say what they will do, and ask."""
+"""The commands that change something print their effects and ask for confirmation."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ COMMAND = [sys.executable, "-c", "from penstock.cli import main; main()", "pipel
 
 
 @pytest.fixture
-def waiting(disk: Path) -> list[str]:
-    """A pipeline without a destination, with two packages that wait."""
+def pending(disk: Path) -> list[str]:
+    """A pipeline without a destination, with two pending packages."""
     pipeline = penstock.pipeline("shop")
     for number in range(2):
         pipeline.extract([{"n": number}], table_name="items")
@@ -43,7 +43,7 @@ def waiting(disk: Path) -> list[str]:
 
 @pytest.fixture
 def synced(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The pipelines that were told to take what the destination has."""
+    """Record the pipelines on which `sync_destination` is called."""
     found: list[Any] = []
 
     def sync_destination(self: penstock.Pipeline) -> None:
@@ -53,13 +53,13 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return found
 
 
-def asked(*words: str) -> Result:
-    """What a command says to a script: there is no terminal."""
+def invoke(*words: str) -> Result:
+    """Run a command without a terminal."""
     return CliRunner().invoke(app, ["pipeline", "shop", *words])
 
 
-def answered(answer: str, *words: str) -> tuple[int, str]:
-    """The exit code and the words of a command that runs in a terminal, in which somebody answers."""
+def run_in_terminal(answer: str, *words: str) -> tuple[int, str]:
+    """Run a command in a terminal with an answer; return its exit code and output."""
     ours, theirs = os.openpty()
     child = subprocess.Popen([*COMMAND, "shop", *words], stdin=theirs, stdout=theirs, stderr=theirs, cwd=ROOT)
     os.close(theirs)
@@ -74,71 +74,71 @@ def answered(answer: str, *words: str) -> tuple[int, str]:
     return child.wait(timeout=60), said.decode()
 
 
-def test_a_script_that_does_not_say_yes_is_refused_and_nothing_is_done(waiting: list[str]) -> None:
-    done = asked("drop-pending")
+def test_without_a_terminal_and_yes_nothing_is_dropped(pending: list[str]) -> None:
+    done = invoke("drop-pending")
 
     lines = done.stderr.splitlines()[1:]
     assert (done.exit_code, done.stdout) == (2, "")
-    assert lines[:2] == [f"Package {one} (extracted) is deleted." for one in waiting]
-    assert lines[2] == "The next run asks the source again for what is dropped, and begins work items anew."
-    assert lines[3] == "penstock: this asks first, and there is no terminal to ask on: pass --yes"
-    assert penstock.pipeline("shop").list_extracted_load_packages() == waiting
+    assert lines[:2] == [f"Package {item} (extracted) is deleted." for item in pending]
+    assert lines[2] == "The next run extracts the dropped data again and starts work items from scratch."
+    assert lines[3] == "penstock: a confirmation is needed, and there is no terminal: pass --yes"
+    assert penstock.pipeline("shop").list_extracted_load_packages() == pending
 
 
-def test_with_yes_what_waits_is_dropped(waiting: list[str]) -> None:
-    done = asked("drop-pending", "--yes")
+def test_with_yes_pending_packages_are_dropped(pending: list[str]) -> None:
+    done = invoke("drop-pending", "--yes")
 
     assert (done.exit_code, done.stdout) == (0, "Dropped 2, kept 0.\n")
-    assert f"Package {waiting[0]} " in done.stderr
+    assert f"Package {pending[0]} " in done.stderr
     assert not penstock.pipeline("shop").has_pending_data
 
 
-def test_a_program_is_told_what_was_dropped(waiting: list[str]) -> None:
-    done = asked("drop-pending", "-y", "--json")
+def test_json_output_lists_dropped_packages(pending: list[str]) -> None:
+    done = invoke("drop-pending", "-y", "--json")
 
-    assert json.loads(done.stdout) == {"pipeline_name": "shop", "dropped": waiting, "kept": []}
+    assert json.loads(done.stdout) == {"pipeline_name": "shop", "dropped": pending, "kept": []}
 
 
-def test_where_nothing_waits_nobody_is_asked(waiting: list[str]) -> None:
+def test_without_pending_packages_no_confirmation_is_needed(pending: list[str]) -> None:
     penstock.pipeline("shop").drop_pending_packages()
 
-    done = asked("drop-pending")
+    done = invoke("drop-pending")
 
-    assert (done.exit_code, done.stdout) == (0, "Nothing waits.\n")
+    assert (done.exit_code, done.stdout) == (0, "No packages are pending.\n")
     assert [line[:5] for line in done.stderr.splitlines()] == ["note:"]
-    told = json.loads(asked("drop-pending", "--json").stdout)
-    assert told == {"pipeline_name": "shop", "dropped": [], "kept": []}
+    json_output = json.loads(invoke("drop-pending", "--json").stdout)
+    assert json_output == {"pipeline_name": "shop", "dropped": [], "kept": []}
 
 
-def test_in_a_terminal_a_no_leaves_everything_and_a_yes_does_it(waiting: list[str]) -> None:
-    code, said = answered("n\n", "drop-pending")
+def test_in_a_terminal_no_changes_nothing_and_yes_drops(pending: list[str]) -> None:
+    code, said = run_in_terminal("n\n", "drop-pending")
 
-    assert (code, "Nothing was done." in said) == (1, True)
-    assert f"Package {waiting[1]} " in said
-    assert penstock.pipeline("shop").list_extracted_load_packages() == waiting
-    code, said = answered("y\n", "drop-pending")
+    assert (code, "Nothing was changed." in said) == (1, True)
+    assert f"Package {pending[1]} " in said
+    assert penstock.pipeline("shop").list_extracted_load_packages() == pending
+    code, said = run_in_terminal("y\n", "drop-pending")
     assert (code, "Dropped 2, kept 0." in said) == (0, True)
     assert not penstock.pipeline("shop").has_pending_data
 
 
-def test_what_a_run_is_working_on_is_not_dropped(disk: Path, waiting: list[str]) -> None:
+def test_packages_of_a_running_pipeline_are_not_dropped(disk: Path, pending: list[str]) -> None:
     packages = Packages.at(str(disk / "shop" / "extracted"))
 
     with hold_lease(packages.store, pipeline="shop"):
-        done = asked("drop-pending", "--yes")
+        done = invoke("drop-pending", "--yes")
 
     assert isinstance(done.exception, PipelineLocked)
-    assert penstock.pipeline("shop").list_extracted_load_packages() == waiting
+    assert penstock.pipeline("shop").list_extracted_load_packages() == pending
 
 
 @pytest.mark.parametrize(
     ("words", "fate"),
     [
-        ((), "was begun: it is given up, and what its tables have of it is taken back."),
-        (("--keep-partial",), "was begun and is kept."),
+        ((), "has started to load: it is aborted, and its changes to tables are rolled back."),
+        (("--keep-partial",), "has started to load and is kept."),
     ],
 )
-def test_a_load_that_was_begun_is_told_apart(
+def test_a_started_load_is_distinguished(
     disk: Path, tmp_path: Path, words: tuple[str, ...], fate: str
 ) -> None:
     state = new_state(pipeline_name="shop", dataset_name="shop", schema_name="shop", destination_type="delta")
@@ -151,59 +151,57 @@ def test_a_load_that_was_begun_is_told_apart(
     package.mark_sealed(LoadMark(pipeline_name="shop", sequence=1, load_id="17.5", manifest_hash="h"))
     where = ("--location", str(tmp_path / "lake"))
 
-    before = asked("drop-pending", *where, *words).stderr.splitlines()[0]
+    before = invoke("drop-pending", *where, *words).stderr.splitlines()[0]
     packages.normalized_packages.start_job("17.5", "items.5c1c2f0d11.0.reference")
-    after = asked("drop-pending", *where, *words).stderr.splitlines()[0]
+    after = invoke("drop-pending", *where, *words).stderr.splitlines()[0]
 
     assert before == "Package 17.5 (normalized, schema shop, 2 B) is deleted."
     assert after == f"Package 17.5 (normalized, schema shop, 2 B) {fate}"
 
 
-def test_a_sync_that_replaces_something_asks_first(disk: Path, tmp_path: Path) -> None:
+def test_a_sync_that_replaces_a_state_asks_first(disk: Path, tmp_path: Path) -> None:
     store_load(tmp_path, "10.5")
     where = ("--location", str(tmp_path / "lake"))
-    assert asked("sync", "--destination", "delta", *where).exit_code == 0
+    assert invoke("sync", "--destination", "delta", *where).exit_code == 0
     store_load(tmp_path, "11.5", version=5)
 
-    done = asked("sync", *where)
+    done = invoke("sync", *where)
 
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.splitlines()[0] == (
         f"The state and the schemas in {disk / 'shop'} are replaced by those of delta dataset 'shop', "
-        "which are not older. Packages stay."
+        "which are not older. Packages are kept."
     )
-    done = asked("sync", "--yes", *where)
-    assert (done.exit_code, done.stdout) == (0, "The state is that of version 6, with the schemas shop.\n")
-    done = asked("sync", *where)
+    done = invoke("sync", "--yes", *where)
+    assert (done.exit_code, done.stdout) == (0, "The state has version 6 and the schemas shop.\n")
+    done = invoke("sync", *where)
     assert (done.exit_code, done.stderr) == (0, ""), "what is as good is not replaced"
 
 
-def test_a_sync_with_a_place_that_is_not_there_deletes_nothing_unless_told(
-    disk: Path, tmp_path: Path
-) -> None:
+def test_a_sync_with_a_missing_dataset_deletes_nothing_without_forget(disk: Path, tmp_path: Path) -> None:
     store_load(tmp_path, "10.5")
-    assert asked("sync", "--destination", "delta", "--location", str(tmp_path / "lake")).exit_code == 0
+    assert invoke("sync", "--destination", "delta", "--location", str(tmp_path / "lake")).exit_code == 0
     workdir, typo = WorkDir(disk / "shop"), ("--yes", "--location", str(tmp_path / "leak"))
     workdir.save_local_values({"seen": 1})
     unsent: dict[str, Any] = {"id": "1", "of": None, "sources": {}}
     workdir.save_local_changes("shop", unsent)
     files = {path: path.read_text(encoding="utf-8") for path in disk.rglob("*.json")}
 
-    refused = asked("sync", *typo)
+    refused = invoke("sync", *typo)
 
     assert isinstance(refused.exception, UsageError)
     assert "--forget deletes the state" in refused.exception.hint
     assert {path: path.read_text(encoding="utf-8") for path in disk.rglob("*.json")} == files
-    done = asked("sync", "--forget", *typo)
+    done = invoke("sync", "--forget", *typo)
     assert done.exit_code == 0
-    assert "are deleted, because delta dataset 'shop' is not there. Packages stay." in done.stderr
+    assert "are deleted, because delta dataset 'shop' does not exist. Packages are kept." in done.stderr
     assert (workdir.state(), workdir.schema("shop")) == (None, None)
     assert (workdir.local_values(), workdir.local_changes("shop")) == ({"seen": 1}, unsent)
     assert workdir.last_target()["destination_name"] == "delta"
 
 
-def test_a_sync_that_replaces_nothing_does_not_ask(waiting: list[str], synced: list[Any]) -> None:
-    done = asked("sync", "--destination", "delta", "--dataset-name", "raw", "--json")
+def test_a_sync_that_replaces_nothing_does_not_ask(pending: list[str], synced: list[Any]) -> None:
+    done = invoke("sync", "--destination", "delta", "--dataset-name", "raw", "--json")
 
     assert done.exit_code == 0, done.exception
     assert json.loads(done.stdout) == {"pipeline_name": "shop", "state_version": 0, "schemas": ["shop"]}
@@ -218,12 +216,12 @@ def test_an_error_is_one_message_without_secrets_and_an_exit_code(disk: Path, tm
     done = subprocess.run([*COMMAND, *words], capture_output=True, text=True, check=False, cwd=ROOT)
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("penstock: there is no pipeline 'shop' in ")
+    assert done.stderr.startswith("penstock: pipeline 'shop' does not exist in ")
     assert "lovelace" not in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_an_error_of_others_is_one_message_without_secrets_too(
+def test_a_foreign_error_is_one_message_without_secrets(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken() -> None:
